@@ -19,12 +19,14 @@ from skprivate import (
     DPTreeClassifier,
     LabelPrivateClassifier,
     LabelPrivateRegressor,
+    LocallyPrivateTreeClassifier,
     MomentAccumulator,
     PrivacyLedger,
     PrivateGridSearch,
     PrivateNashSolver,
     PrivateRandomizedSearch,
     PublicPrivateSplit,
+    TableDomain,
     TreeCurator,
     privacy_report,
 )
@@ -61,6 +63,21 @@ def trusted_for(estimator):
 
 def fit(instance):
     return clone(instance.estimator).fit(**arguments(instance, 60))
+
+
+def tree_of_levels():
+    """A tree that reports about declared levels have shaped; the catalogue has numbers only."""
+    domain = TableDomain({"job": ["clerk", "smith", "farmer"]})
+    tree = LocallyPrivateTreeClassifier(4.0, domain=domain, classes=[0, 1], split_share=0.6)
+    return tree.fit([["clerk"], ["smith"], ["farmer"]] * 40, [0, 1, 1] * 40)
+
+
+def test_a_tree_of_levels_goes_round():
+    fitted = tree_of_levels()
+    loaded = skops.io.loads(skops.io.dumps(fitted), trusted=trusted_types(type(fitted)))
+    rows = [["clerk"], ["smith"], ["farmer"]]
+    np.testing.assert_array_equal(loaded.predict_proba(rows), fitted.predict_proba(rows))
+    assert PRIVATE_PATH.findall(pickle.dumps(fitted)) == []
 
 
 def answers(fitted):
@@ -123,6 +140,7 @@ def test_the_list_holds_every_estimator_and_nothing_that_is_not_needed():
     needed = set()
     for instance in INSTANCES.values():
         needed |= set(skops.io.get_untrusted_types(data=skops.io.dumps(fit(instance))))
+    needed |= set(skops.io.get_untrusted_types(data=skops.io.dumps(tree_of_levels())))
     assert set(trusted_types()) == needed - {NODES_OF_TREES}
 
 

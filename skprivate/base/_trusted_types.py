@@ -114,7 +114,7 @@ _TYPES: dict[str, tuple[str, ...]] = {
     ),
     "LocallyPrivateTreeRegressor": (
         *(*_SPENT, *_DOMAIN, _PARTITION, *_RANDOMIZERS, *_MODELS, *_NUMBERS),
-        *("skprivate.partition.ColumnBins", "skprivate.tree.NaiveBayes"),
+        *("skprivate.partition.ColumnBins", "skprivate.partition.TableCells", "skprivate.tree.NaiveBayes"),
         "skprivate.tree.LocallyPrivateTreeRegressor",
     ),
     "PrivateGridSearch": (*_SPENT, "skprivate.model_selection.PrivateGridSearch"),

@@ -1,34 +1,30 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Rows of many people, in tables and streams of tables, as the categories that their reports hide."""
+"""Rows of many people, in tables and streams of tables, as what their reports hide."""
 
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from .._typing import FloatArray, IntArray
+from .._typing import FloatArray
 from ..partition import ColumnBins, Partition, TableCells
 from ..rounds._reading.batches import arrow_columns, arrow_records, frame_column, has_names, holds_arrow
 from ..rounds._reading.columns import TableColumns
-from ..rounds._reading.schema import number_labels
-from ..utils import as_column
-from ..utils._refused_values import refuse_kinds
 from ..utils._replacements import numbers_of, within_bounds
 
 # Rows that are read together: of 100 columns, 26 MB. As in `rounds`.
 _ROWS_AT_ONCE = 2**15
 
 
-def read_categories(
+def read_rows(
     X: Any,
     y: Any,
     columns: TableColumns,
     encode: Callable[[Any], FloatArray],
     partition: Partition | ColumnBins | TableCells,
-    classes: NDArray[Any],
-) -> Iterator[IntArray]:
-    """Yield ``n_labels * cell + label`` of every row, some thousand rows at a time.
+    read_target: Callable[[Any], FloatArray],
+) -> Iterator[FloatArray]:
+    """Yield the cells and the target of every row, some thousand rows at a time.
 
     Parameters
     ----------
@@ -39,11 +35,13 @@ def read_categories(
     encode : callable
         Returns the columns of the partition for a table of features; fails for no value of a cell.
     partition : Partition, ColumnBins or TableCells
-    classes : ndarray
+    read_target : callable
+        Returns the target of every row as a number; fails for no value of it.
 
     Yields
     ------
-    categories : ndarray of int64 of shape (k,), else (k, n_columns)
+    rows : ndarray of float64 of shape (k, 1 + n_cells)
+        The row's cell, or its cell in every column, and then its target.
 
     Raises
     ------
@@ -53,10 +51,8 @@ def read_categories(
     for table, labels in _batches(X, y):
         for features, own in _parts(table, labels, columns):
             cells = partition.apply(_within_box(encode(features), partition))
-            numbers = _label_numbers(own, classes)
-            yield len(classes) * cells.astype(np.int64) + (
-                numbers if cells.ndim == 1 else numbers[:, np.newaxis]
-            )
+            # Doubles hold the numbers of cells exactly.
+            yield np.column_stack([cells, read_target(own)])
 
 
 def read_numbers(table: Any) -> FloatArray:
@@ -70,9 +66,9 @@ def read_numbers(table: Any) -> FloatArray:
     return numbers
 
 
-def regroup(arrays: Iterable[IntArray], size: int) -> Iterator[IntArray]:
+def regroup(arrays: Iterable[FloatArray], size: int) -> Iterator[FloatArray]:
     """Yield the same values in arrays of one size, the last of which may be shorter."""
-    held: list[IntArray] = []
+    held: list[FloatArray] = []
     length = 0
     for array in arrays:
         held.append(array)
@@ -135,32 +131,3 @@ def _within_box(X: FloatArray, partition: Partition | ColumnBins | TableCells) -
         # A domain makes every cell a finite number, and what is derived of it is clipped.
         return X
     return within_bounds(X, partition.lower, partition.upper)
-
-
-def _label_numbers(target: Any, classes: NDArray[Any]) -> NDArray[np.int32]:
-    """Return the position of every label in classes, 0 where it is not among them."""
-    refuse_kinds(target, "y")
-    labels = np.asarray(as_column(target))
-    if labels.ndim != 1:
-        raise ValueError("y must be one-dimensional.")
-    text = classes.dtype.kind == "U"
-    if labels.dtype.kind not in ("OU" if text else "Obiuf"):
-        # The type of a whole column is public, and here all rows would count as the first class.
-        raise TypeError(
-            f"y is of type {labels.dtype.name}, but the classes are {'text' if text else 'numbers'}."
-        )
-    if labels.dtype.kind != "O":
-        return number_labels(labels, classes)
-    positions = {label: position for position, label in enumerate(classes.tolist())}
-    try:
-        found = [positions.get(label, 0) for label in labels.tolist()]
-    except Exception:  # a list, or an object of the user's own
-        found = [_position(positions, label) for label in labels.tolist()]
-    return np.array(found, dtype=np.int32)
-
-
-def _position(positions: dict[Any, int], label: Any) -> int:
-    try:
-        return positions.get(label, 0)
-    except Exception:
-        return 0

@@ -2,13 +2,11 @@
 """Client of a collection: one report for every specification, within a person's ceiling on epsilon."""
 
 import base64
-import math
 import os
 import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from numbers import Real
 from pathlib import Path
 from typing import Any, NoReturn, TypedDict
 
@@ -18,6 +16,7 @@ from .._typing import FloatArray, IntArray, Protection
 from ..accounting._amounts import from_text, show, to_text
 from ..domain import TableDomain
 from ..exceptions import BudgetExceededError
+from ..noise import check_entropy
 from ..utils import check_positive
 from ..utils._files import OWNER_ONLY, locked, make_lasting, write_atomically
 from ..utils._json_documents import (
@@ -29,7 +28,7 @@ from ..utils._json_documents import (
     unpack_bytes,
 )
 from ..utils._public_module import public_module
-from ..utils._refused_values import is_temporal
+from ._question.numbers import read_number
 from ._specification import TreeSpecification, check_protection
 
 _FORMAT = "skprivate.client"
@@ -96,7 +95,9 @@ class TreeClient:
     Notes
     -----
     **Privacy.** Relation: "local". The report is a function of the operating system's entropy and of one
-    category, the cell and the label; it is epsilon-private whatever the curator does. With
+    category, the cell and the label; it is epsilon-private whatever the curator does. A number is rounded at
+    random to one of the levels between its bounds, and the report is drawn of this level by other words of
+    entropy: a mixture of epsilon-private reports, which is epsilon-private. It is rounded once, too. With
     ``protect="label"`` a specification may make it "label": epsilon, and the ceiling, then bound what is told
     about the label, and nothing bounds what is told about the features. There is no seed to pass. What has
     been spent is written down before the report is handed out: a crash can lose a report, never a charge. The
@@ -163,7 +164,8 @@ class TreeClient:
             where the specification declares the columns, what these take: text, dates, missing cells. Not
             looked at once the report is drawn.
         y : str, int, float or bool
-            The label, one of the specification's ``classes``. Not looked at once the report is drawn.
+            The label, one of the specification's ``classes``; where it asks for a number, a finite one, which
+            is clipped to ``bounds_y`` in silence. Not looked at once the report is drawn.
 
         Returns
         -------
@@ -174,8 +176,8 @@ class TreeClient:
         ------
         ValueError
             A column is unknown, missing, repeated or holds no finite number, or no value of its declaration;
-            the label is not among the classes; the memory is damaged. Nothing is drawn or charged then, and
-            no message shows a value.
+            the label is not among the classes, or the target is no finite number; the memory is damaged.
+            Nothing is drawn or charged then, and no message shows a value.
         BudgetExceededError
             The report would pass the ceiling; nothing is drawn or charged.
         RuntimeError
@@ -200,14 +202,14 @@ class TreeClient:
                 make_lasting(self._path)
                 self._is_lasting = True
             return memory.reports[specification.hash]
-        category = _categories(specification, x, y)
+        cells, target = _place(specification, x, y)
         spent = memory.spent + specification.randomizer.epsilon
         if spent > memory.lifetime:
             raise BudgetExceededError(
                 f"A report of epsilon {show(specification.randomizer.epsilon)} would pass this person's "
                 f"ceiling: spent so far {show(memory.spent)} of {show(memory.lifetime)}. Nothing was drawn."
             )
-        report = specification.pack(specification.randomizer.randomize(category))
+        report = specification.pack(specification._draw_reports(cells, target, check_entropy(None)))
         memory = replace(memory, spent=spent, reports={**memory.reports, specification.hash: report})
         # Before the report is handed out, and its amount with it: a report that leaves was paid for.
         if self._path is None:
@@ -294,22 +296,20 @@ def _damaged(path: Path) -> ValueError:
     )
 
 
-def _categories(specification: TreeSpecification, x: Any, y: Any) -> IntArray:
-    """Return ``n_labels * cell + label`` of one row, or refuse it without showing a value.
+def _place(specification: TreeSpecification, x: Any, y: Any) -> tuple[IntArray, FloatArray]:
+    """Return the cell and the target of one row, or refuse it without showing a value.
 
-    Of shape (1,), or (1, n_columns) where there is a cell in every column.
+    Cells are of shape (1,), or (1, n_columns) where there is one in every column.
     """
     values = _values(specification, x)
     domain, names = specification.domain, specification.features
     if domain is None:
-        row = np.array([_number(value, name) for value, name in zip(values, names, strict=True)])
+        columns = zip(values, names, strict=True)
+        row = np.array([read_number(value, f"x: column {name!r}") for value, name in columns])
     else:
         row = _encoded(domain, values)
-    label = specification.label_index(y)
-    if label < 0:
-        raise ValueError(f"{specification.label!r} is not one of the specification's classes.")
-    cells = specification.partition.apply(row[None]).astype(np.int64)
-    return specification.randomizer.n_labels * cells + label
+    target = np.array([specification._read_target(y)])
+    return specification.partition.apply(row[None]).astype(np.int64), target
 
 
 def _encoded(domain: TableDomain, values: list[Any]) -> FloatArray:
@@ -344,14 +344,3 @@ def _values_by_name(names: tuple[str, ...], x: Any) -> list[Any]:
         if found:
             raise ValueError(f"x: column {found[0]!r} is {problem}; the columns are {', '.join(names)}.")
     return [x[name] for name in names]
-
-
-def _number(value: Any, name: str) -> float:
-    if isinstance(value, Real | np.bool_) and not is_temporal(value):
-        try:
-            number = float(value)
-        except OverflowError:
-            number = math.inf
-        if math.isfinite(number):
-            return number
-    raise ValueError(f"x: column {name!r} must hold a finite number.")

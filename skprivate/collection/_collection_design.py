@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Design of a collection before it is published: names, bounds, classes and cells, from public rows."""
+"""Design of a collection before it is published: names, bounds, targets and cells, from public rows."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -8,8 +8,10 @@ import numpy as np
 from sklearn.base import clone
 
 from ..exceptions import PrivacyLeakError
-from ..tree import LocallyPrivateTreeClassifier
+from ..rounds._reading.targets import refuse_other_forms
+from ..tree import LocallyPrivateTreeRegressor
 from ..tree._growth.first_phase import FIRST_SHARE, FirstPhase
+from ..tree._local import BaseLocalTree
 from ..tree._tree_design import TreeDesign
 from ..utils import as_labels, check_epsilon
 from ..utils._private_fit import redact_errors
@@ -18,7 +20,7 @@ from ..utils._table_validation import validate_data
 
 @redact_errors
 def design_collection(
-    tree: LocallyPrivateTreeClassifier, X: Any, y: Any, n_clients: int, features: Sequence[str] | None
+    tree: BaseLocalTree, X: Any, y: Any, n_clients: int, features: Sequence[str] | None
 ) -> TreeDesign:
     """Return the public design of a tree; the steps are those of ``fit``, but all clients fill the leaves."""
     if X is None and tree.split_share != "auto" and tree.split_share > 0:
@@ -31,9 +33,7 @@ def design_collection(
 
 
 @redact_errors
-def design_splits(
-    tree: LocallyPrivateTreeClassifier, n_clients: int, features: Sequence[str] | None
-) -> TreeDesign:
+def design_splits(tree: BaseLocalTree, n_clients: int, features: Sequence[str] | None) -> TreeDesign:
     """Return the public design of a tree that reports will shape: its first phase."""
     automatic = tree.split_share == "auto"
     # Asked for by name, also with so few columns that a fit would halve them in turn.
@@ -56,10 +56,10 @@ def design_splits(
 
 
 def _design(
-    tree: LocallyPrivateTreeClassifier, X: Any, y: Any, n_clients: int, features: Sequence[str] | None
+    tree: BaseLocalTree, X: Any, y: Any, n_clients: int, features: Sequence[str] | None
 ) -> TreeDesign:
     if (X is None) != (y is None):
-        raise ValueError("X and y belong together: pass public rows with their labels, or neither.")
+        raise ValueError(f"X and y belong together: pass public rows with their {tree._targets}, or neither.")
     # The steps set attributes of a fit: on a copy, which is not kept.
     worker, domain = clone(tree), tree.domain
     worker.check_domain()
@@ -67,15 +67,29 @@ def _design(
         raise ValueError("features must be the columns of the domain, in their order.")
     if X is None:
         # Both, whatever is protected: with protect="label", fit may read bounds from rows, but here are none.
-        declared = {"bounds": tree.bounds if domain is None else domain, "classes": tree.classes}
+        bounds = tree._declared_bounds
+        declared = {tree._bounds_parameter: bounds if domain is None else domain}
+        declared[tree._target_parameter] = getattr(tree, tree._target_parameter)
         missing = [name for name, value in declared.items() if value is None]
         if missing:
             raise PrivacyLeakError(f"without public rows {' and '.join(missing)} must be declared.")
-        names = _names_without_rows(tree.bounds, features) if domain is None else list(domain.encoded_names)
-        X, y = np.empty((0, len(names) if names else _n_columns(tree.bounds))), np.empty(0, dtype=object)
+        names = _names_without_rows(bounds, features) if domain is None else list(domain.encoded_names)
+        X = np.empty((0, len(names) if names else _n_columns(bounds)))
+        y = np.empty(0, dtype=np.float64 if isinstance(tree, LocallyPrivateTreeRegressor) else object)
         worker.n_features_in_ = X.shape[1]
     else:
-        X, y = validate_data(worker, worker.encode_rows(X), as_labels(y), dtype=np.float64, order="C")
+        numbers = isinstance(tree, LocallyPrivateTreeRegressor)
+        if numbers:
+            refuse_other_forms(y)
+        X, y = validate_data(
+            worker,
+            worker.encode_rows(X),
+            y if numbers else as_labels(y),
+            dtype=np.float64,
+            order="C",
+            y_numeric=numbers,
+        )
+        y = np.asarray(y, dtype=np.float64) if numbers else y
         own = getattr(worker, "feature_names_in_", None)
         names = _names_of_rows(own, features, X.shape[1]) if domain is None else []
     if names:

@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import numpy as np
 
 from ..domain import TableDomain
+from ..noise import check_entropy
 from ..utils._files import create_atomically, write_atomically
 from ..utils._json_documents import parse_json
 from ._csv_tables import CsvTable, guess_labels
@@ -29,6 +30,7 @@ from ._specification import TreeSpecification, check_protection
 
 if TYPE_CHECKING:
     from ._curator import TreeCurator
+    from ._curator_state import LocalTree
 
 _PICKLE = b"\x80"  # the first byte of every pickle, and of no other file here
 _EXAMPLE = """example:
@@ -136,7 +138,20 @@ def _add_plan_options(plan: argparse.ArgumentParser) -> None:
     )
     plan.add_argument("--clients", required=True, type=int, help="number of reports that are expected")
     plan.add_argument("--public", type=Path, metavar="PUBLIC.csv", help="public rows, with a header")
-    plan.add_argument("--label", default="label", help="name of the label's column (default: label)")
+    plan.add_argument("--label", default="label", help="name of the target's column (default: label)")
+    plan.add_argument(
+        "--target",
+        choices=("labels", "numbers"),
+        default="labels",
+        help="what that column holds: labels, for a classification tree (default), or numbers, for a "
+        "regression tree",
+    )
+    plan.add_argument(
+        "--bounds-y",
+        type=_json,
+        metavar="JSON",
+        help="[0, 100]: bounds of numbers; default: of the public rows",
+    )
     plan.add_argument(
         "--bounds",
         type=_json,
@@ -152,22 +167,28 @@ def _add_plan_options(plan: argparse.ArgumentParser) -> None:
     plan.add_argument(
         "--classes", type=_json, metavar="JSON", help='["no", "yes"]; default: of the public rows'
     )
-    tree = plan.add_argument_group("the tree, as in LocallyPrivateTreeClassifier")
-    tree.add_argument("--mechanism", default="auto")
-    tree.add_argument("--rule", default="max-edge")
-    tree.add_argument("--criterion", default="gini")
-    tree.add_argument("--protect", default="record")
-    tree.add_argument("--max-depth", default="auto", type=_number_or_auto(int))
-    tree.add_argument("--public-weight", default="auto", type=_number_or_auto(float))
-    tree.add_argument("--min-samples-leaf", default=0, type=int)
-    tree.add_argument("--partition-seed", default=0, type=int)
-    tree.add_argument("--prune", action="store_true")
+    tree = plan.add_argument_group(
+        "the tree, as in LocallyPrivateTreeClassifier or LocallyPrivateTreeRegressor"
+    )
+    tree.add_argument("--mechanism")
+    tree.add_argument("--rule")
+    tree.add_argument("--criterion", help="of labels only")
+    tree.add_argument("--protect")
+    tree.add_argument("--max-depth", type=_number_or_auto(int))
+    tree.add_argument("--public-weight", type=_number_or_auto(float))
+    tree.add_argument("--min-samples-leaf", type=int)
+    tree.add_argument("--partition-seed", type=int)
+    tree.add_argument("--prune", action="store_const", const=True, help="of labels only")
 
 
-_TREE_OPTIONS = (
-    *("epsilon", "mechanism", "rule", "criterion", "protect", "max_depth", "public_weight", "prune"),
-    *("min_samples_leaf", "partition_seed", "bounds", "classes"),
+# Names of options, and those of the parameters that they are, where these differ. An option that is not there
+# leaves a parameter at its default.
+_SHARED_OPTIONS = (
+    *("epsilon", "mechanism", "rule", "protect", "max_depth", "public_weight"),
+    *("min_samples_leaf", "partition_seed", "domain"),
 )
+_LABEL_OPTIONS = {"bounds": "bounds", "classes": "classes", "criterion": "criterion", "prune": "prune"}
+_NUMBER_OPTIONS = {"bounds": "bounds_X", "bounds_y": "bounds_y"}
 
 
 def _amount(text: str) -> Fraction:
@@ -195,35 +216,33 @@ def _number_or_auto(kind: type) -> Any:
 def _run_client(options: argparse.Namespace) -> None:
     specification = TreeSpecification.from_json(options.specification)
     check_protection(specification, options.protect)
-    randomizer, progress = specification.randomizer, _Progress("rows")
+    progress = _Progress("rows")
     wanted = (*specification.features, specification.label)
     with CsvTable(options.rows) as table, ReportWriter(options.reports, specification) as writer, progress:
         table.check_columns(wanted)
         for chunk in table.chunks():
-            labels = table.labels(chunk, specification.label, specification.classes)
+            target = table.target(chunk, specification)
             domain = specification.domain
             numbers = (
                 table.numbers(chunk, specification.features)
                 if domain is None
                 else table.encoded(chunk, domain)
             )
-            cells = specification.partition.apply(numbers)
-            writer.write(randomizer.randomize(randomizer.n_labels * cells.astype(np.int64) + labels))
+            cells = specification.partition.apply(numbers).astype(np.int64)
+            writer.write(specification._draw_reports(cells, target, check_entropy(None)))
             progress(writer.n_reports)
     print(f"{writer.n_reports} reports in {options.reports}")
 
 
 def _run_plan(options: argparse.Namespace) -> None:
-    from ..tree import LocallyPrivateTreeClassifier
     from ._curator import TreeCurator
 
-    parameters = {name: getattr(options, name) for name in _TREE_OPTIONS}
-    domain = None if options.domain is None else _read_domain(options.domain)
+    tree = _make_tree(options)
     X, y, features = None, None, None
     if options.public is not None:
-        X, y, features = _read_public(options.public, options.label, options.classes, domain)
+        X, y, features = _read_public(options, tree.domain)
     curator = TreeCurator(
-        LocallyPrivateTreeClassifier(**parameters, domain=domain),
+        tree,
         X,
         y,
         n_clients=options.clients,
@@ -240,6 +259,20 @@ def _run_plan(options: argparse.Namespace) -> None:
     print(curator.specification)
 
 
+def _make_tree(options: argparse.Namespace) -> LocalTree:
+    from ..tree import LocallyPrivateTreeClassifier, LocallyPrivateTreeRegressor
+
+    numbers = options.target == "numbers"
+    own, other = (_NUMBER_OPTIONS, _LABEL_OPTIONS) if numbers else (_LABEL_OPTIONS, _NUMBER_OPTIONS)
+    for name in other.keys() - own.keys():
+        if getattr(options, name) is not None:
+            raise ValueError(f"--{name.replace('_', '-')} does not go with --target {options.target}")
+    options.domain = None if options.domain is None else _read_domain(options.domain)
+    names = {**{name: name for name in _SHARED_OPTIONS}, **own}
+    given = {names[name]: getattr(options, name) for name in names if getattr(options, name) is not None}
+    return LocallyPrivateTreeRegressor(**given) if numbers else LocallyPrivateTreeClassifier(**given)
+
+
 def _read_domain(path: Path) -> TableDomain:
     try:
         return TableDomain.from_json(path.read_bytes())
@@ -247,10 +280,9 @@ def _read_domain(path: Path) -> TableDomain:
         raise ValueError(f"{path}: {error}") from None
 
 
-def _read_public(
-    path: Path, label: str, classes: Any, domain: TableDomain | None
-) -> tuple[Any, Any, list[str]]:
-    with CsvTable(path) as table:
+def _read_public(options: argparse.Namespace, domain: TableDomain | None) -> tuple[Any, Any, list[str]]:
+    label, classes = options.label, options.classes
+    with CsvTable(options.public) as table:
         features = [name for name in table.header if name != label] if domain is None else list(domain.names)
         table.check_columns([*features, label])
         numbers, cells = [np.empty((0, len(features)))], []
@@ -263,12 +295,14 @@ def _read_public(
                 table.encoded(chunk, domain)
                 for name, column in raw.items():
                     column += chunk.columns[table.header.index(name)]
-            if isinstance(classes, list) and classes:
+            if options.target == "numbers":
+                cells += table.numbers(chunk, [label])[:, 0].tolist()
+            elif isinstance(classes, list) and classes:
                 cells += [classes[position] for position in table.labels(chunk, label, classes)]
             else:
                 cells += chunk.columns[table.header.index(label)]
     X = np.concatenate(numbers) if domain is None else raw
-    return X, cells if classes else guess_labels(cells), features
+    return X, cells if classes or options.target == "numbers" else guess_labels(cells), features
 
 
 def _run_add(options: argparse.Namespace) -> None:
@@ -318,7 +352,10 @@ def _run_show(options: argparse.Namespace) -> None:
     print(specification)
     print(f"hash: {specification.hash}")
     print(f"columns: {', '.join(specification.features)}; label: {specification.label}")
-    print(f"classes: {', '.join(map(str, specification.classes))}")
+    if specification.classes is None:
+        print(f"target: {specification._target.describe()}")
+    else:
+        print(f"classes: {', '.join(map(str, specification.classes))}")
     print(f"{curator.n_reports} reports in {len(history)} batches, {unfinished} of them unfinished")
 
 

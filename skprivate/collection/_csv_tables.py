@@ -17,7 +17,9 @@ from numpy.typing import NDArray
 
 from .._typing import FloatArray, IntArray
 from ..domain import TableDomain
-from ._specification import Label
+from ._question.labels import Label
+from ._question.numbers import NumberTarget
+from ._specification import TreeSpecification
 
 _ROWS_AT_ONCE = 2**13
 
@@ -121,6 +123,13 @@ class CsvTable:
             line = chunk.lines[int(np.argmax(found < 0))]
             raise self.error(line, f"column {name!r} must hold one of the classes")
         return found
+
+    def target(self, chunk: RowChunk, specification: TreeSpecification) -> FloatArray:
+        """Return the target of every row as a specification's reports take it, shape (n_rows,)."""
+        name, asked = specification.label, specification._target
+        if isinstance(asked, NumberTarget):
+            return asked.shares(self.numbers(chunk, [name])[:, 0])
+        return self.labels(chunk, name, asked.classes).astype(np.float64)
 
     def _read_header(self) -> list[str]:
         header = next(self._guarded(), None)

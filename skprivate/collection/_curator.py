@@ -10,11 +10,10 @@ from numpy.typing import ArrayLike
 from sklearn.base import clone
 
 from .._typing import CentralRelation
-from ..tree import LocallyPrivateTreeClassifier
 from ..utils import check_int
 from ..utils._public_module import public_module
 from ._collection_design import design_collection
-from ._curator_state import CuratorState, check_tree
+from ._curator_state import CuratorState, LocalTree, check_tree
 from ._external_counts import ExternalCounts, ExternalMechanism, ExternalNoise, describe_external_spending
 from ._report_counter import ReportCounter
 
@@ -23,26 +22,26 @@ from ._report_counter import ReportCounter
 class TreeCurator(ReportCounter):
     """Plans a locally private tree from public data, and fills it with reports that clients send.
 
-    Always strict: bounds and classes come from public rows or are declared. Curators of one specification can
-    work apart and be merged; each is saved by `to_bytes`, and goes on where it was.
+    Always strict: bounds of X, and classes or bounds of y, come from public rows or are declared. Curators of
+    one specification can work apart and be merged; each is saved by `to_bytes`, and goes on where it was.
 
     Parameters
     ----------
-    tree : LocallyPrivateTreeClassifier
+    tree : LocallyPrivateTreeClassifier or LocallyPrivateTreeRegressor
         Unfitted: its parameters are the plan. ``random_state`` and ``ledger`` must be None: the clients draw,
         and the clients pay. With ``domain`` clients are asked for the columns that it declares, as they are.
     X : array-like of shape (n_public, n_features), default=None
         Public rows; with a domain, a raw table. None: there are none, and ``tree`` declares bounds, or a
-        domain, and classes.
+        domain, and classes or bounds of y.
     y : array-like of shape (n_public,), default=None
-        Their labels.
+        Their labels or numbers.
     n_clients : int
         Number of reports that are expected, at least 1; the automatic depth depends on it.
     features : sequence of str, default=None
         Names of the columns. None: those of the domain, of X, where it has names, or of ``bounds``, where
         that is a dict.
     label : str, default="label"
-        Name of the label's column.
+        Name of the target's column.
 
     Attributes
     ----------
@@ -65,6 +64,7 @@ class TreeCurator(ReportCounter):
     TreeClient : Answers the specification.
     ReportWriter : Puts answers into a file.
     LocallyPrivateTreeClassifier : What `release` returns; its ``fit`` simulates all this in one place.
+    LocallyPrivateTreeRegressor : The same, where clients report numbers.
 
     Notes
     -----
@@ -104,7 +104,7 @@ class TreeCurator(ReportCounter):
 
     def __init__(
         self,
-        tree: LocallyPrivateTreeClassifier,
+        tree: LocalTree,
         X: Any = None,
         y: Any = None,
         *,
@@ -169,8 +169,8 @@ class TreeCurator(ReportCounter):
         Raises
         ------
         TypeError, ValueError
-            Counts of another shape, not finite, or without a positive sum; a parameter out of range;
-            `epsilon` and `noise_variance` that belong to different noise.
+            The specification asks for a number; counts of another shape, not finite, or without a positive
+            sum; a parameter out of range; `epsilon` and `noise_variance` that belong to different noise.
 
         Notes
         -----
@@ -178,13 +178,15 @@ class TreeCurator(ReportCounter):
         which a row is 0 or 1: neither can be claimed without the other. That the noise was added so is the
         service's word.
         """
+        if self.specification.bounds_y is not None:
+            raise ValueError("external counts are of labels, and this specification asks for a number.")
         noise = ExternalNoise.of(mechanism, epsilon, noise_variance, delta, relation, max_rows_per_unit)
         curator = type(self).__new__(type(self))
         curator._start(self._state.without_reports())
         curator._external = ExternalMechanism(self._state.randomizer, noise).check(counts)
         return curator
 
-    def release(self) -> LocallyPrivateTreeClassifier:
+    def release(self) -> LocalTree:
         """Return the tree that the reports so far make.
 
         A function of reports and public data, so it costs nothing and may be called again when more reports
@@ -192,7 +194,7 @@ class TreeCurator(ReportCounter):
 
         Returns
         -------
-        tree : LocallyPrivateTreeClassifier
+        tree : LocallyPrivateTreeClassifier or LocallyPrivateTreeRegressor
             Fitted; ``privacy_spent_.deployment`` is "collected".
 
         Raises

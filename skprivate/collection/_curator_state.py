@@ -16,8 +16,10 @@ from ..accounting._statements.estimated_bounds import decode_estimate, encode_es
 from ..domain import TableDomain
 from ..partition import RULES, ColumnBins, Partition, TableCells
 from ..randomizers import LocalRandomizer
-from ..tree import LocallyPrivateTreeClassifier
+from ..rounds._reading.targets import check_target_bounds, check_target_width
+from ..tree import LocallyPrivateTreeClassifier, LocallyPrivateTreeRegressor
 from ..tree._growth.first_phase import FirstPhase, PlannedLeaves
+from ..tree._noisy_leaf_counts import NumberCells
 from ..tree._public_model import LeafModel
 from ..tree._tree_design import ReleaseMechanism, TreeDesign
 from ..utils import check_epsilon
@@ -40,6 +42,8 @@ _VERSION = 1
 _PUBLIC_VERSION = 2
 # With the first of two phases, planned or finished.
 _PHASES_VERSION = 3
+# Of a tree of numbers: public rows count by shares.
+_NUMBERS_VERSION = 4
 # Parameters that files of version 1 have not heard of, and what they mean there.
 _LATER_PARAMETERS = (("domain", None), ("split_share", "auto"), ("public_model", None))
 _FIELDS = (
@@ -55,6 +59,9 @@ _FIELDS = (
 )
 
 
+LocalTree = LocallyPrivateTreeClassifier | LocallyPrivateTreeRegressor
+
+
 @public_module("skprivate.collection")
 @dataclass(frozen=True)
 class CuratorState:
@@ -65,7 +72,7 @@ class CuratorState:
 
     Attributes
     ----------
-    tree : LocallyPrivateTreeClassifier
+    tree : LocallyPrivateTreeClassifier or LocallyPrivateTreeRegressor
         Unfitted.
     design : TreeDesign
     specification : TreeSpecification
@@ -77,7 +84,7 @@ class CuratorState:
         Batch id of reports without a file.
     """
 
-    tree: LocallyPrivateTreeClassifier
+    tree: LocalTree
     design: TreeDesign
     specification: TreeSpecification
     counts: IntArray
@@ -85,14 +92,19 @@ class CuratorState:
     stream: str | None = None
 
     @classmethod
-    def empty(cls, tree: LocallyPrivateTreeClassifier, design: TreeDesign, label: str) -> Self:
+    def empty(cls, tree: LocalTree, design: TreeDesign, label: str) -> Self:
         """Return the state before the first report."""
         randomizer: Any = design.randomizer
         cells: Partition | ColumnBins | TableCells = design.partition
         if design.first_phase is not None and design.first_phase.counts is None:
             cells, randomizer = design.first_phase.bins, design.first_phase.randomizer
         features = design.feature_names if tree.domain is None else None
-        specification = TreeSpecification(cells, randomizer, design.classes, features, label, tree.domain)
+        target: dict[str, Any] = {"classes": design.classes}
+        if isinstance(tree, LocallyPrivateTreeRegressor):
+            target = {"bounds_y": tuple(design.classes.tolist())}
+        specification = TreeSpecification(
+            cells, randomizer, features=features, label=label, domain=tree.domain, **target
+        )
         return cls(tree, design, specification, np.zeros(randomizer.counts_shape, dtype=np.int64))
 
     def without_reports(self) -> Self:
@@ -126,6 +138,8 @@ class CuratorState:
 
     def to_bytes(self) -> bytes:
         """Return the state as JSON."""
+        design, numbers = self.design, self.specification.bounds_y is not None
+        public_counts: Any = np.asarray(design.public_counts, dtype=np.float64 if numbers else np.int64)
         content = {
             "specification": self.specification.to_dict(),
             "tree": {
@@ -135,33 +149,41 @@ class CuratorState:
                 if not any(name == later and value is default for later, default in _LATER_PARAMETERS)
                 and name != "public_model"
             },
-            "rule": self.design.rule,
-            "bounds": [side.tolist() for side in self.design.bounds],
-            "named": self.design.feature_names is not None,
-            "public_counts": pack_integers(np.asarray(self.design.public_counts, dtype=np.int64)),
+            "rule": design.rule,
+            "bounds": [side.tolist() for side in design.bounds],
+            "named": design.feature_names is not None,
+            "public_counts": public_counts.ravel().tolist() if numbers else pack_integers(public_counts),
             "counts": pack_integers(self.counts),
             "history": {batch: list(numbers) for batch, numbers in self.history.items()},
             "stream": self.stream,
         }
-        design = self.design
-        if design.first_phase is not None:
-            content["first"] = design.first_phase.to_dict()
-            return seal_document(_FORMAT, _PHASES_VERSION, content)
-        if design.public_slope == 1.0 and design.leaf_model is None:
-            return seal_document(_FORMAT, _VERSION, content)
         model = None if design.leaf_model is None else design.leaf_model.to_dict()
-        content["public"] = {"slope": design.public_slope, "model": model}
-        return seal_document(_FORMAT, _PUBLIC_VERSION, content)
+        public: dict[str, Any] = {"slope": design.public_slope, "model": model}
+        first = None if design.first_phase is None else design.first_phase.to_dict()
+        if numbers:
+            public["row_variance"] = design.public_row_variance
+            public["total_variance"] = design.public_total_variance
+            # With reports of a first phase its model is theirs.
+            public["model"] = None if first is not None else model
+            return seal_document(_FORMAT, _NUMBERS_VERSION, content | {"public": public, "first": first})
+        if first is not None:
+            return seal_document(_FORMAT, _PHASES_VERSION, content | {"first": first})
+        if design.public_slope == 1.0 and model is None:
+            return seal_document(_FORMAT, _VERSION, content)
+        return seal_document(_FORMAT, _PUBLIC_VERSION, content | {"public": public})
 
     @classmethod
     def from_bytes(cls, data: bytes) -> Self:
         """Restore a state; everything in it is checked."""
         try:
-            more = {_PUBLIC_VERSION: "public", _PHASES_VERSION: "first"}
-            version = read_version(data)
-            if version in more:
-                return restore_sealed(data, _FORMAT, version, (*_FIELDS, more[version]), cls._from_dict)
-            return restore_sealed(data, _FORMAT, _VERSION, _FIELDS, cls._from_dict)
+            more = {
+                _PUBLIC_VERSION: ("public",),
+                _PHASES_VERSION: ("first",),
+                _NUMBERS_VERSION: ("public", "first"),
+            }
+            found = read_version(data)
+            version = found if found in more else _VERSION
+            return restore_sealed(data, _FORMAT, version, (*_FIELDS, *more.get(version, ())), cls._from_dict)
         except UNREADABLE as error:
             raise ValueError(f"this is no state of a curator that can be used: {error}") from error
 
@@ -171,23 +193,26 @@ class CuratorState:
         fields = Fields(state, ("format", "version", *_FIELDS, *more))
         specification = TreeSpecification.from_dict(state["specification"])
         parameters = {name: _decode_parameter(value) for name, value in fields.mapping("tree").items()}
-        tree = check_tree(LocallyPrivateTreeClassifier(**parameters))
+        bounds_y = specification.bounds_y
+        kind = LocallyPrivateTreeClassifier if bounds_y is None else LocallyPrivateTreeRegressor
+        tree = check_tree(kind(**parameters))
         names = ("lower", "upper")
         sides = Fields(dict(zip(names, _pair(state["bounds"]), strict=True)), names, what="the bounds")
         lower, upper = (np.array(sides.numbers(name), dtype=np.float64) for name in names)
         domain = specification.domain
         columns = specification.features if domain is None else domain.encoded_names
         partition, randomizer, first = _restore_leaves(tree, specification, fields, more)
-        shape = (partition.n_leaves, len(specification.classes))
+        classes = np.asarray(specification.classes if bounds_y is None else bounds_y)
         design = TreeDesign(
             partition=partition,
             randomizer=randomizer,
-            classes=np.asarray(specification.classes),
+            classes=classes,
             bounds=(lower, upper),
             rule=fields.text("rule"),
-            public_counts=unpack_integers(fields.text("public_counts"), shape),
+            public_counts=_restore_public_counts(fields, (partition.n_leaves, len(classes)), bounds_y),
             feature_names=columns if fields.flag("named") else None,
             first_phase=first,
+            cells=_cells_of(tree, specification),
         )
         if first is not None and first.counts is not None:
             design = replace(design, leaf_model=first.fit_model(tree.partition_seed).on_leaves(partition))
@@ -204,20 +229,23 @@ class CuratorState:
         return cls(tree, design, specification, counts, history, stream)
 
 
-def check_tree(tree: Any) -> LocallyPrivateTreeClassifier:
+def check_tree(tree: Any) -> LocalTree:
     """Return a clone of the tree whose parameters were checked as ``fit`` does."""
-    if not isinstance(tree, LocallyPrivateTreeClassifier):
-        raise TypeError(f"tree must be a LocallyPrivateTreeClassifier, not {type(tree).__name__}.")
+    if not isinstance(tree, LocalTree):
+        raise TypeError(
+            "tree must be a LocallyPrivateTreeClassifier or a LocallyPrivateTreeRegressor, not "
+            f"{type(tree).__name__}."
+        )
     for name in ("random_state", "ledger"):
         if getattr(tree, name) is not None:
             raise ValueError(f"{name} must be None: clients draw their own reports and account for them.")
-    plan = clone(tree)
+    plan: LocalTree = clone(tree)
     validate_parameter_constraints(plan._parameter_constraints, plan.get_params(deep=False), "TreeCurator")
     plan._check_parameters()
     return plan
 
 
-def _check_agreement(tree: LocallyPrivateTreeClassifier, design: TreeDesign) -> None:
+def _check_agreement(tree: LocalTree, design: TreeDesign) -> None:
     """Refuse a tree that protects otherwise than its clients, and a design that no tree has."""
     randomizer: Any = design.randomizer
     if (check_epsilon(tree.epsilon), tree.protect == "label") != (
@@ -228,6 +256,16 @@ def _check_agreement(tree: LocallyPrivateTreeClassifier, design: TreeDesign) -> 
     box = _box_of_rows(design.partition, tree.domain)
     if design.rule not in RULES or not all(map(np.array_equal, design.bounds, box)):
         raise ValueError("the rule or the bounds are not those of the partition")
+    if isinstance(tree, LocallyPrivateTreeRegressor):
+        bounds_y = float(design.classes[0]), float(design.classes[1])
+        check_target_width(bounds_y)
+        if tree.bounds_y is not None and check_target_bounds(tree.bounds_y, False) != bounds_y:
+            raise ValueError("the plan and the specification declare different bounds of the target")
+        told = isinstance(randomizer, PlannedLeaves) or randomizer.estimate_cells(
+            np.zeros(randomizer.counts_shape, dtype=np.int64), 0
+        )
+        if told is None:
+            raise ValueError("reports of this mechanism do not tell how full a leaf is")
     if (design.public_counts < 0).any():
         raise ValueError("a number of public rows is negative")
 
@@ -240,11 +278,12 @@ def _box_of_rows(partition: Partition, domain: TableDomain | None) -> tuple[Floa
 
 
 def _restore_leaves(
-    tree: LocallyPrivateTreeClassifier, specification: TreeSpecification, fields: Fields, more: set[str]
+    tree: LocalTree, specification: TreeSpecification, fields: Fields, more: set[str]
 ) -> tuple[Partition, ReleaseMechanism, FirstPhase | None]:
     """Return the partition, the mechanism of its leaves, and the phase that shapes it, where there is one."""
     cells, randomizer = specification.partition, specification.randomizer
-    first = FirstPhase.from_dict(fields.mapping("first")) if "first" in more else None
+    plain = fields.maybe(fields.mapping, "first") if "first" in more else None
+    first = None if plain is None else FirstPhase.from_dict(plain)
     if not isinstance(cells, Partition):
         if first is None or first.counts is not None:
             raise ValueError("the plan of the first phase is not there, or is finished")
@@ -254,23 +293,46 @@ def _restore_leaves(
         root = Partition.from_splits([-1], [], cells.lower, cells.upper)
         return root, PlannedLeaves(first, tree.mechanism), first
     if first is not None:
-        fits = first.counts is not None and first.randomizer.n_labels == randomizer.n_labels
+        # Numbers are rounded to their bounds in the first phase, and to more levels in the second.
+        n_labels = randomizer.n_labels if specification.bounds_y is None else 2
+        fits = first.counts is not None and first.randomizer.n_labels == n_labels
         box = (first.bins.lower, first.bins.upper), _box_of_rows(cells, specification.domain)
         if not fits or not all(map(np.array_equal, *box)):
             raise ValueError("the first phase is not finished, or of another collection")
     return cells, randomizer, first
 
 
+def _cells_of(tree: LocalTree, specification: TreeSpecification) -> NumberCells | None:
+    """Return what the levels of reports about the leaves say; None of labels."""
+    if isinstance(tree, LocallyPrivateTreeClassifier):
+        return None
+    # The leaves' levels are public once clients answer; before, the tree chooses them.
+    answered = isinstance(specification.partition, Partition)
+    return NumberCells.of_levels(specification.randomizer.n_labels) if answered else tree._cells()
+
+
+def _restore_public_counts(
+    fields: Fields, shape: tuple[int, int], bounds_y: tuple[float, float] | None
+) -> IntArray | FloatArray:
+    if bounds_y is None:
+        return unpack_integers(fields.text("public_counts"), shape)
+    return np.array(fields.numbers("public_counts", shape[0] * shape[1])).reshape(shape)
+
+
 def _restore_public_side(design: TreeDesign, content: dict[str, Any]) -> TreeDesign:
-    fields = Fields(content, ("slope", "model"), what="the public side")
+    variances = () if design.cells is None else ("row_variance", "total_variance")
+    fields = Fields(content, ("slope", "model", *variances), what="the public side")
     slope = fields.number("slope")
     if not 0 <= slope <= 1:
         raise ValueError("the slope of public rows lies outside 0 to 1")
     shape = (design.partition.n_leaves, len(design.classes))
     model = fields.maybe(fields.mapping, "model")
-    return replace(
-        design, public_slope=slope, leaf_model=None if model is None else LeafModel.from_dict(model, *shape)
-    )
+    if model is not None:
+        design = replace(design, leaf_model=LeafModel.from_dict(model, *shape))
+    found: dict[str, Any] = {f"public_{name}": fields.number(name) for name in variances}
+    if not all(0 < variance <= 1 for variance in found.values()):
+        raise ValueError("a variance of public rows lies outside 0 to 1")
+    return replace(design, public_slope=slope, **found)
 
 
 def _pair(value: Any) -> list[Any]:

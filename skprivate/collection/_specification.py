@@ -1,29 +1,31 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Specification of a collection: the partition, randomizer, classes and columns that a curator publishes."""
+"""Specification of a collection: partition, randomizer, target and columns that a curator publishes."""
 
 from __future__ import annotations
 
 import os
-import sys
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import cached_property, partial
+from numbers import Real
 from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from .._typing import Protection
+from .._typing import FloatArray, IntArray, Protection
 from ..domain import TableDomain
 from ..exceptions import PrivacyLeakError
 from ..noise import check_entropy
+from ..noise._entropy import Entropy
 from ..partition import ColumnBins, Partition, TableCells
-from ..randomizers import ColumnRandomizer, LocalRandomizer, randomizer_from_dict
-from ..utils import check_characters
+from ..randomizers import LocalRandomizer, randomizer_from_dict
 from ..utils._json_documents import canonical, check_envelope, digest, parse_json
 from ..utils._public_module import public_module
-from ..utils._refused_values import is_temporal
+from ._question.columns import check_columns, check_domain, check_names, kind_of
+from ._question.labels import Label, LabelTarget
+from ._question.numbers import NumberTarget
 
 # Older than this package, and part of every hash: clients in the field read it.
 FORMAT = "skprivate.tree"
@@ -34,9 +36,8 @@ DOMAIN_VERSION = 2
 COLUMNS_VERSION = 3
 # With declared columns as trees compare them: a partition that derives its columns, or cells of each of them.
 DERIVED_VERSION = 4
-Label = str | int | float | bool
-
-_FIELDS = ("partition", "randomizer", "classes", "features", "label")
+# About numbers between bounds, with any cells, with or without declared columns.
+NUMBERS_VERSION = 5
 # Rows whose reports are drawn together, and bytes of such reports: no result but a seeded one depends on it.
 _ROWS_AT_ONCE, _BYTES_AT_ONCE = 2**16, 2**24
 # Bytes of a file; a tree of 2^18 leaves needs about a fifth of it.
@@ -46,7 +47,10 @@ _LARGEST_FILE = 2**26
 @public_module("skprivate.collection")
 @dataclass(frozen=True, eq=False, repr=False)
 class TreeSpecification:
-    """What every client is asked to report, its cell and label, and how the report is randomised.
+    """What every client is asked to report, its cell and target, and how the report is randomised.
+
+    The target is a label, one of ``classes``, or a number, which a client rounds at random to one of a few
+    levels between the bounds ``bounds_y``.
 
     It is public. A curator makes it (`TreeCurator.specification`) and publishes its JSON; a client needs
     nothing else.
@@ -57,18 +61,21 @@ class TreeSpecification:
         The cells; with `ColumnBins` a client has a cell in every column, with `TableCells` in every declared
         column of the domain.
     randomizer : LocalRandomizer
-        The mechanism, with the partition's number of cells and as many labels as there are classes. With
-        `ColumnBins` or `TableCells` a `ColumnRandomizer` for as many columns.
-    classes : sequence of str, int, float or bool
-        Two or more labels: all text or all numbers, none of them twice.
+        The mechanism, with the partition's number of cells and as many labels as there are classes, or as
+        there are levels that numbers are rounded to. With `ColumnBins` or `TableCells` a `ColumnRandomizer`
+        for as many columns.
+    classes : sequence of str, int, float or bool, default=None
+        Two or more labels: all text or all numbers, none of them twice. None: the target is a number.
     features : sequence of str, default=None
         Names of the columns that are asked for, in the partition's order. None: those of `domain`; without
         one "x0", "x1", ...
     label : str, default="label"
-        Name of the label's column.
+        Name of the target's column.
     domain : TableDomain, default=None
         Declared columns: what is asked for are then these, text, dates and missing cells included, and the
         partition's columns are the encoded ones. None: the columns are numbers.
+    bounds_y : tuple of two floats, default=None
+        Lower and upper bound of the target, where it is a number; then ``classes`` is None.
 
     Attributes
     ----------
@@ -104,37 +111,49 @@ class TreeSpecification:
     >>> again = TreeSpecification.from_json(specification.to_json())
     >>> again.features, again.label, again.classes, again.hash == specification.hash
     (('age',), 'smokes', ('no', 'yes'), True)
+
+    A number of cigarettes a day, rounded to 0, 20 or 40:
+
+    >>> randomizer = HadamardRandomizer(1.0, n_cells=2, n_labels=3)
+    >>> number = TreeSpecification(partition, randomizer, features=["age"], label="smokes", bounds_y=(0, 40))
+    >>> number.classes, number.bounds_y, number.to_dict()["target"]["levels"]
+    (None, (0.0, 40.0), 3)
     """
 
     partition: Partition | ColumnBins | TableCells
     randomizer: LocalRandomizer
-    classes: tuple[Label, ...]
+    classes: tuple[Label, ...] | None
     features: tuple[str, ...]
     label: str
     domain: TableDomain | None
+    bounds_y: tuple[float, float] | None = None
 
     def __init__(
         self,
         partition: Partition | ColumnBins | TableCells,
         randomizer: LocalRandomizer,
-        classes: Sequence[Label] | NDArray[Any],
+        classes: Sequence[Label] | NDArray[Any] | None = None,
         features: Sequence[str] | None = None,
         label: str = "label",
         domain: TableDomain | None = None,
+        *,
+        bounds_y: tuple[float, float] | None = None,
     ) -> None:
-        labels = _check_classes(classes)
-        if (randomizer.n_cells, randomizer.n_labels) != (partition.n_leaves, len(labels)):
+        target = _target_of(classes, bounds_y, randomizer)
+        if (randomizer.n_cells, randomizer.n_labels) != (partition.n_leaves, target.n_labels):
             raise ValueError(
                 f"the randomizer is for {randomizer.n_cells} cells and {randomizer.n_labels} labels, but "
-                f"there are {partition.n_leaves} cells and {len(labels)} classes"
+                f"there are {partition.n_leaves} cells and {target.n_labels} classes"
             )
-        _check_columns(partition, randomizer)
-        _check_domain(domain, partition, features)
+        check_columns(partition, randomizer)
+        check_domain(domain, partition, features)
         own = [f"x{i}" for i in range(partition.n_features)] if domain is None else domain.names
-        names = _check_names(own if features is None else features, label, len(own))
-        values = (partition, randomizer, labels, names, label, domain)
-        for name, value in zip((*_FIELDS, "domain"), values, strict=True):
-            object.__setattr__(self, name, value)
+        names = check_names(own if features is None else features, label, len(own))
+        labels = target.classes if isinstance(target, LabelTarget) else None
+        bounds = None if isinstance(target, LabelTarget) else (target.lower, target.upper)
+        values = (partition, randomizer, labels, names, label, domain, bounds)
+        for field, value in zip(fields(self), values, strict=True):
+            object.__setattr__(self, field.name, value)
 
     @cached_property
     def hash(self) -> str:
@@ -187,31 +206,38 @@ class TreeSpecification:
     def from_dict(cls, state: Any) -> Self:
         """Restore a specification from `to_dict`; ValueError for anything that is not such a dictionary."""
         found = state.get("version") if isinstance(state, dict) else None
-        plain = type(found) is not int or found <= VERSION
-        version, more = (VERSION, ()) if plain else (DOMAIN_VERSION, ("domain",))
-        if type(found) is int and found > DOMAIN_VERSION:
-            version = COLUMNS_VERSION if found == COLUMNS_VERSION else DERIVED_VERSION
-        check_envelope(state, FORMAT, version, (*_FIELDS, *more, "hash"))
+        version = min(max(found, VERSION), NUMBERS_VERSION) if type(found) is int else VERSION
+        asked = "target" if version == NUMBERS_VERSION else "classes"
+        more = () if version == VERSION else ("domain",)
+        check_envelope(
+            state, FORMAT, version, ("partition", "randomizer", asked, "features", "label", *more, "hash")
+        )
         content = {name: value for name, value in state.items() if name != "hash"}
         if digest(content) != state["hash"]:
             raise ValueError("its content does not fit its hash: it was changed or damaged")
-        kind: Any = ColumnBins if version == COLUMNS_VERSION else Partition
-        cells = state["partition"]
-        # Only cells of declared columns name these.
-        kind = (
-            TableCells
-            if version == DERIVED_VERSION and isinstance(cells, dict) and "groups" in cells
-            else kind
-        )
-        partition = kind.from_dict(cells)
-        classes, features = _check_list(state, "classes"), _check_list(state, "features")
+        partition = kind_of(state["partition"]).from_dict(state["partition"])
+        features = _check_list(state, "features")
+        numbers, classes = None, None
+        if version == NUMBERS_VERSION:
+            numbers = NumberTarget.from_dict(state["target"])
+            n_labels = numbers.levels
+        else:
+            classes = _check_list(state, "classes")
+            n_labels = len(classes)
         # Before the randomizer may think of allocating anything for its cells.
-        asked = state["randomizer"] if isinstance(state["randomizer"], dict) else {}
-        if (asked.get("n_cells"), asked.get("n_labels")) != (partition.n_leaves, len(classes)):
+        plan = state["randomizer"] if isinstance(state["randomizer"], dict) else {}
+        if (plan.get("n_cells"), plan.get("n_labels")) != (partition.n_leaves, n_labels):
             raise ValueError("its randomizer is for another number of cells or labels")
-        undeclared = plain or (version == COLUMNS_VERSION and state["domain"] is None)
-        domain = None if undeclared else TableDomain.from_dict(state["domain"])
-        made = cls(partition, randomizer_from_dict(asked), classes, features, state["label"], domain)
+        declared = state.get("domain")
+        made = cls(
+            partition,
+            randomizer_from_dict(plan),
+            classes,
+            features,
+            state["label"],
+            None if declared is None else TableDomain.from_dict(declared),
+            bounds_y=None if numbers is None else (numbers.lower, numbers.upper),
+        )
         if made.hash != state["hash"]:
             # Its reports would bear another hash than the one that was published.
             raise ValueError("it is not in the one form that is written")
@@ -271,7 +297,7 @@ class TreeSpecification:
             pyarrow, are found by their names, and others are not looked at. An iterator, a generator for
             example, returns tables with a column of labels, or pairs (X, y).
         y : array-like of shape (n,), default=None
-            The labels. None: they are the column ``label`` of X, or X is an iterator.
+            The labels or numbers. None: they are the column ``label`` of X, or X is an iterator.
         protect : {"record", "label"}, default="record"
             What must stay private; as in `TreeClient`.
         random_state : None, int, RandomState or Generator, default=None
@@ -301,12 +327,13 @@ class TreeSpecification:
 
         Notes
         -----
-        **Privacy.** Relation: local. The category of a row, its cell and label, depends on that row and on
-        the public specification alone, and its report is drawn from that category with fresh randomness, by
-        the same mechanism as a `TreeClient`'s: each report is epsilon-private, and a list of reports of
-        different people has the law that it has if each draws on a device of their own. What differs is who
-        must be trusted: the caller sees the rows, so the boundary runs around the caller, and only what this
-        method yields may leave it. If the curator is the caller, this is a simulation.
+        **Privacy.** Relation: local. The category of a row, its cell and label or level, depends on that row,
+        on the public specification and, for a number, on fresh randomness of its rounding; its report is
+        drawn from that category with other fresh randomness, by the same mechanism as a `TreeClient`'s: each
+        report is epsilon-private, and a list of reports of different people has the law that it has if each
+        draws on a device of their own. What differs is who must be trusted: the caller sees the rows, so the
+        boundary runs around the caller, and only what this method yields may leave it. If the curator is the
+        caller, this is a simulation.
 
         Nobody remembers here who has answered: a row that is passed twice is answered twice, and costs
         2 epsilon. The order of the reports is that of the rows, and their number that of the rows.
@@ -315,8 +342,8 @@ class TreeSpecification:
         an error, or a report that is not there, would tell of a row for nothing. So what a `TreeClient`
         refuses counts as a public value here: NaN, a missing cell and text that is no number as the middle of
         the column's bounds, infinity as the bound on its side, a label outside the classes as the first
-        class; with a domain, a cell that is no value of its column as a missing one. Look for such rows
-        before.
+        class, a target that is no number, where one is asked for, as the middle of ``bounds_y``; with a
+        domain, a cell that is no value of its column as a missing one. Look for such rows before.
 
         Proof: :doc:`/proofs/tree_release`.
 
@@ -335,43 +362,67 @@ class TreeSpecification:
         """
         # Reading tables needs scikit-learn, which a client has no use for.
         from ..rounds._reading.columns import TableColumns
-        from ._bulk_rows import read_categories, read_numbers, regroup
+        from ._bulk_rows import read_numbers, read_rows, regroup
 
         check_protection(self, protect)
         entropy, randomizer = check_entropy(random_state), self.randomizer
         columns = TableColumns(self.features, self.label)
         encode = read_numbers if self.domain is None else partial(self.domain.encode, strict=True)
-        categories = read_categories(X, y, columns, encode, self.partition, np.array(self.classes))
+        rows = read_rows(X, y, columns, encode, self.partition, self._target.read_many)
         size = max(min(_ROWS_AT_ONCE, _BYTES_AT_ONCE // randomizer.report_bytes), 1)
         # Pieces of one size, so that with a seed nothing depends on how the rows come.
-        return (randomizer.randomize(piece, entropy) for piece in regroup(categories, size))
+        return (
+            self._draw_reports(cells, target, entropy)
+            for cells, target in map(self._part_piece, regroup(rows, size))
+        )
 
-    def label_index(self, value: Any) -> int:
-        """Return the position of a label in ``classes``; -1 if it is none of them."""
-        # NumPy's durations would become whole numbers.
-        value = value.item() if isinstance(value, np.generic) and not is_temporal(value) else value
-        try:
-            return self._positions.get(value, -1)
-        except TypeError:  # not hashable
-            return -1
+    def _part_piece(self, piece: FloatArray) -> tuple[IntArray, FloatArray]:
+        cells = piece[:, :-1].astype(np.int64)
+        return cells[:, 0] if isinstance(self.partition, Partition) else cells, piece[:, -1]
+
+    def _draw_reports(self, cells: IntArray, target: FloatArray, entropy: Entropy) -> NDArray[Any]:
+        """Draw one report for every row.
+
+        Parameters
+        ----------
+        cells : ndarray of int64 of shape (n,), or (n, n_columns) where there is a cell in every column
+        target : ndarray of float64 of shape (n,)
+            Positions of labels, or numbers as shares of the width between their bounds.
+        entropy : Entropy
+            Numbers are rounded by words of it that come before those of the reports.
+
+        Returns
+        -------
+        reports : ndarray of shape (n, \\*report_shape)
+        """
+        labels = self._target.draw(target, entropy.random_bytes)
+        labels = labels if cells.ndim == 1 else labels[:, np.newaxis]
+        return self.randomizer.randomize(self.randomizer.n_labels * cells + labels, entropy)
+
+    def _read_target(self, y: Any) -> float:
+        """Return one person's target, as `_draw_reports` takes it; ValueError, which shows no value."""
+        return self._target.read(y, self.label)
 
     @cached_property
-    def _positions(self) -> dict[Any, int]:
-        return {label: position for position, label in enumerate(self.classes)}
+    def _target(self) -> LabelTarget | NumberTarget:
+        return _target_of(self.classes, self.bounds_y, self.randomizer)
 
     def _content(self) -> dict[str, Any]:
-        declared: dict[str, Any] = {} if self.domain is None else {"domain": self.domain.to_dict()}
-        version = DOMAIN_VERSION if declared else VERSION
-        if isinstance(self.partition, ColumnBins):
-            declared, version = declared or {"domain": None}, COLUMNS_VERSION
+        domain = None if self.domain is None else self.domain.to_dict()
+        version = VERSION if domain is None else DOMAIN_VERSION
+        if self.bounds_y is not None:
+            version = NUMBERS_VERSION
+        elif isinstance(self.partition, ColumnBins):
+            version = COLUMNS_VERSION
         elif isinstance(self.partition, TableCells) or self.partition.derived is not None:
             version = DERIVED_VERSION
+        declared = {} if version == VERSION else {"domain": domain}
         return {
             "format": FORMAT,
             "version": version,
             "partition": self.partition.to_dict(),
             "randomizer": self.randomizer.to_dict(),
-            "classes": list(self.classes),
+            **self._target.document,
             "features": list(self.features),
             "label": self.label,
             **declared,
@@ -386,7 +437,7 @@ class TreeSpecification:
     def __repr__(self) -> str:
         return (
             f"TreeSpecification({self.partition.n_leaves} cells of {len(self.features)} columns, "
-            f"{len(self.classes)} classes, {self.randomizer.name}, "
+            f"{self._target.describe()}, {self.randomizer.name}, "
             f"epsilon={float(self.randomizer.epsilon):g}, "
             f"hash={self.hash[:8]}...)"
         )
@@ -419,63 +470,12 @@ def _check_list(state: dict[str, Any], name: str) -> list[Any]:
     return value
 
 
-def _check_classes(classes: Any) -> tuple[Label, ...]:
-    labels = tuple(label.item() if isinstance(label, np.generic) else label for label in classes)
-    kinds = {type(label) for label in labels}
-    if not kinds <= {str, int, float, bool} or (str in kinds and len(kinds) > 1):
-        raise ValueError("classes must be all text or all numbers")
-    # False for NaN too.
-    if not all(abs(label) <= sys.float_info.max for label in labels if not isinstance(label, str)):
-        raise ValueError("classes must be finite")
-    if len(labels) < 2 or len(set(labels)) < len(labels):
-        raise ValueError("classes must be two or more, none of them twice")
-    for label in labels:
-        if isinstance(label, str):
-            check_characters(label, "a label of classes")
-    return labels
-
-
-def _check_columns(partition: Partition | ColumnBins | TableCells, randomizer: LocalRandomizer) -> None:
-    if isinstance(partition, Partition) == isinstance(randomizer, ColumnRandomizer):
-        raise ValueError("cells of columns and a randomizer of columns belong together")
-    if isinstance(partition, Partition) or not isinstance(randomizer, ColumnRandomizer):
-        return
-    if randomizer.n_columns != partition.n_columns:
-        raise ValueError(
-            f"the randomizer is for {randomizer.n_columns} columns, but there are {partition.n_columns}"
-        )
-
-
-def _check_domain(domain: Any, partition: Partition | ColumnBins | TableCells, features: Any) -> None:
-    n_features = partition.n_features
-    derived = partition.derived if isinstance(partition, Partition) else None
-    if domain is None:
-        if derived is not None or isinstance(partition, TableCells):
-            raise ValueError("the cells are those of a domain's columns, and there is none")
-        return
-    if not isinstance(domain, TableDomain):
-        raise TypeError("domain must be a TableDomain")
-    if isinstance(partition, TableCells) and partition.groups != domain.groups:
-        raise ValueError("the cells are not those of the domain's columns")
-    if len(domain.encoded_names) != n_features:
-        raise ValueError(
-            f"the partition has {n_features} columns, but the domain encodes {len(domain.encoded_names)}"
-        )
-    if features is not None and tuple(features) != domain.names:
-        raise ValueError("features must be the columns of the domain, in their order")
-    if derived is not None:
-        derived.check_groups(domain.groups)
-
-
-def _check_names(features: Any, label: Any, n_features: int) -> tuple[str, ...]:
-    names = tuple(features)
-    if not all(isinstance(name, str) and name for name in (*names, label)):
-        raise ValueError("features and label must be names, texts that are not empty")
-    if len(names) != n_features:
-        raise ValueError(f"there are {n_features} columns, but features has {len(names)} names")
-    if len({*names, label}) != n_features + 1:
-        raise ValueError("features and label must be different names")
-    for name in (*names, label):
-        check_characters(name, "a name of features and label")
-    # np.str_ is a str, but not for ever: names end in JSON and in messages.
-    return tuple(str(name) for name in names)
+def _target_of(classes: Any, bounds_y: Any, randomizer: LocalRandomizer) -> LabelTarget | NumberTarget:
+    if (classes is None) == (bounds_y is None):
+        raise ValueError("either classes or bounds_y says what the target is, and never both")
+    if classes is not None:
+        return LabelTarget(classes)
+    bounds = tuple(bounds_y)
+    if len(bounds) != 2 or not all(isinstance(side, Real) for side in bounds):
+        raise ValueError("bounds_y must be a pair of numbers")
+    return NumberTarget(float(bounds[0]), float(bounds[1]), randomizer.n_labels)

@@ -5,12 +5,11 @@ from collections.abc import Sequence
 
 from sklearn.base import clone
 
-from ..tree import LocallyPrivateTreeClassifier
 from ..utils import check_int
 from ..utils._public_module import public_module
 from ._collection_design import design_splits
 from ._curator import TreeCurator
-from ._curator_state import CuratorState, check_tree
+from ._curator_state import CuratorState, LocalTree, check_tree
 from ._report_counter import ReportCounter
 
 
@@ -25,7 +24,7 @@ class SplitCurator(ReportCounter):
 
     Parameters
     ----------
-    tree : LocallyPrivateTreeClassifier
+    tree : LocallyPrivateTreeClassifier or LocallyPrivateTreeRegressor
         Unfitted: its parameters are the plan. ``random_state`` and ``ledger`` must be None, and ``protect``
         "record". With ``split_share`` as a number that share of the clients is asked first; "auto" is 0.6.
     n_clients : int
@@ -33,7 +32,7 @@ class SplitCurator(ReportCounter):
     features : sequence of str, default=None
         Names of the columns. None: those of the domain, or of ``bounds``, where that is a dict.
     label : str, default="label"
-        Name of the label's column.
+        Name of the target's column.
 
     Attributes
     ----------
@@ -49,7 +48,7 @@ class SplitCurator(ReportCounter):
     Raises
     ------
     PrivacyLeakError
-        Bounds or classes are not declared.
+        Bounds, or classes or bounds of y, are not declared.
     TypeError, ValueError
         Unusable parameters, or so few clients that their reports would shape nothing.
 
@@ -92,7 +91,7 @@ class SplitCurator(ReportCounter):
 
     def __init__(
         self,
-        tree: LocallyPrivateTreeClassifier,
+        tree: LocalTree,
         *,
         n_clients: int,
         features: Sequence[str] | None = None,

@@ -25,7 +25,7 @@ class LogLoss(ClassScorer):
     """
 
     def exact(self, estimator: Any, X: Any, y: Any) -> float:
-        """Return scikit-learn's value."""
+        """Return scikit-learn's value, of probabilities in double precision."""
         table = np.clip(_probabilities(estimator, X), 0.0, 1.0)
         return -float(log_loss(_codes(estimator, y), table, labels=np.arange(table.shape[1])))
 

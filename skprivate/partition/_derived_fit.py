@@ -100,6 +100,7 @@ def derive_columns(
     *,
     n_labels: int,
     two_sides: bool,
+    copies: int = 1,
 ) -> DerivedBox:
     """Return the columns that a tree compares, by public rows.
 
@@ -123,6 +124,8 @@ def derive_columns(
         above all values: so that each cut may choose their side. Else, and where no public row lacks it, it
         lies at the declared value, or at the median of the public values; and where it is not two columns
         the indicator is a column of its own.
+    copies : int, default=1
+        How many rows of X stand for one public row.
 
     Returns
     -------
@@ -134,7 +137,7 @@ def derive_columns(
     columns: list[DerivedColumn] = []
     for source, group in enumerate(groups):
         if group.n_levels:
-            columns += levels_columns(group, source, level_counts(group, X, labels, n_labels))
+            columns += levels_columns(group, source, level_counts(group, X, labels, n_labels) / copies)
         elif group.indicator is None:
             columns.append(ValueColumn(source, group.start))
         else:
@@ -257,3 +260,49 @@ def missing_sides(lower: float, upper: float) -> tuple[float, float]:
     with np.errstate(over="ignore"):
         width = np.float64(upper) - lower
         return float(lower - 2 * width), float(upper + 2 * width)
+
+
+def settle_missing(
+    feature: NDArray[np.int32], threshold: FloatArray, values: FloatArray, derived: DerivedColumns
+) -> NDArray[np.int32]:
+    """Return the split columns of all nodes, in which missing cells that no row shows go the heavier way.
+
+    Where no public row in a node lacks the number that it compares, its labels say nothing about the side of
+    missing cells: of the two columns of that number, the one that sends them where more rows are is taken.
+
+    Parameters
+    ----------
+    feature : ndarray of int32 of shape (n_nodes,)
+        Derived column that every node compares, level by level; -1 at leaves.
+    threshold : ndarray of shape (n_inner_nodes,)
+    values : ndarray of shape (n, n_columns)
+        Derived columns of the public rows.
+    derived : DerivedColumns
+    """
+    settled, n_nodes = feature.copy(), len(feature)
+    twin = np.arange(len(derived.columns))
+    missing = np.zeros(values.shape, dtype=bool)
+    for number, (below, above) in enumerate(itertools.pairwise(derived.columns)):
+        if not (isinstance(below, FilledColumn) and isinstance(above, FilledColumn)):
+            continue
+        if below.source == above.source:
+            twin[number], twin[number + 1] = number + 1, number
+            missing[:, number] = missing[:, number + 1] = values[:, number] == below.place
+    inner = feature >= 0
+    cut, child = np.full(n_nodes, np.inf), np.zeros(n_nodes, dtype=np.int64)
+    cut[inner], child[inner] = threshold, 2 * np.arange(np.count_nonzero(inner)) + 1
+    row, node = np.arange(len(values)), np.zeros(len(values), dtype=np.int64)
+    while len(row):
+        own = feature[node]
+        right = values[row, own] >= cut[node]
+        lacking = np.bincount(node, missing[row, own], n_nodes)
+        to_right, rows = np.bincount(node, right, n_nodes), np.bincount(node, minlength=n_nodes)
+        heavier_right = 2 * to_right > rows
+        here = np.flatnonzero((rows > 0) & (lacking == 0) & inner)
+        column = feature[here]
+        # The first of the two lies below all values, the second above.
+        wrong = (twin[column] != column) & ((twin[column] < column) != heavier_right[here])
+        settled[here[wrong]] = twin[column[wrong]]
+        node = child[node] + right
+        row, node = row[inner[node]], node[inner[node]]
+    return settled

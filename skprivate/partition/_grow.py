@@ -13,7 +13,7 @@ from .._typing import FloatArray, SplitCriterion, SplitRule
 from ..domain._groups import ColumnGroup
 from ._cart import grow_by_cuts
 from ._derived import DerivedColumns
-from ._derived_fit import derive_columns
+from ._derived_fit import derive_columns, settle_missing
 from ._halving import grow_by_halving
 from ._max_edge import purest_edges
 from ._partition import DEPTH_LIMIT, Partition, check_box
@@ -36,6 +36,7 @@ def build_partition(
     min_samples_leaf: int = 0,
     seed: int = 0,
     groups: Sequence[ColumnGroup] | None = None,
+    copies: int = 1,
 ) -> Partition:
     """Grow a partition of the box [lower, upper] on public rows, by halving longest edges or as CART does.
 
@@ -81,6 +82,9 @@ def build_partition(
         smaller depth is a truncation.
     groups : sequence, default=None
         `TableDomain.groups` of encoded rows; None: every column is a number.
+    copies : int, default=1
+        How many rows of X stand for one public row, with which `min_samples_leaf` and the places of levels
+        reckon.
 
     Returns
     -------
@@ -106,12 +110,14 @@ def build_partition(
     low, high = check_box(lower, upper)
     _check_options(max_depth, n_labels, rule, criterion, min_samples_leaf)
     rows, marks = _check_rows(X, labels, n_labels, len(low))
-    limits = (max_depth, n_labels, min_samples_leaf)
+    limits = (max_depth, n_labels, min_samples_leaf * copies)
     derived: DerivedColumns | None = None
     known: tuple[Any, ...] = ()
     if groups is not None:
         by_cuts = rule == "cart" and len(rows) > 0
-        box = derive_columns(groups, rows, marks, low, high, n_labels=n_labels, two_sides=by_cuts)
+        box = derive_columns(
+            groups, rows, marks, low, high, n_labels=n_labels, two_sides=by_cuts, copies=copies
+        )
         derived, low, high = box.columns, box.lower, box.upper
         known = box.places, box.indicators
         rows = derived.apply(rows)
@@ -120,6 +126,8 @@ def build_partition(
         splits = grow_by_halving(rows, marks, low, high, random_edges(seed), *limits, *known)
     elif rule == "cart":
         splits = grow_by_cuts(rows, marks, low, high, _entropy_terms(criterion, len(rows)), *limits)
+        if derived is not None:
+            splits = settle_missing(*splits, rows, derived), splits[1]
     else:
         choose = purest_edges(_entropy_terms(criterion, len(rows)))
         splits = grow_by_halving(rows, marks, low, high, choose, *limits, *known)

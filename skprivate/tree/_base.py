@@ -274,11 +274,12 @@ class BasePrivateTree(TreePredictionsMixin, PrivateEstimatorMixin, BaseEstimator
             n_labels=n_labels,
             rule=rule,
             criterion=self.criterion,
-            min_samples_leaf=self.min_samples_leaf * votes.copies,
+            min_samples_leaf=self.min_samples_leaf,
             seed=self.partition_seed,
             groups=None if self.domain is None else self.domain.groups,
+            copies=votes.copies,
         )
-        partition = grow(votes.X, votes.labels) if model is None else grow(*model.soft_rows())
+        partition = grow(votes.X, votes.labels) if model is None else grow(*model.soft_rows(), copies=1)
         if self.max_depth == "auto":
             partition = partition.truncate(
                 self._automatic_depth(partition, rule, rows, n_used, model is not None)

@@ -124,23 +124,26 @@ class BaseCentralTree(BasePrivateTree, RoundsMixin):
         """Yield the rounds of a fit: those that choose splits, where they are paid for, and the counts."""
         paid: PrivacySpent | None = spent
         if design.pending is not None:
-            design = yield from self._choose_splits(design, design.pending, spent)
-            # A box that is a point has no splits, which would have been charged first.
-            paid = None if design.partition.n_leaves > 1 else spent
+            design, paid = yield from self._choose_splits(design, design.pending, spent)
         counts = yield Round(self._leaf_plan(design), design.randomizer, paid)  # type: ignore[arg-type]
         return design, counts
 
     def _choose_splits(
         self, design: TreeDesign, pending: PendingSplits, spent: PrivacySpent
-    ) -> Rounds[TreeDesign]:
-        """Yield one round for an order of levels, where it is paid for, and one for every level of splits.
+    ) -> Rounds[tuple[TreeDesign, PrivacySpent | None]]:
+        """Yield rounds for bounds of numbers and for an order of levels, and one for every level of splits.
 
-        Returned is the design with the leaves.
+        The first two only where they are paid for. Returned is the design with the leaves, and what is still
+        to be charged: all of it where there was no round, as the box is a point.
         """
-        budget, masses = pending.budget, self._masses(design.classes).for_splits()
+        budget = pending.budget
+        paid: PrivacySpent | None = spent
+        if budget.target is not None:
+            counts = yield Round(self._target_plan(design), budget.target, paid)
+            design, paid = self._with_narrow_bounds(design, counts, budget.target), None
+        masses = self._masses(design.classes).for_splits()
         lower, upper = design.bounds
         derived: DerivedColumns | None = None
-        paid: PrivacySpent | None = spent
         n_bins: tuple[int, ...] = (DEFAULT_BINS,) * len(lower)
         if budget.columns is not None:
             places: dict[int, IntArray] = {}
@@ -148,17 +151,28 @@ class BaseCentralTree(BasePrivateTree, RoundsMixin):
                 plan = budget.columns.plan(masses)
                 noisy = yield Round(plan, budget.order, paid)
                 public = np.concatenate([pending.votes.sum_by(axis) for axis in plan.axes])
-                places, paid = (
-                    budget.columns.places(noisy / masses.total, budget.order.variance, public),
-                    None,
-                )
+                places = budget.columns.places(noisy / masses.total, budget.order.variance, public)
+                paid = None
             derived, lower, upper = budget.columns.derive(lower, upper, places)
             n_bins = budget.columns.n_bins
         partition = yield from grow_private_partition(
             lower, upper, masses, budget.level_epsilons, budget.rows_per_unit, n_bins, paid, derived
         )
         leaves = self._leaf_noise(budget, partition.n_leaves, len(design.classes))
-        return design.with_leaves(partition, leaves, pending.votes)
+        whole = design.with_leaves(partition, leaves, pending.votes)
+        return whole, paid if partition.n_leaves == 1 else None
+
+    def _target_plan(self, design: TreeDesign) -> Plan:
+        """Return what is counted of numbers before their bounds are narrowed."""
+        raise NotImplementedError
+
+    def _with_narrow_bounds(self, design: TreeDesign, counts: IntArray, noise: NoisyHistogram) -> TreeDesign:
+        """Return the design with narrower bounds of numbers."""
+        raise NotImplementedError
+
+    def _n_target_bins(self, n_public: int) -> int:
+        """Return the number of bins by which bounds of numbers are narrowed; 0: they are not."""
+        return 0
 
     def _budget_of_splits(
         self, n_rows: int, n_public: int, rows_per_unit: int, n_features: int | None, n_labels: int
@@ -183,7 +197,8 @@ class BaseCentralTree(BasePrivateTree, RoundsMixin):
         n_levels = min(wanted, most_levels(n_bins, n_labels), DEEPEST_COMPLETE)
         # What a row adds does not depend on what the target is, but for its kind.
         total = self._masses(np.arange(2.0)).for_splits().total
-        return SplitBudget.divide(epsilon, share, n_levels, rows_per_unit, columns, total)
+        target = self._n_target_bins(n_public)
+        return SplitBudget.divide(epsilon, share, n_levels, rows_per_unit, columns, total, target)
 
     def _leaf_noise(self, budget: SplitBudget, n_cells: int, n_labels: int) -> NoisyHistogram:
         return self._make_leaves(budget.leaf_epsilon, n_cells, n_labels, budget.rows_per_unit)

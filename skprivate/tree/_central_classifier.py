@@ -55,7 +55,8 @@ class DPTreeClassifier(LabelTargetMixin, BaseCentralTree):
         on the same release. "paper": Algorithm 2 of the paper as printed, for comparison, two classes only:
         it is near chance at a small epsilon. `repruned` changes it after the fact.
     min_samples_leaf : int, default=0
-        Least number of public rows in a leaf, with "cart" at least 1. No effect without public rows.
+        Least number of public rows in a leaf, with "cart" at least 1. No effect without public rows. With
+        ``public_model`` it is about rows that stand for the model, eight for each public or drawn one.
     bounds : pair or dict, default=None
         ``(lower, upper)`` of X, each a scalar or of shape (n_features,), or ``{column: (lower, upper)}``; in
         the units of X, from public knowledge. None: those of the public rows; without public rows they are

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Base of the locally private trees: every private row sends one report of its leaf and label."""
 
-import math
 from abc import abstractmethod
 from dataclasses import replace
 from fractions import Fraction
@@ -78,9 +77,9 @@ class BaseLocalTree(BasePrivateTree):
         """Return what the clients that shape the tree are asked; None where none do."""
         own_depth = self.max_depth == "auto" and pruning_method(self.prune).has_own_depth
         groups = () if self.domain is None else self.domain.groups
-        # Halving them in turn is for columns of numbers.
-        numbers = len(rows.bounds[0]) if all(group.n_levels < 3 for group in groups) else math.inf
-        halved = self.split_share == "auto" and numbers <= FEW_COLUMNS
+        few = (len(groups) or len(rows.bounds[0])) <= FEW_COLUMNS
+        # Halving levels in the order in which they are declared parts them at random.
+        halved = self.split_share == "auto" and few and all(group.n_levels < 3 for group in groups)
         if halved or self.rule == "random" or self.protect == "label" or own_depth or self.split_share == 0:
             return None
         self._check_depth(0)

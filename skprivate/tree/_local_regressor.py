@@ -59,7 +59,8 @@ class LocallyPrivateTreeRegressor(NumberTargetMixin, BaseLocalTree):
         the target alone, by randomised response on its level: far less noise. "mechanism" must be "auto" or
         "krr" then.
     min_samples_leaf : int, default=0
-        Least number of public rows in a leaf, with "cart" at least 1. No effect without public rows.
+        Least number of public rows in a leaf, with "cart" at least 1. No effect without public rows. With
+        ``public_model`` it is about rows that stand for the model, eight for each public or drawn one.
     bounds_X : pair or dict, default=None
         ``(lower, upper)`` of X, each a scalar or of shape (n_features,), or ``{column: (lower, upper)}``; in
         the units of X, from public knowledge. None: those of the public rows; without public rows they are

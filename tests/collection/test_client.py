@@ -368,10 +368,10 @@ def test_threads_get_one_report(specification, tmp_path, monkeypatch, with_file)
     barrier, reports = threading.Barrier(8), []
     plain = specification.randomizer.randomize
 
-    def slow(categories):
+    def slow(categories, entropy):
         # Long enough for the others to arrive.
         threading.Event().wait(0.02)
-        return plain(categories)
+        return plain(categories, entropy)
 
     monkeypatch.setattr(specification.randomizer, "randomize", slow)
 

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from skprivate.collection import TreeSpecification
+from skprivate.collection._question.labels import LabelTarget
 from skprivate.partition import Partition
 from skprivate.randomizers import HadamardRandomizer, KRRRandomizer
 
@@ -91,9 +92,13 @@ def test_labels_of_numpy_become_plain(make_specification):
         ((0.5, 1.5, 2.5), 2.5, 2),
     ],
 )
-def test_label_index(make_specification, classes, value, index):
-    specification = make_specification("krr", classes=classes)
-    assert specification.label_index(value) == index
+def test_position_of_a_label(classes, value, index):
+    target = LabelTarget(classes)
+    if index >= 0:
+        assert target.read(value, "sick") == index
+    else:
+        with pytest.raises(ValueError, match=r"^'sick' is not one of the specification's classes\.$"):
+            target.read(value, "sick")
 
 
 @pytest.mark.parametrize(

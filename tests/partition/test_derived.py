@@ -462,6 +462,11 @@ def test_pseudo_rows_are_those_of_the_distribution_of_the_shares():
     assert _pseudo_rows(np.column_stack([rows - ones, ones]).astype(float)) == pytest.approx(10, rel=0.15)
     alike = rng.binomial(rows, 0.4)
     assert _pseudo_rows(np.column_stack([rows - alike, alike]).astype(float)) > 300
+    # So levels that are alike nearly share a place, where one row each would leave their sampling.
+    group = TableDomain({"job": [str(level) for level in range(4000)]}).groups[0]
+    counts = np.column_stack([rows - alike, alike])
+    (column,) = levels_columns(group, 0, np.concatenate([counts, np.zeros((2, 2))]))
+    assert np.ptp(column.places) < 0.1 < np.ptp(alike / rows)
     pure = np.array([[50.0, 0.0], [0.0, 50.0]])
     assert _pseudo_rows(pure) == 1
 

@@ -17,6 +17,7 @@ from skprivate.partition import Partition, build_partition
 from skprivate.preprocessing import DomainEncoder
 from skprivate.tree import LeafCountAccumulator, export_text
 from skprivate.tree._estimation.public_slope import slope_of_public_rows
+from skprivate.tree._tree_rows import PublicVotes
 
 LEVELS = [f"l{level}" for level in range(12)]
 FLIPPED = ["l1", "l4", "l6", "l9"]
@@ -219,8 +220,9 @@ def test_places_are_fitted_anew_on_every_fold():
             *fit, lower=[0] * 30, upper=[1] * 30, max_depth=2, rule="cart", groups=domain.groups
         )
 
-    honest = slope_of_public_rows(grow, X, labels, 2, 2)
-    leaking = slope_of_public_rows(lambda rows, marks: grow(rows, marks, True), X, labels, 2, 2)
+    votes = PublicVotes(X, labels, 2)
+    honest = slope_of_public_rows(grow, votes, 2)
+    leaking = slope_of_public_rows(lambda rows, marks: grow(rows, marks, True), votes, 2)
     assert honest < 0.5 < leaking
 
 

@@ -32,6 +32,7 @@ from skprivate.tree._growth.level_order import (
 )
 from skprivate.tree._growth.split_budget import PaidTreeMechanism, SplitBudget
 from skprivate.tree._growth.split_selection import selection_noise
+from skprivate.tree._noisy_leaf_counts import NoisyHistogram
 
 DOMAIN = TableDomain(
     {
@@ -151,9 +152,10 @@ class TestBudget:
             assert budget.order.epsilon <= epsilon * Fraction(share) * ORDER_SHARE
             costs.append(budget.order.epsilon)
         assert sum(costs) <= epsilon * Fraction(share)
-        total = sum(costs, budget.leaves(4, 2).epsilon)
+        leaves = NoisyHistogram(budget.leaf_epsilon, 4, 2, rows_per_unit)
+        total = sum(costs, leaves.epsilon)
         assert epsilon * (1 - Fraction(1, 2**30)) < total <= epsilon
-        assert PaidTreeMechanism(budget, 2).epsilon == total
+        assert PaidTreeMechanism(budget, leaves).epsilon == total
 
     def test_the_whole_is_charged_once_and_stated(self, tmp_path):
         ledger = PrivacyLedger(tmp_path / "one.ledger")

@@ -42,7 +42,8 @@ class NoisyTable:
     def of(cls, mechanism: ReleaseMechanism, counts: LeafCounts, cells: NumberCells | None = None) -> Self:
         """Return the table of the leaves that a mechanism released."""
         exact_cells = mechanism.relation == "label" and counts.cell_estimates is not None
-        sizes = counts.cell_sizes
+        # The variance is that at these sizes, which add up to the rows.
+        sizes = counts.cell_sizes * (counts.n_rows / counts.cell_sizes.sum())
         if exact_cells and counts.cell_estimates is not None:
             # A leaf without rows has neither noise nor labels, and its counts are exactly 0.
             sizes = np.maximum(counts.cell_estimates, 0.0)

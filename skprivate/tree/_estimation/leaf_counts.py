@@ -73,10 +73,8 @@ class LeafCounts:
     ) -> Self:
         """Return the counts of leaves; their cell sizes follow from the other attributes."""
         variances = np.full(len(label_estimates), variance, dtype=np.float64)
-        shares = estimate_shares(public_counts, n_rows, cell_estimates, variances)
-        return cls(
-            label_estimates, n_rows, public_counts, variances, n_rows * shares, cell_estimates, public_slope
-        )
+        sizes = estimate_sizes(public_counts, n_rows, cell_estimates, variances)
+        return cls(label_estimates, n_rows, public_counts, variances, sizes, cell_estimates, public_slope)
 
     @classmethod
     def from_release(cls, design: TreeDesign, counts: IntArray, n_rows: int) -> Self:
@@ -170,10 +168,10 @@ def estimate_shares(
     cell_estimates: FloatArray | None = None,
     variance: FloatArray | None = None,
 ) -> FloatArray:
-    """Return the share of private rows in every leaf.
+    """Return the share of rows like the private ones in every leaf.
 
     From public rows, one pseudo-row a leaf; where there are unbiased estimates of the cells, moved towards
-    these as far as their noise allows (James-Stein), so that P(X) need not be the public rows'.
+    these as far as their noise and sampling allow (James-Stein), so that P(X) need not be the public rows'.
 
     Parameters
     ----------
@@ -185,6 +183,28 @@ def estimate_shares(
     shares : ndarray of shape (n_leaves,)
         Positive, with sum 1.
     """
+    moved = _moved_shares(public_counts, n_rows, cell_estimates, variance, 1.0)
+    return moved / moved.sum()
+
+
+def estimate_sizes(
+    public_counts: Counts, n_rows: int, cell_estimates: FloatArray | None, variance: FloatArray
+) -> FloatArray:
+    """Return how many of the private rows are in every leaf, all positive.
+
+    As `estimate_shares`, but of the rows at hand, of which the release tells all but for its noise.
+    """
+    return n_rows * _moved_shares(public_counts, n_rows, cell_estimates, variance, 0.0)
+
+
+def _moved_shares(
+    public_counts: Counts,
+    n_rows: int,
+    cell_estimates: FloatArray | None,
+    variance: FloatArray | None,
+    sampling: float,
+) -> FloatArray:
+    """Shares by public rows, moved towards those that were released; none is 0, and no sum is kept."""
     per_leaf = public_counts.sum(axis=1)
     shares: FloatArray = (per_leaf + 1.0) / (per_leaf.sum() + len(per_leaf))
     if cell_estimates is None or variance is None or n_rows == 0:
@@ -192,13 +212,11 @@ def estimate_shares(
     difference = cell_estimates / n_rows - shares
     # A label's estimate has half the variance of a difference; a cell is the sum of its labels.
     per_row = 0.5 * public_counts.shape[1] * float(variance.sum())
-    # Not the sampling of these rows: sums are divided by how many there are, not by how many to expect.
-    noise = per_row / n_rows
+    noise = (per_row + sampling) / n_rows
     # No further than as far as the shares are from nothing: estimates beyond it are noise.
     spread = min(max(float(np.sum(difference**2)) - noise, 0.0), float(np.sum(shares**2)))
     trust = spread / max(spread + noise, 1e-300)
-    moved: FloatArray = np.maximum(shares + trust * difference, 1.0 / (n_rows + len(cell_estimates)))
-    return moved / moved.sum()
+    return np.maximum(shares + trust * difference, 1.0 / (n_rows + len(cell_estimates)))
 
 
 def variance_per_row(mechanism: ReleaseMechanism, n_rows: int, cells: NumberCells | None = None) -> float:

@@ -47,7 +47,8 @@ def share_intervals(
     n_rows = counts.n_rows
     estimates = _cell_estimates(design, released, n_rows)
     # Of one cell: the variance of a difference is that of two.
-    noise = mechanism.variance(n_rows, counts.cell_sizes) / 2
+    sizes = counts.cell_sizes * (n_rows / counts.cell_sizes.sum())
+    noise = mechanism.variance(n_rows, sizes) / 2
     exact = mechanism.relation == "label"
     values = cells.values - cells.values.mean() if exact else cells.values
     rows, sums = estimates.sum(axis=1), estimates @ cells.values

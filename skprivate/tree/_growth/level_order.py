@@ -54,8 +54,8 @@ class NoisyLevelCounts:
     cell as well), and there it adds `row_total` to its label, or divides it between the two cells of its
     number. Taking it away and putting another one in moves a table by at most ``2 * row_total`` in L1, all
     tables by ``n_tables`` times that, and replacing the rows of a unit by ``rows_per_unit`` times as much:
-    attained where all levels differ. The noise is exact discrete
-    Laplace noise of scale ``sensitivity / epsilon`` on the integers.
+    attained where all levels differ. The noise is exact discrete Laplace noise of scale ``sensitivity /
+    epsilon`` on the integers.
 
     Proof: :doc:`/proofs/tree_release`.
     """
@@ -220,9 +220,12 @@ def _n_single(group: ColumnGroup) -> int:
 
 
 def _single_levels(number: int, group: ColumnGroup) -> Iterable[tuple[DerivedColumn, float, float]]:
-    """Yield for every level, and for missing where cells may be, a column that is 1 there and 0 elsewhere."""
+    """Yield for every level, and for missing where cells may be, a column that is 1 there and 0 elsewhere.
+
+    Of two there is one column, that of the second.
+    """
     n_places = group.n_levels + (group.indicator is not None)
-    for own in range(_n_single(group)):
+    for own in range(_n_single(group)) if _n_places(group) > 2 else [1]:
         places = tuple(float(place == own) for place in range(n_places))
         absent = float(own == group.n_levels)
         yield LevelsColumn(number, group.start, places, absent, group.indicator), 0.0, 1.0

@@ -9,6 +9,7 @@ from typing import Any
 from .._noisy_leaf_counts import NoisyHistogram
 from .level_order import ORDER_SHARE, ComparedColumns, NoisyLevelCounts
 from .split_selection import selection_noise
+from .target_range import RANGE_SHARE
 
 # The constants below were chosen on census, digits, diabetes, breast cancer and four simulations (linear,
 # Friedman's, an interaction of binary columns, skewed columns with a rare class) at epsilon .1 to 8, with
@@ -56,6 +57,8 @@ class SplitBudget:
         What is compared of declared columns; None: the columns of X.
     order : NoisyLevelCounts or None
         The mechanism of the counts that put declared levels in an order; None where there are none.
+    target : NoisyHistogram or None
+        The mechanism of the counts that narrow the bounds of numbers; None where there are none.
     """
 
     level_epsilons: tuple[Fraction, ...]
@@ -63,6 +66,7 @@ class SplitBudget:
     rows_per_unit: int
     columns: ComparedColumns | None = None
     order: NoisyLevelCounts | None = None
+    target: NoisyHistogram | None = None
 
     @classmethod
     def divide(
@@ -73,22 +77,25 @@ class SplitBudget:
         rows_per_unit: int,
         columns: ComparedColumns | None = None,
         row_total: int = 1,
+        n_target_bins: int = 0,
     ) -> "SplitBudget":
         """Divide epsilon.
 
-        `share` of it goes to the splits: .3 of that to the order of declared levels, where they get one,
-        and the rest to the levels of the tree, each of which gets 3/2 of what the one above gets.
+        `share` of it goes to the splits: .1 of that to narrower bounds of numbers, where they get some, .3 to
+        the order of declared levels, where they get one, and the rest to the levels of the tree, each of
+        which gets 3/2 of what the one above gets.
         """
+        of_splits = epsilon * share
         weights = [_GROWTH**level for level in range(n_levels)]
-        n_ordered = 0 if columns is None or not n_levels else len(columns.ordered)
-        order = None
-        if n_ordered:
-            order = NoisyLevelCounts(epsilon * share * ORDER_SHARE, n_ordered, rows_per_unit, row_total)
-        rest = epsilon * share - (0 if order is None else order.epsilon)
-        asked = [rest * weight / sum(weights) for weight in weights]
+        order, target = None, None
+        if n_levels and n_target_bins:
+            target = NoisyHistogram(of_splits * RANGE_SHARE, n_target_bins, 1, rows_per_unit)
+        if n_levels and columns is not None and columns.ordered:
+            order = NoisyLevelCounts(of_splits * ORDER_SHARE, len(columns.ordered), rows_per_unit, row_total)
+        first = sum((one.epsilon for one in (target, order) if one is not None), Fraction(0))
+        asked = [(of_splits - first) * weight / sum(weights) for weight in weights]
         levels = tuple(selection_noise(one, rows_per_unit).epsilon for one in asked)
-        spent = sum(levels, Fraction(0) if order is None else order.epsilon)
-        return cls(levels, epsilon - spent, rows_per_unit, columns, order)
+        return cls(levels, epsilon - sum(levels, first), rows_per_unit, columns, order, target)
 
 
 class PaidTreeMechanism:
@@ -108,22 +115,21 @@ class PaidTreeMechanism:
         self._leaves = leaves.describe_noise()
         self._n_levels = len(budget.level_epsilons)
         self.n_cells, self.n_labels = 1, leaves.n_labels
-        self._order = budget.order
-        order = Fraction(0) if budget.order is None else budget.order.epsilon
-        self.epsilon = sum(budget.level_epsilons, order + leaves.epsilon)
+        self._first = [one for one in (budget.target, budget.order) if one is not None]
+        self.epsilon = sum((one.epsilon for one in self._first), sum(budget.level_epsilons, leaves.epsilon))
         self.sensitivity, self.noise_scale = leaves.sensitivity, leaves.noise_scale
         self._split_epsilon = sum(budget.level_epsilons, Fraction(0))
 
     def describe(self) -> str:
         """Return the mechanism in a few words."""
-        order = ""
-        if self._order is not None:
-            order = (
-                f"discrete Laplace noise on level x label counts at epsilon {float(self._order.epsilon):g}, "
-                f"sensitivity {self._order.sensitivity}; then "
-            )
+        counted = {NoisyHistogram: "counts of targets by bins", NoisyLevelCounts: "level x label counts"}
+        first = "".join(
+            f"discrete Laplace noise on {counted[type(one)]} at epsilon {float(one.epsilon):g}, "
+            f"sensitivity {one.sensitivity}; then "
+            for one in self._first
+        )
         return (
-            f"{order}report-noisy-max of splits, {self._n_levels} levels at epsilon "
+            f"{first}report-noisy-max of splits, {self._n_levels} levels at epsilon "
             f"{float(self._split_epsilon):g} together, then {self._leaves}"
         )
 

@@ -139,7 +139,8 @@ class NumberTargetMixin(RegressorMixin):
     def _in_units(self, shares: Any) -> Any:
         """Return shares of the width as numbers in the unit of y."""
         low, high = self.bounds_y_
-        return (1 - shares) * low + shares * high
+        # A rounding may pass a bound.
+        return np.clip((1 - shares) * low + shares * high, low, high)
 
     def reweighted(self, *, public_weight: float | Literal["auto"]) -> Self:
         """Return a copy with another weight of public rows: no data are needed, nothing is spent.
@@ -193,9 +194,9 @@ class NumberTargetMixin(RegressorMixin):
         Returns
         -------
         intervals : ndarray of shape (n_leaves, 2)
-            Of the mean, among all rows like the private ones, of y clipped to its bounds, leaf by leaf. They
-            rest on the release alone: the prediction, which public rows and the other leaves helped, may lie
-            outside. ``bounds_y_`` where noise does not let the leaf be seen. For rows:
+            Of the mean, among all rows like the private ones, of y clipped to ``bounds_y_``, leaf by leaf.
+            They rest on the release alone: the prediction, which public rows and the other leaves helped, may
+            lie outside. ``bounds_y_`` where noise does not let the leaf be seen. For rows:
             ``tree.leaf_intervals()[tree.apply(X)]``.
 
         Raises

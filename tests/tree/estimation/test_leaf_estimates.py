@@ -9,7 +9,7 @@ import pytest
 from skprivate.partition import build_partition, count_leaves
 from skprivate.randomizers import KRRRandomizer
 from skprivate.tree._estimation.depth import count_split_features
-from skprivate.tree._estimation.leaf_counts import LeafCounts, estimate_shares, variance_per_row
+from skprivate.tree._estimation.leaf_counts import LeafCounts, estimate_sizes, variance_per_row
 from skprivate.tree._estimation.leaf_estimates import estimate_leaves
 from skprivate.tree._estimation.paper import paper_prune
 from skprivate.tree._estimation.probabilities import estimate_shares_of_classes
@@ -63,7 +63,7 @@ class Release:
             n_rows=N,
             public_counts=self.public,
             variance=variance,
-            cell_sizes=N * estimate_shares(self.public, N, cell_estimates, variance),
+            cell_sizes=estimate_sizes(self.public, N, cell_estimates, variance),
             cell_estimates=cell_estimates,
             public_slope=0.7,
         )
