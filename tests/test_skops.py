@@ -10,13 +10,14 @@ import numpy as np
 import pytest
 import skops.io
 from sklearn.base import clone
-from sklearn.linear_model import LogisticRegression
+from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.pipeline import Pipeline
 from skops.io.exceptions import UntrustedTypesFoundException
 
 from skprivate import (
     BoundsScaler,
     DPTreeClassifier,
+    DPTreeRegressor,
     LabelPrivateClassifier,
     LabelPrivateRegressor,
     LocallyPrivateTreeClassifier,
@@ -63,6 +64,12 @@ def trusted_for(estimator):
 
 def fit(instance):
     return clone(instance.estimator).fit(**arguments(instance, 60))
+
+
+def tree_around_a_model():
+    X = np.random.default_rng(5).uniform(-1, 1, (200, 2))
+    tree = DPTreeRegressor(8.0, public_model=LinearRegression(), bounds_X=(-1, 1), bounds_y=(-1, 1))
+    return tree.fit(X, X[:, 0], is_public=np.arange(200) < 100)
 
 
 def tree_of_levels():
@@ -140,7 +147,8 @@ def test_the_list_holds_every_estimator_and_nothing_that_is_not_needed():
     needed = set()
     for instance in INSTANCES.values():
         needed |= set(skops.io.get_untrusted_types(data=skops.io.dumps(fit(instance))))
-    needed |= set(skops.io.get_untrusted_types(data=skops.io.dumps(tree_of_levels())))
+    for tree in (tree_of_levels(), tree_around_a_model()):
+        needed |= set(skops.io.get_untrusted_types(data=skops.io.dumps(tree)))
     assert set(trusted_types()) == needed - {NODES_OF_TREES}
 
 

@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 from sklearn.utils import Tags
 
-from .._typing import IntArray, Protection, RandomSource, ReportMechanism, SplitRule
+from .._typing import IntArray, NumberMechanism, Protection, RandomSource, SplitRule
 from ..accounting import PrivacyLedger
 from ..domain import TableDomain
 from ..noise._entropy import Entropy
@@ -208,7 +208,7 @@ class LocallyPrivateTreeRegressor(NumberTargetMixin, BaseLocalTree):
         *,
         max_depth: int | Literal["auto"] = "auto",
         public_weight: float | Literal["auto"] = "auto",
-        mechanism: ReportMechanism = "auto",
+        mechanism: NumberMechanism = "auto",
         rule: SplitRule = "cart",
         protect: Protection = "record",
         min_samples_leaf: int = 0,
