@@ -22,7 +22,9 @@ from skprivate import (
     DPNormalLLSRegressor,
     DPSEVRegressor,
     DPTreeClassifier,
+    DPTreeRegressor,
     LocallyPrivateTreeClassifier,
+    LocallyPrivateTreeRegressor,
     MomentAccumulator,
     config_context,
 )
@@ -90,6 +92,8 @@ LIFE = {
     ),
     "x_norm": DPLogLocationScaleRegressor(distribution="loglogistic", x_norm=1.0, bounds_y=(1, 2)),
     "boosting, numbers": DPBoostingRegressor(bounds_X=(0, 1), bounds_y=(1, 2)),
+    "central, numbers": DPTreeRegressor(bounds_X=(0, 1), bounds_y=(1, 2)),
+    "local, numbers": LocallyPrivateTreeRegressor(bounds_X=(0, 1), bounds_y=(1, 2)),
     "sev": DPSEVRegressor(bounds_X=(0, 1), bounds_y=(1, 2), relation="add-remove"),
     "logistic": DPLogisticLLSRegressor(bounds_X=([0, 0], [1, 2]), bounds_y=(1, 2)),
     "normal, search": search(DPNormalLLSRegressor(bounds_X=(0, 1), bounds_y=(1, 2)), method=["moments"]),

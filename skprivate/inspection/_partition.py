@@ -22,23 +22,28 @@ class PartitionDisplay:
     """Cells of a fitted private tree in two features, as coloured rectangles.
 
     Two classes: the colour is the estimated probability of the second class, with a colour bar. Several: it
-    is the predicted class, with a legend. Of a tree over more than two features, the cells are drawn that a
-    plane cuts. It is recommended to use `from_estimator`; parameters are stored as attributes.
+    is the predicted class, with a legend. Numbers: it is the estimated mean, between the least and the
+    largest one of all leaves, with a colour bar. Of a tree over more than two features, the cells are drawn
+    that a plane cuts. It is recommended to use `from_estimator`; parameters are stored as attributes.
 
     Parameters
     ----------
     lower, upper : ndarray of shape (n_cells, 2)
         Lower left and upper right corners of the cells, in the units of the features.
-    leaf_proba : ndarray of shape (n_cells, n_classes)
-        Class probabilities of every cell.
-    classes : ndarray of shape (n_classes,)
-        The classes.
+    leaf_proba : ndarray of shape (n_cells, n_classes), default=None
+        Class probabilities of every cell; None for numbers.
+    classes : ndarray of shape (n_classes,), default=None
+        The classes; None for numbers.
     leaves : ndarray of int of shape (n_cells,), default=None
         Leaf number of every cell; for information.
     xlabel, ylabel : str, default=None
         Names of the two features.
     xticks, yticks : dict of str to float, default=None
         Places of the levels of a feature on its axis; None: it is a number.
+    leaf_values : ndarray of shape (n_cells,), default=None
+        Estimated mean of every cell; None for classes.
+    value_range : tuple of two floats, default=None
+        Values of the two ends of the colours; None: the least and the largest of `leaf_values`.
 
     Attributes
     ----------
@@ -52,6 +57,7 @@ class PartitionDisplay:
     See Also
     --------
     skprivate.LocallyPrivateTreeClassifier : A tree that can be drawn.
+    skprivate.DPTreeRegressor : Another one, of numbers.
 
     Notes
     -----
@@ -76,13 +82,15 @@ class PartitionDisplay:
         *,
         lower: FloatArray,
         upper: FloatArray,
-        leaf_proba: FloatArray,
-        classes: NDArray[Any],
+        leaf_proba: FloatArray | None = None,
+        classes: NDArray[Any] | None = None,
         leaves: NDArray[np.intp] | None = None,
         xlabel: str | None = None,
         ylabel: str | None = None,
         xticks: dict[str, float] | None = None,
         yticks: dict[str, float] | None = None,
+        leaf_values: FloatArray | None = None,
+        value_range: tuple[float, float] | None = None,
     ) -> None:
         self.lower = lower
         self.upper = upper
@@ -93,6 +101,8 @@ class PartitionDisplay:
         self.ylabel = ylabel
         self.xticks = xticks
         self.yticks = yticks
+        self.leaf_values = leaf_values
+        self.value_range = value_range
 
     @classmethod
     def from_estimator(
@@ -110,7 +120,7 @@ class PartitionDisplay:
         Parameters
         ----------
         estimator : estimator
-            A fitted tree, with `partition_`, `leaf_proba_` and `classes_`.
+            A fitted tree, with `partition_`, and `leaf_proba_` and `classes_` or `leaf_values_`.
         features : pair of int or str, default=(0, 1)
             Features of the two axes: numbers of columns, or names where the tree was fitted with names.
             Levels without an order lie at the places by which the tree compares them.
@@ -121,7 +131,8 @@ class PartitionDisplay:
         ax : matplotlib Axes, default=None
             Axes to draw on; None: those of a new figure.
         cmap : str or Colormap, default=None
-            Colours. None: "RdBu_r" for two classes, "tab10" for up to ten, "gist_rainbow" for more.
+            Colours. None: "RdBu_r" for two classes, "tab10" for up to ten, "gist_rainbow" for more, and
+            "viridis" for numbers.
         **kwargs : dict
             Keywords of `matplotlib.collections.PolyCollection`, such as ``edgecolor`` and ``alpha``.
 
@@ -138,7 +149,9 @@ class PartitionDisplay:
         ImportError
             Matplotlib is not installed.
         """
-        check_is_fitted(estimator, ["partition_", "leaf_proba_", "classes_"])
+        values = getattr(estimator, "leaf_values_", None)
+        own = ["leaf_proba_", "classes_"] if values is None else []
+        check_is_fitted(estimator, ["partition_", *own])
         partition = estimator.partition_
         domain = getattr(estimator, "domain_", None)
         names = getattr(estimator, "feature_names_in_", None) if domain is None else domain.encoded_names
@@ -155,13 +168,15 @@ class PartitionDisplay:
         display = cls(
             lower=lower[shown],
             upper=upper[shown],
-            leaf_proba=estimator.leaf_proba_[leaves[shown]],
-            classes=estimator.classes_,
+            leaf_proba=estimator.leaf_proba_[leaves[shown]] if values is None else None,
+            classes=estimator.classes_ if values is None else None,
             leaves=leaves[shown],
             xlabel=xlabel,
             ylabel=ylabel,
             xticks=axes[0].ticks,
             yticks=axes[1].ticks,
+            leaf_values=None if values is None else values[leaves[shown]],
+            value_range=None if values is None else (float(values.min()), float(values.max())),
         )
         return display.plot(ax=ax, cmap=cmap, **kwargs)
 
@@ -173,7 +188,8 @@ class PartitionDisplay:
         ax : matplotlib Axes, default=None
             Axes to draw on; None: those of a new figure.
         cmap : str or Colormap, default=None
-            Colours. None: "RdBu_r" for two classes, "tab10" for up to ten, "gist_rainbow" for more.
+            Colours. None: "RdBu_r" for two classes, "tab10" for up to ten, "gist_rainbow" for more, and
+            "viridis" for numbers.
         **kwargs : dict
             Keywords of `matplotlib.collections.PolyCollection`, such as ``edgecolor`` and ``alpha``.
 
@@ -183,6 +199,8 @@ class PartitionDisplay:
 
         Raises
         ------
+        ValueError
+            There are neither class probabilities nor values.
         ImportError
             Matplotlib is not installed.
         """
@@ -195,10 +213,13 @@ class PartitionDisplay:
         # Without a margin around the box, also where something else is drawn on the axes.
         self.patches_.sticky_edges.x[:] = self.lower[:, 0].min(), self.upper[:, 0].max()
         self.patches_.sticky_edges.y[:] = self.lower[:, 1].min(), self.upper[:, 1].max()
-        if len(self.classes) == 2:
-            self._colour_by_probability(cmap)
+        if self.leaf_values is not None:
+            self._colour_by_value(self.leaf_values, cmap)
+        elif self.leaf_proba is not None and self.classes is not None:
+            colour = self._colour_by_probability if len(self.classes) == 2 else self._colour_by_class
+            colour(self.leaf_proba, self.classes, cmap)
         else:
-            self._colour_by_class(cmap)
+            raise ValueError("leaf_proba and classes are needed, or leaf_values.")
         ax.add_collection(self.patches_)
         # Matplotlib before 3.11 needs to be asked.
         ax.autoscale_view()
@@ -215,16 +236,21 @@ class PartitionDisplay:
         corners = [(left, bottom), (right, bottom), (right, top), (left, top)]
         return np.array(corners).transpose(2, 0, 1)
 
-    def _colour_by_probability(self, cmap: Any) -> None:
-        self.patches_.set(array=self.leaf_proba[:, 1], cmap=cmap or "RdBu_r", clim=(0.0, 1.0))
-        self.figure_.colorbar(self.patches_, ax=self.ax_, label=f"estimated P(y = {self.classes[1]})")
+    def _colour_by_value(self, values: FloatArray, cmap: Any) -> None:
+        ends = (values.min(), values.max()) if self.value_range is None else self.value_range
+        self.patches_.set(array=values, cmap=cmap or "viridis", clim=ends)
+        self.figure_.colorbar(self.patches_, ax=self.ax_, label="estimated mean of y")
 
-    def _colour_by_class(self, cmap: Any) -> None:
+    def _colour_by_probability(self, shares: FloatArray, classes: NDArray[Any], cmap: Any) -> None:
+        self.patches_.set(array=shares[:, 1], cmap=cmap or "RdBu_r", clim=(0.0, 1.0))
+        self.figure_.colorbar(self.patches_, ax=self.ax_, label=f"estimated P(y = {classes[1]})")
+
+    def _colour_by_class(self, shares: FloatArray, classes: NDArray[Any], cmap: Any) -> None:
         from matplotlib.patches import Patch
 
-        colours = class_colours(len(self.classes), cmap)
-        self.patches_.set(facecolor=colours[self.leaf_proba.argmax(axis=1)])
-        handles = [Patch(facecolor=c, label=str(k)) for c, k in zip(colours, self.classes, strict=True)]
+        colours = class_colours(len(classes), cmap)
+        self.patches_.set(facecolor=colours[shares.argmax(axis=1)])
+        handles = [Patch(facecolor=c, label=str(k)) for c, k in zip(colours, classes, strict=True)]
         self.ax_.legend(handles=handles, title="predicted class")
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Display of a fitted tree: its nodes as boxes, coloured by the class and its probability."""
+"""Display of a fitted tree: its nodes as boxes, coloured by the class and its probability, or by the mean."""
 
 from collections.abc import Sequence
 from typing import Any, Self
@@ -22,6 +22,8 @@ _LARGEST_FONT, _LEAST_FONT = 9.0, 3.0
 _LETTER_WIDTH, _LINE_HEIGHT, _POINTS = 0.6, 1.3, 72.0
 # Share of a class's colour in a box of probability 1, so that black letters are read on any.
 _STRONGEST = 0.75
+# Opacity of the colour of a mean, for the same reason.
+_CLEAR = 0.6
 # Share of its place in the row that a box fills, and of the height of its level.
 _BOX_WIDTH, _BOX_HEIGHT = 0.9, 0.55
 
@@ -31,20 +33,23 @@ class PrivateTreeDisplay:
     """A fitted private tree as boxes and lines, the root on top.
 
     The colour of a box is that of its most probable class, the paler the less probable it is; a legend names
-    the classes. Rows of which the rule in a box is true go left. It is recommended to use `from_estimator`;
-    parameters are stored as attributes.
+    the classes. Of a tree of numbers it is that of the mean, between the least and the largest one of all
+    boxes, with a colour bar; leaves show it plus or minus a standard deviation. Rows of which the rule in a
+    box is true go left. It is recommended to use `from_estimator`; parameters are stored as attributes.
 
     Parameters
     ----------
     left : ndarray of int of shape (n_nodes,)
         Left child of every node, the right one is the next; a leaf points to itself. Nodes are numbered level
         by level, from the root 0.
-    node_proba : ndarray of shape (n_nodes, n_classes)
-        Class probabilities of every node.
     labels : sequence of str of length n_nodes
         Text of the boxes.
-    classes : ndarray of shape (n_classes,)
-        The classes.
+    node_proba : ndarray of shape (n_nodes, n_classes), default=None
+        Class probabilities of every node; None for numbers.
+    classes : ndarray of shape (n_classes,), default=None
+        The classes; None for numbers.
+    node_values : ndarray of shape (n_nodes,), default=None
+        Estimated mean of every node; None for classes.
 
     Attributes
     ----------
@@ -86,14 +91,16 @@ class PrivateTreeDisplay:
         self,
         *,
         left: NDArray[np.integer[Any]],
-        node_proba: FloatArray,
         labels: Sequence[str],
-        classes: NDArray[Any],
+        node_proba: FloatArray | None = None,
+        classes: NDArray[Any] | None = None,
+        node_values: FloatArray | None = None,
     ) -> None:
         self.left = left
-        self.node_proba = node_proba
         self.labels = labels
+        self.node_proba = node_proba
         self.classes = classes
+        self.node_values = node_values
 
     @classmethod
     def from_estimator(
@@ -119,7 +126,7 @@ class PrivateTreeDisplay:
         ax : matplotlib Axes, default=None
             Axes to draw on; None: those of a new figure.
         cmap : str or Colormap, default=None
-            Colours of the classes. None: "tab10" for up to ten classes, "gist_rainbow" for more.
+            Colours. None: "tab10" for up to ten classes, "gist_rainbow" for more, "viridis" for numbers.
         **kwargs : dict
             Keywords of `matplotlib.axes.Axes.text`, such as ``fontsize``.
 
@@ -136,17 +143,20 @@ class PrivateTreeDisplay:
         ImportError
             Matplotlib is not installed.
         """
-        check_is_fitted(estimator, ["partition_", "leaf_proba_", "leaf_sizes_", "leaf_errors_", "classes_"])
+        check_is_fitted(estimator, ["partition_", "leaf_sizes_", "leaf_errors_"])
+        classes = getattr(estimator, "classes_", None)
         partition = estimator.partition_
         deepest = partition.max_depth if max_depth is None else check_int(max_depth, "max_depth", least=0)
-        nodes = NodeEstimates.of(partition, estimator.leaf_sizes_, estimator.leaf_proba_)
+        nodes = NodeEstimates.of(partition, estimator.leaf_sizes_, estimator._leaf_shares)
         drawn = np.flatnonzero(partition.depth <= deepest)
         ends = partition.depth[drawn] == deepest
+        shares = nodes.probabilities[drawn]
         display = cls(
             left=np.where(ends, drawn, partition.left[drawn]),
-            node_proba=nodes.probabilities[drawn],
+            node_proba=None if classes is None else shares,
+            node_values=estimator._in_units(shares[:, 1]) if classes is None else None,
             labels=_labels(estimator, nodes, drawn, check_int(decimals, "decimals", least=0)),
-            classes=estimator.classes_,
+            classes=classes,
         )
         return display.plot(ax=ax, cmap=cmap, **kwargs)
 
@@ -158,7 +168,7 @@ class PrivateTreeDisplay:
         ax : matplotlib Axes, default=None
             Axes to draw on; None: those of a new figure.
         cmap : str or Colormap, default=None
-            Colours of the classes. None: "tab10" for up to ten classes, "gist_rainbow" for more.
+            Colours. None: "tab10" for up to ten classes, "gist_rainbow" for more, "viridis" for numbers.
         **kwargs : dict
             Keywords of `matplotlib.axes.Axes.text`, such as ``fontsize``.
 
@@ -176,30 +186,40 @@ class PrivateTreeDisplay:
 
         self.ax_, self.figure_ = ax, ax.figure
         left, places = np.asarray(self.left), _places(self.left)
-        colours = class_colours(len(self.classes), cmap)
         parents = np.flatnonzero(left != np.arange(len(left)))
         ends = [places[[node, child]] for node in parents for child in (left[node], left[node] + 1)]
         self.lines_ = LineCollection(ends, color="grey", zorder=1)
         half = np.array([[-1, -1], [1, -1], [1, 1], [-1, 1]]) * [_BOX_WIDTH / 2, _BOX_HEIGHT / 2]
         corners = places[:, np.newaxis] + half
-        self.boxes_ = PolyCollection(
-            list(corners), facecolor=self._faces(colours), edgecolor="grey", zorder=2
-        )
+        self.boxes_ = PolyCollection(list(corners), edgecolor="grey", zorder=2)
+        if self.node_values is not None:
+            self._colour_by_value(self.node_values, cmap)
+        elif self.node_proba is not None and self.classes is not None:
+            self._colour_by_class(self.node_proba, self.classes, cmap)
+        else:
+            raise ValueError("node_proba and classes are needed, or node_values.")
         ax.add_collection(self.lines_)
         ax.add_collection(self.boxes_)
         ax.autoscale_view()
         ax.set_axis_off()
         self.texts_ = self._write(places, kwargs)
-        self._name_classes(colours)
         return self
 
-    def _faces(self, colours: FloatArray) -> FloatArray:
-        """Colour of every box: white where classes are equally probable, that of a class where it is sure."""
-        best = self.node_proba.argmax(axis=1)
-        even = 1 / len(self.classes)
-        sure = np.clip((self.node_proba.max(axis=1) - even) / (1 - even), 0.0, 1.0)[:, np.newaxis]
-        faces: FloatArray = 1 - _STRONGEST * sure * (1 - colours[best, :3])
-        return faces
+    def _colour_by_value(self, values: FloatArray, cmap: Any) -> None:
+        # Half transparent on white: black letters are read on any.
+        self.boxes_.set(array=values, cmap=cmap or "viridis", alpha=_CLEAR, clim=(values.min(), values.max()))
+        self.figure_.colorbar(self.boxes_, ax=self.ax_, label="estimated mean of y")
+
+    def _colour_by_class(self, shares: FloatArray, classes: NDArray[Any], cmap: Any) -> None:
+        """Colour boxes: white where classes are equally probable, that of a class where it is sure."""
+        from matplotlib.patches import Patch
+
+        colours, even = class_colours(len(classes), cmap), 1 / len(classes)
+        sure = np.clip((shares.max(axis=1) - even) / (1 - even), 0.0, 1.0)[:, np.newaxis]
+        self.boxes_.set(facecolor=1 - _STRONGEST * sure * (1 - colours[shares.argmax(axis=1), :3]))
+        handles = [Patch(facecolor=c, label=str(k)) for c, k in zip(colours, classes, strict=True)]
+        for text in self.ax_.legend(handles=handles, title="class").get_texts():
+            text.set_parse_math(False)
 
     def _write(self, places: FloatArray, style: dict[str, Any]) -> list[Any]:
         """Write the text of the boxes in letters that fit, or nothing where these would be too small."""
@@ -223,26 +243,18 @@ class PrivateTreeDisplay:
             self.ax_.text(x, y, label, **options) for (x, y), label in zip(places, self.labels, strict=True)
         ]
 
-    def _name_classes(self, colours: FloatArray) -> None:
-        from matplotlib.patches import Patch
-
-        handles = [Patch(facecolor=c, label=str(k)) for c, k in zip(colours, self.classes, strict=True)]
-        for text in self.ax_.legend(handles=handles, title="class").get_texts():
-            text.set_parse_math(False)
-
 
 def _labels(estimator: Any, nodes: NodeEstimates, drawn: NDArray[np.intp], decimals: int) -> list[str]:
-    partition, classes = estimator.partition_, estimator.classes_
+    partition = estimator.partition_
     domain, names = (getattr(estimator, name, None) for name in ("domain_", "feature_names_in_"))
     rules = SplitRules(partition, names, domain)
     labels = []
     for node in drawn:
-        shares = nodes.probabilities[node]
-        lines = [f"{classes[shares.argmax()]}: {shares.max():.{decimals}f}"]
+        lines = [_estimate(estimator, nodes.probabilities[node], decimals)]
         leaf = partition.leaf_index[node]
         if leaf >= 0:
             error = float(estimator.leaf_errors_[leaf])
-            size = round_to_noise(float(nodes.sizes[node]), error)
+            size = round_to_noise(float(nodes.sizes[node]), float(estimator._share_errors[leaf]))
             lines = [f"{lines[0]} +- {error:.{decimals}f}", f"about {size} rows"]
         elif partition.left[node] > drawn[-1]:
             lines.append("...")
@@ -250,6 +262,14 @@ def _labels(estimator: Any, nodes: NodeEstimates, drawn: NDArray[np.intp], decim
             lines.insert(0, rules.sides(node, decimals)[0])
         labels.append("\n".join(lines))
     return labels
+
+
+def _estimate(estimator: Any, shares: FloatArray, decimals: int) -> str:
+    """Return what a node predicts."""
+    classes = getattr(estimator, "classes_", None)
+    if classes is None:
+        return f"{float(estimator._in_units(shares[1])):.{decimals}f}"
+    return f"{classes[shares.argmax()]}: {shares.max():.{decimals}f}"
 
 
 def _places(left: NDArray[np.integer[Any]]) -> FloatArray:

@@ -39,7 +39,7 @@ def fit_rounds(
 
     Parameters
     ----------
-    estimator : DPTreeClassifier, DPBoostingClassifier, DPBoostingRegressor, or of `linear_model`
+    estimator : DPTreeClassifier, DPTreeRegressor, DPBoostingClassifier, DPBoostingRegressor, or of linear_model
         DPLogisticRegression, DPLogLocationScaleRegressor or a preset of it.
         Its bounds and classes must be declared, or told by `public`.
     source : TableSource

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Accumulator of the counts by leaf and label of batches, which are released once."""
+"""Accumulator of the counts by leaf and label, or of sums of numbers, of batches, which are released once."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, TypeVar
 
 from sklearn.base import clone
 
@@ -18,7 +18,9 @@ from ..utils import check_int
 from ..utils._atomic_state import refused_within_another
 from ..utils._private_fit import redact_errors
 from ..utils._public_module import public_module
-from ._central_classifier import DPTreeClassifier
+from ._central import BaseCentralTree
+
+CentralTree = TypeVar("CentralTree", bound=BaseCentralTree)
 
 
 @public_module("skprivate.tree")
@@ -33,8 +35,9 @@ class LeafCountAccumulator(PlanAccumulator):
 
     Parameters
     ----------
-    tree : DPTreeClassifier
-        Unfitted, with declared bounds and classes, or `public` rows; only its parameters are used.
+    tree : DPTreeClassifier or DPTreeRegressor
+        Unfitted, with declared bounds and classes, or bounds of X and y, or `public` rows; only its
+        parameters are used.
     n_rows : int
         Number of private rows in all batches together, which is public: the depth follows from it.
     public : tuple (X, y), default=None
@@ -42,7 +45,7 @@ class LeafCountAccumulator(PlanAccumulator):
     feature_names : list of str, default=None
         Names of the columns of X, in their order. None: those of the public rows, or none.
     target : str, default=None
-        Name of the column of labels, for batches that hold it.
+        Name of the column of targets, for batches that hold it.
 
     Attributes
     ----------
@@ -58,7 +61,7 @@ class LeafCountAccumulator(PlanAccumulator):
 
     Notes
     -----
-    **Privacy.** As that of `DPTreeClassifier`. The object and its bytes hold exact counts of private rows,
+    **Privacy.** As that of the tree. The object and its bytes hold exact counts and sums of private rows,
     until `release` wipes them: they stay within the trust boundary.
 
     Examples
@@ -83,7 +86,7 @@ class LeafCountAccumulator(PlanAccumulator):
 
     def __init__(
         self,
-        tree: DPTreeClassifier,
+        tree: BaseCentralTree,
         n_rows: int,
         *,
         public: Any = None,
@@ -102,9 +105,11 @@ class LeafCountAccumulator(PlanAccumulator):
     def _restore(self, schema: RowSchema) -> None:
         self._columns, self._public = schema.columns, None
 
-    def _open(self, tree: DPTreeClassifier, n_rows: int) -> tuple[RowSchema, Callable[[str], Rounds[None]]]:
-        if not isinstance(tree, DPTreeClassifier):
-            raise TypeError(f"tree must be a DPTreeClassifier, not {type(tree).__name__}.")
+    def _open(self, tree: BaseCentralTree, n_rows: int) -> tuple[RowSchema, Callable[[str], Rounds[None]]]:
+        if not isinstance(tree, BaseCentralTree):
+            raise TypeError(
+                f"tree must be a DPTreeClassifier or a DPTreeRegressor, not {type(tree).__name__}."
+            )
         tree._validate_params()
         if tree.split_share != "auto" and tree.split_share > 0:
             raise ValueError(
@@ -126,19 +131,19 @@ class LeafCountAccumulator(PlanAccumulator):
 
     @redact_errors
     @refused_within_another
-    def release(self, tree: DPTreeClassifier, public: Any = None) -> DPTreeClassifier:
+    def release(self, tree: CentralTree, public: Any = None) -> CentralTree:
         """Fit a tree to the rows so far, once; then the counts are wiped.
 
         Parameters
         ----------
-        tree : DPTreeClassifier
+        tree : DPTreeClassifier or DPTreeRegressor
             Unfitted; its columns, bounds, classes and cells are those that the accumulator was made with.
         public : tuple (X, y), default=None
             The public rows, for an accumulator that was restored from bytes, which do not hold them.
 
         Returns
         -------
-        fitted : DPTreeClassifier
+        fitted : DPTreeClassifier or DPTreeRegressor
             A fitted clone. Its ledger is charged before noise is drawn.
 
         Raises
@@ -157,7 +162,7 @@ class LeafCountAccumulator(PlanAccumulator):
                 "the rows are not as many as was declared: n_rows is public, and the tree states it."
             )
         self._public = self._public if public is None else public
-        fitted: DPTreeClassifier = clone(tree)
+        fitted: CentralTree = clone(tree)
         fitted.announce_leaks([])
         schema, open_rounds = self._open(fitted, self._max_rows)
         if replace(schema, strict=False).to_dict() != replace(self._task.schema, strict=False).to_dict():

@@ -43,8 +43,9 @@ def export_text(
     -------
     text : str
         ASCII; other characters of names and classes are escaped. The same for the same tree. A leaf shows its
-        most probable class, the probability of that class, plus or minus one standard deviation of its noise
-        and sampling, and the estimated number of private rows, rounded to the last digit above its noise.
+        most probable class and the probability of that class, or of numbers the mean in the unit of y, plus
+        or minus one standard deviation of its noise and sampling, and the estimated number of private rows,
+        rounded to the last digit above its noise.
 
     Raises
     ------
@@ -86,7 +87,8 @@ def export_text(
     """
     if not isinstance(tree, TreePredictionsMixin):
         raise TypeError(
-            f"tree must be a DPTreeClassifier or a LocallyPrivateTreeClassifier, not {type(tree).__name__}."
+            "tree must be a DPTreeClassifier, a DPTreeRegressor, or a locally private tree of either kind, "
+            f"not {type(tree).__name__}."
         )
     check_is_fitted(tree)
     max_depth = check_int(max_depth, "max_depth", least=0)

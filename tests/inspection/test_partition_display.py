@@ -12,7 +12,7 @@ from matplotlib import pyplot
 from matplotlib.figure import Figure
 from sklearn.exceptions import NotFittedError
 
-from skprivate import LocallyPrivateTreeClassifier
+from skprivate import DPTreeRegressor, LocallyPrivateTreeClassifier
 from skprivate.domain import CategoricalColumn, NumberColumn, TableDomain
 from skprivate.inspection import PartitionDisplay
 from skprivate.partition import build_partition
@@ -225,3 +225,15 @@ def test_the_plane_of_declared_columns_shows_the_leaves_of_their_rows(axes, rule
             place = display.yticks[job or "missing"]
             leaf = tree.apply([{"age": age, "job": job, "size": 0.7}])
             assert display.leaves[cell_of(corners, age, place)] == leaf
+
+
+def test_numbers_are_coloured_between_the_least_and_the_largest_mean(axes):
+    X = rows(3000, 2)
+    tree = DPTreeRegressor(8.0, bounds_X=(0, 1), bounds_y=(0, 10), rule="random", max_depth=3, random_state=1)
+    tree.fit(X, 10 * X[:, 0])
+    display = PartitionDisplay.from_estimator(tree, ax=axes)
+    np.testing.assert_array_equal(display.patches_.get_array(), tree.leaf_values_[display.leaves])
+    assert display.patches_.get_clim() == (tree.leaf_values_.min(), tree.leaf_values_.max())
+    assert axes.figure.axes[1].get_ylabel() == "estimated mean of y"
+    with pytest.raises(ValueError, match="leaf_values"):
+        PartitionDisplay(lower=display.lower, upper=display.upper).plot(Figure().subplots())

@@ -8,7 +8,12 @@ from matplotlib import pyplot
 from matplotlib.figure import Figure
 from sklearn.exceptions import NotFittedError
 
-from skprivate import DPTreeClassifier, LocallyPrivateTreeClassifier
+from skprivate import (
+    DPTreeClassifier,
+    DPTreeRegressor,
+    LocallyPrivateTreeClassifier,
+    LocallyPrivateTreeRegressor,
+)
 from skprivate.inspection import PrivateTreeDisplay
 
 mpl.use("Agg")
@@ -118,3 +123,27 @@ def test_bad_input(axes):
         PrivateTreeDisplay.from_estimator(fitted(), max_depth=-1, ax=axes)
     with pytest.raises(TypeError, match="must be matplotlib Axes"):
         PrivateTreeDisplay.from_estimator(fitted(), ax="here")
+
+
+@pytest.mark.parametrize("kind", [DPTreeRegressor, LocallyPrivateTreeRegressor])
+def test_a_tree_of_numbers_is_coloured_by_its_means(axes, kind):
+    X = np.random.default_rng(0).uniform(size=(3000, 2))
+    y = 10 * X[:, 0]
+    tree = kind(8.0, bounds_X=(0, 1), bounds_y=(0, 10), rule="random", max_depth=2, random_state=1).fit(X, y)
+    display = PrivateTreeDisplay.from_estimator(tree, ax=axes)
+    leaves = tree.partition_.leaf_index
+    np.testing.assert_allclose(display.node_values[leaves >= 0], tree.leaf_values_[leaves[leaves >= 0]])
+    sizes = tree.leaf_sizes_
+    assert display.node_values[0] == pytest.approx(sizes @ tree.leaf_values_ / sizes.sum())
+    assert display.boxes_.get_clim() == (tree.leaf_values_.min(), tree.leaf_values_.max())
+    np.testing.assert_array_equal(display.boxes_.get_array(), display.node_values)
+    assert axes.figure.axes[1].get_ylabel() == "estimated mean of y"
+    leaf = int(np.flatnonzero(leaves == 0)[0])
+    expected = f"{tree.leaf_values_[0]:.2f} +- {tree.leaf_errors_[0]:.2f}"
+    assert display.labels[leaf].splitlines()[0] == expected
+    assert axes.get_legend() is None
+
+
+def test_a_display_needs_what_it_colours_by(axes):
+    with pytest.raises(ValueError, match="node_values"):
+        PrivateTreeDisplay(left=np.array([0]), labels=["a"]).plot(axes)

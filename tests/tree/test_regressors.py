@@ -21,7 +21,7 @@ from skprivate import (
 from skprivate.audit import sensitivity_fuzz
 from skprivate.exceptions import BudgetExceededError, PrivacyLeakError, PrivacyLeakWarning
 from skprivate.rounds import TableSource, fit_rounds
-from skprivate.tree import export_text
+from skprivate.tree import LeafCountAccumulator, export_text
 
 pytestmark = pytest.mark.filterwarnings("ignore::skprivate.exceptions.UtilityWarning")
 
@@ -84,7 +84,8 @@ class TestTargets:
             one = kind(3.0, random_state=1, **PLAIN).fit(X, far)
         other = kind(3.0, random_state=1, **PLAIN).fit(X, np.clip(far, -5, 15))
         np.testing.assert_array_equal(one.report_counts_, other.report_counts_)
-        assert one.predict(X).min() >= -5 and one.predict(X).max() <= 15
+        assert one.predict(X).min() >= -5
+        assert one.predict(X).max() <= 15
 
     @pytest.mark.parametrize("bounds", [(1, 0), (0, 0), (0, np.inf), (0, np.nan), (0, 1, 2), (-1e308, 1e308)])
     def test_unusable_bounds_are_refused_and_cost_nothing(self, kind, bounds, tmp_path):
@@ -236,7 +237,8 @@ def test_copies_predict_alike(kind):
 def test_what_the_tree_tells(kind):
     tree = kind(8.0, random_state=1, split_share=0, max_depth=1, **BOUNDS).fit(X, Y, is_public=PUBLIC)
     lines = export_text(tree, feature_names=["age", "income"]).splitlines()
-    assert lines[0].startswith("|--- age < 0.") and len(lines) == 4
+    assert lines[0].startswith("|--- age < 0.")
+    assert len(lines) == 4
     assert lines[1].startswith(f"|   |--- value: {tree.leaf_values_[0]:.2f} +- {tree.leaf_errors_[0]:.2f}, ")
     assert tree.feature_importances_.argmax() == 0
     assert abs(tree.feature_importances_.sum() - 1) < 1e-9
@@ -254,13 +256,14 @@ def test_levels_and_missing_cells(kind):
     tree.fit(frame, y, is_public=PUBLIC)
     seen = cells.notna().to_numpy()
     assert tree.score(frame[seen], y[seen]) > 0.8
-    assert len(tree.feature_importances_) == 2 and tree.feature_importances_[0] > 0.8
+    assert len(tree.feature_importances_) == 2
+    assert tree.feature_importances_[0] > 0.8
 
 
 @pytest.mark.parametrize("epsilon", [0.5, 2.0, 6.0])
 @pytest.mark.parametrize("mechanism", ["hadamard", "krr", "subset", "unary"])
 def test_estimates_of_reports_are_unbiased_at_every_number_of_levels(epsilon, mechanism):
-    """The mean of 200 released estimates lies within 6 standard errors of the truth: 4e-9 a leaf by chance."""
+    """The mean of 200 released estimates lies within 6 standard errors of the truth: 4e-9 by chance."""
     rng = np.random.default_rng(5)
     rows = rng.uniform(size=(400, 2))
     y = -5 + 20 * rng.beta(2, 5, 400)
@@ -335,7 +338,8 @@ class TestRounds:
             fit_rounds(tree, tables(3), checkpoint=tmp_path / "run")
         found = fit_rounds(tree, tables(0), checkpoint=tmp_path / "run")
         assert ledger.spent()[0] == 1
-        assert found.rule_ == "private" and found.score(self.FRAME[["a", "b"]], Y) > 0.5
+        assert found.rule_ == "private"
+        assert found.score(self.FRAME[["a", "b"]], Y) > 0.5
 
 
 class TestSensitivity:
@@ -355,3 +359,30 @@ class TestSensitivity:
         first, second = tree.fit(X, low).report_counts_, clone(tree).fit(rows, other).report_counts_
         # The noise of the same seed is the same.
         assert np.abs(first - second).sum() == tree.privacy_spent_.sensitivity == 2 * 2**30
+
+
+class TestAccumulator:
+    TREE = DPTreeRegressor(1.0, random_state=3, split_share=0, bounds_X=([0, 0], [1, 1]), bounds_y=(-5, 15))
+
+    @pytest.mark.parametrize("public", [None, (X[:200], Y[:200])], ids=["private", "public"])
+    def test_batches_in_any_order_are_one_fit(self, public):
+        rows, y = (X, Y) if public is None else (X[200:], Y[200:])
+        memory = clone(self.TREE).fit(X, Y, is_public=None if public is None else PUBLIC)
+        first, second = (LeafCountAccumulator(self.TREE, len(rows), public=public) for _ in range(2))
+        first.update(rows[:700], y[:700], batch_id="a")
+        second = second.update(rows[800:], y[800:], batch_id="c").update(
+            rows[700:800], y[700:800], batch_id="b"
+        )
+        restored = LeafCountAccumulator.from_bytes(second.to_bytes())
+        found = first.merge(restored).release(self.TREE)
+        np.testing.assert_array_equal(found.report_counts_, memory.report_counts_)
+        np.testing.assert_array_equal(found.leaf_intervals(), memory.leaf_intervals())
+        assert first.released
+
+    def test_it_refuses_other_trees(self):
+        with pytest.raises(TypeError, match="DPTreeRegressor"):
+            LeafCountAccumulator(LocallyPrivateTreeRegressor(1.0), N)
+        sums = LeafCountAccumulator(self.TREE, 10).update(X[:10], Y[:10], batch_id=0)
+        with pytest.raises(ValueError, match="not that of the accumulator"):
+            sums.release(clone(self.TREE).set_params(bounds_y=(-5, 16)))
+        assert not sums.released
