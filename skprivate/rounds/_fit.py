@@ -39,8 +39,8 @@ def fit_rounds(
 
     Parameters
     ----------
-    estimator : DPTreeClassifier, DPTreeRegressor, DPBoostingClassifier, DPBoostingRegressor, or of linear_model
-        DPLogisticRegression, DPLogLocationScaleRegressor or a preset of it.
+    estimator : DPTreeClassifier, DPTreeRegressor, DPBoostingClassifier, DPBoostingRegressor, or of
+        `linear_model` DPLogisticRegression, DPLogLocationScaleRegressor or a preset of it.
         Its bounds and classes must be declared, or told by `public`.
     source : TableSource
         Where the private rows are. Anything that `TableSource` takes as its tables and that needs no names of

@@ -96,7 +96,7 @@ class TestTargets:
 
     def test_bounds_of_y_that_are_missing_are_a_leak(self, kind):
         with pytest.warns(PrivacyLeakWarning, match="bounds of y"):
-            tree = kind(2.0, bounds_X=(0, 1)).fit(X, Y)
+            tree = kind(2.0, bounds_X=(0, 1), split_share=0).fit(X, Y)
         assert not tree.privacy_spent_.private
         assert tree.bounds_y_ == (Y.min(), Y.max())
         with config_context(strict=True), pytest.raises(PrivacyLeakError):
