@@ -39,7 +39,8 @@ def fit_rounds(
 
     Parameters
     ----------
-    estimator : DPTreeClassifier, DPTreeRegressor, DPBoostingClassifier, DPBoostingRegressor, or of linear_model
+    estimator : estimator
+        DPTreeClassifier, DPTreeRegressor, DPBoostingClassifier, DPBoostingRegressor, or of `linear_model`
         DPLogisticRegression, DPLogLocationScaleRegressor or a preset of it.
         Its bounds and classes must be declared, or told by `public`.
     source : TableSource
