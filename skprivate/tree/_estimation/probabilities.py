@@ -68,7 +68,8 @@ def estimate_shares_of_classes(
         counts.label_totals().sum(axis=0),
         counts.n_rows,
         0.5 * counts.n_rows * float(counts.variance.sum()),
-        counts.public_counts.sum(axis=0),
+        # Without weight public rows are not asked for the base rate either.
+        counts.public_counts.sum(axis=0) if weight.any() else None,
         counts.total_variance,
     )
     base = rate.shares

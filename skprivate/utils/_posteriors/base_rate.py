@@ -9,8 +9,8 @@ from ..._typing import FloatArray, IntArray
 from ...utils._public_module import public_module
 from .truncated_normal import truncated_mean
 
-# Variance of a share p between the populations of public and of private rows, in units of p (1 - p): of two
-# equally frequent classes the standard deviation is .05, as much as in census.
+# Least variance of a share p between the populations of public and of private rows, in units of p (1 - p): of
+# two equally frequent classes the standard deviation is .05, as much as in census.
 _OTHER_POPULATION = 0.01
 
 
@@ -73,7 +73,10 @@ def estimate_base_rate(
     own = 1.0 / (noise * (1 - even) / n_rows**2 + spread / n_rows + variance / (n_rows + 2.0) ** 2)
     precision, total = own + 1.0 / prior, own * private + even / prior
     if public is not None and n_public:
-        theirs = 1.0 / (spread * (1 / n_public + _OTHER_POPULATION) + variance / (n_public + 2.0) ** 2)
+        sampling = spread / n_public + variance / (n_public + 2.0) ** 2
+        # What the two differ by, beyond noise and sampling, is how far the populations are apart.
+        apart = float(np.mean((public / n_public - private) ** 2 - 1.0 / own - sampling))
+        theirs = 1.0 / (sampling + np.maximum(spread * _OTHER_POPULATION, apart))
         precision, total = precision + theirs, total + theirs * public / n_public
     shares = truncated_mean(total / precision, np.sqrt(1.0 / precision))
     return BaseRate(shares / shares.sum(), 1.0 / precision)
