@@ -300,6 +300,10 @@ class BasePrivateTree(TreePredictionsMixin, PrivateEstimatorMixin, BaseEstimator
         )
         return design.with_leaves(partition, design.randomizer, votes)
 
+    def _usual_variance(self, votes: PublicVotes | None) -> float:
+        """Return the variance of the target as a part of the largest, where only public rows may tell it."""
+        return 1.0
+
     def _cells(self) -> NumberCells | None:
         """Return what the cells of a release say of numbers; None of labels."""
         return None
@@ -372,11 +376,14 @@ class BasePrivateTree(TreePredictionsMixin, PrivateEstimatorMixin, BaseEstimator
     def _automatic_depth(
         self, partition: Partition, rule: str, rows: TreeRows, n_used: int, with_model: bool
     ) -> int:
+        # Numbers vary less than labels: by so much less noise hides them.
+        signal = self._usual_variance(rows.votes)
+
         def variance(n_leaves: int) -> float:
             randomizer = self._make_randomizer(
                 n_leaves, len(rows.classes), rows.rows_per_unit, n_used, rows.n_public
             )
-            return variance_per_row(randomizer, n_used, self._cells())
+            return variance_per_row(randomizer, n_used, self._cells()) / signal
 
         epsilon = check_epsilon(self.epsilon)
         inputs = DepthInputs(partition, rule, n_used, rows.n_public, epsilon, variance)

@@ -159,6 +159,8 @@ class BaseCentralTree(BasePrivateTree, RoundsMixin):
             lower, upper, masses, budget.level_epsilons, budget.rows_per_unit, n_bins, paid, derived
         )
         leaves = self._leaf_noise(budget, partition.n_leaves, len(design.classes))
+        scales = tuple(float(2 * budget.rows_per_unit / epsilon) for epsilon in budget.level_epsilons)
+        design = replace(design, split_scales=scales, n_candidates=sum(n_bins) - len(n_bins))
         whole = design.with_leaves(partition, leaves, pending.votes)
         return whole, paid if partition.n_leaves == 1 else None
 

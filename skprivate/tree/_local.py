@@ -100,9 +100,8 @@ class BaseLocalTree(BasePrivateTree):
         if self.max_depth == "auto":
 
             def variance(n_leaves: int) -> float:
-                return variance_per_row(
-                    self._make_randomizer(n_leaves, n_labels, 1), n_clients, self._cells()
-                )
+                randomizer = self._make_randomizer(n_leaves, n_labels, 1)
+                return variance_per_row(randomizer, n_clients, self._cells()) / self._usual_variance(None)
 
             epsilon = check_epsilon(self.epsilon)
             inputs = DepthInputs(partition, design.rule, n_clients, 0, epsilon, variance)

@@ -15,6 +15,10 @@ from ..noise._argument_checks import MAX_SCALE
 from ..utils import check_epsilon
 from ..utils._public_module import public_module
 
+#: Variance of numbers as a part of the largest within their bounds, where nothing tells it: that of a normal
+#: distribution whose bounds are three standard deviations away from its mean.
+USUAL_VARIANCE = 1 / 9
+
 
 @public_module("skprivate.tree")
 @dataclass(frozen=True, eq=False)

@@ -51,6 +51,7 @@ class TreePredictionsMixin(DomainMixin):
     _offsets: ModelWithOffsets | None = None
     _number_cells: NumberCells | None = None
     _public_variances: tuple[float, float] = (1.0, 1.0)
+    _split_noise: tuple[tuple[float, ...], int] = ((), 1)
 
     @abstractmethod
     def _name_target(self, design: TreeDesign) -> None:
@@ -91,6 +92,7 @@ class TreePredictionsMixin(DomainMixin):
         self.public_counts_, self.public_slope_ = design.public_counts, design.public_slope
         self._leaf_model, self._number_cells = design.leaf_model, design.cells
         self._public_variances = design.public_row_variance, design.public_total_variance
+        self._split_noise = design.split_scales, design.n_candidates
         first = design.first_phase
         self.split_counts_ = None if first is None else first.counts
         self.split_randomizer_ = None if first is None else first.randomizer
@@ -115,6 +117,8 @@ class TreePredictionsMixin(DomainMixin):
             cells=self._number_cells,
             public_row_variance=self._public_variances[0],
             public_total_variance=self._public_variances[1],
+            split_scales=self._split_noise[0],
+            n_candidates=self._split_noise[1],
         )
 
     def _post_process(self) -> None:

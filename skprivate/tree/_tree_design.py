@@ -13,7 +13,7 @@ from ..partition import Partition
 from ..utils._public_module import public_module
 from ._growth.first_phase import FirstPhase
 from ._growth.split_budget import SplitBudget
-from ._noisy_leaf_counts import NumberCells
+from ._noisy_leaf_counts import USUAL_VARIANCE, NumberCells
 from ._public_model import LeafModel, PublicModel
 from ._tree_rows import PublicVotes
 
@@ -106,7 +106,11 @@ class TreeDesign:
     public_row_variance : float
         From `PublicVotes.row_variance`.
     public_total_variance : float
-        The same on a tree of a single leaf.
+        The same on a tree of a single leaf; without public rows what is usual.
+    split_scales : tuple of float
+        Scale of the noise of every level's scores, in rows, where private rows chose the splits.
+    n_candidates : int
+        Number of the candidates that were compared in a node.
     """
 
     partition: Partition
@@ -124,6 +128,8 @@ class TreeDesign:
     cells: NumberCells | None = None
     public_row_variance: float = 1.0
     public_total_variance: float = 1.0
+    split_scales: tuple[float, ...] = ()
+    n_candidates: int = 1
 
     def with_leaves(
         self, partition: Partition, randomizer: ReleaseMechanism, votes: PublicVotes | None
@@ -136,10 +142,15 @@ class TreeDesign:
             randomizer=randomizer,
             public_counts=nobody if votes is None else votes.count(partition),
             public_row_variance=1.0 if votes is None else votes.row_variance(partition),
-            public_total_variance=1.0 if votes is None else votes.row_variance(partition.truncate(0)),
+            public_total_variance=self._total_variance(votes),
             pending=None,
             leaf_model=None if self.public_model is None else self.public_model.on_leaves(partition),
         )
+
+    def _total_variance(self, votes: PublicVotes | None) -> float:
+        if votes is not None and votes.n_rows:
+            return votes.total_variance
+        return 1.0 if self.cells is None else USUAL_VARIANCE
 
     def describe_mechanism(self) -> str:
         """Return what is released, in a few words."""

@@ -17,6 +17,8 @@ from ..utils._groups import KEY_BYTES, RowUnits
 
 # Copies that stand for a public number: their labels have its share, to a sixteenth of the width.
 _COPIES = 16
+# Least variance, as a part of the largest, which keeps divisions finite.
+_LEAST_VARIANCE = 1e-6
 # The golden ratio: multiples of it fill the interval evenly, so that the rounding of the rows adds up to 0.
 _GOLDEN = 0.6180339887498949
 
@@ -82,6 +84,17 @@ class PublicVotes:
         sums: FloatArray = np.column_stack([np.bincount(cell, one, axis.size) for one in shares.T])
         return sums.ravel()
 
+    @property
+    def total_variance(self) -> float:
+        """Variance of a row's share, as a part of that of a label with the same mean: 1 of labels."""
+        if self.shares is None or not len(self.shares):
+            return 1.0
+        mean = float(np.mean(self.shares))
+        # One row more that varies as much as can be.
+        largest = max(mean * (1.0 - mean), 1e-300)
+        found = (float(np.sum((self.shares - mean) ** 2)) + largest) / len(self.shares) / largest
+        return float(np.clip(found, _LEAST_VARIANCE, 1.0))
+
     def row_variance(self, partition: Partition) -> float:
         """Return the variance of a row's share within its leaf, as a part of that of a label: 1 of labels.
 
@@ -99,7 +112,7 @@ class PublicVotes:
         # One row more that varies as much as can be.
         overall = float(np.mean(self.shares)) * (1.0 - float(np.mean(self.shares)))
         spread = (square + overall) / (degrees + 1.0)
-        return float(np.clip(spread / max(largest, 1e-300), 1e-6, 1.0))
+        return float(np.clip(spread / max(largest, 1e-300), _LEAST_VARIANCE, 1.0))
 
 
 @dataclass(kw_only=True)

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Confidence intervals of the means of leaves, from what was released of numbers."""
 
+import math
+
 import numpy as np
 from scipy.stats import norm
 
@@ -9,6 +11,7 @@ from .._noisy_leaf_counts import NoisyHistogram, NumberCells
 from .._tree_design import TreeDesign
 from .leaf_counts import LeafCounts
 from .number_variance import with_variances
+from .pruning import leaf_ancestors
 
 # Excess kurtosis of Laplace noise.
 _LAPLACE_KURTOSIS = 3.0
@@ -52,7 +55,8 @@ def share_intervals(
     exact = mechanism.relation == "label"
     values = cells.values - cells.values.mean() if exact else cells.values
     rows, sums = estimates.sum(axis=1), estimates @ cells.values
-    sampling = np.maximum(rows, 0.0) * _spreads(cells, estimates, counts, noise, shares)
+    spreads = _spreads(cells, estimates, counts, noise, shares)
+    sampling = np.maximum(rows, 0.0) * spreads + rows**2 * _selection_variance(design, counts, spreads)
     # The noise of the sum of t - m has the variance noise * (square - 2 m line + m^2 n_noisy).
     square = float(values @ values)
     line, n_noisy = (0.0, 0.0) if exact else (float(values.sum()), float(cells.n_cells))
@@ -100,11 +104,35 @@ def _spreads(
         return largest
     rows = np.maximum(estimates.sum(axis=1), 1.0)
     usual = counts.row_variance * float(np.average(largest, weights=counts.cell_sizes))
-    found = estimates @ cells.squares / rows - shares**2
+    # The mean of (t - s)^2 about the estimated mean s: no less than the variance, but for noise.
     slopes = cells.squares - 2 * shares[:, np.newaxis] * cells.values + (shares**2)[:, np.newaxis]
+    found = np.sum(estimates * slopes, axis=1) / rows
     error = noise * np.sum(slopes**2, axis=1) / rows**2 + 2 * usual**2 / rows
     weight = 1.0 / error
     between = max(float(np.average((found - usual) ** 2 - error, weights=weight**2)), 0.0)
     kept = between / (between + error)
     spreads: FloatArray = np.clip(usual + kept * (found - usual), _LEAST_SPREAD * usual, largest + usual)
     return spreads
+
+
+def _selection_variance(design: TreeDesign, counts: LeafCounts, spreads: FloatArray) -> FloatArray:
+    """Return the variance of a leaf's mean by the choice of splits on the rows that it is the mean of.
+
+    Of candidates without signal, whose contrasts have the standard deviation c by sampling, the best by noisy
+    scores has a mean of about c^2 / s, where s is the scale of the noise, and of no more than c times
+    ``sqrt(2 log M)`` where M are compared. Half of that is the sum that the two sides are drawn apart by; the
+    levels of a path add their squares.
+    """
+    partition, found = design.partition, np.zeros(counts.n_leaves)
+    if not design.split_scales:
+        return found
+    most = math.sqrt(2 * math.log(max(design.n_candidates, 2)))
+    for node, scale in zip(leaf_ancestors(partition), design.split_scales, strict=False):
+        rows = np.maximum(np.bincount(node, counts.cell_sizes), 1.0)
+        spread = np.bincount(node, counts.cell_sizes * spreads) / rows
+        contrast = np.sqrt(spread * rows) / 2
+        drawn = np.minimum(contrast**2 / scale, most * contrast)
+        # A leaf above this level has no split here.
+        inner = np.bincount(node) > 1
+        found += (np.where(inner, 2 * drawn / rows, 0.0) ** 2)[node]
+    return found

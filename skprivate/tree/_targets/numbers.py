@@ -23,6 +23,7 @@ from ...utils._compat import HasMethods
 from ...utils._table_validation import validate_data
 from .._estimation.leaf_estimates import LeafEstimates
 from .._estimation.leaf_intervals import share_intervals
+from .._noisy_leaf_counts import USUAL_VARIANCE
 from .._public_model import PublicModel
 from .._tree_design import TreeDesign
 from .._tree_rows import PublicVotes, TreeRows
@@ -104,6 +105,9 @@ class NumberTargetMixin(RegressorMixin):
     def _fit_to_public_rows(self, votes: PublicVotes, classes: NDArray[Any]) -> PublicModel | None:
         groups = None if self.domain is None else self.domain.groups
         return PublicModel.fit_numbers(self.public_model, votes, classes, self.partition_seed, groups)
+
+    def _usual_variance(self, votes: PublicVotes | None) -> float:
+        return votes.total_variance if votes is not None and votes.n_rows else USUAL_VARIANCE
 
     def _no_targets(self) -> NDArray[Any]:
         return np.empty(0)
