@@ -148,9 +148,10 @@ class TreeDesign:
         )
 
     def _total_variance(self, votes: PublicVotes | None) -> float:
-        if votes is not None and votes.n_rows:
-            return votes.total_variance
-        return 1.0 if self.cells is None else USUAL_VARIANCE
+        if self.cells is None:
+            return 1.0
+        told = None if votes is None else votes.total_variance
+        return USUAL_VARIANCE if told is None else told
 
     def describe_mechanism(self) -> str:
         """Return what is released, in a few words."""

@@ -19,6 +19,8 @@ from ..utils._groups import KEY_BYTES, RowUnits
 _COPIES = 16
 # Least variance, as a part of the largest, which keeps divisions finite.
 _LEAST_VARIANCE = 1e-6
+# Rows that vary as all do, beside those of the leaves: these were chosen by the same rows, to differ.
+_PSEUDO_ROWS = 4
 # The golden ratio: multiples of it fill the interval evenly, so that the rounding of the rows adds up to 0.
 _GOLDEN = 0.6180339887498949
 
@@ -85,15 +87,18 @@ class PublicVotes:
         return sums.ravel()
 
     @property
-    def total_variance(self) -> float:
-        """Variance of a row's share, as a part of that of a label with the same mean: 1 of labels."""
-        if self.shares is None or not len(self.shares):
+    def total_variance(self) -> float | None:
+        """Variance of a row's share, as a part of that of a label with the same mean: 1 of labels.
+
+        None where fewer than two rows tell it.
+        """
+        if self.shares is None:
             return 1.0
+        if len(self.shares) < 2:
+            return None
         mean = float(np.mean(self.shares))
-        # One row more that varies as much as can be.
-        largest = max(mean * (1.0 - mean), 1e-300)
-        found = (float(np.sum((self.shares - mean) ** 2)) + largest) / len(self.shares) / largest
-        return float(np.clip(found, _LEAST_VARIANCE, 1.0))
+        part = float(np.var(self.shares, ddof=1)) / max(mean * (1.0 - mean), 1e-300)
+        return float(np.clip(part, _LEAST_VARIANCE, 1.0))
 
     def row_variance(self, partition: Partition) -> float:
         """Return the variance of a row's share within its leaf, as a part of that of a label: 1 of labels.
@@ -101,18 +106,17 @@ class PublicVotes:
         A label that is 1 with probability p has the variance p (1 - p), and no share from 0 to 1 with the
         mean p has more.
         """
-        if self.shares is None or not len(self.shares):
+        if self.shares is None or len(self.shares) < 2:
             return 1.0
         leaf = partition.apply(self.X[:: self.copies])
-        rows = np.maximum(np.bincount(leaf, minlength=partition.n_leaves), 1)
-        means = np.bincount(leaf, self.shares, partition.n_leaves) / rows
+        counts = np.bincount(leaf, minlength=partition.n_leaves)
+        means = np.bincount(leaf, self.shares, partition.n_leaves) / np.maximum(counts, 1)
         square = float(np.sum((self.shares - means[leaf]) ** 2))
-        largest = float(np.mean((means * (1.0 - means))[leaf]))
-        degrees = len(leaf) - np.count_nonzero(np.bincount(leaf))
-        # One row more that varies as much as can be.
-        overall = float(np.mean(self.shares)) * (1.0 - float(np.mean(self.shares)))
-        spread = (square + overall) / (degrees + 1.0)
-        return float(np.clip(spread / max(largest, 1e-300), _LEAST_VARIANCE, 1.0))
+        degrees = len(leaf) - np.count_nonzero(counts)
+        whole = _PSEUDO_ROWS * float(np.var(self.shares, ddof=1))
+        spread = (square + whole) / (degrees + _PSEUDO_ROWS)
+        largest = max(float(np.mean((means * (1.0 - means))[leaf])), 1e-300)
+        return float(np.clip(spread / largest, _LEAST_VARIANCE, 1.0))
 
 
 @dataclass(kw_only=True)

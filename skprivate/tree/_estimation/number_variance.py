@@ -44,7 +44,7 @@ def with_variances(
         return counts
     estimates = design.randomizer.estimate(released, counts.n_rows)
     noise = counts.n_rows * float(counts.variance.sum()) / (2 * cells.contrast)
-    mean, whole = _total_part(cells, estimates, counts.n_rows, noise)
+    mean, whole = _total_part(cells, estimates, counts.n_rows, noise, counts.total_variance)
     within = whole
     if shares is not None:
         weights = counts.shares()
@@ -56,12 +56,20 @@ def with_variances(
     return replace(counts, total_variance=whole, row_variance=float(np.clip(within, least, 1.0)))
 
 
-def _total_part(cells: NumberCells, estimates: FloatArray, n_rows: int, noise: float) -> tuple[float, float]:
-    """Return the mean, and the variance as a part of the largest; `noise` is the variance of a cell's sum."""
+def _total_part(
+    cells: NumberCells, estimates: FloatArray, n_rows: int, noise: float, usual: float
+) -> tuple[float, float]:
+    """Return the mean, and the variance as a part of the largest; `noise` is the variance of a cell's sum.
+
+    The posterior mean under a normal prior around what is usual, or what public rows tell, with a standard
+    deviation as large as that.
+    """
     sums = estimates.sum(axis=0)
     mean = float(np.clip(sums @ cells.values / n_rows, 1e-3, 1 - 1e-3))
     largest = mean * (1 - mean)
     found = float(sums @ cells.squares / n_rows) - mean**2
     error = np.sqrt(noise * np.sum((cells.squares - 2 * mean * cells.values) ** 2)) / n_rows
-    part = truncated_mean(np.array([found / largest]), max(error / largest, 1e-9))
+    own, prior = 1 / max((error / largest) ** 2, 1e-18), 1 / usual**2
+    center = (own * found / largest + prior * usual) / (own + prior)
+    part = truncated_mean(np.array([center]), float((own + prior) ** -0.5))
     return mean, float(np.clip(part[0], _LEAST, 1.0))

@@ -18,6 +18,8 @@ LEAST_DRIFT = 0.003
 _LEAST_SLOPE = 1e-3
 # Largest estimate of the slope.
 _LARGEST_SLOPE = 10.0
+# Standard errors by which the release contradicts the public rows of a leaf: 3 in 1,000 by chance.
+_CONTRADICTION = 3.0
 # Mean of the exponential prior of the drift, which counts where noise hides it: of .05, .1 and .3 the best
 # where public labels are right, and no worse where they are permuted, which the slope shows first.
 _PRIOR_DRIFT = 0.05
@@ -47,8 +49,22 @@ def choose_weight(counts: LeafCounts) -> FloatArray:
     precision = 1.0 + counts.variance / (sampling * counts.shares())
     # A leaf without public rows has no use for a weight; a slope of 0 leaves none to the others.
     spread = slope**2 * counts.public_noise + counts.drift_unit * drift * np.maximum(counts.public_rows, 1)
+    spread = spread + _contradictions(counts, slope)
     weight: FloatArray = slope * precision / spread
     return weight
+
+
+def _contradictions(counts: LeafCounts, slope: float) -> FloatArray:
+    """Return what a leaf's own counts add to the variance of its public rows, in units of a private row's.
+
+    Where the two differ by more than three standard errors, the square of the difference beyond them.
+    """
+    found = _LabelContrasts.of(counts)
+    distance = np.sum((found.private - slope * found.public) ** 2, axis=1)
+    explained = _CONTRADICTION**2 * (found.private_error + slope**2 * found.public_error)
+    per_row = found.public_error / max(counts.public_row_variance, 1e-300) * counts.row_variance
+    contradicted: FloatArray = np.maximum(distance - explained, 0.0) / np.maximum(per_row, 1e-300)
+    return contradicted
 
 
 def estimate_public_drift(counts: LeafCounts) -> float:

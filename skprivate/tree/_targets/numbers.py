@@ -107,7 +107,8 @@ class NumberTargetMixin(RegressorMixin):
         return PublicModel.fit_numbers(self.public_model, votes, classes, self.partition_seed, groups)
 
     def _usual_variance(self, votes: PublicVotes | None) -> float:
-        return votes.total_variance if votes is not None and votes.n_rows else USUAL_VARIANCE
+        told = None if votes is None else votes.total_variance
+        return USUAL_VARIANCE if told is None else told
 
     def _no_targets(self) -> NDArray[Any]:
         return np.empty(0)

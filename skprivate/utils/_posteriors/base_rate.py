@@ -12,6 +12,8 @@ from .truncated_normal import truncated_mean
 # Least variance of a share p between the populations of public and of private rows, in units of p (1 - p): of
 # two equally frequent classes the standard deviation is .05, as much as in census.
 _OTHER_POPULATION = 0.01
+# Standard errors by which the release contradicts the shares of public rows: 3 in 1,000 by chance.
+_CONTRADICTION = 3.0
 
 
 @public_module("skprivate.tree")
@@ -74,8 +76,9 @@ def estimate_base_rate(
     precision, total = own + 1.0 / prior, own * private + even / prior
     if public is not None and n_public:
         sampling = spread / n_public + variance / (n_public + 2.0) ** 2
-        # What the two differ by, beyond noise and sampling, is how far the populations are apart.
-        apart = float(np.mean((public / n_public - private) ** 2 - 1.0 / own - sampling))
+        # What the two differ by, beyond what noise and sampling explain, is how far the populations are apart.
+        explained = _CONTRADICTION**2 * (1.0 / own + sampling)
+        apart = float(np.mean((public / n_public - private) ** 2 - explained))
         theirs = 1.0 / (sampling + np.maximum(spread * _OTHER_POPULATION, apart))
         precision, total = precision + theirs, total + theirs * public / n_public
     shares = truncated_mean(total / precision, np.sqrt(1.0 / precision))
