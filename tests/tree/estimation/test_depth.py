@@ -52,7 +52,9 @@ def binary_weight(signed, n, public, v):
     excess = np.sum((signed - slope * wanted) ** 2) - explained.sum()
     unit = np.sum((n * share) ** 2)
     drift = posterior_drift(excess / unit, np.sqrt(2 * np.sum(explained**2)) / unit)
-    return slope * (1 + v / share) / (slope**2 + drift * per_leaf)
+    # What a leaf's own counts contradict by more than three standard errors, a public row.
+    apart = np.maximum((signed - slope * wanted) ** 2 - 9 * explained, 0) / theirs
+    return slope * (1 + v / share) / (slope**2 + drift * per_leaf + apart)
 
 
 class TestDepth:
