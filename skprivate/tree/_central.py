@@ -141,6 +141,8 @@ class BaseCentralTree(BasePrivateTree, RoundsMixin):
         if budget.target is not None:
             counts = yield Round(self._target_plan(design), budget.target, paid)
             design, paid = self._with_narrow_bounds(design, counts, budget.target), None
+            assert design.pending is not None
+            pending = design.pending
         masses = self._masses(design.classes).for_splits()
         lower, upper = design.bounds
         derived: DerivedColumns | None = None
@@ -172,7 +174,7 @@ class BaseCentralTree(BasePrivateTree, RoundsMixin):
         """Return the design with narrower bounds of numbers."""
         raise NotImplementedError
 
-    def _n_target_bins(self, n_public: int) -> int:
+    def _n_target_bins(self) -> int:
         """Return the number of bins by which bounds of numbers are narrowed; 0: they are not."""
         return 0
 
@@ -199,7 +201,7 @@ class BaseCentralTree(BasePrivateTree, RoundsMixin):
         n_levels = min(wanted, most_levels(n_bins, n_labels), DEEPEST_COMPLETE)
         # What a row adds does not depend on what the target is, but for its kind.
         total = self._masses(np.arange(2.0)).for_splits().total
-        target = self._n_target_bins(n_public)
+        target = self._n_target_bins()
         return SplitBudget.divide(epsilon, share, n_levels, rows_per_unit, columns, total, target)
 
     def _leaf_noise(self, budget: SplitBudget, n_cells: int, n_labels: int) -> NoisyHistogram:

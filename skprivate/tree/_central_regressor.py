@@ -98,8 +98,10 @@ class DPTreeRegressor(NumberTargetMixin, BaseCentralTree):
     bounds_ : tuple of two ndarrays of shape (n_features,)
         Lower and upper bounds of X.
     bounds_y_ : tuple of two floats
-        Bounds of y: targets are clipped to them, and predictions keep to them. Where private rows choose the
-        splits and none are public, noisy counts have narrowed the declared ones.
+        Bounds of y, as declared, or those of the public rows.
+    range_y_ : tuple of two floats
+        Targets are clipped to these two, and predictions keep to them: ``bounds_y_``, or where private rows
+        choose the splits, what noisy counts of the targets have narrowed them to.
     partition_ : Partition
         The tree: over public data, or with splits that private rows paid for.
     max_depth_ : int
@@ -158,9 +160,9 @@ class DPTreeRegressor(NumberTargetMixin, BaseCentralTree):
     the ``max_rows_per_group`` rows of a person by so many times as much, and exact discrete Laplace noise of
     scale sensitivity / epsilon is added to each. Where private rows choose the splits (``rule_`` is
     "private"), every level releases the numbers of the splits that are best by noisy scores; levels and
-    leaves then share epsilon, which is charged once, before the first round. Without public rows noisy counts
-    of the targets, in 32 bins between the declared bounds, come first, and cost a tenth of the splits' share:
-    bounds are narrowed to where they show rows, which pays where declared ones are far too wide. Everything
+    leaves then share epsilon, which is charged once, before the first round. Noisy counts of the
+    targets, in 32 bins between the declared bounds, come first, and cost a tenth of the splits' share: the
+    bounds are narrowed to where these show rows, which pays where declared ones are far too wide. Everything
     else is a function of that and of public rows. Whoever runs ``fit`` sees the rows and is trusted. Not
     protected: the number of private rows, or with ``groups`` the number of persons, the public rows and
     bounds. A seeded fit, or one that reads bounds from private rows, claims "not-private".
@@ -236,9 +238,9 @@ class DPTreeRegressor(NumberTargetMixin, BaseCentralTree):
     def _leaf_plan(self, design: TreeDesign) -> Plan:
         return MassesPlan.of_leaves(design.partition, self._masses(design.classes))
 
-    def _n_target_bins(self, n_public: int) -> int:
-        # Public rows know how far targets reach: without bounds_y theirs are taken.
-        return 0 if n_public else N_BINS
+    def _n_target_bins(self) -> int:
+        # A public model speaks of shares of the declared width.
+        return N_BINS if self.public_model is None else 0
 
     def _target_plan(self, design: TreeDesign) -> Plan:
         masses = self._masses(design.classes)
@@ -246,7 +248,10 @@ class DPTreeRegressor(NumberTargetMixin, BaseCentralTree):
 
     def _with_narrow_bounds(self, design: TreeDesign, counts: IntArray, noise: NoisyHistogram) -> TreeDesign:
         assert design.pending is not None
-        return replace(design, classes=narrow_bounds(counts, noise, design.classes))
+        narrow = narrow_bounds(counts, noise, design.classes)
+        votes = design.pending.votes.within(design.classes, narrow)
+        pending = replace(design.pending, votes=votes)
+        return replace(design, classes=narrow, declared=design.classes, pending=pending)
 
     def _make_leaves(
         self, epsilon: float | Fraction, n_cells: int, n_labels: int, rows_per_unit: int

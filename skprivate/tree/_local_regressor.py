@@ -98,8 +98,8 @@ class LocallyPrivateTreeRegressor(NumberTargetMixin, BaseLocalTree):
         What was spent, on what unit, and what is claimed.
     bounds_ : tuple of two ndarrays of shape (n_features,)
         Lower and upper bounds of X.
-    bounds_y_ : tuple of two floats
-        Bounds of y: predictions keep to them.
+    bounds_y_, range_y_ : tuple of two floats
+        Bounds of y: targets are clipped to them, and predictions keep to them.
     partition_ : Partition
         The tree over public data.
     max_depth_ : int

@@ -107,6 +107,8 @@ class TreeDesign:
         From `PublicVotes.row_variance`.
     public_total_variance : float
         The same on a tree of a single leaf; without public rows what is usual.
+    declared : ndarray of shape (2,), or None
+        Bounds of numbers before they were narrowed to `classes`; None: they were not.
     split_scales : tuple of float
         Scale of the noise of every level's scores, in rows, where private rows chose the splits.
     n_candidates : int
@@ -128,6 +130,7 @@ class TreeDesign:
     cells: NumberCells | None = None
     public_row_variance: float = 1.0
     public_total_variance: float = 1.0
+    declared: NDArray[Any] | None = None
     split_scales: tuple[float, ...] = ()
     n_candidates: int = 1
 

@@ -59,6 +59,13 @@ class PublicVotes:
         """Number of public rows."""
         return len(self.labels) // self.copies
 
+    def within(self, old: NDArray[Any], new: NDArray[Any]) -> "PublicVotes":
+        """Return the same numbers as shares of the width between other bounds."""
+        if self.shares is None:
+            return self
+        numbers = (1 - self.shares) * old[0] + self.shares * old[1]
+        return PublicVotes.of_numbers(self.X[:: self.copies], shares_of(numbers, new))
+
     def where(self, kept: BoolArray) -> "PublicVotes":
         """Return the votes of some of the rows; `kept` has one place a row."""
         each = np.repeat(kept, self.copies)

@@ -6,6 +6,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from sklearn.linear_model import LinearRegression
 
 from skprivate import DPTreeRegressor, PrivacyLedger
 from skprivate.rounds import TableSource, fit_rounds
@@ -55,7 +56,7 @@ class TestFit:
 
     def test_bounds_a_hundred_times_too_wide_are_heard_of(self):
         tree = DPTreeRegressor(2.0, random_state=1, **WIDE).fit(self.X, self.Y)
-        low, high = tree.bounds_y_
+        low, high = tree.range_y_
         assert -10 < low < 0 < 3 < high < 13
         assert tree.score(self.X, self.Y) > 0.8
 
@@ -63,16 +64,36 @@ class TestFit:
         y = np.random.default_rng(2).uniform(size=20_000)
         with pytest.warns(UserWarning, match="no better than the mean"):
             tree = DPTreeRegressor(2.0, bounds_X=(0, 1), bounds_y=(0, 1), random_state=1).fit(self.X, y)
-        assert tree.bounds_y_ == (0, 1)
+        assert tree.range_y_ == (0, 1)
 
-    def test_public_rows_and_free_splits_leave_bounds_as_they_are(self):
+    def test_free_splits_and_a_public_model_leave_bounds_as_they_are(self):
         public = np.arange(20_000) < 50
         for options in ({"split_share": 0}, {"rule": "random"}):
             tree = DPTreeRegressor(2.0, random_state=1, max_depth=2, **options, **WIDE)
-            assert tree.fit(self.X, self.Y).bounds_y_ == (-100, 100)
+            assert tree.fit(self.X, self.Y).range_y_ == (-100, 100)
+        tree = DPTreeRegressor(2.0, random_state=1, public_model=LinearRegression(), **WIDE)
+        assert tree.fit(self.X, self.Y, is_public=public).rule_ == "private"
+        assert tree.range_y_ == (-100, 100)
+
+    def test_few_public_rows_are_put_within_them(self):
+        public = np.arange(20_000) < 20
         tree = DPTreeRegressor(2.0, random_state=1, **WIDE).fit(self.X, self.Y, is_public=public)
-        assert tree.rule_ == "private"
+        low, high = tree.range_y_
+        assert high - low < 30
+        sums = low * tree.public_counts_[:, 0] + high * tree.public_counts_[:, 1]
+        assert sums.sum() == pytest.approx(self.Y[public].sum())
         assert tree.bounds_y_ == (-100, 100)
+        assert tree.score(self.X, self.Y) > 0.8
+
+    @pytest.mark.parametrize("share", [0.06, 0.15])
+    def test_a_few_per_cent_at_an_end_are_kept(self, share):
+        y = (np.random.default_rng(4).uniform(size=6000) < share).astype(float)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            tree = DPTreeRegressor(1.0, bounds_X=(0, 1), bounds_y=(0, 1), random_state=1).fit(
+                self.X[:6000], y
+            )
+        assert tree.range_y_[1] == 1
 
     def test_the_cost_is_charged_once_and_stated(self, tmp_path):
         ledger = PrivacyLedger(tmp_path / "one.ledger")
@@ -100,5 +121,5 @@ class TestFit:
         one = DPTreeRegressor(2.0, random_state=1, **box).fit(frame[["a", "b", "c"]], self.Y)
         other = DPTreeRegressor(2.0, random_state=1, **box)
         fit_rounds(other, TableSource([frame[i::3] for i in range(3)], target="y"))
-        assert one.bounds_y_ == other.bounds_y_
+        assert one.range_y_ == other.range_y_
         np.testing.assert_array_equal(one.report_counts_, other.report_counts_)

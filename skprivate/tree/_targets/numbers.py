@@ -45,6 +45,7 @@ class NumberTargetMixin(RegressorMixin):
 
     bounds_y: Any
     bounds_y_: tuple[float, float]
+    range_y_: tuple[float, float]
     leaf_values_: FloatArray
 
     # Means of shares have one impurity, and no leading class to prune by.
@@ -117,10 +118,12 @@ class NumberTargetMixin(RegressorMixin):
         return {"bounds_y": (float(rows.classes[0]), float(rows.classes[1]))}
 
     def _name_target(self, design: TreeDesign) -> None:
-        self.bounds_y_ = float(design.classes[0]), float(design.classes[1])
+        known = design.classes if design.declared is None else design.declared
+        self.bounds_y_ = float(known[0]), float(known[1])
+        self.range_y_ = float(design.classes[0]), float(design.classes[1])
 
     def _known_target(self) -> NDArray[Any]:
-        return np.array(self.bounds_y_)
+        return np.array(self.range_y_)
 
     @property
     def _leaf_shares(self) -> FloatArray:
@@ -138,12 +141,12 @@ class NumberTargetMixin(RegressorMixin):
         self._shares, self._errors = estimates.shares.probabilities, estimates.shares.errors
         self.leaf_values_ = self._in_units(self._shares[:, 1])
         # Halves first: a width may be more than the largest float.
-        self.leaf_errors_ = 2 * self._errors * (self.bounds_y_[1] / 2 - self.bounds_y_[0] / 2)
+        self.leaf_errors_ = 2 * self._errors * (self.range_y_[1] / 2 - self.range_y_[0] / 2)
         self.base_value_ = float(self._in_units(estimates.shares.base.shares[1]))
 
     def _in_units(self, shares: Any) -> Any:
         """Return shares of the width as numbers in the unit of y."""
-        low, high = self.bounds_y_
+        low, high = self.range_y_
         # A rounding may pass a bound.
         return np.clip((1 - shares) * low + shares * high, low, high)
 
@@ -178,7 +181,7 @@ class NumberTargetMixin(RegressorMixin):
         Returns
         -------
         y : ndarray of shape (n_samples,)
-            In the unit of y, within ``bounds_y_``.
+            In the unit of y, within ``range_y_``.
         """
         check_is_fitted(self)
         rows = self.read_fitted(X, order="C")
@@ -199,9 +202,9 @@ class NumberTargetMixin(RegressorMixin):
         Returns
         -------
         intervals : ndarray of shape (n_leaves, 2)
-            Of the mean, among all rows like the private ones, of y clipped to ``bounds_y_``, leaf by leaf.
+            Of the mean, among all rows like the private ones, of y clipped to ``range_y_``, leaf by leaf.
             They rest on the release alone: the prediction, which public rows and the other leaves helped, may
-            lie outside. ``bounds_y_`` where noise does not let the leaf be seen. For rows:
+            lie outside. ``range_y_`` where noise does not let the leaf be seen. For rows:
             ``tree.leaf_intervals()[tree.apply(X)]``.
 
         Raises

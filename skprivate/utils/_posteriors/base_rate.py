@@ -76,7 +76,7 @@ def estimate_base_rate(
     precision, total = own + 1.0 / prior, own * private + even / prior
     if public is not None and n_public:
         sampling = spread / n_public + variance / (n_public + 2.0) ** 2
-        # What the two differ by, beyond what noise and sampling explain, is how far the populations are apart.
+        # What noise and sampling do not explain of their difference is how far the populations are apart.
         explained = _CONTRADICTION**2 * (1.0 / own + sampling)
         apart = float(np.mean((public / n_public - private) ** 2 - explained))
         theirs = 1.0 / (sampling + np.maximum(spread * _OTHER_POPULATION, apart))

@@ -150,7 +150,7 @@ EXPECTED_FAILURES = {
     ),
     **{
         key: {"check_large_epsilon": "targets are rounded at random, whatever epsilon is"}
-        for key in ("tree of numbers, public rows", "tree of numbers, unary", "tree of numbers, two phases")
+        for key in ("tree of numbers, public rows", "tree of numbers, two phases")
     },
     "tree, two phases": {"check_large_epsilon": "which clients shape the tree is drawn at random"},
     "platform, classes": {
