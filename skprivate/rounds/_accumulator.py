@@ -195,13 +195,16 @@ class PlanAccumulator(BatchAccumulator):
         """
         held = self._require_unreleased()
         batch = self._check_id(batch_id)
+        self._check_columns(X)
+        part = self._task.sum_batch(X if y is None else (X, y), batch)
+        self._add(held + part.values, self._check_count(self._n_rows + part.n_rows), batch, batch_id)
+        return self
+
+    def _check_columns(self, X: Any) -> None:
         schema = self._task.schema
         if schema.columns.features is None and schema.domain is None and (has_names(X) or holds_arrow(X)):
             # By place, columns of two batches in two orders would be added up.
             raise ValueError("the batch has names and the accumulator has none: name the features there.")
-        part = self._task.sum_batch(X if y is None else (X, y), batch)
-        self._add(held + part.values, self._check_count(self._n_rows + part.n_rows), batch, batch_id)
-        return self
 
     def _restore(self, schema: RowSchema) -> None:
         """Set what a subclass has besides its sums, of an object that is read from bytes."""

@@ -1,16 +1,22 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Accumulator of the counts by leaf and label, or of sums of numbers, of batches, which are released once."""
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import Any, TypeVar
+from numbers import Real
+from typing import Any, Self, TypeVar
 
+import numpy as np
 from sklearn.base import clone
 
+from .._config import get_config
+from .._typing import FloatArray, IntArray
 from ..noise import check_entropy
 from ..rounds._accumulator import PlanAccumulator
 from ..rounds._driver import Rounds
 from ..rounds._inspection import SourceFacts
+from ..rounds._plans._masses.masses import WEIGHT_STEPS
 from ..rounds._reading.batches import has_names
 from ..rounds._reading.columns import TableColumns
 from ..rounds._reading.schema import RowSchema
@@ -18,6 +24,7 @@ from ..utils import check_int
 from ..utils._atomic_state import refused_within_another
 from ..utils._private_fit import redact_errors
 from ..utils._public_module import public_module
+from ..utils._replacements import numbers_of
 from ._central import BaseCentralTree
 
 CentralTree = TypeVar("CentralTree", bound=BaseCentralTree)
@@ -46,6 +53,9 @@ class LeafCountAccumulator(PlanAccumulator):
         Names of the columns of X, in their order. None: those of the public rows, or none.
     target : str, default=None
         Name of the column of targets, for batches that hold it.
+    max_sample_weight : float, default=None
+        Public bound on the weights that `update` takes; None: it takes none. A row of weight w counts as w
+        rows, and the noise is that of the largest weight.
 
     Attributes
     ----------
@@ -61,8 +71,12 @@ class LeafCountAccumulator(PlanAccumulator):
 
     Notes
     -----
-    **Privacy.** As that of the tree. The object and its bytes hold exact counts and sums of private rows,
-    until `release` wipes them: they stay within the trust boundary.
+    **Privacy.** As that of the tree. With ``max_sample_weight`` a weight is a whole number of 1024th parts of
+    it, from 0 to 1024, and multiplies what its row adds: replacing a row moves the sums by at most twice what
+    a row of the largest weight adds, in L1, to which the noise is scaled. The sum of all weights is as
+    private as the rest. ``fit`` takes no weights: their bound has to be declared. What sampling adds to
+    errors and intervals is taken as if all weights were the largest. The object and its bytes hold exact
+    counts and sums of private rows, until `release` wipes them: they stay within the trust boundary.
 
     Examples
     --------
@@ -92,7 +106,9 @@ class LeafCountAccumulator(PlanAccumulator):
         public: Any = None,
         feature_names: Sequence[str] | None = None,
         target: str | None = None,
+        max_sample_weight: float | None = None,
     ) -> None:
+        self._max_weight = _check_weight(max_sample_weight)
         names = None if feature_names is None else tuple(feature_names)
         self._columns, self._public = TableColumns(names, target), public
         count = check_int(n_rows, "n_rows", least=1)
@@ -103,7 +119,81 @@ class LeafCountAccumulator(PlanAccumulator):
         self._start(schema, plan, count)
 
     def _restore(self, schema: RowSchema) -> None:
-        self._columns, self._public = schema.columns, None
+        self._columns, self._public, self._max_weight = schema.columns, None, None
+
+    @redact_errors
+    def update(self, X: Any, y: Any = None, *, sample_weight: Any = None, batch_id: Any = None) -> Self:
+        """Add the rows of a batch; all of them, or on an error none.
+
+        Parameters
+        ----------
+        X, y, batch_id
+            As of `skprivate.linear_model.MomentAccumulator.update`: a table, its target, and a public name of
+            the batch.
+        sample_weight : array-like of shape (n,), default=None
+            Clipped to [0, max_sample_weight] in silence, and rounded down to a 1024th of it. None: 1 for
+            every row.
+
+        Returns
+        -------
+        self : LeafCountAccumulator
+
+        Raises
+        ------
+        ImportError, RuntimeError, TypeError, ValueError
+            As of `MomentAccumulator.update`; weights without ``max_sample_weight``, of another number than
+            the rows, or, outside strict mode, NaN. No value is in the message.
+        """
+        if sample_weight is not None and self._max_weight is None:
+            raise ValueError("sample_weight needs a public cap, max_sample_weight.")
+        if self._max_weight is None:
+            return super().update(X, y, batch_id=batch_id)
+        return self._update_weighted(X, y, sample_weight, batch_id)
+
+    @refused_within_another
+    def _update_weighted(self, X: Any, y: Any, sample_weight: Any, batch_id: Any) -> Self:
+        held, batch, plan = self._require_unreleased(), self._check_id(batch_id), self._task.plan
+        self._check_columns(X)
+        strict = get_config()["strict"]
+        weights = None if sample_weight is None else np.atleast_1d(numbers_of(sample_weight, "sample_weight"))
+        if weights is not None and not strict and np.isnan(weights).any():
+            raise ValueError("sample_weight must hold finite numbers.")
+        n_rows, values = 0, np.zeros_like(held)
+        for rows, units in self._task.schema.read(X if y is None else (X, y)):
+            own = np.ones(units) if weights is None else weights[n_rows : n_rows + units]
+            n_rows += units
+            if len(own) != units:
+                break
+            plan.check_room(n_rows)
+            values += plan.sums(replace(rows, steps=self._steps(own)))
+        if weights is not None and len(weights) != n_rows:
+            raise ValueError("sample_weight must hold one number per row.")
+        self._add(held + values, self._check_count(self._n_rows + n_rows), batch, batch_id)
+        return self
+
+    def _steps(self, weights: FloatArray) -> FloatArray:
+        """Return weights in whole steps of their bound; what is missing is 0."""
+        assert self._max_weight is not None
+        parts = np.clip(np.nan_to_num(weights, nan=0.0) / self._max_weight, 0.0, 1.0)
+        steps: FloatArray = np.floor(parts * WEIGHT_STEPS)
+        return steps
+
+    def to_bytes(self) -> bytes:
+        """Return the accumulator as JSON. It holds exact sums over private rows: never publish it.
+
+        Raises
+        ------
+        NotImplementedError
+            With ``max_sample_weight``: pickle it instead.
+        """
+        if self._max_weight is not None:
+            raise NotImplementedError("an accumulator of weighted rows has no bytes: pickle it.")
+        return super().to_bytes()
+
+    def _join(self, other: Any) -> tuple[IntArray, dict[str, Any]]:
+        if self._max_weight != other._max_weight:
+            raise ValueError("the accumulators have different parameters: their sums do not add up.")
+        return super()._join(other)
 
     def _open(self, tree: BaseCentralTree, n_rows: int) -> tuple[RowSchema, Callable[[str], Rounds[None]]]:
         if not isinstance(tree, BaseCentralTree):
@@ -116,6 +206,7 @@ class LeafCountAccumulator(PlanAccumulator):
                 "rows that are read once cannot pay for splits: pass split_share=0, or fit_rounds the tree."
             )
         tree.split_share = 0
+        tree._max_sample_weight = self._max_weight
         features = self._columns.features
         width = tree._known_columns() if features is None else len(features)
         if self._public is not None:
@@ -171,3 +262,14 @@ class LeafCountAccumulator(PlanAccumulator):
         self._drive(open_rounds(entropy.source), entropy, fitted.charge)
         self._wipe(fitted)
         return fitted
+
+
+def _check_weight(cap: Any) -> float | None:
+    """Return the declared bound on weights."""
+    if cap is None:
+        return None
+    if isinstance(cap, bool) or not isinstance(cap, Real):
+        raise TypeError("max_sample_weight must be a number.")
+    if not (math.isfinite(float(cap)) and float(cap) > 0):
+        raise ValueError("max_sample_weight must be finite and above 0.")
+    return float(cap)

@@ -18,7 +18,7 @@ from ..partition import DerivedColumns
 from ..rounds._driver import Round, Rounds, RowsInMemory, drive
 from ..rounds._fit import RoundsMixin
 from ..rounds._inspection import SourceFacts
-from ..rounds._plans._masses.masses import Masses
+from ..rounds._plans._masses.masses import WEIGHT_STEPS, Masses
 from ..rounds._plans.plan import Plan
 from ..rounds._reading.batches import has_names
 from ..rounds._reading.columns import TableColumns, count_columns
@@ -38,6 +38,8 @@ class BaseCentralTree(BasePrivateTree, RoundsMixin):
     """A private tree of a trusted curator, who sees the rows and adds noise to sums over them."""
 
     _deployment = "curator"
+    #: Bound on the weight of a row, where an accumulator declares one; None: all rows count alike.
+    _max_sample_weight: float | None = None
     #: Private rows times epsilon, for each public row, beyond which private rows choose better splits.
     _rows_for_a_public_row: int
 
@@ -211,7 +213,19 @@ class BaseCentralTree(BasePrivateTree, RoundsMixin):
         self, epsilon: float | Fraction, n_cells: int, n_labels: int, rows_per_unit: int
     ) -> NoisyHistogram:
         """Return the noise of the leaves' counts at an epsilon."""
-        return NoisyHistogram(epsilon, n_cells, n_labels, rows_per_unit)
+        return self._noisy_sums(epsilon, n_cells, n_labels, rows_per_unit)
+
+    def _noisy_sums(
+        self, epsilon: float | Fraction, n_cells: int, n_labels: int, rows_per_unit: int, total: int = 1
+    ) -> NoisyHistogram:
+        """Return the noise of sums to which a row adds so much, times its steps where rows have weights."""
+        steps = self._largest_steps()
+        return NoisyHistogram(
+            epsilon, n_cells, n_labels, rows_per_unit, total * steps, self._max_sample_weight
+        )
+
+    def _largest_steps(self) -> int:
+        return 1 if self._max_sample_weight is None else WEIGHT_STEPS
 
     def _make_randomizer(
         self, n_cells: int, n_labels: int, rows_per_unit: int, n_rows: int = 0, n_public: int = 0

@@ -11,6 +11,7 @@ from .._typing import RandomSource, SplitCriterion, SplitRule
 from ..accounting import PrivacyLedger
 from ..domain import TableDomain
 from ..rounds._plans._masses.masses import LabelMasses
+from ..rounds._plans._masses.plans import MassesPlan
 from ..rounds._plans.axes import LabelAxis, LeafAxis
 from ..rounds._plans.cells import CellsPlan
 from ..rounds._plans.plan import Plan
@@ -241,9 +242,11 @@ class DPTreeClassifier(LabelTargetMixin, BaseCentralTree):
         self.ledger = ledger
 
     def _masses(self, classes: NDArray[Any]) -> LabelMasses:
-        return LabelMasses(len(classes))
+        return LabelMasses(len(classes), self._largest_steps())
 
     def _leaf_plan(self, design: TreeDesign) -> Plan:
+        if self._max_sample_weight is not None:
+            return MassesPlan.of_leaves(design.partition, self._masses(design.classes))
         return CellsPlan(((LeafAxis(design.partition), LabelAxis(len(design.classes))),))
 
     def __sklearn_tags__(self) -> Tags:

@@ -5,13 +5,14 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import Any, Literal
 
+import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import Tags
 
 from .._typing import IntArray, RandomSource, SplitRule
 from ..accounting import PrivacyLedger
 from ..domain import TableDomain
-from ..rounds._plans._masses.masses import NumberMasses
+from ..rounds._plans._masses.masses import NUMBER_BITS, NumberMasses
 from ..rounds._plans._masses.plans import MassesPlan
 from ..rounds._plans.axes import TargetAxis
 from ..rounds._plans.cells import CellsPlan
@@ -233,7 +234,9 @@ class DPTreeRegressor(NumberTargetMixin, BaseCentralTree):
 
     def _masses(self, classes: NDArray[Any]) -> NumberMasses:
         low, high = (float(bound) for bound in classes)
-        return NumberMasses(low / 2 + high / 2, high / 2 - low / 2, _BITS)
+        # Steps of weights take the room of the finer steps of targets.
+        bits = _BITS if self._max_sample_weight is None else NUMBER_BITS
+        return NumberMasses(low / 2 + high / 2, high / 2 - low / 2, bits, largest=self._largest_steps())
 
     def _leaf_plan(self, design: TreeDesign) -> Plan:
         return MassesPlan.of_leaves(design.partition, self._masses(design.classes))
@@ -256,8 +259,8 @@ class DPTreeRegressor(NumberTargetMixin, BaseCentralTree):
     def _make_leaves(
         self, epsilon: float | Fraction, n_cells: int, n_labels: int, rows_per_unit: int
     ) -> NoisyHistogram:
-        masses = NumberMasses(0.0, 1.0, _BITS)
-        return NoisyHistogram(epsilon, n_cells, masses.n_cells, rows_per_unit, masses.total)
+        masses = self._masses(np.arange(2.0))
+        return self._noisy_sums(epsilon, n_cells, masses.n_cells, rows_per_unit, masses.total)
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()

@@ -117,6 +117,11 @@ class NoisyHistogram:
         self.noise_scale = self._mechanism.scale
 
     @property
+    def weight_variance(self) -> float:
+        """Largest variance of what a row adds to a weighted sum, in units of its weight and a row's own."""
+        return 1.0 if self._max_weight is None else self._max_weight
+
+    @property
     def _unit(self) -> float:
         """What a row of weight 1 adds."""
         return self._row_total / (1.0 if self._max_weight is None else self._max_weight)

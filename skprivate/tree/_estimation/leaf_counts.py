@@ -95,8 +95,10 @@ class LeafCounts:
             mechanism.estimate_cells(counts, n_rows),
             design.public_slope,
         )
+        weighted = mechanism.weight_variance if isinstance(mechanism, NoisyHistogram) else 1.0
         return replace(
             found,
+            row_variance=weighted,
             public_row_variance=design.public_row_variance,
             total_variance=design.public_total_variance,
         )

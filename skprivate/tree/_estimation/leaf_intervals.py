@@ -2,6 +2,7 @@
 """Confidence intervals of the means of leaves, from what was released of numbers."""
 
 import math
+from dataclasses import replace
 
 import numpy as np
 from scipy.stats import norm
@@ -55,7 +56,9 @@ def share_intervals(
     exact = mechanism.relation == "label"
     values = cells.values - cells.values.mean() if exact else cells.values
     rows, sums = estimates.sum(axis=1), estimates @ cells.values
-    spreads = _spreads(cells, estimates, counts, noise, shares)
+    weighted = mechanism.weight_variance if isinstance(mechanism, NoisyHistogram) else 1.0
+    counts = replace(counts, row_variance=counts.row_variance / weighted)
+    spreads = weighted * _spreads(cells, estimates, counts, noise, shares)
     sampling = np.maximum(rows, 0.0) * spreads + rows**2 * _selection_variance(design, counts, spreads)
     # The noise of the sum of t - m has the variance noise * (square - 2 m line + m^2 n_noisy).
     square = float(values @ values)

@@ -53,7 +53,9 @@ def with_variances(
         within = left / max(float(weights @ (shares * (1 - shares))), 1e-300)
     # Leaves tell no more of a row than noise lets be seen.
     least = max(_LEAST, whole / 100)
-    return replace(counts, total_variance=whole, row_variance=float(np.clip(within, least, 1.0)))
+    # Times what weights add to it, which the counts of a release come with.
+    varied = counts.row_variance * float(np.clip(within, least, 1.0))
+    return replace(counts, total_variance=whole, row_variance=varied)
 
 
 def _total_part(
