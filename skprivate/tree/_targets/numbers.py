@@ -219,7 +219,9 @@ class NumberTargetMixin(RegressorMixin):
         The interval holds every mean that the released sums do not contradict (Fieller): so the noise of the
         number of rows in the leaf is in it, and there is one however small the leaf. The noise's variance is
         known; that of y within the leaf is estimated from released sums of squares. Quantiles are normal ones
-        with a correction for the tails of Laplace noise (Cornish and Fisher).
+        with a correction for the tails of Laplace noise (Cornish and Fisher). Where private rows chose the
+        splits, these draw the means of the leaves apart on the same rows: an upper bound of that is added, so
+        that intervals are wider than need be where splits are clear.
         """
         check_is_fitted(self)
         if not 0 < confidence < 1:
