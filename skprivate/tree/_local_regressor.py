@@ -40,8 +40,8 @@ class LocallyPrivateTreeRegressor(NumberTargetMixin, BaseLocalTree):
     epsilon : float or Fraction, default=1.0
         Privacy loss of one report, > 0 and finite.
     max_depth : int or "auto", default="auto"
-        Depth of the tree, from 1 to 30, without public rows to 16. "auto": as deep as the noise allows, to
-        12.
+        Depth of the tree, from 1 to 30, without public rows to 16. "auto": as deep as the noise allows, or
+        as public rows fill, to 12.
     public_weight : float or "auto", default="auto"
         Weight of a public row against a private one, between 0 and 1e100. "auto": per leaf, by how far the
         public targets are from the released sums; 0 uses public rows for the partition only.
@@ -148,7 +148,8 @@ class LocallyPrivateTreeRegressor(NumberTargetMixin, BaseLocalTree):
     --------
     DPTreeRegressor : The same tree for a trusted curator, with far less noise.
     LocallyPrivateTreeClassifier : The same for labels.
-    LabelPrivateRegressor : Any regressor on randomised targets.
+    LabelPrivateRegressor : Any regressor on randomised targets: where only these are protected and no rows
+        are public, it predicts better.
     export_text : The rules of a fitted tree and the estimates of its leaves, as text.
     skprivate.inspection.PrivateTreeDisplay : The same as a picture.
 
