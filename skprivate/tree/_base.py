@@ -389,9 +389,9 @@ class BasePrivateTree(TreePredictionsMixin, PrivateEstimatorMixin, BaseEstimator
         inputs = DepthInputs(partition, rule, n_used, rows.n_public, epsilon, variance)
         depth = pruning_method(self.prune).choose_depth(inputs)
         if self._cells() is not None:
-            # Where noise hides more, public rows fill the leaves. With 500 of them, epsilon .5 to 2 and 4,000
-            # clients this won .1 to .6 in R2 on Friedman's, a linear and a step function, and lost up to .2 on
-            # a weak one; with 50 it changed little.
+            # Where noise hides more, public rows fill the leaves. With 500 of them, epsilon .5 to 2 and
+            # 4,000 clients it won .1 to .6 in R2 on Friedman's, a linear and a step function, and lost up to
+            # .2 on a weak one; with 50 it changed little.
             depth = max(depth, choose_depth(rows.n_public, partition.leaf_counts_by_depth(), lambda n: 1 / n))
         if not rows.n_public and n_used < LEAST_INFORMATION * variance(2):
             return 0
