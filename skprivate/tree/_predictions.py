@@ -194,7 +194,7 @@ class TreePredictionsMixin(DomainMixin):
 
     @property
     def feature_importances_(self) -> FloatArray:
-        """Share of every feature in the decrease of the Gini impurity by the splits, (n_features_in_,).
+        """Share of every feature in the decrease of the Gini impurity by the splits, (n_features,).
 
         Impurities are those of ``leaf_proba_``, weighted by ``leaf_sizes_``: of what was released, so they
         cost nothing, and share its noise. They add up to 1; all are 0 for a tree of one leaf, and where no
