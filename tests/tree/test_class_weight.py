@@ -105,3 +105,9 @@ def test_the_check_of_scikit_learn(kind):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", PrivacyLeakWarning)
         check_class_weight_classifiers(kind.__name__, kind(100.0))
+
+
+def test_a_weight_that_is_no_number_is_named():
+    X, y = np.random.default_rng(9).uniform(size=(50, 1)), np.arange(50) % 2
+    with pytest.raises(TypeError, match="class_weight must hold a number"):
+        DPTreeClassifier(bounds=(0, 1), classes=[0, 1], class_weight={0: "a"}).fit(X, y)

@@ -386,3 +386,10 @@ class TestAccumulator:
         with pytest.raises(ValueError, match="not that of the accumulator"):
             sums.release(clone(self.TREE).set_params(bounds_y=(-5, 16)))
         assert not sums.released
+
+
+@pytest.mark.parametrize("confidence", [0, 1, -0.5, np.nan, "0.9", None])
+def test_a_confidence_that_is_none_is_refused(confidence):
+    tree = DPTreeRegressor(8.0, split_share=0, max_depth=1, **BOUNDS).fit(X, Y)
+    with pytest.raises(ValueError, match="confidence must be a number"):
+        tree.leaf_intervals(confidence)

@@ -61,6 +61,7 @@ class NoisyLevelCounts:
     """
 
     def __init__(self, epsilon: Fraction, n_tables: int, rows_per_unit: int, row_total: int = 1) -> None:
+        self.counted = "level x label counts" if row_total == 1 else "level x cell sums"
         self.sensitivity = 2 * n_tables * rows_per_unit * row_total
         scale = _scale(epsilon, self.sensitivity)
         self._mechanism = DiscreteLaplaceMechanism.from_scale(scale, self.sensitivity)

@@ -122,10 +122,10 @@ class PaidTreeMechanism:
 
     def describe(self) -> str:
         """Return the mechanism in a few words."""
-        counted = {NoisyHistogram: "counts of targets by bins", NoisyLevelCounts: "level x label counts"}
         first = "".join(
-            f"discrete Laplace noise on {counted[type(one)]} at epsilon {float(one.epsilon):g}, "
-            f"sensitivity {one.sensitivity}; then "
+            "discrete Laplace noise on "
+            f"{one.counted if isinstance(one, NoisyLevelCounts) else 'counts of targets by bins'} "
+            f"at epsilon {float(one.epsilon):g}, sensitivity {one.sensitivity}; then "
             for one in self._first
         )
         return (

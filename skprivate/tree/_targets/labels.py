@@ -2,6 +2,7 @@
 """Trees of labels: classes from public knowledge, probabilities, and labels by them."""
 
 from collections.abc import Mapping
+from numbers import Real
 from typing import Any, Literal, Self
 
 import numpy as np
@@ -243,6 +244,8 @@ def label_weights(class_weight: Any, classes: NDArray[Any], base: FloatArray | N
         known = classes.tolist()
         if any(label not in known for label in class_weight):
             raise ValueError("class_weight names a class that is none of the tree's.")
+        if not all(isinstance(weight, Real) for weight in class_weight.values()):
+            raise TypeError("class_weight must hold a number for every class that it names.")
         weights = np.array([class_weight.get(label, 1.0) for label in known], dtype=np.float64)
         if not (np.isfinite(weights).all() and (weights > 0).all()):
             raise ValueError("class_weight must hold finite numbers above 0.")

@@ -2,6 +2,7 @@
 """Trees of numbers: targets between public bounds, means of the leaves, and their intervals."""
 
 from collections.abc import Mapping
+from numbers import Real
 from typing import Any, Literal, Self
 
 import numpy as np
@@ -220,12 +221,13 @@ class NumberTargetMixin(RegressorMixin):
         number of rows in the leaf is in it, and there is one however small the leaf. The noise's variance is
         known; that of y within the leaf is estimated from released sums of squares. Quantiles are normal ones
         with a correction for the tails of Laplace noise (Cornish and Fisher). Where private rows chose the
-        splits, these draw the means of the leaves apart on the same rows: an upper bound of that is added, so
-        that intervals are wider than need be where splits are clear.
+        splits, these draw the means of the leaves apart on the same rows: an allowance for that is added, as
+        if no split but the choice made the leaves differ, and intervals are wider than need be where splits
+        are clear.
         """
         check_is_fitted(self)
-        if not 0 < confidence < 1:
-            raise ValueError("confidence must lie between 0 and 1.")
+        if not isinstance(confidence, Real) or not 0 < confidence < 1:
+            raise ValueError("confidence must be a number between 0 and 1.")
         design = self._design_of_release()
         found = share_intervals(design, self.report_counts_, self.n_reports_, self._shares[:, 1], confidence)
         intervals: FloatArray = self._in_units(found)
