@@ -4,7 +4,6 @@
 import functools
 from abc import abstractmethod
 from collections.abc import Mapping
-from dataclasses import replace
 from numbers import Integral, Real
 from typing import Any, Self
 
@@ -42,11 +41,11 @@ from ._estimation.depth import DEEPEST, LEAST_INFORMATION, DepthInputs, choose_d
 from ._estimation.leaf_counts import variance_per_row
 from ._estimation.leaf_estimates import pruning_method
 from ._estimation.public_slope import slope_of_public_rows
-from ._growth.split_budget import PaidTreeMechanism, SplitBudget
-from ._noisy_leaf_counts import NoisyHistogram, NumberCells
+from ._growth.split_budget import SplitBudget
+from ._noisy_leaf_counts import NumberCells
 from ._predictions import TreePredictionsMixin
 from ._public_model import PublicModel
-from ._tree_design import PendingSplits, ReleaseMechanism, TreeDesign
+from ._tree_design import ReleaseMechanism, TreeDesign
 from ._tree_rows import PublicVotes, TreeRows
 
 #: Without public rows no cell stops early: 2^16 leaves.
@@ -259,11 +258,8 @@ class BasePrivateTree(TreePredictionsMixin, PrivateEstimatorMixin, BaseEstimator
         lower, upper = rows.bounds
         n_labels = len(rows.classes)
         pruning_method(self.prune).check_classes(n_labels)
-        budget = self._budget_of_splits(n_used, rows.n_public, rows.rows_per_unit, rows.X.shape[1], n_labels)
         votes, n_public = rows.votes, rows.n_public
         model = self._fit_public_model(votes, rows.classes)
-        if budget is not None:
-            return self._design_to_split(rows, PendingSplits(budget, votes), model)
         rule = self.rule if n_public else "random"
         rule = rule if model is None or rule == "random" else "cart"
         grow = functools.partial(
@@ -322,39 +318,11 @@ class BasePrivateTree(TreePredictionsMixin, PrivateEstimatorMixin, BaseEstimator
             )
         return model
 
-    def _design_to_split(
-        self, rows: TreeRows, pending: PendingSplits, model: PublicModel | None
-    ) -> TreeDesign:
-        """Make what is public before private rows choose the splits: the root."""
-        n_labels, root = len(rows.classes), Partition.from_splits([-1], [], *rows.bounds)
-        budget = pending.budget
-        design = TreeDesign(
-            partition=root,
-            randomizer=PaidTreeMechanism(budget, self._leaf_noise(budget, 1, n_labels)),
-            classes=rows.classes,
-            bounds=rows.bounds,
-            rule="private",
-            public_counts=np.zeros((1, n_labels), dtype=np.int64),
-            feature_names=self.names_of_features(),
-            pending=pending,
-            public_model=model,
-            cells=self._cells(),
-        )
-        # Public rows are counted for the statement, and where there are too few rows for a split.
-        counted = design.with_leaves(root, self._leaf_noise(budget, 1, n_labels), pending.votes)
-        if not budget.level_epsilons:
-            return counted
-        return replace(counted, randomizer=design.randomizer, pending=pending)
-
     def _budget_of_splits(
         self, n_rows: int, n_public: int, rows_per_unit: int, n_features: int | None, n_labels: int
     ) -> SplitBudget | None:
         """Return how epsilon is divided where private rows choose splits; None where they do not."""
         return None
-
-    def _leaf_noise(self, budget: SplitBudget, n_cells: int, n_labels: int) -> NoisyHistogram:
-        """Return the mechanism of the leaves where private rows choose the splits."""
-        raise NotImplementedError
 
     def _check_depth(self, n_public: int) -> int:
         if self.max_depth == "auto":

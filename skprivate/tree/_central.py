@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from .._typing import IntArray
 from ..accounting import PrivacySpent
 from ..noise._entropy import Entropy
-from ..partition import DerivedColumns
+from ..partition import DerivedColumns, Partition
 from ..rounds._driver import Round, Rounds, RowsInMemory, drive
 from ..rounds._fit import RoundsMixin
 from ..rounds._inspection import SourceFacts
@@ -27,9 +27,10 @@ from ..utils import check_epsilon
 from ._base import DEEPEST_COMPLETE, BasePrivateTree
 from ._estimation.leaf_estimates import pruning_method
 from ._growth.level_order import DEFAULT_BINS, ORDER_SHARE, ComparedColumns, columns_to_order
-from ._growth.split_budget import SPLIT_SHARE, SplitBudget, automatic_levels
+from ._growth.split_budget import SPLIT_SHARE, PaidTreeMechanism, SplitBudget, automatic_levels
 from ._growth.split_selection import grow_private_partition, most_levels
 from ._noisy_leaf_counts import NoisyHistogram
+from ._public_model import PublicModel
 from ._tree_design import PendingSplits, TreeDesign
 from ._tree_rows import TreeRows
 
@@ -179,6 +180,39 @@ class BaseCentralTree(BasePrivateTree, RoundsMixin):
     def _n_target_bins(self) -> int:
         """Return the number of bins by which bounds of numbers are narrowed; 0: they are not."""
         return 0
+
+    def _design(self, rows: TreeRows, n_used: int) -> TreeDesign:
+        n_labels = len(rows.classes)
+        pruning_method(self.prune).check_classes(n_labels)
+        budget = self._budget_of_splits(n_used, rows.n_public, rows.rows_per_unit, rows.X.shape[1], n_labels)
+        if budget is None:
+            return super()._design(rows, n_used)
+        model = self._fit_public_model(rows.votes, rows.classes)
+        return self._design_to_split(rows, PendingSplits(budget, rows.votes), model)
+
+    def _design_to_split(
+        self, rows: TreeRows, pending: PendingSplits, model: PublicModel | None
+    ) -> TreeDesign:
+        """Make what is public before private rows choose the splits: the root."""
+        n_labels, root = len(rows.classes), Partition.from_splits([-1], [], *rows.bounds)
+        budget = pending.budget
+        design = TreeDesign(
+            partition=root,
+            randomizer=PaidTreeMechanism(budget, self._leaf_noise(budget, 1, n_labels)),
+            classes=rows.classes,
+            bounds=rows.bounds,
+            rule="private",
+            public_counts=np.zeros((1, n_labels), dtype=np.int64),
+            feature_names=self.names_of_features(),
+            pending=pending,
+            public_model=model,
+            cells=self._cells(),
+        )
+        # Public rows are counted for the statement, and where there are too few rows for a split.
+        counted = design.with_leaves(root, self._leaf_noise(budget, 1, n_labels), pending.votes)
+        if not budget.level_epsilons:
+            return counted
+        return replace(counted, randomizer=design.randomizer, pending=pending)
 
     def _budget_of_splits(
         self, n_rows: int, n_public: int, rows_per_unit: int, n_features: int | None, n_labels: int
