@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""How long the battery searches, and how long it does in tests."""
+"""How long the battery searches in tests."""
 
 from skprivate.audit._battery._checks import rare_fits
 from skprivate.audit._search import black_box, search
@@ -7,3 +7,19 @@ from skprivate.audit._search import black_box, search
 SEARCH_SECONDS = (search._SECONDS, search._CLIMB_SECONDS, black_box._SECONDS, rare_fits._SECONDS)
 #: What is planted in small estimators is found on the first chains.
 SHORT = 0.3
+#: The modules whose searches a deadline ends.
+SEARCHES = (search, black_box, rare_fits)
+# As often as a search of `SHORT` seconds looks at its deadline, on the slowest of the estimators with bugs.
+_LOOKS = 100
+
+
+class Looks:
+    """A deadline that passes after a number of looks at it: the same search on machines of any speed."""
+
+    def __init__(self, seconds: float) -> None:
+        self.left = _LOOKS
+
+    @property
+    def has_passed(self) -> bool:
+        self.left -= 1
+        return self.left < 0
