@@ -23,6 +23,8 @@ SplitRule = Literal["max-edge", "cart", "random"]
 SplitCriterion = Literal["gini", "entropy"]
 #: What of a row a client protects.
 Protection = Literal["record", "label"]
+#: Kind of observation of a lifetime.
+Observation = Literal["exact", "right", "left", "interval", "entry"]
 #: Distribution of the target of a log-location-scale model.
 Distribution = Literal["weibull", "loglogistic", "lognormal", "sev", "logistic", "normal"]
 #: Noise of a curator who holds the rows.

@@ -2,7 +2,7 @@
 """Base class of the private log-location-scale regressors."""
 
 import functools
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 from numbers import Integral, Real
 from typing import Any, Literal, Self
@@ -17,6 +17,7 @@ from .._typing import (
     Distribution,
     FloatArray,
     MomentMethod,
+    Observation,
     RandomSource,
     Regularization,
 )
@@ -66,6 +67,7 @@ LLS_CONSTRAINTS: dict[str, list[Any]] = {
     "relation": [StrOptions({"replace-one", "add-remove"})],
     "max_iter": [StrOptions({"auto"}), Interval(Integral, 1, 20, closed="both")],
     "hazard_clip": [StrOptions({"auto"}), Interval(Real, 0.1, 100.0, closed="both")],
+    "observations": ["array-like", None],
 }
 
 
@@ -110,6 +112,7 @@ class BaseLogLocationScale(
         relation: CentralRelation = "replace-one",
         max_iter: int | Literal["auto"] = "auto",
         hazard_clip: float | Literal["auto"] = "auto",
+        observations: Sequence[Observation] | None = None,
         max_rows_per_group: int = 1,
         random_state: RandomSource = None,
         ledger: PrivacyLedger | None = None,
@@ -127,6 +130,7 @@ class BaseLogLocationScale(
         self.relation = relation
         self.max_iter = max_iter
         self.hazard_clip = hazard_clip
+        self.observations = observations
         self.max_rows_per_group = max_rows_per_group
         self.random_state = random_state
         self.ledger = ledger

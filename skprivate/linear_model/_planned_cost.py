@@ -11,6 +11,7 @@ from ..base import PlannedCost, PrivateEstimatorMixin, PublicShape, assign_roles
 from ..base._domain_reading import DomainMixin
 from ..noise._fit_budget import FitBudget
 from ..rounds._plans.grid import MANY_ROWS
+from ..rounds._reading.observations import check_observations
 from ..rounds._reading.targets import check_form, check_target_bounds
 from ..utils import is_structured
 from ._censored.fit import CensoredPlan, plan_censored
@@ -19,7 +20,7 @@ from ._moments.release import Neighbours, make_grid
 
 LLS_ROLES = assign_roles(
     release="epsilon delta mechanism bounds_X domain bounds_y x_norm scale_bounds relation max_iter "
-    "hazard_clip max_rows_per_group random_state",
+    "hazard_clip observations max_rows_per_group random_state",
     post_processing="method regularization",
     computing="ledger",
 )
@@ -46,6 +47,7 @@ class PlannedMoments(DomainMixin, PrivateEstimatorMixin):
     x_norm: Any
     max_iter: Any
     hazard_clip: Any
+    observations: Any
 
     declared_roles = LLS_ROLES
     _bounds_parameter = "bounds_X"
@@ -101,7 +103,8 @@ class PlannedMoments(DomainMixin, PrivateEstimatorMixin):
         """Check what is public; return the plan of a fit to censored targets, on a grid of no bounds."""
         budget = FitBudget.of(self.epsilon, self.delta, self.mechanism)
         shape = self.encoded_shape(shape)
-        if shape.structured and self.method == "taylor":
+        kinds = check_observations(self.observations, shape.structured)
+        if kinds != ("exact",) and self.method == "taylor":
             raise ValueError("method='taylor' takes no censored targets; use method='moments'.")
         log_target = shape.structured or models_log_target(self.distribution)
         if self.bounds_y is not None:
@@ -118,7 +121,7 @@ class PlannedMoments(DomainMixin, PrivateEstimatorMixin):
         # the moments can be planned.
         sides, target = (np.zeros(shape.n_features), np.ones(shape.n_features)), (0.0, 1.0)
         grid = make_grid(*sides, target, self.x_norm, n_rows=n_rows, neighbours=neighbours, budget=budget)
-        if not shape.structured:
+        if kinds == ("exact",):
             return None
         return plan_censored(
             grid,

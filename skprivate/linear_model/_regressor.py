@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The private log-location-scale regressor of times, censored or not."""
 
+from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any, Literal
 
@@ -11,6 +12,7 @@ from .._typing import (
     CentralRelation,
     Distribution,
     MomentMethod,
+    Observation,
     RandomSource,
     Regularization,
 )
@@ -132,6 +134,7 @@ class DPLogLocationScaleRegressor(BaseLogLocationScale):
         relation: CentralRelation = "replace-one",
         max_iter: int | Literal["auto"] = "auto",
         hazard_clip: float | Literal["auto"] = "auto",
+        observations: Sequence[Observation] | None = None,
         max_rows_per_group: int = 1,
         random_state: RandomSource = None,
         ledger: PrivacyLedger | None = None,
@@ -150,6 +153,7 @@ class DPLogLocationScaleRegressor(BaseLogLocationScale):
             relation=relation,
             max_iter=max_iter,
             hazard_clip=hazard_clip,
+            observations=observations,
             max_rows_per_group=max_rows_per_group,
             random_state=random_state,
             ledger=ledger,

@@ -55,6 +55,10 @@ hazard_clip : float or "auto", default="auto"
     With censored targets: cumulative hazard, from 0.1 to 100, at which a row counts as censored in a
     round; a smaller one means less noise, and less information from late rows. "auto": 1, and .5 where the
     released share of events is below a tenth. It has no effect for logistic errors.
+observations : sequence of {"exact", "right", "left", "interval", "entry"}, default=None
+    Kinds of observation that may occur in a structured target: public knowledge, never read from the rows.
+    None: exact and right-censored. ``["exact"]``: every event was observed, and the fit is that of the times
+    alone, which is far more accurate.
 max_rows_per_group : int, default=1
     With ``groups``: rows of one person that count, drawn at random; the noise grows in proportion.
 random_state : None, int, RandomState or Generator, default=None

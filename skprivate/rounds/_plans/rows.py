@@ -20,11 +20,16 @@ class PreparedRows:
     y : ndarray of float64 of shape (n,), or None
         Target on the scale of the model.
     event : ndarray of uint8 of shape (n,), or None
-        1 where the target is the time of an event, 0 where it is censored.
+        What the target tells (`CODES`): 1: the time of the event; 0: it comes later; 2: it came earlier; 3: it came
+        after `start`, and not after the target.
     labels : ndarray of int of shape (n,), or None
         Positions among the classes.
     steps : ndarray of float64 of shape (n,), or None
         Weights as whole numbers.
+    start : ndarray of float64 of shape (n,), or None
+        Where intervals begin, on the scale of the model; read where `event` is 3.
+    entry : ndarray of float64 of shape (n,), or None
+        When watching began, on the scale of the model; -inf: from the start. None: all rows from the start.
     kept : ndarray of bool or int, or None
         Mask, or numbers, of the rows that count; None: all.
     """
@@ -34,6 +39,8 @@ class PreparedRows:
     event: NDArray[np.uint8] | None = None
     labels: NDArray[Any] | None = None
     steps: FloatArray | None = None
+    start: FloatArray | None = None
+    entry: FloatArray | None = None
     kept: BoolArray | IndexArray | None = None
 
     @property
@@ -52,9 +59,8 @@ class PreparedRows:
         def chosen(column: Any) -> Any:
             return None if column is None else column[kept]
 
-        return PreparedRows(
-            self.X[kept], chosen(self.y), chosen(self.event), chosen(self.labels), chosen(self.steps)
-        )
+        names = ("y", "event", "labels", "steps", "start", "entry")
+        return PreparedRows(self.X[kept], **{name: chosen(getattr(self, name)) for name in names})
 
     def keeping(self, kept: BoolArray | IndexArray | None) -> "PreparedRows":
         """Return the same rows, of which only these count."""

@@ -1,0 +1,42 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Kinds of observation of a lifetime, which are declared in public."""
+
+from typing import Any
+
+#: Seen when it happened; known to be later, earlier, or between two times; watched from a later time on.
+KINDS = ("exact", "right", "left", "interval", "entry")
+#: Codes of an event column (`PreparedRows.event`), by kind; an entry may go with any of them.
+CODES = {"right": 0, "exact": 1, "left": 2, "interval": 3}
+
+
+def check_observations(observations: Any, structured: bool) -> tuple[str, ...]:
+    """Return the declared kinds of observation in one order; a public input, never read from rows.
+
+    Parameters
+    ----------
+    observations : None or iterable of {"exact", "right", "left", "interval", "entry"}
+        None: numbers are exact; structured targets are exact or right-censored.
+    structured : bool
+        Whether the target is a structured one.
+
+    Raises
+    ------
+    ValueError
+        An unknown kind, none at all, or kinds that numbers cannot have.
+
+    Examples
+    --------
+    >>> from skprivate.rounds._reading.observations import check_observations
+    >>> check_observations(None, structured=True), check_observations(["interval", "right"], structured=True)
+    (('exact', 'right'), ('right', 'interval'))
+    """
+    if observations is None:
+        return KINDS[:2] if structured else KINDS[:1]
+    if isinstance(observations, str):
+        raise ValueError(f"observations must be a list of kinds, such as [{observations!r}].")
+    given = list(observations)
+    if not set(given) <= set(KINDS) or not set(given) - {"entry"}:
+        raise ValueError(f"observations must name some of {', '.join(KINDS)}, and not 'entry' alone.")
+    if not structured and set(given) != {"exact"}:
+        raise ValueError("observations: a target of plain numbers is exact; other kinds need a structured y.")
+    return tuple(kind for kind in KINDS if kind in given)
