@@ -20,8 +20,8 @@ class PreparedRows:
     y : ndarray of float64 of shape (n,), or None
         Target on the scale of the model.
     event : ndarray of uint8 of shape (n,), or None
-        What the target tells (`CODES`): 1: the time of the event; 0: it comes later; 2: it came earlier; 3: it
-        came after `start`, and not after the target.
+        What the target tells (`CODES`): 1: the time of the event; 0: it comes later; 2: it came earlier;
+        3: it came after `start`, and not after the target.
     labels : ndarray of int of shape (n,), or None
         Positions among the classes.
     steps : ndarray of float64 of shape (n,), or None
