@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from .collection import TreeClient as TreeClient
     from .collection import TreeCurator as TreeCurator
     from .domain import TableDomain as TableDomain
+    from .domain import life_data as life_data
     from .ensemble import DPBoostingClassifier as DPBoostingClassifier
     from .ensemble import DPBoostingRegressor as DPBoostingRegressor
     from .evaluation import plan_study as plan_study
@@ -100,6 +101,7 @@ _HOMES = {
     "VaccinationGame": ".games",
     "compose": ".accounting",
     "privacy_report": ".base",
+    "life_data": ".domain",
     "plan_study": ".evaluation",
     "private_describe": ".evaluation",
     "private_evaluate": ".evaluation",
@@ -151,6 +153,7 @@ __all__ = [
     "compose",
     "config_context",
     "get_config",
+    "life_data",
     "plan_study",
     "privacy_report",
     "private_describe",
