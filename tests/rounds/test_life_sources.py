@@ -10,6 +10,7 @@ import pyarrow as pa
 import pytest
 
 from skprivate import DPLogLocationScaleRegressor, PrivacyLedger, TableDomain, config_context, life_data
+from skprivate.base import PublicShape
 from skprivate.rounds import TableSource, fit_rounds
 from skprivate.rounds._reading.columns import TableColumns
 from skprivate.rounds._reading.schema import RowSchema
@@ -175,3 +176,27 @@ def test_schemas_of_other_kinds_are_written_and_old_ones_read():
     for kinds in (["interval", "exact"], ["exact", "right"], ["sometimes"], []):
         with pytest.raises(ValueError, match="observation"):
             RowSchema.from_dict({**written, "observations": kinds})
+
+
+@pytest.mark.parametrize("strict", [False, True])
+def test_no_batch_brings_fields_that_are_not_declared(strict):
+    schema = RowSchema(
+        columns=TableColumns(),
+        n_features=2,
+        bounds_y=(0.1, 50.0),
+        log_target=True,
+        structured=True,
+        strict=strict,
+    )
+    X, y = ROWS[["load", "heat"]].to_numpy(), target("entries")
+    rows, _ = next(schema.read((X, y[["event", "time"]])))
+    assert rows.entry is None
+    with pytest.raises(ValueError, match="declare 'entry'"):
+        next(schema.read((X, y)))
+
+
+def test_a_search_is_told_what_fields_need_before_it_charges():
+    shape = PublicShape(n_features=2, n_rows=N, structured=True, no_targets=target("entries")[:0])
+    model().check_public(shape)
+    with pytest.raises(ValueError, match="declare 'entry'"):
+        model(observations=None).check_public(shape)
