@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from skprivate import DomainEncoder, TableDomain, config_context, private_describe
+from skprivate import DomainEncoder, DPTreeRegressor, TableDomain, config_context, private_describe
 from skprivate.domain import NumberColumn, StressColumn
 
 DOMAIN = TableDomain(
@@ -110,6 +110,7 @@ def test_a_domain_of_stresses_survives_json_and_pickles():
     [
         ((20, 150, "eyring"), "law must be one of"),
         ((0, 10, "inverse-power"), "must be above 0"),
+        ((5e-324, 10, "arrhenius-kelvin"), "must be above 0"),
         ((-273.15, 10, "arrhenius"), "must be above -273.15"),
         ((10, 1, "inverse-power"), "lower must be below upper"),
     ],
@@ -127,3 +128,10 @@ def test_a_description_speaks_in_the_unit_of_the_stress():
         found = private_describe(table, domain, epsilon=5.0)
     # The mean of the law's values is 1.5; the standard error of the mean is .012.
     assert abs(found.columns["volt"].mean.value - 5.0) < 0.25
+
+
+def test_a_tree_says_that_it_splits_the_transform():
+    rng = np.random.default_rng(1)
+    X, domain = rng.uniform(1, 10, (5000, 1)), TableDomain({"volt": StressColumn(1, 10, "inverse-power")})
+    tree = DPTreeRegressor(50.0, domain=domain, bounds_y=(0, 3), max_depth=1, random_state=0)
+    assert "volt:inverse-power <" in tree.fit(X, np.log(X[:, 0])).export_text()
