@@ -19,6 +19,7 @@ from skprivate import (
 from skprivate.datasets import make_location_scale
 from skprivate.domain import StressColumn
 from skprivate.evaluation import StatedLifetimes
+from skprivate.evaluation._plan_life_study import _tried
 from skprivate.evaluation._planning.half_widths import FitWidths, median_widths
 
 BOX = {"bounds_X": (-1.0, 1.0), "bounds_y": (0.1, 400.0)}
@@ -153,6 +154,13 @@ class TestRowsNeeded:
         assert "more than 5,000" in str(found)
         assert "more than 5,000" in found.to_html()
 
+    @pytest.mark.parametrize("max_rows", [100, 101, 5000, 1_000_000])
+    def test_numbers_that_are_tried_are_a_tenth_apart(self, max_rows):
+        tried = np.array(_tried(max_rows))
+        assert (tried[0], tried[-1]) == (100, max_rows)
+        assert (tried[1:] <= 1.16 * tried[:-1]).all()
+        assert (np.diff(tried) > 0).all()
+
     def test_are_not_looked_for_unless_wanted(self):
         assert plan().rows_needed == ()
         assert "Rows for" not in str(plan())
@@ -164,7 +172,7 @@ class TestSources:
         design = pd.DataFrame({"celsius": [85.0, 105.0, 125.0] * 2, "lot": ["a", "a", "a", "b", "b", "b"]})
         stated = StatedLifetimes(coef=[0.7, 0, -0.3], intercept=-14.0, scale=0.5, X=design, censoring=0.4)
         X, y = stated.draw_for(DPLogLocationScaleRegressor(domain=domain))(20_000, np.random.default_rng(0))
-        assert set(X["celsius"]) == {85.0, 105.0, 125.0}
+        assert len(X.drop_duplicates()) == 6
         assert abs(y["event"].mean() - 0.6) < 1e-3
         assert len(np.unique(y["time"][~y["event"]])) == 1
         # Of events at the hottest, all of which ended: the median of a Weibull time.
