@@ -50,7 +50,7 @@ def bench_censored(table: Table) -> None:
 
 
 def bench_intervals(table: Table) -> None:
-    """Print the times of the intervals of many rows' B10 lives, and of NumPy's quantiles of the replicates."""
+    """Print the times of many rows' B10 intervals, and of NumPy's quantiles of the replicates."""
     X, y = make_location_scale(N_PREDICTED, 5, random_state=0)
     model = DPLogLocationScaleRegressor(4.0, bounds_X=(-1, 1), bounds_y=(1e-3, 1e2)).fit(X, y)
     replicates = model.replicates_
