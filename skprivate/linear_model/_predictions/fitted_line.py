@@ -48,6 +48,15 @@ class FittedLine(DomainMixin):
         rows = self.read_fitted(X)
         return rows, rows @ self.coef_ + self.intercept_
 
+    def _names_of_slopes(self) -> tuple[str, ...]:
+        """Names of the columns that slopes are about: x0, x1, ... where the fit saw none."""
+        domain = getattr(self, "domain_", None)
+        if domain is not None:
+            names: tuple[str, ...] = domain.encoded_names
+            return names
+        unnamed = [f"x{k}" for k in range(len(self.coef_))]
+        return tuple(map(str, getattr(self, "feature_names_in_", unnamed)))
+
     @np.errstate(over="ignore")
     def _in_units(self, values: FloatArray) -> FloatArray:
         return np.exp(values) if self.log_target_ else values
