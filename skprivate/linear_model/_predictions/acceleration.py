@@ -10,24 +10,15 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..._typing import FloatArray
 from ...base import redact_errors
-from ...base._domain_reading import DomainMixin
 from .._moments.bootstrap import pivotal
+from .fitted_line import FittedLine
 
 # Replicated log factors that are held at once, of 8 bytes each: 16 MB.
 _AT_ONCE = 2**21
 
 
-class AccelerationFactors(DomainMixin):
-    """Acceleration factors of the regressors: functions of released values, at no further privacy cost.
-
-    Attributes
-    ----------
-    coef_ : ndarray of shape (n_features,)
-    replicates_ : ndarray of shape (n_replicates, 2 + n_features)
-    """
-
-    coef_: FloatArray
-    replicates_: FloatArray
+class AccelerationFactors(FittedLine):
+    """Acceleration factors of the regressors: functions of released values, at no further privacy cost."""
 
     @overload
     def acceleration_factor(
