@@ -98,7 +98,7 @@ def test_a_median_is_printed_with_its_standard_error():
     values = np.random.default_rng(0).normal(5.0, 1.0, size=10_000)
     median, error = map(float, median_and_error(values, 4).split(" ±"))
     assert median == pytest.approx(np.median(values), abs=1e-4)
-    # That of a normal sample is sqrt(pi / 2) standard deviations over sqrt(n); 500 resamples tell it within 4 %.
+    # That of normal values is sqrt(pi / 2 / n) standard deviations; 500 resamples tell it within 4 %.
     assert error == pytest.approx(np.sqrt(np.pi / 2) / 100, rel=0.25)
 
 
