@@ -21,22 +21,27 @@ from skprivate import DPLogLocationScaleRegressor
 from ..._peers.lifelines import LikelihoodFit, likelihood_fit
 from ..._peers.reliability import life_fit, stress_fit
 from ..._tables import Table
-from ._observed import BOUNDS_X, BOUNDS_Y, COEF, ERRORS, INTERCEPT, SCALE, WAYS, Observed, observe
+from ._checks import fit_warns
+from ._observed import BOUNDS_X, BOUNDS_Y, COEF, ERRORS, INTERCEPT, SCALE, WAYS, observe
 
 FloatArray = NDArray[np.float64]
 
 EPSILON = 1e6
 N_ROWS = 100_000
+#: Tables, and the packages that they need.
 TABLES = {
-    "lifelines": "lifelines",
-    "distributions": "reliability",
-    "stress": "reliability",
-    "scores": "sksurv",
+    "lifelines": ("lifelines",),
+    "distributions": ("reliability",),
+    "stress": ("reliability",),
+    "scores": ("lifelines", "sksurv"),
 }
 RIGHT = ("exact", "right 30 %", "right 80 %")
 #: Electronvolts per kelvin.
 BOLTZMANN = 8.617333e-5
+#: Per cent.
 GOAL = 1.0
+#: Half-width of a 90 % interval in standard errors.
+NORMAL_95 = 1.6449
 
 
 def run(arguments: Sequence[str] = ()) -> None:
@@ -45,8 +50,9 @@ def run(arguments: Sequence[str] = ()) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         for name in options.tables:
-            if find_spec(TABLES[name]) is None:
-                print(f"{TABLES[name]} is not installed: the table of {name} is left out")
+            missing = [package for package in TABLES[name] if find_spec(package) is None]
+            if missing:
+                print(f"the table of {name} is left out, for want of: {', '.join(missing)}")
             else:
                 _PRINT[name](options)
 
@@ -56,9 +62,7 @@ def _options(arguments: Sequence[str]) -> argparse.Namespace:
     add = parser.add_argument
     add("--tables", nargs="+", choices=TABLES, default=list(TABLES))
     add("--rows", type=int, default=N_ROWS, help=f"rows of a fit (default: {N_ROWS})")
-    add(
-        "--runs", type=int, default=1, help="data sets a line; the differences are their medians (default: 1)"
-    )
+    add("--runs", type=int, default=1, help="data sets a line, of which medians are printed (default: 1)")
     add("--ways", nargs="+", choices=WAYS, default=RIGHT, help="how lifetimes are observed")
     add("--distributions", nargs="+", choices=ERRORS, default=list(ERRORS))
     add("--hazard-clip", type=float, help="of our fits (default: chosen by them)")
@@ -67,11 +71,9 @@ def _options(arguments: Sequence[str]) -> argparse.Namespace:
     return found
 
 
-def _fit(distribution: str, X: FloatArray, y: NDArray[Any], seed: int, **options: Any) -> Any:
+def _model(distribution: str, seed: int, **options: Any) -> DPLogLocationScaleRegressor:
     given = {"bounds_X": BOUNDS_X, "bounds_y": BOUNDS_Y, **options}
-    return DPLogLocationScaleRegressor(EPSILON, distribution=distribution, random_state=seed, **given).fit(
-        X, y
-    )
+    return DPLogLocationScaleRegressor(EPSILON, distribution=distribution, random_state=seed, **given)
 
 
 # -- Regression.
@@ -96,38 +98,45 @@ def differences(ours: Any, theirs: LikelihoodFit, x: FloatArray) -> list[tuple[f
 
 
 def print_lifelines(options: argparse.Namespace) -> None:
-    """Print the differences to accelerated failure time models of lifelines."""
-    print(f"ours - lifelines, n = {options.rows}, 3 columns: per cent, in brackets standard errors of theirs")
-    table = _table(
-        ("observed", "<19"), ("slopes", ">13"), ("scale", ">13"), ("B10", ">13"), ("median", ">13")
+    """Print the differences to accelerated failure time models of lifelines, and widths of intervals."""
+    print(
+        f"ours - lifelines, n = {options.rows}, 3 columns: per cent, in brackets standard errors of theirs;"
+    )
+    print("  widths of our 90 % intervals by those of lifelines, and the share of our fits that warn")
+    table = Table(
+        *(("distribution", "<12"), ("observed", "<19"), ("slopes", ">13"), ("scale", ">13")),
+        *(("B10", ">13"), ("median", ">13"), ("within 1 %", "<10")),
+        *(("widths: slopes", ">14.2f"), ("B10", ">5.2f"), ("warned", ">6.2f")),
+        indent=2,
     )
     for distribution in options.distributions:
         for what in options.ways:
             found = [_compare(distribution, what, seed, options) for seed in range(options.runs)]
-            _row(table, distribution, what, found)
+            gaps, widths = (np.median(part, axis=0) for part in zip(*found, strict=True))
+            table.row(distribution, what, *_cells(gaps), *widths[:2], np.mean([part[2] for _, part in found]))
 
 
 def _compare(
     distribution: str, what: str, seed: int, options: argparse.Namespace
-) -> list[tuple[float, float]]:
+) -> tuple[list[tuple[float, float]], list[float]]:
+    """Return differences, and the widths of intervals of slopes and B10 by those of lifelines; warned."""
     data = observe(what, distribution, options.rows, seed)
     theirs = likelihood_fit(distribution, data.X, data.lower, data.upper, data.entry)
-    return differences(_fit_observed(distribution, data, 1000 + seed, options), theirs, data.X.mean(axis=0))
+    ours = _model(distribution, 1000 + seed, observations=data.kinds, hazard_clip=options.hazard_clip)
+    warned = fit_warns(ours, data.X, data.target())
+    x = data.X.mean(axis=0)
+    _, b10_deviation = theirs.log_quantile(x, float(ours.error_distribution_.quantile(0.1)))
+    _, ends = ours.predict_quantile(x[np.newaxis], 0.1, return_interval=True)
+    deviations = np.append(np.sqrt(np.diag(theirs.covariance)[:-2]), b10_deviation)
+    intervals = np.vstack([ours.coef_interval_, np.log(ends)])
+    widths = np.diff(intervals, axis=1)[:, 0] / (2 * NORMAL_95 * deviations)
+    return differences(ours, theirs, x), [float(np.mean(widths[:-1])), float(widths[-1]), warned]
 
 
-def _fit_observed(distribution: str, data: Observed, seed: int, options: argparse.Namespace) -> Any:
-    clip = options.hazard_clip
-    return _fit(distribution, data.X, data.target(), seed, observations=data.kinds, hazard_clip=clip)
-
-
-def _table(*columns: tuple[str, str]) -> Table:
-    return Table(("distribution", "<12"), *columns, ("within 1 %", "<10"), indent=2)
-
-
-def _row(table: Table, distribution: str, what: str, found: list[list[tuple[float, float]]]) -> None:
-    medians = np.median(np.array(found), axis=0)
-    cells = [f"{share:.2f} ({errors:.2f})" for errors, share in medians]
-    table.row(distribution, what, *cells, "yes" if np.all(medians[:, 1] <= GOAL) else "no")
+def _cells(gaps: FloatArray) -> list[str]:
+    """Return each difference as text, and whether all are within the goal."""
+    cells = [f"{share:.2f} ({errors:.2f})" for errors, share in gaps]
+    return [*cells, "yes" if np.all(gaps[:, 1] <= GOAL) else "no"]
 
 
 # -- Distributions and life-stress models of the package reliability.
@@ -136,11 +145,15 @@ def _row(table: Table, distribution: str, what: str, found: list[list[tuple[floa
 def print_distributions(options: argparse.Namespace) -> None:
     """Print the differences to distributions without features; ours gets a column of zeros."""
     print(f"ours with a column of zeros - reliability's Fit_*_2P, n = {options.rows}")
-    table = _table(("observed", "<19"), ("scale", ">13"), ("B10", ">13"), ("median", ">13"))
+    table = Table(
+        *(("distribution", "<12"), ("observed", "<19"), ("scale", ">13"), ("B10", ">13")),
+        *(("median", ">13"), ("within 1 %", "<10")),
+        indent=2,
+    )
     for distribution in options.distributions:
         for what in RIGHT:
             found = [_compare_distribution(distribution, what, seed, options) for seed in range(options.runs)]
-            _row(table, distribution, what, found)
+            table.row(distribution, what, *_cells(np.median(found, axis=0)))
 
 
 def _compare_distribution(
@@ -151,7 +164,7 @@ def _compare_distribution(
     y, times = data.target(), data.lower / np.exp(data.X @ COEF)
     y["time"] = times
     given = {"bounds_X": (-1, 1), "observations": data.kinds, "hazard_clip": options.hazard_clip}
-    ours = _fit(distribution, np.zeros((len(y), 1)), y, 1000 + seed, **given)
+    ours = _model(distribution, 1000 + seed, **given).fit(np.zeros((len(y), 1)), y)
     return differences(ours, life_fit(distribution, times, data.event), np.empty(0))
 
 
@@ -187,12 +200,12 @@ def _stress(
     y = np.empty(n, dtype=[("event", bool), ("time", float)])
     y["event"], y["time"] = life <= end, np.minimum(life, end)
     fit = stress_fit(y["time"], y["event"], kelvin, volt if 1 in columns else None)
-    ours = _fit(
-        *("weibull", X, y, 1000),
+    ours = _model(
+        *("weibull", 1000),
         bounds_X=(_stress_row([380], [90], columns)[0], _stress_row([320], [150], columns)[0]),
         bounds_y=(np.exp(line.min() - 6), np.exp(line.max() + 3)),
         hazard_clip=options.hazard_clip,
-    )
+    ).fit(X, y)
     found: list[tuple[str, float, tuple[float, float | None], float]] = [
         ("activation energy, eV", 0.7, _times(BOLTZMANN, fit["arrhenius"]), float(ours.coef_[0])),
         ("shape", 1 / scale, fit["shape"], 1 / ours.scale_),
@@ -236,7 +249,7 @@ def _scores(distribution: str, options: argparse.Namespace) -> list[tuple[Any, .
 
     data, new = (observe("right 30 %", distribution, n, seed) for n, seed in ((options.rows, 0), (2000, 1)))
     y, new_y = data.target(), new.target()
-    ours = _fit_observed(distribution, data, 1000, options)
+    ours = _model(distribution, 1000, hazard_clip=options.hazard_clip).fit(data.X, y)
     theirs = likelihood_fit(distribution, data.X, data.lower, data.upper)
     times = np.quantile(new_y["time"], np.linspace(0.05, 0.9, 50))
     marginal = kaplan_meier_estimator(y["event"], y["time"])
