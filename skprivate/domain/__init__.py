@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from ._columns import DateColumn as DateColumn
     from ._columns import NumberColumn as NumberColumn
     from ._life_data import life_data as life_data
+    from ._stress_columns import StressColumn as StressColumn
     from ._table_domain import TableDomain as TableDomain
 
 _HOMES = {
@@ -18,9 +19,18 @@ _HOMES = {
     "CategoricalColumn": "._columns",
     "DateColumn": "._columns",
     "NumberColumn": "._columns",
+    "StressColumn": "._stress_columns",
     "TableDomain": "._table_domain",
     "life_data": "._life_data",
 }
 __getattr__, __dir__ = lazy_exports(__name__, _HOMES)
 
-__all__ = ["BooleanColumn", "CategoricalColumn", "DateColumn", "NumberColumn", "TableDomain", "life_data"]
+__all__ = [
+    "BooleanColumn",
+    "CategoricalColumn",
+    "DateColumn",
+    "NumberColumn",
+    "StressColumn",
+    "TableDomain",
+    "life_data",
+]
