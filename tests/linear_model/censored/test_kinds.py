@@ -155,7 +155,7 @@ def test_an_interval_is_the_mean_of_the_events_in_it(distribution):
         unit = 2.0**chosen.residual_bits
         return np.array([unit, *[unit * 2.0**chosen.exponent] * 2])[:, None] ** -1.0 * counts
 
-    for slope in (1.0, 4.0, 15.0):
+    for slope in (1.0, 4.0, 7.0):
         theta = np.array([0.1, slope, 0.0, 0.0, 0.0])
         for a, b in [(-0.9, 0.8), (-0.5, -0.3), (0.05, 0.25), (-0.2, 2.0), (-0.95, -0.9), (0.3, 0.3003)]:
             edges = np.linspace(a, b, 1001)
