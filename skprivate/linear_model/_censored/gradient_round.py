@@ -11,7 +11,7 @@ import numpy as np
 
 from ..._typing import FloatArray, IntArray
 from ...rounds._driver import Round
-from ...rounds._plans.gradients import BLOCK_ROWS, GradientsPlan, ResidualGrid
+from ...rounds._plans.gradients import BLOCK_ROWS, GradientsPlan, ResidualGrid, count_sums
 from ...rounds._plans.gram import EXACT
 from ...rounds._plans.grid import SCALE_BITS, SUM_BITS, MomentGrid
 from ...utils._public_module import public_module
@@ -102,7 +102,7 @@ class RoundPlan:
     @property
     def n_counts(self) -> int:
         """Number of integers before the gradient: events and, with other kinds, the information less."""
-        return 1 if self.residuals.is_plain else 2
+        return count_sums(self.residuals.observations)
 
     @property
     def gradient_weights(self) -> MomentWeights:

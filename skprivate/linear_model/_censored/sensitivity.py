@@ -11,6 +11,7 @@ import numpy as np
 from scipy import special
 
 from ..._typing import FloatArray
+from ...rounds._plans.gradients import count_sums
 from ...rounds._reading.observations import KINDS
 from .._distributions import LOGISTIC, SEV, ErrorDistribution
 from .._moments.sensitivity import l1_moments, squared_l2_moments
@@ -127,6 +128,24 @@ def residuals_of(
     that beside the residual times y' at u stands (d - g(u)) / theta_1, with g(u) = H(u) - A times the
     integral of H below l, else g(l) + k (u - l): between 0 and g(c). The curvature is A h(u) below l, else 1
     for an event and h (h - u), at most 1, otherwise.
+
+    *Intervals.* A row whose event came between two times contributes the mean, under the parameters of the
+    round, of the rows that it may have been: events in between, and rows censored where rows end. That is in
+    the convex hull of their contributions, and the polytope and every norm over it stay what they were.
+
+    *Earlier events.* The mean over all rows is 0, so that the mean over those with an event by u is minus the
+    contribution of a row censored at u, times S / (1 - S), S the survival.
+    This is (0, e^u S / (1 - S)), at most (0, 1), for SEV errors, (0, 1 - p) for logistic ones, and for normal
+    ones a residual between 0 and A with g S / (1 - S) <= H S / (1 - S) <= 1 of an event: one corner more,
+    (0, 1) or (0, A).
+
+    *Entries.* A row that was watched from v on contributes what the row would that was watched from the start,
+    less what one would that was censored at v; nothing if v is beyond the end of rows. As hazards are not
+    negative, residuals keep their ranges: -L to 0 without an event, at most the greatest of an event with one.
+    With r_y and r_v the residuals of both, the moment is r_y y' - r_v v', at most |r_y| + |r_v|. This is
+    convex, the pair lies in the polygon 0 >= r_v >= -L, r_y - r_v <= e, with r_y in its range, and its corners
+    give those here: without an event (0, 0), (-L, 0), (-L, -L); with one and r_y in [e', e] (e, 0), (e', 0),
+    (e', -L), (e - L, -L).
     """
     clip = Fraction(hazard_clip)
     off = Fraction(0)
@@ -197,14 +216,19 @@ def l1_gradient(residuals: Residuals, weights: MomentWeights, relation: str) -> 
 
     Notes
     -----
-    Let a row be (d, r, v), v = (1, v~), |v~|_1 <= B - 1. For two rows the difference is
-    |d - d'| + |r - r'| + |r v~ - r' v~'|_1 <= |d - d'| + |r - r'| + (|r| + |r'|) (B - 1), which is convex in
-    ((d, r), (d', r')) and so largest at corners of the polygon; reached by v~' = -v~, or v~' = v~ where r and
-    r' differ in sign, at a corner of the cube or the ball. One row alone: |d| + |r| B. An absent row is
-    (0, 0, .), a corner, so replacing covers absence. (For normal errors d is what is left of the event.)
+    Let a row be (d, r, t, x'): what is left of its event, its residual, the residual times the target, and
+    features of weighted norm M at most. With the target's weight a, two rows differ by
+    |d - d'| + |r - r'| + a |t - t'| + |r x' - r' x''|_1 <= |d - d'| + |r - r'| + a (|t| + |t'|) +
+    (|r| + |r'|) M, which is convex in ((d, r, t), (d', r', t')) and so largest at corners of the polytope;
+    reached, for events and censored rows, by opposite targets and features, or equal ones where r and r'
+    differ in sign. One row alone: |d| + |r| (1 + M) + a |t|. An absent row is (0, 0, 0), a corner, so
+    replacing covers absence. Where the information less, in [0, 1], is released as well, it adds 1.
+
+    Residuals and moments that are rounded toward 0 keep to the bound: where |r| shrinks, |r - r'| grows by no
+    more than that, and M >= 1 times it is gone.
     """
     target, features = Fraction(weights.target), Fraction(weights.features_l1)
-    less = 0 if residuals.is_plain else 1
+    less = count_sums(residuals.observations) - 1
     if relation == "add-remove":
         return less + max(
             abs(event) + abs(r) * (1 + features) + moment * target for event, r, moment in residuals.corners
@@ -220,12 +244,13 @@ def squared_l2_gradient(residuals: Residuals, weights: MomentWeights, relation: 
 
     Notes
     -----
-    As in `l1_gradient`, with |v~|_2^2 <= R^2 - 1: the square of the difference is at most
-    (d - d')^2 + (r - r')^2 + (|r| + |r'|)^2 (R^2 - 1), convex again.
+    As in `l1_gradient`, with features of squared norm M^2 at most: the square of the difference is at most
+    (d - d')^2 + (r - r')^2 + a^2 (|t| + |t'|)^2 + (|r| + |r'|)^2 M^2, convex again, and it does not grow where
+    |r| shrinks: 2 |r - r'| <= 2 (|r| + |r'|) M^2. The information less adds 1.
     """
     target = Fraction(weights.target) ** 2
     features = weights.squared_l2 - 1 - target
-    less = 0 if residuals.is_plain else 1
+    less = count_sums(residuals.observations) - 1
     if relation == "add-remove":
         return less + max(
             event**2 + r**2 * (1 + features) + moment**2 * target for event, r, moment in residuals.corners

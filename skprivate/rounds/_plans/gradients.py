@@ -24,6 +24,15 @@ _N_DISTRIBUTIONS = 3
 _MOST_BITS = 26
 
 
+def count_sums(observations: tuple[str, ...]) -> int:
+    """Return the number of sums beside gradient and curvature, by the declared kinds of observation.
+
+    The number of events is one. Intervals, and rows with an entry, tell less of the scale than events do: how
+    much less is another.
+    """
+    return 1 if {"interval", "entry"}.isdisjoint(observations) else 2
+
+
 @dataclass(frozen=True, eq=False)
 class ResidualGrid:
     """How a row's residual and curvature become integers.
@@ -58,8 +67,8 @@ class ResidualGrid:
 
     @property
     def n_counts(self) -> int:
-        """Number of sums beside gradient and curvature: events and, in other kinds, the information less."""
-        return 1 if self.is_plain else 2
+        """Number of sums beside gradient and curvature: events and, for some kinds, the information less."""
+        return count_sums(self.observations)
 
     @property
     def largest_moment(self) -> float:
@@ -108,8 +117,8 @@ class GradientsPlan:
         The number of events within the cuts, less what `residuals_of` takes off, is in units of
         ``2**-residual_bits``. The gradient, index 0 the constant, 1 the target, then the features, is in
         units of ``2**-(exponent + residual_bits)``, the curvature in ``2**-(2 coarse + curvature_bits)``.
-        Where kinds beside events and censored rows are declared, the second number is how much less than the
-        number of events, in the same units, rows tell of the scale.
+        Where `count_sums` is 2, the second number is how much less than the number of events, in the same
+        units, rows tell of the scale.
         """
         rows = rows.only_kept()
         if rows.y is None or rows.event is None:
@@ -139,9 +148,10 @@ class GradientsPlan:
             else:
                 moment = np.empty(m)
                 code, (end, start, entry) = observed[0][here], (column[here] for column in observed[1])
-                counts += fill_observed(
+                both = fill_observed(
                     q, code, end, start, entry, theta, about.distribution, cuts, units, limits, r, w, moment
                 )
+                counts += both[: about.n_counts]
                 one = r @ q
                 one[-2] = moment.sum()
                 gradient += one.astype(np.int64)
@@ -166,7 +176,7 @@ class GradientsPlan:
         events, gradient, matrix = self.split(values)
         about = self.residuals
         most = n_rows * about.largest_moment * 2**self.grid.exponent
-        if not about.is_plain and not 0 <= values[1] <= n_rows * 2**about.residual_bits:
+        if about.n_counts > 1 and not 0 <= values[1] <= n_rows * 2**about.residual_bits:
             raise ValueError("the sums are not those of so many rows")
         possible = abs(events) <= n_rows * 2**about.residual_bits + n_rows * about.limits[3]
         if matrix is not None and self.coarse is not None:
