@@ -134,6 +134,7 @@ class PlannedMoments(DomainMixin, PrivateEstimatorMixin):
             hazard_clip=self.hazard_clip,
             regularization=self.regularization,
             n_rows=n_rows,
+            observations=kinds,
         )
 
     def post_processed(self, parameters: Mapping[str, Any]) -> Self:
