@@ -59,8 +59,8 @@ observations : sequence of {"exact", "right", "left", "interval", "entry"}, defa
     Kinds of observation that may occur in a structured target: public knowledge, never read from the rows.
     "left": the event came before a time. "interval": between two times. "entry": rows were watched from a
     time on, and would not be there had the event come before. None: exact and right-censored; targets of
-    lower and upper ends, or with entries, must be declared. ``["exact"]``: every event was observed, and the fit is that of the times
-    alone, which is far more accurate.
+    lower and upper ends, or with entries, must be declared. ``["exact"]``: every event was observed, and the
+    fit is that of the times alone, which is far more accurate.
 max_rows_per_group : int, default=1
     With ``groups``: rows of one person that count, drawn at random; the noise grows in proportion.
 random_state : None, int, RandomState or Generator, default=None
