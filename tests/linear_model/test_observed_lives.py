@@ -15,7 +15,7 @@ BOUNDS = {"bounds_X": (-1, 1), "bounds_y": (0.05, 200.0)}
 
 
 def simulated(seed, *, used=False):
-    """Features, lives and, of machines that were bought used, ages then; those that had failed are not there."""
+    """Features, lives and, of machines that were bought used, ages then; none had failed by then."""
     rng = np.random.default_rng(seed)
     X = rng.uniform(-1, 1, (3 * N, 2))
     life = np.exp(INTERCEPT + X @ COEF + SCALE * np.log(rng.exponential(size=3 * N)))
