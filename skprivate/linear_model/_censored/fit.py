@@ -15,6 +15,7 @@ from ...accounting import PrivacySpent
 from ...noise import check_entropy
 from ...noise._fit_budget import FitBudget
 from ...rounds._driver import Round, Rounds, RowsInMemory, drive
+from ...rounds._plans.cells import CellsPlan
 from ...rounds._plans.grid import MANY_ROWS, MomentGrid
 from ...rounds._plans.rows import PreparedRows
 from ...rounds._reading.schema import event_within
@@ -22,15 +23,21 @@ from .._distributions import ErrorDistribution
 from .._moments.noise_scale import gaussian_scales, laplace_scales
 from .._moments.release import Neighbours
 from .._moments.sensitivity import sensitivity_of_unit
+from .correction import correct, residuals_pay
 from .curvature import CurvatureEstimate, StepRule, length_of
 from .gradient_round import GradientRound, RoundPlan, plan_rounds
 from .histogram import HistogramRelease, fit_histogram, histogram_cells, tilts_of
-from .release import CensoredRelease
+from .release import CensoredRelease, errors_of
+from .residual_histogram import ResidualHistogram, residual_cells, residual_edges
 from .sensitivity import histogram_sensitivity, residuals_of
+from .step_errors import StepErrors
 
-# Shares of the budget: the histogram, and of what is left, the first round and (of a given number) the last.
-# Chosen by `python -m benchmarks censored`: three distributions, normal columns, 30 to 99 % censored.
-HISTOGRAM_SHARE = Fraction(1, 5)
+# Shares of the budget: the histogram, that of residuals, and of what is left, the first round and (of a
+# given number) the last. Chosen by `python -m benchmarks censored`: three distributions, normal columns, 30
+# to 99 % censored.
+HISTOGRAM_SHARE = Fraction(1, 10)
+RESIDUAL_SHARE = Fraction(1, 10)
+_ROUNDS_SHARE = 1 - HISTOGRAM_SHARE - RESIDUAL_SHARE
 _FIRST_SHARE = Fraction(3, 8)
 _LAST_SHARE = Fraction(3, 8)
 # Rounds when their number is chosen by released values; a middle one takes so much of what is left. With
@@ -140,7 +147,7 @@ def plan_censored(
     ):
         raise ValueError("max_iter must be 'auto' or an int of at least 1.")
     shares = _least_shares() if count is None else _shares(int(count))
-    least = min(shares) * (1 - HISTOGRAM_SHARE) * budget.amount
+    least = min(shares) * _ROUNDS_SHARE * budget.amount
     rare, usual = (
         plan_rounds(neighbours, residuals_of(distribution, clip), budget.mechanism, n_rows, least)
         for clip in _clips(hazard_clip)
@@ -236,7 +243,7 @@ def censored_rows(plan: CensoredPlan, X: NDArray[Any], time: FloatArray, event: 
 def censored_rounds(
     plan: CensoredPlan, spent: PrivacySpent | None = None, on_progress: Callable[[], object] = bool
 ) -> Rounds[CensoredRelease]:
-    """Yield the histogram and the Newton rounds around its fit.
+    """Yield the histogram, the Newton rounds around its fit, and the histogram of residuals.
 
     The log likelihood of a row with standardised error u = theta . z has the derivative r z + d e_1 /
     theta_1, with r its residual and d its event. A round releases the sum of r z, the number of events, and
@@ -255,10 +262,11 @@ def censored_rounds(
 
     Notes
     -----
-    **Privacy**: a fifth of the budget goes to the histogram; its fit, the number of rounds, their shares and
-    where each is taken depend on released values only. The amounts are positive and add up to the budget
-    whatever they are, so the whole is private with the budget: with a fixed total this holds, for pure
-    differential privacy and for zCDP, although earlier outputs choose the amounts.
+    **Privacy**: a tenth of the budget goes to the histogram, and a tenth to that of the residuals unless
+    released values say that it would tell nothing: the last round has it then. The fit of the histogram, the
+    number of rounds, their shares and where each is taken depend on released values only. The amounts are
+    positive and add up to the budget whatever they are, so the whole is private with the budget: with a fixed
+    total this holds, for pure differential privacy and for zCDP, although earlier outputs choose the amounts.
     """
     first = histogram_round(plan, spent)
     released = yield first
@@ -269,15 +277,20 @@ def censored_rounds(
 
 
 def histogram_round(plan: CensoredPlan, spent: PrivacySpent | None = None) -> Round:
-    """Return the round of the counts by time and event, for a fifth of the budget.
+    """Return the round of the counts by time and event, for a tenth of the budget."""
+    return _counts_round(plan, histogram_cells(plan.grid), HISTOGRAM_SHARE * plan.budget.amount, spent)
+
+
+def _counts_round(
+    plan: CensoredPlan, cells: CellsPlan, amount: Fraction, spent: PrivacySpent | None = None
+) -> Round:
+    """Return the round of a table of counts.
 
     Notes
     -----
     **Privacy**: the sensitivity is that of `histogram_sensitivity` times the rows of a unit (their square,
-    for Gaussian noise); the noise is discrete.
+    for Gaussian noise), whatever the cells are; the noise is discrete.
     """
-    cells = histogram_cells(plan.grid)
-    amount = HISTOGRAM_SHARE * plan.budget.amount
     squared = plan.budget.mechanism == "gaussian"
     one = histogram_sensitivity(plan.neighbours.relation)
     sensitivity = sensitivity_of_unit(one, plan.neighbours.rows_per_unit, squared=squared)
@@ -301,7 +314,8 @@ class _CensoredFit:
         self.theta = np.zeros(plan.grid.size)
         self.theta[:2] = -location * slope, slope
         self.rounds: list[GradientRound] = []
-        self._whole = self._left = (1 - HISTOGRAM_SHARE) * plan.budget.amount
+        self._whole = self._left = _ROUNDS_SHARE * plan.budget.amount
+        self._reserve = RESIDUAL_SHARE * plan.budget.amount
         self._step = np.zeros(plan.grid.size)
 
     def rounds_of_newton(self, on_progress: Callable[[], object]) -> Rounds[CensoredRelease]:
@@ -310,14 +324,46 @@ class _CensoredFit:
         while estimate is None or self._left > 0:
             amount = self._next_amount(estimate)
             self._left -= amount
+            if self._left == 0 and not self._residuals_pay(estimate):
+                amount, self._reserve = amount + self._reserve, Fraction(0)
             curvature = estimate is None or (self._left > 0 and self._curvature_pays(estimate, amount))
             step = self._plan.round_at(self.plan.grid, self.theta, amount, curvature)
             new = self._plan.read(step, (yield step))
             estimate = self.rule.update(estimate, self.rounds[-1] if self.rounds else None, new)
             self._move(estimate, new)
             on_progress()
-        return CensoredRelease(
+        release = CensoredRelease(
             self._histogram, tuple(self.rounds), estimate, self.rule, self.theta, self.plan.budget.mechanism
+        )
+        if not self._reserve:
+            return release
+        last = self._residual_round()
+        counts = (yield last).reshape(2, -1).astype(np.float64)
+        on_progress()
+        return self._corrected(release, counts, float(last.noise.std[0]))  # type: ignore[attr-defined]
+
+    def _residual_round(self) -> Round:
+        """Return the round of the residuals about the present parameters, with what was kept back for it."""
+        cells = residual_cells(self.plan.grid, self.theta, self.plan.distribution)
+        return _counts_round(self.plan, cells, self._reserve)
+
+    def _residuals_pay(self, estimate: CurvatureEstimate | None) -> bool:
+        """Whether residuals are to be counted, decided before the last round."""
+        if estimate is None:
+            return False
+        errors = StepErrors.of(self.rule, estimate, self.rounds[-1], self.theta)
+        noise = self._residual_round().noise.std[0]  # type: ignore[attr-defined]
+        return residuals_pay(errors, self.plan.distribution, float(noise))
+
+    def _corrected(self, release: CensoredRelease, counts: FloatArray, noise_std: float) -> CensoredRelease:
+        residuals = ResidualHistogram(residual_edges(self.plan.distribution), counts, noise_std)
+        correction = correct(residuals, self.plan.distribution, errors_of(release), self.rounds[-1])
+        location, log_scale = correction.by
+        return replace(
+            release,
+            theta=correction.apply(self.plan.limits),
+            residuals=residuals.moved(location, np.exp(log_scale)),
+            correction=correction,
         )
 
     def _move(self, estimate: CurvatureEstimate, new: GradientRound) -> None:

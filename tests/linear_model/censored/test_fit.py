@@ -13,7 +13,8 @@ from skprivate.linear_model._censored.fit import fit_censored, plan_censored
 from skprivate.linear_model._censored.gradient_round import RoundPlan
 from skprivate.linear_model._censored.histogram import kaplan_meier
 from skprivate.linear_model._censored.newton_step import regularized_covariance
-from skprivate.linear_model._censored.release import _inverse, bootstrap_censored, censored_warning, errors_of
+from skprivate.linear_model._censored.release import bootstrap_censored, censored_warning, errors_of
+from skprivate.linear_model._censored.step_errors import _inverse
 from skprivate.linear_model._distributions import LOGISTIC, NORMAL, SEV
 from skprivate.linear_model._moments.release import Neighbours
 from skprivate.linear_model._moments.solve import unscale
@@ -190,25 +191,36 @@ def test_one_feature():
 
 
 @pytest.mark.parametrize("relation", ["replace-one", "add-remove"])
+@pytest.mark.parametrize("epsilon", [(1, 3), (30, 1)])
 @pytest.mark.parametrize("max_iter", [1, 2, 3, 6, "auto"])
-def test_the_whole_budget_is_spent_and_no_more(relation, max_iter, monkeypatch):
-    amounts = []
-    round_at = RoundPlan.round_at
+def test_the_whole_budget_is_spent_and_no_more(relation, epsilon, max_iter, monkeypatch):
+    amounts, tables = [], []
+    round_at, counts_round = RoundPlan.round_at, censored._counts_round
 
     def recording(plan, grid, theta, amount, *rest):
         amounts.append(amount)
         return round_at(plan, grid, theta, amount, *rest)
 
+    def recording_tables(plan, cells, amount, *rest):
+        tables.append(counts_round(plan, cells, amount, *rest))
+        return tables[-1]
+
     monkeypatch.setattr(RoundPlan, "round_at", recording)
+    monkeypatch.setattr(censored, "_counts_round", recording_tables)
     X, time, event, _ = fleet(2000, 0.5)
-    plan = make_plan(Fraction(1, 3), relation=relation, max_iter=max_iter)
+    # Residuals tell something at epsilon 30 and not at 1/3.
+    plan = make_plan(Fraction(*epsilon), relation=relation, max_iter=max_iter)
     release = fit_censored(plan, X, time, event, 0)
+    whole = plan.budget.amount
     assert all(amount > 0 for amount in amounts)
-    assert sum(amounts) + Fraction(1, 5) * plan.budget.amount == plan.budget.amount
+    assert (release.residuals is not None) == (epsilon[0] == 30 and max_iter != 1)
+    assert sum(amounts) == (Fraction(9, 10) if release.residuals is None else Fraction(8, 10)) * whole
     assert len(release.rounds) == len(amounts)
-    # Scale of the noise: sensitivity over a fifth of epsilon.
-    scale = (2 if relation == "replace-one" else 1) / (float(plan.budget.amount) / 5)
-    assert release.histogram.noise_std == pytest.approx(np.sqrt(2) * scale, rel=0.01)
+    # Scale of the noise: sensitivity over a tenth of epsilon.
+    scale = (2 if relation == "replace-one" else 1) / (float(whole) / 10)
+    assert release.histogram.noise_std == pytest.approx(np.sqrt(2) * scale, rel=0.1)
+    if release.residuals is not None:
+        assert release.residuals.noise_std == release.histogram.noise_std
     if max_iter != "auto":
         assert len(amounts) == max_iter
 
