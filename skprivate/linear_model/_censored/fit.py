@@ -23,7 +23,7 @@ from .._distributions import ErrorDistribution
 from .._moments.noise_scale import gaussian_scales, laplace_scales
 from .._moments.release import Neighbours
 from .._moments.sensitivity import sensitivity_of_unit
-from .correction import correct, residuals_pay
+from .correction import Correction, correct, residuals_pay
 from .curvature import CurvatureEstimate, StepRule, length_of
 from .gradient_round import GradientRound, RoundPlan, plan_rounds
 from .histogram import HistogramRelease, fit_histogram, histogram_cells, tilts_of
@@ -37,7 +37,8 @@ from .step_errors import StepErrors
 # to 99 % censored.
 HISTOGRAM_SHARE = Fraction(1, 10)
 RESIDUAL_SHARE = Fraction(1, 10)
-_ROUNDS_SHARE = 1 - HISTOGRAM_SHARE - RESIDUAL_SHARE
+EARLY_SHARE = Fraction(1, 20)
+_ROUNDS_SHARE = 1 - HISTOGRAM_SHARE - RESIDUAL_SHARE - EARLY_SHARE
 _FIRST_SHARE = Fraction(3, 8)
 _LAST_SHARE = Fraction(3, 8)
 # Rounds when their number is chosen by released values; a middle one takes so much of what is left. With
@@ -315,7 +316,7 @@ class _CensoredFit:
         self.theta[:2] = -location * slope, slope
         self.rounds: list[GradientRound] = []
         self._whole = self._left = _ROUNDS_SHARE * plan.budget.amount
-        self._reserve = RESIDUAL_SHARE * plan.budget.amount
+        self._early, self._late = EARLY_SHARE * plan.budget.amount, RESIDUAL_SHARE * plan.budget.amount
         self._step = np.zeros(plan.grid.size)
 
     def rounds_of_newton(self, on_progress: Callable[[], object]) -> Rounds[CensoredRelease]:
@@ -324,8 +325,14 @@ class _CensoredFit:
         while estimate is None or self._left > 0:
             amount = self._next_amount(estimate)
             self._left -= amount
-            if self._left == 0 and not self._residuals_pay(estimate):
-                amount, self._reserve = amount + self._reserve, Fraction(0)
+            if self._left == 0:
+                # What is not spent on residuals goes to the last round.
+                if not self._pays(estimate, self._early):
+                    amount, self._early = amount + self._early, Fraction(0)
+                if not self._pays(estimate, self._late):
+                    amount, self._late = amount + self._late, Fraction(0)
+                if estimate is not None and self._early:
+                    yield from self._recentre(estimate)
             curvature = estimate is None or (self._left > 0 and self._curvature_pays(estimate, amount))
             step = self._plan.round_at(self.plan.grid, self.theta, amount, curvature)
             new = self._plan.read(step, (yield step))
@@ -335,29 +342,10 @@ class _CensoredFit:
         release = CensoredRelease(
             self._histogram, tuple(self.rounds), estimate, self.rule, self.theta, self.plan.budget.mechanism
         )
-        if not self._reserve:
+        if not self._late:
             return release
-        last = self._residual_round()
-        counts = (yield last).reshape(2, -1).astype(np.float64)
+        residuals, correction = yield from self._count_residuals(errors_of(release), self._late)
         on_progress()
-        return self._corrected(release, counts, float(last.noise.std[0]))  # type: ignore[attr-defined]
-
-    def _residual_round(self) -> Round:
-        """Return the round of the residuals about the present parameters, with what was kept back for it."""
-        cells = residual_cells(self.plan.grid, self.theta, self.plan.distribution)
-        return _counts_round(self.plan, cells, self._reserve)
-
-    def _residuals_pay(self, estimate: CurvatureEstimate | None) -> bool:
-        """Whether residuals are to be counted, decided before the last round."""
-        if estimate is None:
-            return False
-        errors = StepErrors.of(self.rule, estimate, self.rounds[-1], self.theta)
-        noise = self._residual_round().noise.std[0]  # type: ignore[attr-defined]
-        return residuals_pay(errors, self.plan.distribution, float(noise))
-
-    def _corrected(self, release: CensoredRelease, counts: FloatArray, noise_std: float) -> CensoredRelease:
-        residuals = ResidualHistogram(residual_edges(self.plan.distribution), counts, noise_std)
-        correction = correct(residuals, self.plan.distribution, errors_of(release), self.rounds[-1])
         location, log_scale = correction.by
         return replace(
             release,
@@ -365,6 +353,35 @@ class _CensoredFit:
             residuals=residuals.moved(location, np.exp(log_scale)),
             correction=correction,
         )
+
+    def _residual_round(self, amount: Fraction) -> Round:
+        """Return the round of the residuals about the present parameters."""
+        cells = residual_cells(self.plan.grid, self.theta, self.plan.distribution)
+        return _counts_round(self.plan, cells, amount)
+
+    def _pays(self, estimate: CurvatureEstimate | None, amount: Fraction) -> bool:
+        """Whether residuals are to be counted, decided before the last round."""
+        if estimate is None or not self._histogram.shows_events:
+            return False
+        errors = StepErrors.of(self.rule, estimate, self.rounds[-1], self.theta)
+        noise = self._residual_round(amount).noise.std[0]  # type: ignore[attr-defined]
+        return residuals_pay(errors, self.plan.distribution, float(noise))
+
+    def _recentre(self, estimate: CurvatureEstimate) -> Rounds[None]:
+        """Correct location and scale before the last round, whose slopes suffer from their errors most."""
+        errors = StepErrors.of(self.rule, estimate, self.rounds[-1], self.theta)
+        _, correction = yield from self._count_residuals(errors, self._early)
+        self.theta = correction.apply(self.plan.limits)
+
+    def _count_residuals(
+        self, errors: StepErrors, amount: Fraction
+    ) -> Rounds[tuple[ResidualHistogram, Correction]]:
+        """Yield the round of the residuals, and weigh what it released against the rounds before."""
+        step = self._residual_round(amount)
+        counts = (yield step).reshape(2, -1).astype(np.float64)
+        noise_std = float(step.noise.std[0])  # type: ignore[attr-defined]
+        residuals = ResidualHistogram(residual_edges(self.plan.distribution), counts, noise_std)
+        return residuals, correct(residuals, self.plan.distribution, errors, self.rounds[-1])
 
     def _move(self, estimate: CurvatureEstimate, new: GradientRound) -> None:
         model = self.rule.newton_model(estimate, float(new.theta[1]))

@@ -217,7 +217,7 @@ def _shrunk_to_middle(left: float, noise: float, given: tuple[float, float]) -> 
 
 
 def _shrink_cross(cross: FloatArray, noise: float, direction: FloatArray) -> tuple[FloatArray, float]:
-    unit = direction / max(np.linalg.norm(direction), 1e-300)
+    unit = direction / max(float(np.linalg.norm(direction)), 1e-300)
     along = (cross @ unit) * unit
     rest = cross - along
     d = len(cross)

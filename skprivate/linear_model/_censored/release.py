@@ -4,7 +4,6 @@
 from dataclasses import dataclass
 
 import numpy as np
-from sklearn.utils import gen_batches
 
 from ..._typing import FloatArray
 from ...utils._public_module import public_module
@@ -17,8 +16,6 @@ from .histogram import HistogramRelease
 from .residual_histogram import ResidualHistogram
 from .step_errors import StepErrors, correlation
 
-# Entries of noise matrices that are drawn at once: 8 MB.
-_AT_ONCE = 2**20
 # Replicates that the warnings look at.
 _FEW_REPLICATES = 100
 # Slopes within two standard errors of none tell nothing: the errors of the predictions are that part of them.
@@ -31,11 +28,11 @@ _HALF_WIDTH = 1.645  # of that interval, in standard deviations
 # benchmarks censored_intervals`, three kinds of columns): .85 to 1 at shares of .7 and 1, .25 to 1 at shares
 # from .2 to .5.
 _MOSTLY_EVENTS = 0.6
+# Differences of counts that are no noise, in standard deviations.
+_CLEARLY = 3.0
 # Share of the events, beyond that of the next bin, which the lower bound of the target may have moved into
 # the first: a tenth of those below the 10 % quantile. It must stand out of the noise as well.
 _CLIPPED = 0.01
-# Noisy number of events below which nothing is to be learnt, in standard deviations of its noise.
-_FEW_EVENTS = 3.0
 
 
 @public_module("skprivate.linear_model")
@@ -115,11 +112,9 @@ def bootstrap_censored(release: CensoredRelease, n_replicates: int = 400, seed: 
     events = _noise(rng, mechanism, np.array([last.events_std]), n_replicates)[:, 0]
     push[:, 1] += events / errors.theta[1]
     rows, left = _scores(rng, errors.information, (2, n_replicates))
-    moved = (push + rows + np.sqrt(errors.unfinished) * left) @ errors.inverse
-    for part in gen_batches(n_replicates, max(1, _AT_ONCE // errors.information.size)):
-        noise = _symmetric(rng, errors.curvature_std, part.stop - part.start)
-        moved[part] -= np.einsum("rij,rj->ri", noise, errors.step + moved[part]) @ errors.inverse
-    moved += errors.theta
+    nothing = np.zeros(len(last.theta))
+    bent = rng.multivariate_normal(nothing, errors.noise_of_curvature, n_replicates, method="eigh")
+    moved = errors.theta + (push + bent + rows + np.sqrt(errors.unfinished) * left) @ errors.inverse
     moved[:, 1] = np.clip(moved[:, 1], *release.rule.limits)
     correction, residuals = release.correction, release.residuals
     if correction is not None and residuals is not None:
@@ -153,8 +148,7 @@ def _noise(rng: np.random.Generator, mechanism: str, std: FloatArray, size: int)
 def censored_warning(release: CensoredRelease, distribution: ErrorDistribution) -> str | None:
     """Return why a censored fit is of little use, by released values alone, or None."""
     histogram = release.histogram
-    n_cells = histogram.counts.shape[1]
-    if histogram.counts[1].sum() < _FEW_EVENTS * histogram.noise_std * np.sqrt(n_cells):
+    if not histogram.shows_events:
         return "by the released counts there may be no events at all; the estimates mean nothing."
     if _events_below_bound(release):
         return (
@@ -180,16 +174,10 @@ def censored_warning(release: CensoredRelease, distribution: ErrorDistribution) 
     return None
 
 
-def _symmetric(rng: np.random.Generator, std: FloatArray, size: int) -> FloatArray:
-    """Draw symmetric matrices of normal noise."""
-    upper = np.triu(rng.standard_normal((size, *std.shape)) * std)
-    return upper + np.swapaxes(np.triu(upper, 1), 1, 2)
-
-
 def _events_below_bound(release: CensoredRelease) -> bool:
     """Whether the first bin holds events from below the bound: else it is about as full as the next."""
     first, second = release.histogram.counts[1, :2]
-    noise = _FEW_EVENTS * float(np.sqrt(2.0 * release.histogram.noise_std**2 + max(first + second, 0.0)))
+    noise = _CLEARLY * float(np.sqrt(2.0 * release.histogram.noise_std**2 + max(first + second, 0.0)))
     return bool(first - second > max(noise, _CLIPPED * release.histogram.n_events))
 
 

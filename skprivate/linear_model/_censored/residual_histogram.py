@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The histogram of standardised residuals that ends a censored fit, and what it tells of location and scale."""
+"""The histogram of residuals that ends a censored fit, and what it tells of location and scale."""
 
 from dataclasses import dataclass, replace
 
@@ -91,7 +91,7 @@ class LawFit:
     @property
     def inverse(self) -> FloatArray:
         """Inverse of the information."""
-        return np.linalg.inv(self.information)
+        return np.asarray(np.linalg.inv(self.information))
 
     @property
     def settled(self) -> bool:

@@ -58,11 +58,17 @@ class StepErrors:
         features = model.covariance[1:, 1:]
         return cls(theta, step, information, inverse, std, features, left**2 * model.total / len(theta))
 
-    def noise(self, last: GradientRound) -> FloatArray:
-        """Covariance of the noise that the step followed: of the gradient, the events and the curvature."""
+    @property
+    def noise_of_curvature(self) -> FloatArray:
+        """Covariance of what the noise in the information, times the step, adds to the gradient."""
         squares = self.curvature_std**2
         noise = squares * np.outer(self.step, self.step)
-        np.fill_diagonal(noise, squares @ self.step**2 + last.gradient_std**2)
+        np.fill_diagonal(noise, squares @ self.step**2)
+        return noise
+
+    def noise(self, last: GradientRound) -> FloatArray:
+        """Covariance of the noise that the step followed: of the gradient, the events and the curvature."""
+        noise = self.noise_of_curvature + np.diag(last.gradient_std**2)
         noise[1, 1] += (last.events_std / self.theta[1]) ** 2
         return noise
 
@@ -81,7 +87,7 @@ class StepErrors:
     def law_by_slopes(self) -> FloatArray:
         """What location and log scale fall by, per change of theta's slopes, of shape (2, D - 2)."""
         both = self.law_directions.T @ self.information[:, 2:]
-        return np.linalg.solve(self.law_information, both)
+        return np.asarray(np.linalg.solve(self.law_information, both))
 
 
 def _inverse(total: float, mean: FloatArray, centred: FloatArray) -> FloatArray:

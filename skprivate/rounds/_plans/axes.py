@@ -304,7 +304,8 @@ class ErrorAxis:
         if rows.y is None or rows.event is None:
             raise ValueError("the rows have no times and events.")
         if rows.X.shape != (len(rows.y), self.grid.n_features) or rows.event.shape != rows.y.shape:
-            raise ValueError(f"X must have shape (n, {self.grid.n_features}), and a target and an event per row.")
+            wanted = f"(n, {self.grid.n_features})"
+            raise ValueError(f"X must have shape {wanted}, and a target and an event per row.")
         if len(rows.event) and int(rows.event.max()) >= len(self.tables):
             raise ValueError("the rows have kinds of observation that the plan does not count.")
         codes = np.array(self.tables, dtype=np.int64)[rows.event] * (len(self.edges) + 1)
@@ -317,8 +318,10 @@ class ErrorAxis:
             if not pack(rows.X[here], rows.y[here], packed):
                 raise ValueError("X and y must be finite: NaN and inf are refused.")
             errors = np.zeros(len(packed))
-            for weight, column in zip(theta, packed.T, strict=True):
-                errors += weight * column
+            # Huge parameters may give no number; it is in the last cell.
+            with np.errstate(over="ignore", invalid="ignore"):
+                for weight, column in zip(theta, packed.T, strict=True):
+                    errors += weight * column
             codes[here] += np.searchsorted(self.edges, errors, side="right")
         return codes
 
@@ -336,7 +339,8 @@ class ErrorAxis:
         tables = fields.items("tables")
         if not len(edges) or len(edges) > _MOST or not (np.diff(edges) > 0).all():
             raise ValueError("an axis: edges must increase")
-        if not 0 < len(tables) <= _MOST_KINDS or not all(type(t) is int and 0 <= t < len(tables) for t in tables):
+        numbered = all(type(table) is int and 0 <= table < len(tables) for table in tables)
+        if not numbered or not 0 < len(tables) <= _MOST_KINDS:
             raise ValueError("an axis: tables must be numbered from 0")
         return cls(grid, np.array(fields.numbers("theta", grid.size)), edges, tuple(tables))
 
