@@ -12,7 +12,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import skprivate
-from skprivate.domain import BooleanColumn, CategoricalColumn, DateColumn, NumberColumn, TableDomain
+from skprivate.domain import (
+    BooleanColumn,
+    CategoricalColumn,
+    DateColumn,
+    NumberColumn,
+    StressColumn,
+    TableDomain,
+)
 from skprivate.domain._readers import reader_of
 
 EVERY_KIND = {
@@ -23,6 +30,7 @@ EVERY_KIND = {
     "truth": [False, True],
     "flag": BooleanColumn(),
     "date": DateColumn("2001-01-01", "2020-12-31"),
+    "stress": StressColumn(1, 9, "inverse-power"),
 }
 
 

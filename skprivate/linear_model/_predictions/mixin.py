@@ -10,11 +10,11 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..._typing import FloatArray
 from ...base import redact_errors
-from ...base._domain_reading import DomainMixin
 from ...rounds._reading.targets import read_target
 from ...utils import is_structured
 from .._distributions import ErrorDistribution
 from .._moments.bootstrap import pivotal
+from .acceleration import AccelerationFactors
 from .concordance import concordance_index
 from .survival_curves import CumulativeHazardFunction, PredictedCurve, SurvivalFunction, standardized
 
@@ -24,7 +24,7 @@ _GRID_POINTS = 128
 _AT_ONCE = 2**21
 
 
-class LogLocationScalePredictions(DomainMixin):
+class LogLocationScalePredictions(AccelerationFactors):
     """Predictions of the regressors: functions of released values, at no further privacy cost.
 
     The model is y = intercept + coef . x + scale * Z on its scale, log time for life distributions. The line
