@@ -7,7 +7,7 @@ import numpy as np
 
 from ..._typing import FloatArray
 from ...utils._public_module import public_module
-from .._distributions import NORMAL, ErrorDistribution
+from .._distributions import ErrorDistribution
 from .._moments.solve import ScaledFit
 from .correction import Correction, replicate
 from .curvature import CurvatureEstimate, StepRule, to_fit
@@ -23,11 +23,6 @@ _LOOSE_SLOPES = 0.5
 # A fit is of little use if the 90 % interval of its 10 % quantile holds its 20 % quantile as well.
 _NEXT_LEVEL = 0.2
 _HALF_WIDTH = 1.645  # of that interval, in standard deviations
-# Least share of events for normal errors: with fewer, curvatures of censored rows differ by orders of
-# magnitude, and one exponential model of their growth is too rough. Coverage of 90 % intervals (`python -m
-# benchmarks censored_intervals`, three kinds of columns): .85 to 1 at shares of .7 and 1, .25 to 1 at shares
-# from .2 to .5.
-_MOSTLY_EVENTS = 0.6
 # Differences of counts that are no noise, in standard deviations.
 _CLEARLY = 3.0
 # Share of the events, beyond that of the next bin, which the lower bound of the target may have moved into
@@ -165,8 +160,7 @@ def censored_warning(release: CensoredRelease, distribution: ErrorDistribution) 
         return (
             "by the released values, the noise hides the lower quantiles; use more rows or a larger epsilon."
         )
-    rare = distribution is NORMAL and release.event_share < _MOSTLY_EVENTS
-    if rare or _unconverged(release, distribution):
+    if _unconverged(release, distribution):
         return (
             "by the released values, the rounds ended before the estimates settled: they may be off by more "
             "than their intervals. Use more rows, a larger epsilon, tighter bounds or fewer features."

@@ -80,6 +80,9 @@ class LawFit:
         Derivatives of the log likelihood by the counts: parameter, event, cell.
     bend : ndarray of shape (2,)
         What location and log scale change by, per variance of a normal error that residuals have beside.
+    binning : ndarray of shape (2, 2)
+        Covariance of the error of the scores that the bins make: where in a bin rows are censored is not
+        known.
     """
 
     location: float
@@ -87,6 +90,7 @@ class LawFit:
     information: FloatArray
     scores: FloatArray
     bend: FloatArray
+    binning: FloatArray
 
     @property
     def inverse(self) -> FloatArray:
@@ -100,15 +104,17 @@ class LawFit:
         return bool(inside and np.linalg.eigvalsh(self.information)[0] > 0.0)
 
     def noise(self, noise_std: float) -> FloatArray:
-        """Covariance of the errors of (location, log scale) that noise of the counts makes."""
+        """Covariance of the errors of (location, log scale) that noise of the counts and bins make."""
         scores = noise_std**2 * np.einsum("aec,bec->ab", self.scores, self.scores)
-        return self.inverse @ scores @ self.inverse
+        return self.inverse @ (scores + self.binning) @ self.inverse
 
     def draw(self, noise_std: float, mechanism: str, rng: np.random.Generator, n: int) -> FloatArray:
         """Draw the same errors, to first order; of shape (n, 2)."""
         shape = (n, *self.scores.shape[1:])
         unit = rng.laplace(size=shape) / np.sqrt(2.0) if mechanism == "laplace" else rng.normal(size=shape)
-        return noise_std * np.einsum("aec,nec->na", self.scores, unit) @ self.inverse
+        scores = noise_std * np.einsum("aec,nec->na", self.scores, unit)
+        bins = rng.multivariate_normal(np.zeros(2), self.binning, n, method="eigh")
+        return (scores + bins) @ self.inverse
 
 
 def fit_law(histogram: ResidualHistogram, distribution: ErrorDistribution, spread: float) -> LawFit:
@@ -154,7 +160,7 @@ class _LogCells:
         self._middles = middles
         last = float(distribution.quantile(-np.expm1(-cut)))
         # The first edge at or beyond the cut; a cut beyond the last edge is none.
-        self._cut = int(np.searchsorted(edges[:-1], last))
+        self.cut = int(np.searchsorted(edges[:-1], last))
 
     def __call__(self, parameters: FloatArray) -> FloatArray:
         """Return it at (location, log scale, variance of another normal error)."""
@@ -166,8 +172,8 @@ class _LogCells:
         n_edges = len(self.edges) - 2
         survival = np.concatenate([[1.0], values[:n_edges], [0.0]])
         cells = np.stack([values[n_edges:], survival[:-1] - survival[1:]])
-        if self._cut < len(self.edges) - 1:
-            cells[:, self._cut :] = survival[self._cut]
+        if self.cut < len(self.edges) - 1:
+            cells[:, self.cut :] = survival[self.cut]
         return np.log(np.maximum(cells, 1e-300))
 
 
@@ -185,7 +191,24 @@ def _fit_with_cut(
     second = -np.einsum("abec,ec->ab", hessian, counts)
     information = second[:2, :2]
     bend = np.linalg.pinv(information) @ second[:2, 2]
-    return LawFit(float(found.x[0]), float(found.x[1]), information, scores[:2], bend)
+    binning = _error_of_bins(histogram, hessian[:2, 0, 0], cells.cut)
+    return LawFit(float(found.x[0]), float(found.x[1]), information, scores[:2], bend, binning)
+
+
+def _error_of_bins(histogram: ResidualHistogram, slopes: FloatArray, cut: int) -> FloatArray:
+    """Return the covariance of what the places of censored rows in their bins add to the scores.
+
+    Of a smooth density the middles are right, to second order. Rows that were all censored at one residual,
+    such as rows of one level at the end of a study, are anywhere in a bin: uniformly. They stand out of the
+    neighbouring bins. Beyond the cut rows are where they are said to be.
+    """
+    censored, widths = histogram.counts[0], np.diff(histogram.edges)[1:-1]
+    peaks = censored[1:-1] - 0.5 * (censored[:-2] + censored[2:])
+    # The noise of such a difference has a variance of one and a half.
+    squares = np.where(peaks > 0.0, np.maximum(peaks**2 - 1.5 * histogram.noise_std**2, 0.0), 0.0)
+    squares[max(cut - 1, 0) :] = 0.0
+    inner = slopes[:, 1:-1]
+    return np.asarray((inner * squares * widths**2 / 12.0) @ inner.T)
 
 
 def _derivatives(cells: _LogCells, at: FloatArray) -> tuple[FloatArray, FloatArray]:
