@@ -33,7 +33,7 @@ _LIFE = (
         for name in (
             *("CensoredRelease", "CurvatureEstimate", "HistogramRelease", "GradientRound", "StepRule"),
             *("Logistic", "Normal", "SmallestExtremeValue"),
-            *("MomentGrid", "MomentRelease", "ScaledFit"),
+            *("Look", "LookRelease", "MomentGrid", "MomentRelease", "ResidualRelease", "ScaledFit"),
         )
     ),
 )

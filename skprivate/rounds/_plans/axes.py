@@ -11,6 +11,7 @@ from ..._typing import IntArray
 from ...partition import Partition
 from ...partition._table_cells import find_levels
 from ...utils._json_documents import Fields
+from ._looks.residuals import ResidualAxis
 from .residual_kernels import fill_bins
 from .rows import PreparedRows
 
@@ -269,6 +270,7 @@ _KINDS: dict[str, Any] = {
         LabelAxis,
         LevelAxis,
         OctaveAxis,
+        ResidualAxis,
         SurvivalAxis,
         TargetAxis,
     )
