@@ -136,7 +136,7 @@ class BaseLogLocationScale(
 
     @private_fit
     def fit(self, X: Any, y: Any, groups: Any = None) -> Self:
-        """Release noisy moments of the rows once, and compute the model from them.
+        """Release noisy sums over the rows, and compute the model from them.
 
         Parameters
         ----------

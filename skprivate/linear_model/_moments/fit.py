@@ -14,12 +14,9 @@ from ...rounds._plans.grid import MomentGrid
 from ...rounds._plans.moments import MomentsPlan
 from .._distributions import ErrorDistribution
 from .look_plan import LookPlan, plan_looks
-from .looks import COUNTS_SHARE, MOMENTS_SHARE, LookRelease, choose_number, rounds_of_looks
+from .looks import COUNTS_SHARE, MOMENTS_SHARE, NUMBERS, LookRelease, choose_number, rounds_of_looks
 from .release import MomentRelease, Neighbours, plan_moments
 from .solve import solve_moments
-
-# Most looks when their number is chosen, of which each has the same share.
-MOST_LOOKS = 16
 
 
 def part_of(budget: FitBudget, share: Fraction) -> FitBudget:
@@ -63,7 +60,7 @@ class MomentFit:
         """Plan the fit of a task."""
         looks = None
         if most_looks != 0:
-            least = (1 - MOMENTS_SHARE - COUNTS_SHARE) * task.budget.amount / (most_looks or MOST_LOOKS)
+            least = (1 - MOMENTS_SHARE - COUNTS_SHARE) * task.budget.amount / (most_looks or NUMBERS[-1])
             looks = plan_looks(task.neighbours, task.budget, task.n_rows, least)
         grid = task.grid(x_norm, moments_budget(task.budget, 0 if looks is None else most_looks))
         return cls(

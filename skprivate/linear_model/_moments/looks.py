@@ -24,8 +24,12 @@ from .solve import ScaledFit, noise_level, solve_moments
 # looks are many.
 MOMENTS_SHARE = Fraction(3, 10)
 COUNTS_SHARE = Fraction(1, 20)
-# Numbers of looks that are compared. Beyond 16, what noise a look has grows faster than what it can correct.
-_NUMBERS = (1, 2, 3, 4, 6, 8, 12, 16)
+#: Numbers of looks that are compared. Where noise hides the moments, every look goes a small part of the way.
+NUMBERS = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64)
+# Weight of what looks leave of the first error, which is a guess where that of their noise is known. On seven
+# designs, four with bounds that fit and Gaussian noise, or ten times too wide, and three with Laplace noise, 1
+# lost up to 2.3 times the error of 4, and 16 won with Gaussian noise what it lost with Laplace noise.
+_CAUTION = 4.0
 #: Cells of the counts: between these quantiles of the distribution, and two beyond.
 N_CELLS = 50
 _TAIL = 0.0002
@@ -148,8 +152,12 @@ class Metric:
 
     @property
     def plausible(self) -> FloatArray:
-        """Eigenvalues, where those that the noise hides count as a quarter of its level."""
-        return np.maximum(self.values, 0.25 * self.level)
+        """Eigenvalues, where those that the noise hides count as the mean of all, which it hides far less.
+
+        The mean counts as the noise of one entry over the root of their number at least, its own error.
+        """
+        least = max(self.entry, 1e-9 * self.n) / np.sqrt(len(self.values))
+        return np.maximum(self.values, np.clip(self.values.mean(), least, max(0.25 * self.level, least)))
 
 
 def noise_of_equations(release: MomentRelease, metric: Metric, coef: FloatArray) -> FloatArray:
@@ -213,13 +221,20 @@ def choose_number(
     start = of_moments(equations, metric.level)
     kept = np.maximum(metric.entry * np.sqrt(len(known)) / known, 1 - plausible / known)
     law = clipped_law(distribution)
-    for number in _NUMBERS:
-        noise = float(plan.noise(1, left / number).std[1] / 4.0**plan.bits) ** 2 / n_averaged(number)
-        clip = law.choose_clip(fit.scale, float(plausible.mean()), noise)
-        square = law.spread(fit.scale, clip)[0, 0] * plausible + noise * clip**2
-        variance = square / law.share(fit.scale, clip) ** 2
-        wrong = kept ** (2 * (1 + number - n_averaged(number))) * start
-        error = float(plausible @ (wrong + variance / known**2))
+    for number in NUMBERS:
+        noise = float(plan.noise(1, left / number).std[1] / 4.0**plan.bits) ** 2
+        averaged = n_averaged(number)
+        clip = law.choose_clip(fit.scale, float(plausible.mean()), noise / averaged)
+        share = law.share(fit.scale, clip)
+        own = law.spread(fit.scale, clip)[0, 0] * plausible
+        # Row k: the part of the noise of look k that is in the mean of the last fits.
+        passed = np.array([kept**power for power in range(number + 1)])
+        parts = [
+            passed[max(number - averaged - k, 0) : number - k].sum(axis=0) / averaged for k in range(number)
+        ]
+        wrong = (passed[-averaged:].mean(axis=0)) ** 2 * start
+        whole = np.sum(parts, axis=0) ** 2 * own + np.sum(np.square(parts), axis=0) * noise * clip**2
+        error = float(plausible @ (_CAUTION * wrong + whole / (share * known) ** 2))
         best = min(best, (number, error), key=lambda pair: pair[1])
     return best[0]
 

@@ -101,8 +101,8 @@ def l1_look(weights: MomentWeights, relation: str) -> Fraction:
     -----
     Let B = 1 + max |m x'|_1 and let the square have the weight B / 2. For rows with p = |r| and q = |s|,
     p >= q, the difference is at most (p + q) B + (p^2 - q^2) B / 2 = (p + q) (1 + (p - q) / 2) B. Its
-    derivative in q is (1 - q) B >= 0, so that it is at most 2 p B <= 2 B; attained by x' of opposite sign.
-    One row alone: p B + p^2 B / 2 <= 3 B / 2.
+    derivative in q is (1 - q) B >= 0, so that it is at most 2 p B <= 2 B; attained by r = 1 and -1 at the
+    same x'. One row alone: p B + p^2 B / 2 <= 3 B / 2.
     """
     length = Fraction(1 + weights.features_l1)
     return length * (Fraction(3, 2) if relation == "add-remove" else 2)
