@@ -27,8 +27,10 @@ if TYPE_CHECKING:
     from .collection import TreeClient as TreeClient
     from .collection import TreeCurator as TreeCurator
     from .domain import TableDomain as TableDomain
+    from .domain import life_data as life_data
     from .ensemble import DPBoostingClassifier as DPBoostingClassifier
     from .ensemble import DPBoostingRegressor as DPBoostingRegressor
+    from .evaluation import plan_life_study as plan_life_study
     from .evaluation import plan_study as plan_study
     from .evaluation import private_describe as private_describe
     from .evaluation import private_evaluate as private_evaluate
@@ -100,6 +102,8 @@ _HOMES = {
     "VaccinationGame": ".games",
     "compose": ".accounting",
     "privacy_report": ".base",
+    "life_data": ".domain",
+    "plan_life_study": ".evaluation",
     "plan_study": ".evaluation",
     "private_describe": ".evaluation",
     "private_evaluate": ".evaluation",
@@ -151,6 +155,8 @@ __all__ = [
     "compose",
     "config_context",
     "get_config",
+    "life_data",
+    "plan_life_study",
     "plan_study",
     "privacy_report",
     "private_describe",

@@ -22,6 +22,7 @@ from ._moments.looks import LookRelease as LookRelease
 from ._moments.looks import ResidualRelease as ResidualRelease
 from ._moments.release import MomentRelease as MomentRelease
 from ._moments.solve import ScaledFit as ScaledFit
+from ._predictions.summary import ModelSummary
 from ._presets import DPLogisticLLSRegressor, DPNormalLLSRegressor, DPSEVRegressor
 from ._regressor import DPLogLocationScaleRegressor
 
@@ -31,5 +32,6 @@ __all__ = [
     "DPLogisticRegression",
     "DPNormalLLSRegressor",
     "DPSEVRegressor",
+    "ModelSummary",
     "MomentAccumulator",
 ]

@@ -76,7 +76,7 @@ class BoostedAdaSSP:
     times the bound of y. Charged by zero-concentrated differential privacy for a replaced row, a third of rho
     each to the least eigenvalue, the moments and all gradients. A replaced row moves X'X by at most sqrt(2)
     squared norms, the least eigenvalue by one, and a gradient by two norms times the clip.
-    With ``adjacency=1`` the moments and gradients are charged as if a row were added or removed, which is less.
+    With ``adjacency=1`` moments and gradients are charged as if a row were added or removed, which is less.
 
     Parameters
     ----------
@@ -113,7 +113,7 @@ class BoostedAdaSSP:
         rows = np.column_stack([np.full(len(X), 1.0 / math.sqrt(d)), X / self.x_norm])
         targets, square = np.clip(y / self.y_norm, -1.0, 1.0), 1.0 + 1.0 / d
         gram, sigma = rows.T @ rows, 1.0 / math.sqrt(2.0 * self.rho / 3.0)
-        # Noise on one triangle, whose products count twice in the squared sensitivity, and so have half of it.
+        # Noise on one triangle; products count twice in the squared sensitivity, and have half of its variance.
         noise = math.sqrt(self.adjacency) * square * sigma
         matrix = gram + noise * _symmetric(rng.standard_normal(gram.shape)) / np.where(
             np.eye(d + 1), 1.0, math.sqrt(2.0)

@@ -71,7 +71,9 @@ class CensoredRelease:
         return self.histogram.event_share
 
 
-def bootstrap_censored(release: CensoredRelease, n_replicates: int = 400, seed: int = 0) -> ScaledFit:
+def bootstrap_censored(
+    release: CensoredRelease, n_replicates: int = 400, seed: int = 0, *, with_noise: bool = True
+) -> ScaledFit:
     """Return replicates of the fit: the last round, with fresh noise and fresh rows.
 
     Parameters
@@ -80,6 +82,8 @@ def bootstrap_censored(release: CensoredRelease, n_replicates: int = 400, seed: 
     n_replicates : int, default=400
     seed : int, default=0
         Of a generator of its own: the result is a function of the release.
+    with_noise : bool, default=True
+        False: the rows alone are drawn anew, to tell how much of the variance is the noise's.
 
     Returns
     -------
@@ -102,15 +106,15 @@ def bootstrap_censored(release: CensoredRelease, n_replicates: int = 400, seed: 
     """
     rng = np.random.default_rng(seed)
     last, mechanism, errors = release.rounds[-1], release.mechanism, errors_of(release)
-    push = _noise(rng, mechanism, last.gradient_std, n_replicates)
-    events = _noise(rng, mechanism, np.array([last.events_std]), n_replicates)[:, 0]
+    push = with_noise * _noise(rng, mechanism, last.gradient_std, n_replicates)
+    events = with_noise * _noise(rng, mechanism, np.array([last.events_std]), n_replicates)[:, 0]
     push[:, 1] += events / release.theta[1]
     widths = np.sqrt(np.diagonal(errors.information) * (1.0 + errors.unfinished))
     related = _correlation(errors.information)
     push += widths * rng.multivariate_normal(np.zeros(len(related)), related, n_replicates, method="eigh")
     moved = push @ errors.inverse
     for part in gen_batches(n_replicates, max(1, _AT_ONCE // errors.information.size)):
-        noise = _symmetric(rng, errors.curvature_std, part.stop - part.start)
+        noise = with_noise * _symmetric(rng, errors.curvature_std, part.stop - part.start)
         moved[part] -= np.einsum("rij,rj->ri", noise, errors.step + moved[part]) @ errors.inverse
     moved += release.theta
     moved[:, 1] = np.clip(moved[:, 1], *release.rule.limits)
@@ -146,7 +150,7 @@ def errors_of(release: CensoredRelease) -> StepErrors:
     model, step = rule.newton_model(estimate, float(release.theta[1])), release.theta - last.theta
     whole = np.concatenate([[1.0], model.mean])
     centred = model.total * model.covariance
-    centred[0, 0] += max(last.events, 1.0) / release.theta[1] ** 2
+    centred[0, 0] += last.scale_information / release.theta[1] ** 2
     information = model.total * np.outer(whole, whole)
     information[1:, 1:] += centred
     inverse = _inverse(model.total, model.mean, centred)
@@ -185,8 +189,8 @@ def _noise(rng: np.random.Generator, mechanism: str, std: FloatArray, size: int)
 def censored_warning(release: CensoredRelease, distribution: ErrorDistribution) -> str | None:
     """Return why a censored fit is of little use, by released values alone, or None."""
     histogram = release.histogram
-    n_cells = histogram.counts.shape[1]
-    if histogram.counts[1].sum() < _FEW_EVENTS * histogram.noise_std * np.sqrt(n_cells):
+    n_cells = histogram.counts[1:].size
+    if histogram.counts[1:].sum() < _FEW_EVENTS * histogram.noise_std * np.sqrt(n_cells):
         return "by the released counts there may be no events at all; the estimates mean nothing."
     if _events_below_bound(release):
         return (

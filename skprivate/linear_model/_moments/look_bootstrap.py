@@ -13,7 +13,12 @@ from .utility import HIDDEN
 
 
 def bootstrap_looks(
-    release: LookRelease, distribution: ErrorDistribution, *, n_replicates: int = 400, seed: int = 0
+    release: LookRelease,
+    distribution: ErrorDistribution,
+    *,
+    n_replicates: int = 400,
+    seed: int = 0,
+    with_noise: bool = True,
 ) -> ScaledFit:
     """Draw fits that the fitted model would give, from what was released and its noise.
 
@@ -21,7 +26,7 @@ def bootstrap_looks(
     ----------
     release : LookRelease
     distribution : ErrorDistribution
-    n_replicates, seed : int
+    n_replicates, seed, with_noise
         As in `bootstrap_moments`.
 
     Returns
@@ -44,7 +49,7 @@ def bootstrap_looks(
     rng = np.random.default_rng(seed)
     count = number_of_replicates(n_replicates, len(metric.mean))
     fit = release.fit
-    draw = _drawer(release.mechanism, rng)
+    draw = _drawer(release.mechanism if with_noise else "none", rng)
     slopes = metric.vectors.T @ fit.coef
     own = rng.standard_normal((count, len(slopes))) * np.sqrt(np.maximum(metric.plausible, 1.0))
     error = (np.clip(metric.values, 0.0, None) / metric.raised - 1.0) * slopes
@@ -59,7 +64,7 @@ def bootstrap_looks(
         share = max(law.share(look.fit.scale, look.clip), 1e-3)
         spread = np.sqrt(np.clip(look.sums[-1] / metric.n, 0.0, 1.0)) * look.clip
         size = np.sqrt(np.sum(error**2, axis=1, keepdims=True))
-        acting = rng.standard_normal(error.shape) * (metric.entry * size)
+        acting = (rng.standard_normal(error.shape) * (metric.entry * size)) if with_noise else 0.0
         missed = (error**2) @ metric.plausible / (metric.n * variance)
         pulled = (noise[:, 1:-1] - noise[:, :1] * metric.mean) @ metric.vectors
         error = kept * error + (acting + (pulled + own * spread) / share) / metric.raised
@@ -101,6 +106,8 @@ def _drawer(mechanism: str, rng: np.random.Generator):  # type: ignore[no-untype
     """Return a function that draws noise of standard deviation 1."""
 
     def draw(shape: tuple[int, ...]) -> FloatArray:
+        if mechanism == "none":
+            return np.zeros(shape)
         if mechanism == "laplace":
             return rng.laplace(scale=np.sqrt(0.5), size=shape)
         return rng.standard_normal(shape)

@@ -27,7 +27,7 @@ COUNTS_SHARE = Fraction(1, 20)
 #: Numbers of looks that are compared. Where noise hides the moments, every look goes a small part of the way.
 NUMBERS = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64)
 # Weight of what looks leave of the first error, which is a guess where that of their noise is known. On seven
-# designs, four with bounds that fit and Gaussian noise, or ten times too wide, and three with Laplace noise, 1
+# designs, four with Gaussian noise and bounds that fit or are ten times too wide, three with Laplace noise, 1
 # lost up to 2.3 times the error of 4, and 16 won with Gaussian noise what it lost with Laplace noise.
 _CAUTION = 4.0
 #: Cells of the counts: between these quantiles of the distribution, and two beyond.
