@@ -19,6 +19,7 @@ from ._logistic.standards import Standards as Standards
 from ._logistic_regression import DPLogisticRegression
 from ._moments.release import MomentRelease as MomentRelease
 from ._moments.solve import ScaledFit as ScaledFit
+from ._predictions.goodness_of_fit import GoodnessOfFit
 from ._predictions.summary import ModelSummary
 from ._presets import DPLogisticLLSRegressor, DPNormalLLSRegressor, DPSEVRegressor
 from ._regressor import DPLogLocationScaleRegressor
@@ -29,6 +30,7 @@ __all__ = [
     "DPLogisticRegression",
     "DPNormalLLSRegressor",
     "DPSEVRegressor",
+    "GoodnessOfFit",
     "ModelSummary",
     "MomentAccumulator",
 ]
