@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from .domain import TableDomain as TableDomain
     from .ensemble import DPBoostingClassifier as DPBoostingClassifier
     from .ensemble import DPBoostingRegressor as DPBoostingRegressor
+    from .evaluation import plan_life_study as plan_life_study
     from .evaluation import plan_study as plan_study
     from .evaluation import private_describe as private_describe
     from .evaluation import private_evaluate as private_evaluate
@@ -100,6 +101,7 @@ _HOMES = {
     "VaccinationGame": ".games",
     "compose": ".accounting",
     "privacy_report": ".base",
+    "plan_life_study": ".evaluation",
     "plan_study": ".evaluation",
     "private_describe": ".evaluation",
     "private_evaluate": ".evaluation",
@@ -151,6 +153,7 @@ __all__ = [
     "compose",
     "config_context",
     "get_config",
+    "plan_life_study",
     "plan_study",
     "privacy_report",
     "private_describe",

@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from ._columns import CategoricalColumn as CategoricalColumn
     from ._columns import DateColumn as DateColumn
     from ._columns import NumberColumn as NumberColumn
+    from ._stress_columns import StressColumn as StressColumn
     from ._table_domain import TableDomain as TableDomain
 
 _HOMES = {
@@ -17,8 +18,16 @@ _HOMES = {
     "CategoricalColumn": "._columns",
     "DateColumn": "._columns",
     "NumberColumn": "._columns",
+    "StressColumn": "._stress_columns",
     "TableDomain": "._table_domain",
 }
 __getattr__, __dir__ = lazy_exports(__name__, _HOMES)
 
-__all__ = ["BooleanColumn", "CategoricalColumn", "DateColumn", "NumberColumn", "TableDomain"]
+__all__ = [
+    "BooleanColumn",
+    "CategoricalColumn",
+    "DateColumn",
+    "NumberColumn",
+    "StressColumn",
+    "TableDomain",
+]

@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from .._typing import MissingRule
+from .._typing import FloatArray, MissingRule
 from ..utils._public_module import public_module
 from ._declaration_checks import (
     Level,
@@ -66,6 +66,14 @@ class Column:
     def encoded_bounds(self) -> tuple[float, float]:
         """Return the public bounds of each of the encoded values."""
         return 0.0, 1.0
+
+    def read_bounds(self) -> tuple[float, float]:
+        """Return the public bounds of the values as they are read."""
+        return self.encoded_bounds()
+
+    def encode_values(self, values: FloatArray) -> FloatArray:
+        """Return finite values as they are encoded, where they stay one column."""
+        return values
 
     def fill_value(self) -> float | None:
         """Return what a missing value becomes; None for a row of zeros."""

@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from .._typing import FloatArray
 from ._columns import BooleanColumn, CategoricalColumn, Column, DateColumn
+from ._stress_columns import StressColumn
 from ._values import DAY
 
 
@@ -39,7 +40,8 @@ def decode_column(column: Column, encoded: FloatArray) -> NDArray[Any]:
         days = np.clip(usable[:, 0], -3.7e6, 3.7e6)
         instants = np.rint(days * DAY).astype(np.int64) + column.start
         return np.where(absent, np.datetime64("NaT", "us"), instants.view("M8[us]"))
-    return np.where(absent, np.nan, usable[:, 0])
+    values = column.transform.invert(usable[:, 0]) if isinstance(column, StressColumn) else usable[:, 0]
+    return np.where(absent, np.nan, values)
 
 
 def _levels(column: CategoricalColumn, encoded: FloatArray, absent: NDArray[np.bool_]) -> NDArray[Any]:

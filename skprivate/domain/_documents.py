@@ -6,6 +6,7 @@ from typing import Any
 
 from ..utils._json_documents import UNREADABLE, Fields, check_envelope
 from ._columns import BooleanColumn, CategoricalColumn, Column, DateColumn, NumberColumn
+from ._stress_columns import StressColumn
 
 FORMAT = "skprivate.domain"
 VERSION = 1
@@ -31,6 +32,8 @@ def _column_to_dict(name: str, column: Column) -> dict[str, Any]:
     }
     if isinstance(column, CategoricalColumn):
         return common | {"levels": list(column.levels), "ordered": column.ordered}
+    if isinstance(column, StressColumn):
+        common = common | {"law": column.law}
     if isinstance(column, NumberColumn | DateColumn):
         return common | {"lower": column.lower, "upper": column.upper}
     return common
@@ -85,6 +88,11 @@ def _number(fields: Fields, common: dict[str, Any]) -> Column:
     return NumberColumn(fields.number("lower"), fields.number("upper"), **common)
 
 
+def _stress(fields: Fields, common: dict[str, Any]) -> Column:
+    law: Any = fields.text("law")  # checked by the column
+    return StressColumn(fields.number("lower"), fields.number("upper"), law, **common)
+
+
 def _date(fields: Fields, common: dict[str, Any]) -> Column:
     return DateColumn(fields.text("lower"), fields.text("upper"), **common)
 
@@ -99,6 +107,7 @@ def _boolean(fields: Fields, common: dict[str, Any]) -> Column:
 
 _KINDS: dict[str, tuple[tuple[str, ...], Callable[[Fields, dict[str, Any]], Column]]] = {
     "number": (("lower", "upper"), _number),
+    "stress": (("lower", "upper", "law"), _stress),
     "date": (("lower", "upper"), _date),
     "categorical": (("levels", "ordered"), _categorical),
     "boolean": ((), _boolean),

@@ -19,6 +19,7 @@ from ..utils._refused_values import is_temporal
 from ._columns import BooleanColumn, CategoricalColumn, Column, DateColumn, NumberColumn
 from ._declaration_checks import text_of_level
 from ._raw_columns import CodedColumn, ColumnTypeError
+from ._stress_columns import StressColumn
 from ._values import (
     DAY,
     boolean_of_text,
@@ -244,6 +245,25 @@ class NumberReader(Reader):
         return numbers
 
 
+class StressReader(NumberReader):
+    """Reads stresses; values are the stresses, where the law of the column is defined."""
+
+    def __init__(self, column: StressColumn) -> None:
+        self._law = column.transform
+        super().__init__(column)
+
+    def _value_of_text(self, text: str) -> float | None:
+        number = number_of_text(text)
+        if number is None or np.isnan(number):
+            return number
+        value = float(self._of_numbers(np.array([number]))[0])
+        return None if np.isnan(value) else value
+
+    def _of_numbers(self, numbers: FloatArray) -> FloatArray:
+        defined = np.isinf(numbers) | np.isfinite(self._law.transform(numbers))
+        return np.where(defined, numbers, np.nan)
+
+
 class DateReader(Reader):
     """Reads dates; values are days since the lower bound."""
 
@@ -317,6 +337,7 @@ def _number_of_level(level: str | int | float | bool) -> float | None:
 
 _READERS: dict[type[Column], Callable[[Any], Reader]] = {
     NumberColumn: NumberReader,
+    StressColumn: StressReader,
     DateColumn: DateReader,
     BooleanColumn: BooleanReader,
     CategoricalColumn: LevelReader,

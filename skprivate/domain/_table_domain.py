@@ -56,7 +56,7 @@ class TableDomain:
         The declaration of each column, by name; with what the table says of missing values.
     encoded_names : tuple of str of length d
         Names of the encoded columns: that of the column for one that stays one, "job=clerk" for a level,
-        "job:missing" for an indicator.
+        "job:missing" for an indicator, "celsius:arrhenius" for a stress.
     bounds : (lower, upper)
         Two read-only arrays of float64 of shape (d,): public bounds of the encoded columns.
     groups : tuple of objects
@@ -238,8 +238,9 @@ class TableDomain:
         Returns
         -------
         X : ndarray of float64 of shape (n, d), in C order
-            Finite. Numbers in their unit, also beyond their bounds; days since the lower bound for dates; 0
-            and 1 for booleans; one column a level, or the position of ordered levels; indicators.
+            Finite. Numbers in their unit, also beyond their bounds; stresses by their law; days since the
+            lower bound for dates; 0 and 1 for booleans; one column a level, or the position of ordered
+            levels; indicators.
 
         Raises
         ------
@@ -292,9 +293,10 @@ class TableDomain:
         Returns
         -------
         columns : dict of (values, unusable)
-            Two arrays of shape (n,) a column. Numbers, also infinite ones; positions of levels from 0; 0 and
-            1 for booleans; days since the lower bound for dates; NaN where a cell is missing or no value of
-            the column. The second array is True where a cell is there, and no finite value of the column.
+            Two arrays of shape (n,) a column. Numbers and stresses, also infinite ones; positions of levels
+            from 0; 0 and 1 for booleans; days since the lower bound for dates; NaN where a cell is missing or
+            no value of the column. The second array is True where a cell is there, and no finite value of the
+            column.
 
         Raises
         ------
@@ -481,6 +483,7 @@ def _describe_names(lacking: list[str], others: list[Any]) -> str:
 
 _UNUSABLE: dict[str, str] = {
     "number": "a value that is no finite number",
+    "stress": "a value that is no finite number for which its law is defined",
     "date": "a value that is no date",
     "boolean": "a value that is neither true nor false",
     "categorical": "a value that is none of the declared levels",
@@ -518,8 +521,8 @@ def _write(column: Column, values: FloatArray, out: FloatArray) -> None:
         if fill is not None:
             out[absent, int(fill)] = 1.0
     else:
-        lower, upper = column.encoded_bounds()
+        lower, upper = column.read_bounds()
         finite = np.where(np.isposinf(values), upper, np.where(np.isneginf(values), lower, values))
-        out[:, 0] = np.where(absent, np.nan if fill is None else fill, finite)
+        out[:, 0] = np.where(absent, np.nan if fill is None else fill, column.encode_values(finite))
     if column.missing == "indicator":
         out[:, -1] = absent

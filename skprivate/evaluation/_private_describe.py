@@ -315,7 +315,7 @@ def _describe_numbers(
 ) -> ColumnDescription:
     mean, std = mean_and_std(counts)
     within = {level: quantile(counts, level) for level in levels}
-    lower, upper = column.encoded_bounds()
+    lower, upper = column.read_bounds()
     named = {"mean": mean, **{f"quantile {level:g}": one for level, one in within.items()}}
     found = {text: _Unit(lower, upper).of(one) for text, one in named.items()}
     # A distance has no start.
@@ -383,7 +383,7 @@ def _describe_pairs(table: CrossTable, counts: TableCounts) -> Crosstab:
 
 def _describe_survival(table: SurvivalTable, counts: TableCounts) -> SurvivalCurve:
     n_bins, width = table.n_bins, 2 * table.n_bins + 1
-    lower, upper = table.column.encoded_bounds()
+    lower, upper = table.column.read_bounds()
     shares = np.arange(1, n_bins + 1) / n_bins
     return SurvivalCurve(
         time=table.time,

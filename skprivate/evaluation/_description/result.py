@@ -35,7 +35,7 @@ class ColumnDescription:
     Attributes
     ----------
     name : str
-    kind : {"number", "date", "boolean", "categorical"}
+    kind : {"number", "stress", "date", "boolean", "categorical"}
     missing : Estimate
         Share of missing cells, among all rows; of numbers and dates also of cells that are none.
     other : Estimate or None

@@ -217,7 +217,7 @@ def plan_tables(
 
 def share_of_range(column: Column, values: FloatArray) -> FloatArray:
     """Return where values lie between the bounds, 0 to 1, clipped; NaN stays."""
-    lower, upper = column.encoded_bounds()
+    lower, upper = column.read_bounds()
     # Halves: the difference of two large bounds is infinite.
     with np.errstate(over="ignore"):
         return np.clip((values / 2 - lower / 2) / (upper / 2 - lower / 2), 0.0, 1.0)
@@ -262,7 +262,7 @@ def _axis(side: Any, domain: TableDomain) -> Axis:
         if cuts is not None:
             raise ValueError(f"cut points are given for {name!r}, which has levels.")
         return Axis(name, column, level_labels(column))
-    lower, upper = column.encoded_bounds()
+    lower, upper = column.read_bounds()
     shares = np.arange(1, _COARSE) / _COARSE
     inner = [float(cut) for cut in (lower * (1 - shares) + upper * shares if cuts is None else cuts)]
     ends = [lower, *inner, upper]

@@ -149,7 +149,7 @@ def _rules_of_column(domain: TableDomain, name: str) -> list[Rule]:
     elif isinstance(column, DateColumn):
         rules = [partial(_compare_date, shown, column.start)]
     else:
-        rules = [partial(_compare, shown)]
+        rules = [partial(_compare, to_ascii(name + column.suffixes()[0]))]
     if column.missing == "indicator":
         rules.append(partial(_indicate, shown, "missing"))
     return rules

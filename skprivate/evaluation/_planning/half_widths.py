@@ -1,0 +1,134 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Half-widths of the intervals that private fits print, in trials on rows that were drawn."""
+
+import warnings
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from joblib import Parallel, delayed
+from sklearn.base import clone
+
+from ..._config import config_context
+from ..._typing import FloatArray
+from ...exceptions import UtilityWarning
+from .lifetimes import Draw
+
+
+@dataclass(frozen=True)
+class FitWidths:
+    """Half-widths of the 90 % intervals of one fit.
+
+    Attributes
+    ----------
+    quantile, slopes : ndarray
+        Of the quantile at each row, relative where the target is a time; of each slope.
+    scale : float
+        Relative.
+    warned : bool
+        Whether the fit warned of its noise.
+    relative : bool
+    slope_names : tuple of str
+    """
+
+    quantile: FloatArray
+    slopes: FloatArray
+    scale: float
+    warned: bool
+    relative: bool
+    slope_names: tuple[str, ...]
+
+
+class Trials:
+    """Fits of an estimator to rows that are drawn, at any number of rows; each number is tried once.
+
+    Parameters
+    ----------
+    estimator : estimator
+        Without a ledger.
+    variants : dict of str to dict
+        Parameters of each.
+    epsilons : sequence of float or Fraction
+    draw : callable
+    X_at : array-like
+        Rows at which the quantile is looked at.
+    q : float
+    seeds : sequence of int
+        One for each repeat.
+    n_jobs : int or None
+    """
+
+    def __init__(
+        self,
+        estimator: Any,
+        variants: Mapping[str, Mapping[str, Any]],
+        epsilons: Sequence[float | Fraction],
+        draw: Draw,
+        X_at: Any,
+        q: float,
+        seeds: Sequence[int],
+        n_jobs: int | None,
+    ) -> None:
+        self._models = {
+            (name, epsilon): clone(estimator).set_params(**{**parameters, "epsilon": epsilon})
+            for name, parameters in variants.items()
+            for epsilon in epsilons
+        }
+        self._draw, self._X_at, self._q = draw, X_at, q
+        self._seeds, self._n_jobs = seeds, n_jobs
+        self._known: dict[int, dict[tuple[str, Any], list[FitWidths]]] = {}
+
+    def at(self, n: int) -> dict[tuple[str, Any], list[FitWidths]]:
+        """Return the fits to n rows, by variant and epsilon."""
+        if n not in self._known:
+            tried = Parallel(n_jobs=self._n_jobs)(delayed(self._try)(n, seed) for seed in self._seeds)
+            self._known[n] = {cell: [one[cell] for one in tried] for cell in self._models}
+        return self._known[n]
+
+    def _try(self, n: int, seed: int) -> dict[tuple[str, Any], FitWidths]:
+        # Rows and noise by streams of their own.
+        of_rows, of_noise = np.random.SeedSequence(seed).spawn(2)
+        X, y = self._draw(n, np.random.default_rng(of_rows))
+        noise = np.random.default_rng(of_noise)
+        with config_context(allow_seeds=True):
+            return {
+                cell: widths_of_fit(
+                    clone(model).set_params(random_state=int(noise.integers(2**31))),
+                    X,
+                    y,
+                    self._X_at,
+                    self._q,
+                )
+                for cell, model in self._models.items()
+            }
+
+
+def widths_of_fit(model: Any, X: Any, y: Any, X_at: Any, q: float) -> FitWidths:
+    """Fit a model, and return the half-widths of its intervals.
+
+    Those of quantiles of times are relative: the root of the ratio of the ends, minus 1.
+    """
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        model.fit(X, y)
+    _, interval = model.predict_quantile(X_at, q, return_interval=True)
+    if model.log_target_:
+        with np.errstate(all="ignore"):
+            quantile = np.sqrt(interval[:, 1] / interval[:, 0]) - 1
+    else:
+        quantile = (interval[:, 1] - interval[:, 0]) / 2
+    return FitWidths(
+        np.where(np.isnan(quantile), np.inf, quantile),
+        np.ptp(model.coef_interval_, axis=1) / 2,
+        float(np.ptp(model.scale_interval_) / 2 / model.scale_),
+        any(issubclass(one.category, UtilityWarning) for one in caught),
+        bool(model.log_target_),
+        model.names_of_features() or tuple(f"x{place}" for place in range(len(model.coef_))),
+    )
+
+
+def median_widths(fits: Sequence[FitWidths], of: Callable[[FitWidths], Any]) -> FloatArray:
+    """Return the medians over fits; one that warned counts as infinitely wide: its intervals are no claim."""
+    return np.median([np.full(np.shape(of(one)), np.inf) if one.warned else of(one) for one in fits], axis=0)

@@ -1,0 +1,170 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Lifetimes in which a study of life data is tried: stated by their model, or drawn from public rows."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ..._typing import FloatArray
+from ...linear_model._distributions import error_distribution_of, models_log_target
+from ...utils import check_bounds, is_structured
+from ...utils._compat import num_samples, safe_indexing
+from ...utils._public_module import public_module
+
+_RECORDS = np.dtype([("event", np.bool_), ("time", np.float64)])
+#: Draws n rows and their targets.
+Draw = Callable[[int, np.random.Generator], tuple[Any, NDArray[Any]]]
+
+
+@public_module("skprivate.evaluation")
+@dataclass(frozen=True, kw_only=True, eq=False)
+class StatedLifetimes:
+    """Lifetimes by a model that is stated: what the planner of a test expects of its units.
+
+    Parameters
+    ----------
+    coef : array-like of shape (d,)
+        Slopes of the location, one for each column of the design; with a domain for each of its
+        ``encoded_names``.
+    intercept, scale : float
+        Location at 0, and scale of the errors, above 0; of log time for life distributions.
+    X : array-like or data frame of shape (m, n_features), default=None
+        Rows of the design, such as the levels of a test, which units are drawn from with replacement. None:
+        uniform within the ``bounds_X`` of the estimator.
+    censoring : float, default=0.0
+        Share of units that still run when the test ends, in [0, 1); it ends for all at one time. Targets are
+        events and times where it is above 0.
+
+    Raises
+    ------
+    ValueError
+        A parameter is out of range.
+
+    See Also
+    --------
+    plan_life_study : Takes it.
+
+    Notes
+    -----
+    **Privacy.** All of it must be public: an earlier test, a handbook, a guess. Never take it from the rows
+    that are planned for.
+
+    Examples
+    --------
+    >>> from skprivate.evaluation import StatedLifetimes
+    >>> StatedLifetimes(coef=[-0.5, 0.2], intercept=6.0, scale=0.5, censoring=0.3).censoring
+    0.3
+    """
+
+    coef: ArrayLike
+    intercept: float
+    scale: float
+    X: Any = None
+    censoring: float = 0.0
+
+    def __post_init__(self) -> None:
+        coef = np.asarray(self.coef, dtype=np.float64)
+        if coef.ndim != 1 or not np.isfinite(coef).all() or not np.isfinite(self.intercept):
+            raise ValueError("coef must be a list of finite numbers, and intercept a finite number.")
+        if not 0 < self.scale < np.inf:
+            raise ValueError("scale must be above 0.")
+        if not 0 <= self.censoring < 1:
+            raise ValueError("censoring must be at least 0 and below 1.")
+
+    def draw_for(self, estimator: Any) -> Draw:
+        """Return what draws units as an estimator takes them; ValueError where the model does not fit it."""
+        coef = np.asarray(self.coef, dtype=np.float64)
+        design = _Design(self.X, estimator, len(coef))
+        error = error_distribution_of(estimator.distribution)
+        log_target = models_log_target(estimator.distribution) or self.censoring > 0
+
+        def draw(n: int, rng: np.random.Generator) -> tuple[Any, NDArray[Any]]:
+            X, encoded = design.draw(n, rng)
+            line = (
+                self.intercept
+                + encoded @ coef
+                + self.scale * error.quantile(rng.uniform(np.finfo(float).tiny, 1, size=n))
+            )
+            if not log_target:
+                return X, line
+            return X, _ended(np.exp(line), self.censoring)
+
+        return draw
+
+
+class _Design:
+    """Rows of a test, and what they are to the model."""
+
+    def __init__(self, X: Any, estimator: Any, width: int) -> None:
+        self._X, self._domain = X, estimator.domain
+        if X is None:
+            if estimator.bounds_X is None:
+                raise ValueError("StatedLifetimes needs X, unless the estimator declares bounds_X.")
+            self._lower, self._upper = check_bounds(estimator.bounds_X, width, name="bounds_X")
+            return
+        self._encoded = _numbers(X) if self._domain is None else self._domain.encode(X)
+        if self._encoded.ndim != 2 or self._encoded.shape[1] != width:
+            raise ValueError(f"coef has {width} slopes, and the rows X of the design have other columns.")
+
+    def draw(self, n: int, rng: np.random.Generator) -> tuple[Any, FloatArray]:
+        """Return n rows as the estimator takes them, and as numbers."""
+        if self._X is None:
+            rows = rng.uniform(self._lower, self._upper, size=(n, len(self._lower)))
+            return rows, rows
+        places = rng.integers(len(self._encoded), size=n)
+        return safe_indexing(_indexable(self._X), places), self._encoded[places]
+
+
+def _ended(times: FloatArray, censoring: float) -> NDArray[Any]:
+    """Return events and times of a test that ends for all at once."""
+    if censoring == 0:
+        return times
+    end = np.quantile(times, 1 - censoring)
+    records = np.empty(len(times), dtype=_RECORDS)
+    records["event"], records["time"] = times <= end, np.minimum(times, end)
+    return records
+
+
+def draw_from_public(public: Any, fewest: int) -> Draw:
+    """Return what draws whole public rows with replacement; TypeError or ValueError where these are none."""
+    if not isinstance(public, tuple | list) or len(public) != 2:
+        raise TypeError("public must be a pair (X, y).")
+    X, y = _indexable(public[0]), np.asarray(public[1])
+    if y.ndim != 1 or num_samples(X) != len(y):
+        raise ValueError("public=(X, y) must hold as many targets as rows.")
+    if len(y) < fewest:
+        raise ValueError(f"{fewest} public rows at least are needed, and better some hundreds.")
+
+    def draw(n: int, rng: np.random.Generator) -> tuple[Any, NDArray[Any]]:
+        places = rng.integers(len(y), size=n)
+        return safe_indexing(X, places), y[places]
+
+    return draw
+
+
+def draw_from_simulation(simulate: Any) -> Draw:
+    """Return what draws by a simulation of the user, and checks what it returns."""
+
+    def draw(n: int, rng: np.random.Generator) -> tuple[Any, NDArray[Any]]:
+        drawn = simulate(n, rng)
+        if not isinstance(drawn, tuple) or len(drawn) != 2:
+            raise TypeError("simulate(n, rng) must return a pair (X, y).")
+        X, y = drawn[0], np.asarray(drawn[1])
+        if y.ndim != 1 or len(y) != n or num_samples(X) != n:
+            raise ValueError("simulate(n, rng) must return n rows and n targets.")
+        if not is_structured(y) and y.dtype.kind not in "fiu":
+            raise ValueError("simulate(n, rng) must return numbers, or events and times.")
+        return X, y
+
+    return draw
+
+
+def _numbers(X: Any) -> FloatArray:
+    return np.asarray(X, dtype=np.float64)
+
+
+def _indexable(X: Any) -> Any:
+    return X if hasattr(X, "iloc") or hasattr(X, "dtypes") else np.asarray(X)

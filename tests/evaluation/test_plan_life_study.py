@@ -1,0 +1,284 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Plans of life studies: planned half-widths are those of fits, rows needed, sources of rows, bad input."""
+
+import json
+import pickle
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from skprivate import (
+    DPLogisticRegression,
+    DPLogLocationScaleRegressor,
+    DPNormalLLSRegressor,
+    PrivacyLedger,
+    TableDomain,
+    plan_life_study,
+)
+from skprivate.datasets import make_location_scale
+from skprivate.domain import StressColumn
+from skprivate.evaluation import StatedLifetimes
+from skprivate.evaluation._plan_life_study import _tried
+from skprivate.evaluation._planning.half_widths import FitWidths, median_widths
+
+BOX = {"bounds_X": (-1.0, 1.0), "bounds_y": (0.1, 400.0)}
+GAUSSIAN = {"mechanism": "gaussian", "delta": 1e-6}
+MODEL = DPLogLocationScaleRegressor(**BOX)
+STATED = StatedLifetimes(coef=[0.6, -0.4], intercept=3.0, scale=0.5)
+CENTRE = [[0.0, 0.0]]
+QUICK = {"X_at": CENTRE, "stated": STATED, "n_repeats": 4, "random_state": 0}
+
+
+def plan(estimator=MODEL, n=5000, epsilons=(1.0,), **options):
+    return plan_life_study(estimator, n, epsilons, **{**QUICK, **options})
+
+
+def fleet(n, rng, censoring=0.3):
+    return make_location_scale(
+        n, 2, coef=[0.6, -0.4], intercept=3.0, censoring=censoring, random_state=int(rng.integers(2**31))
+    )
+
+
+def realised(model, n, simulate, at, seeds):
+    """Return the median half-widths of fits that are not the plan's: B10, relative, and slopes."""
+    found = []
+    for seed in seeds:
+        fit = model.set_params(random_state=seed).fit(*simulate(n, np.random.default_rng(1000 + seed)))
+        _, ((low, high),) = fit.predict_quantile(at, 0.1, return_interval=True)
+        found.append([np.sqrt(high / low) - 1, *np.ptp(fit.coef_interval_, axis=1) / 2])
+    return np.median(found, axis=0)
+
+
+class TestWidths:
+    @pytest.mark.parametrize(
+        ("options", "censoring"),
+        [({}, 0.0), ({}, 0.3), (GAUSSIAN, 0.0), (GAUSSIAN, 0.3), ({"x_norm": 2.0}, 0.0)],
+    )
+    def test_are_those_of_a_fit(self, options, censoring):
+        """Over 10 plans and sets of fits the standard deviation of the log ratio is .065 at most."""
+        model = DPLogLocationScaleRegressor(2.0, **BOX, **options)
+
+        def simulate(n, rng):
+            return fleet(n, rng, censoring)
+
+        planned = plan(model, 30_000, [2.0], stated=None, simulate=simulate, n_repeats=8).table[0]
+        found = realised(model, 30_000, simulate, CENTRE, range(8))
+        # Five standard deviations: beyond them is one in a million.
+        np.testing.assert_allclose([*planned.quantile, *planned.slopes], found, rtol=0.39)
+
+    def test_more_rows_and_a_larger_epsilon_narrow_them(self):
+        table = plan(n=[5000, 50_000], epsilons=[4.0, 0.5]).table
+        assert [(row.epsilon, row.n) for row in table] == [
+            *((0.5, 5000), (0.5, 50_000), (4.0, 5000), (4.0, 50_000))
+        ]
+        few, many, few_large, many_large = (row.widest for row in table)
+        assert few > many > many_large
+        assert few > few_large > many_large
+
+    def test_every_row_asked_for_has_one(self):
+        row = plan(X_at=[[0, 0], [5, 5]]).table[0]
+        assert len(row.quantile) == 2
+        assert row.widest == row.quantile[1] > row.quantile[0]
+
+    def test_those_of_numbers_are_in_their_unit(self):
+        """A target of ten times the unit has half-widths of ten times the size."""
+        found = []
+        for unit in (1.0, 10.0):
+            stated = StatedLifetimes(coef=[0.6 * unit, 0], intercept=0.0, scale=0.5 * unit)
+            model = DPNormalLLSRegressor(bounds_X=(-1, 1), bounds_y=(-4 * unit, 4 * unit))
+            found.append(plan(model, stated=stated))
+        assert not found[0].relative
+        assert "relative" not in str(found[0]).splitlines()[3].split("slopes")[0]
+        np.testing.assert_allclose(
+            found[1].table[0].quantile, 10 * np.array(found[0].table[0].quantile), rtol=0.05
+        )
+        np.testing.assert_allclose(found[1].table[0].scale, found[0].table[0].scale, rtol=0.05)
+
+    def test_another_quantile(self):
+        tails = [plan(quantile=q).table[0].widest for q in (0.001, 0.5)]
+        assert tails[0] > tails[1]
+
+    def test_a_fit_that_warns_counts_as_infinitely_wide(self):
+        fits = [
+            FitWidths(np.array([width]), np.ones(2), 1.0, width < 0.3, True, ()) for width in (0.1, 0.2, 0.4)
+        ]
+        assert median_widths(fits, lambda one: one.quantile).tolist() == [np.inf]
+        assert median_widths(fits[1:] + fits[2:], lambda one: one.quantile).tolist() == [0.4]
+        drowned = plan(n=50, epsilons=[0.01])
+        assert drowned.table[0].warned == 1.0
+        assert drowned.table[0].widest == np.inf
+        assert json.loads(json.dumps(drowned.to_dict(), allow_nan=False))["table"][0]["quantile"] == [None]
+
+
+class TestVariants:
+    def test_the_other_mechanism_is_tried_where_there_is_a_delta(self):
+        assert [row.variant for row in plan().table] == ["laplace"]
+        model = DPLogLocationScaleRegressor(delta=1e-6, mechanism="gaussian", **BOX)
+        found = plan(model)
+        assert [row.variant for row in found.table] == ["gaussian", "laplace"]
+        assert found.table[0].widest != found.table[1].widest
+
+    def test_parameters_of_a_variant_are_those_of_its_fit(self):
+        variants = {"box": {}, "short rows": {"x_norm": 0.05}, "many": {"relation": "add-remove"}}
+        box, short, many = plan(variants=variants).table
+        # Rows are shrunk to a twentieth: slopes are told far worse.
+        assert min(short.slopes) > 3 * max(box.slopes)
+        assert many.widest != box.widest
+
+    @pytest.mark.parametrize(
+        ("variants", "error"),
+        [({}, ValueError), ({"a": 1}, TypeError), ([1], TypeError), ({"a": {"epsilon": 2}}, ValueError)],
+    )
+    def test_mistakes(self, variants, error):
+        with pytest.raises(error, match="variants"):
+            plan(variants=variants)
+
+
+class TestRowsNeeded:
+    def test_are_the_fewest_that_reach_the_half_width(self):
+        (needed,) = plan(half_width=0.05).rows_needed
+        assert needed.widths.widest <= 0.05 < plan(n=int(0.8 * needed.n)).table[0].widest
+        assert plan(n=needed.n).table[0].widest == needed.widths.widest
+        assert needed.widths.n == needed.n
+
+    def test_a_larger_epsilon_and_a_wider_interval_need_fewer(self):
+        small, large = plan(epsilons=[0.5, 4.0], half_width=0.05).rows_needed
+        assert small.n > large.n > plan(epsilons=[4.0], half_width=0.1).rows_needed[0].n
+
+    def test_may_be_more_than_the_most(self):
+        found = plan(half_width=0.001, max_rows=5000)
+        (needed,) = found.rows_needed
+        assert needed.n is None
+        assert needed.widths.n == 5000
+        assert "more than 5,000" in str(found)
+        assert "more than 5,000" in found.to_html()
+
+    @pytest.mark.parametrize("max_rows", [100, 101, 5000, 1_000_000])
+    def test_numbers_that_are_tried_are_a_tenth_apart(self, max_rows):
+        tried = np.array(_tried(max_rows))
+        assert (tried[0], tried[-1]) == (100, max_rows)
+        assert (tried[1:] <= 1.16 * tried[:-1]).all()
+        assert (np.diff(tried) > 0).all()
+
+    def test_are_not_looked_for_unless_wanted(self):
+        assert plan().rows_needed == ()
+        assert "Rows for" not in str(plan())
+
+
+class TestSources:
+    def test_a_stated_model_with_a_domain_and_a_design(self):
+        domain = TableDomain({"celsius": StressColumn(85, 125, "arrhenius"), "lot": ["a", "b"]})
+        design = pd.DataFrame({"celsius": [85.0, 105.0, 125.0] * 2, "lot": ["a", "a", "a", "b", "b", "b"]})
+        stated = StatedLifetimes(coef=[0.7, 0, -0.3], intercept=-14.0, scale=0.5, X=design, censoring=0.4)
+        X, y = stated.draw_for(DPLogLocationScaleRegressor(domain=domain))(20_000, np.random.default_rng(0))
+        assert len(X.drop_duplicates()) == 6
+        assert abs(y["event"].mean() - 0.6) < 1e-3
+        assert len(np.unique(y["time"][~y["event"]])) == 1
+        # Of events at the hottest, all of which ended: the median of a Weibull time.
+        hot = y["time"][(X["celsius"] == 125).to_numpy() & (X["lot"] == "a").to_numpy()]
+        line = -14 + 0.7 * domain.encode(design[2:3])[0, 0]
+        # The standard error of the log of the median of 3,333 is .013.
+        assert abs(np.log(np.median(hot)) - line - 0.5 * np.log(np.log(2))) < 0.08
+        model = DPLogLocationScaleRegressor(domain=domain, bounds_y=(10, 1e6))
+        found = plan(model, 20_000, [4.0], stated=stated, X_at={"celsius": [50.0], "lot": ["b"]})
+        assert found.slope_names == ("celsius:arrhenius", "lot=a", "lot=b")
+        assert found.relative
+
+    def test_rows_without_a_design_fill_the_bounds(self):
+        X, y = STATED.draw_for(DPLogLocationScaleRegressor(bounds_X=([2, 0], [3, 9])))(
+            4000, np.random.default_rng(0)
+        )
+        assert X.min(axis=0) == pytest.approx([2, 0], abs=0.02)
+        assert X.max(axis=0) == pytest.approx([3, 9], abs=0.02)
+        assert y.dtype == np.float64
+
+    def test_public_rows_are_drawn_whole(self):
+        X, y = fleet(500, np.random.default_rng(1))
+        found = plan(n=20_000, stated=None, public=(X, y))
+        assert found.source == "public"
+        assert "public" in found.mark
+        assert 0 < found.table[0].widest < 1
+        named = plan(
+            n=20_000,
+            stated=None,
+            public=(pd.DataFrame(X, columns=["a", "b"]), y),
+            X_at=pd.DataFrame({"a": [0.0], "b": [0.0]}),
+        )
+        assert named.slope_names == ("a", "b")
+        np.testing.assert_allclose(named.table[0].quantile, found.table[0].quantile)
+
+    def test_a_simulation_is_checked(self):
+        def simulate(n, rng):
+            return fleet(n - 1, rng)
+
+        with pytest.raises(ValueError, match="n rows and n targets"):
+            plan(stated=None, simulate=simulate)
+        with pytest.raises(TypeError, match="pair"):
+            plan(stated=None, simulate=lambda n, rng: 3)
+
+    @pytest.mark.parametrize(
+        "options",
+        [
+            {"coef": [[1.0]]},
+            {"coef": [np.inf]},
+            {"scale": 0.0},
+            {"censoring": 1.0},
+            {"intercept": np.nan},
+        ],
+    )
+    def test_mistakes_of_a_stated_model(self, options):
+        with pytest.raises(ValueError, match=next(iter(options))):
+            StatedLifetimes(**{"coef": [1.0], "intercept": 0.0, "scale": 1.0, **options})
+
+    @pytest.mark.parametrize(
+        ("options", "message"),
+        [
+            ({"stated": None}, "give one of"),
+            ({"simulate": fleet}, "give one of"),
+            ({"stated": None, "public": (np.zeros((5, 2)), np.ones(5))}, "30 public rows"),
+            ({"stated": None, "public": (np.zeros((50, 2)), np.ones(40))}, "as many targets"),
+            ({"stated": StatedLifetimes(coef=[1.0], intercept=0, scale=1, X=np.zeros((3, 2)))}, "coef has 1"),
+            ({"n": 3}, "at least 20"),
+            ({"epsilons": []}, "epsilons"),
+            ({"half_width": 0.0}, "half_width"),
+            ({"quantile": 1.0}, "quantile"),
+            ({"n_repeats": 0}, "n_repeats"),
+        ],
+    )
+    def test_mistakes(self, options, message):
+        with pytest.raises(ValueError, match=message):
+            plan(**options)
+
+    def test_only_life_data_regressors_with_bounds(self):
+        with pytest.raises(TypeError, match="life-data regressor"):
+            plan(DPLogisticRegression())
+        with pytest.raises(ValueError, match="declare its bounds"):
+            plan(DPLogLocationScaleRegressor(bounds_X=(-1, 1)))
+
+
+def test_nothing_is_charged_and_nothing_is_changed(tmp_path):
+    ledger = PrivacyLedger(tmp_path / "ledger.json", epsilon=1)
+    model = DPLogLocationScaleRegressor(0.5, ledger=ledger, **BOX)
+    before = model.get_params()
+    plan(model, half_width=0.2, max_rows=10_000)
+    assert ledger.spent() == (0, 0)
+    assert model.get_params() == before
+    assert not hasattr(model, "coef_")
+
+
+def test_a_seed_repeats_a_plan_and_jobs_do_not_matter():
+    first = plan()
+    assert first == plan() == plan(n_jobs=2) == pickle.loads(pickle.dumps(first))
+    assert first != plan(random_state=1)
+
+
+def test_what_is_shown():
+    found = plan(epsilons=[0.5, 1.0], variants={"<b>": {}}, half_width=0.3, max_rows=10_000)
+    assert "nothing was spent" in str(found)
+    assert "<b>" in str(found)
+    assert "<b></td>" not in found.to_html()
+    assert "&lt;b&gt;" in found.to_html()
+    frame = found.to_frame()
+    assert list(frame["epsilon"]) == [0.5, 1.0]
+    assert frame["slope x1"][0] == found.table[0].slopes[1]
