@@ -191,7 +191,7 @@ class _Columns:
             self._bounds = {
                 name: (column.lower, column.upper)
                 for name, column in self._domain.columns.items()
-                if column.kind == "number"
+                if column.kind in ("number", "stress")
             }
 
     def find(self, feature: Any) -> str:

@@ -12,6 +12,7 @@ from sklearn.exceptions import NotFittedError
 
 from skprivate import DPLogLocationScaleRegressor, TableDomain
 from skprivate.datasets import make_location_scale
+from skprivate.domain import StressColumn
 from skprivate.inspection import QuantileDependenceDisplay, ResidualDisplay, SurvivalCurveDisplay
 from skprivate.linear_model._distributions import SEV
 
@@ -119,6 +120,16 @@ class TestQuantileDependence:
         assert (heat.values[0], heat.values[-1]) == (-1, 3)
         with pytest.raises(ValueError, match="at must give a value of the feature 'hot'"):
             QuantileDependenceDisplay.from_estimator(model, "kind")
+
+    def test_stresses_are_drawn_in_their_unit(self, axes):
+        domain = TableDomain({"celsius": StressColumn(20, 150, "arrhenius")})
+        rows = pd.DataFrame({"celsius": np.random.default_rng(0).uniform(20, 150, 5000)})
+        log_life = 0.1 * domain.encode(rows)[:, 0] - 3 + np.random.default_rng(1).normal(0, 0.3, 5000)
+        model = fitted(rows, np.exp(log_life), domain=domain, distribution="lognormal")
+        display = QuantileDependenceDisplay.from_estimator(model, "celsius", ax=axes)
+        assert (display.values[0], display.values[-1]) == (20, 150)
+        np.testing.assert_allclose(display.quantiles, model.predict({"celsius": display.values}), rtol=1e-12)
+        assert (np.diff(display.quantiles) < 0).all()
 
     @pytest.mark.parametrize(
         ("feature", "options", "message"),

