@@ -182,7 +182,7 @@ class ReleasedModel(LogLocationScalePredictions):
         NotFittedError
             There is no fit yet.
         ValueError
-            The fit released no histogram of residuals, or the confidence is out of range.
+            The fit released no histogram of residuals about its estimates, or the confidence is out of range.
 
         Notes
         -----
@@ -191,10 +191,11 @@ class ReleasedModel(LogLocationScalePredictions):
         check_is_fitted(self)
         check_confidence(confidence)
         residuals = getattr(self.release_, "residuals", None)
-        if residuals is None:
+        # A fit may count residuals about an earlier line; such a histogram has no cells of the final errors.
+        if residuals is None or len(residuals.edges) != residuals.counts.shape[1] + 1:
             raise ValueError(
-                "the fit released no histogram of residuals: nothing that was released tells whether its "
-                "distribution is right."
+                "the fit released no histogram of residuals about its estimates: nothing that was released "
+                "tells whether its distribution is right."
             )
         return goodness_of_fit(
             residuals.edges,

@@ -176,10 +176,16 @@ class TestModel:
         assert found.p_value == expected.p_value
         assert found.limit == expected.limit
 
-    def test_errors(self, model):
-        model.release_ = SimpleNamespace(residuals=None, mechanism="laplace")
-        with pytest.raises(ValueError, match="released no histogram of residuals"):
+    @pytest.mark.parametrize(
+        "residuals",
+        [None, SimpleNamespace(edges=edges_of(SEV)[1:-1], counts=np.ones((2, 50)), noise_std=1.0)],
+    )
+    def test_residuals_that_say_nothing_of_the_fit(self, model, residuals):
+        model.release_ = SimpleNamespace(residuals=residuals, mechanism="laplace")
+        with pytest.raises(ValueError, match="released no histogram of residuals about its estimates"):
             model.goodness_of_fit()
+
+    def test_errors(self, model):
         with pytest.raises(ValueError, match="confidence must be"):
             model.goodness_of_fit(confidence=90)
         with pytest.raises(NotFittedError):
