@@ -77,8 +77,9 @@ def plan_life_study(
     stated : StatedLifetimes, default=None
         The model that lifetimes are expected to follow. One of `stated`, `public` and `simulate` is given.
     public : (X, y), default=None
-        Public rows, at least 30; y are numbers, or events and times. Trials are of rows that are drawn from
-        them with replacement. **Never pass private rows.**
+        Public rows, at least 30; y are numbers, or events and times. Trials are of such rows, drawn with
+        replacement, whose lifetimes follow the model that the estimator finds in the public rows with hardly
+        any noise, watched as long as theirs were. **Never pass private rows.**
     simulate : callable, default=None
         ``simulate(n, rng)`` returns a pair (X, y) of n rows.
     quantile : float, default=0.1
@@ -192,7 +193,7 @@ def _draw(template: Any, stated: Any, public: Any, simulate: Any) -> tuple[str, 
     if stated is not None:
         return "stated", stated.draw_for(template)
     if public is not None:
-        return "public", draw_from_public(public, _FEWEST_PUBLIC)
+        return "public", draw_from_public(public, template, _FEWEST_PUBLIC)
     return "simulate", draw_from_simulation(simulate)
 
 

@@ -21,6 +21,7 @@ from skprivate.domain import StressColumn
 from skprivate.evaluation import StatedLifetimes
 from skprivate.evaluation._plan_life_study import _tried
 from skprivate.evaluation._planning.half_widths import FitWidths, median_widths
+from skprivate.evaluation._planning.lifetimes import draw_from_public
 
 BOX = {"bounds_X": (-1.0, 1.0), "bounds_y": (0.1, 400.0)}
 GAUSSIAN = {"mechanism": "gaussian", "delta": 1e-6}
@@ -193,7 +194,22 @@ class TestSources:
         assert X.max(axis=0) == pytest.approx([3, 9], abs=0.02)
         assert y.dtype == np.float64
 
-    def test_public_rows_are_drawn_whole(self):
+    @pytest.mark.parametrize("censoring", [0.0, 0.7])
+    def test_public_rows_have_the_model_and_the_censoring_of_theirs(self, censoring):
+        """The draw has the public model, up to the error of 3,000 rows, and one of many lifetimes each."""
+        X, y = draw_from_public(fleet(3000, np.random.default_rng(1), censoring), MODEL, 30)(
+            50_000, np.random.default_rng(2)
+        )
+        fit = DPLogLocationScaleRegressor(1e5, random_state=0, **BOX).fit(X, y)
+        # Standard errors of slopes and scale: .017 and .008 without censoring, .035 and .017 with it.
+        assert np.abs(fit.coef_ - [0.6, -0.4]).max() < 0.2
+        assert abs(fit.scale_ - 0.5) < 0.1
+        times = y["time"] if censoring else y
+        assert len(np.unique(times)) > 1500
+        if censoring:
+            assert abs(np.mean(~y["event"]) - censoring) < 0.05
+
+    def test_a_plan_of_public_rows(self):
         X, y = fleet(500, np.random.default_rng(1))
         found = plan(n=20_000, stated=None, public=(X, y))
         assert found.source == "public"

@@ -134,7 +134,7 @@ def run() -> None:
 
 
 def _realised(study: Study, variant: dict[str, Any], epsilon: float, n: int) -> tuple[float, float]:
-    """Return medians of the greatest half-widths of B10 and of slopes; a fit that warns is infinitely wide."""
+    """Return medians of the greatest half-widths of B10 and slopes; a fit that warns is infinitely wide."""
     model = clone(study.model).set_params(epsilon=epsilon, **variant)
     found = []
     for fit in range(N_FITS):
