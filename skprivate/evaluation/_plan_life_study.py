@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_random_state
 from ..utils import check_int
 from ..utils._compat import Interval, validate_parameter_constraints
 from ._plan_study import _check_epsilons
-from ._planning.half_widths import FitWidths, Trials, median_widths
+from ._planning.half_widths import FitWidths, Trials, median_widths, widest_of
 from ._planning.life_result import LifeStudyPlan, PlannedHalfWidths, RowsNeeded
 from ._planning.lifetimes import Draw, StatedLifetimes, draw_from_public, draw_from_simulation
 
@@ -25,6 +25,7 @@ _CONSTRAINTS: dict[str, list[Any]] = {
     "n_repeats": [Interval(Integral, 1, None, closed="left")],
     "max_rows": [Interval(Integral, _LEAST_TRIED, None, closed="left")],
     "half_width": [Interval(Real, 0, None, closed="neither"), None],
+    "assurance": [Interval(Real, 0, 1, closed="neither")],
     "quantile": [Interval(Real, 0, 1, closed="neither")],
     "n_jobs": [Integral, None],
     "random_state": ["random_state"],
@@ -57,8 +58,9 @@ def plan_life_study(
     quantile: float = 0.1,
     variants: Mapping[str, Mapping[str, Any]] | None = None,
     half_width: float | None = None,
+    assurance: float = 0.8,
     max_rows: int = 1_000_000,
-    n_repeats: int = 8,
+    n_repeats: int = 16,
     n_jobs: int | None = None,
     random_state: int | np.random.RandomState | None = None,
 ) -> LifeStudyPlan:
@@ -90,9 +92,11 @@ def plan_life_study(
     half_width : float, default=None
         Wanted half-width of the quantile's 90 % interval, at the row of `X_at` where it is widest; of times
         relative, see `PlannedHalfWidths`. None: rows that are needed are not looked for.
+    assurance : float, default=0.8
+        Share of the trials whose interval must be so narrow.
     max_rows : int, default=1_000_000
         The most rows to try for it.
-    n_repeats : int, default=8
+    n_repeats : int, default=16
         Trials at each number of rows.
     n_jobs : int, default=None
         Trials at a time, as joblib has it.
@@ -124,8 +128,9 @@ def plan_life_study(
 
     A trial draws n rows, fits the private estimator to them with noise as that of the study, and reads the 90
     % intervals that the study would print. Half-widths are medians over trials, of which those that warn of
-    their noise count as infinitely wide: their intervals are no claim. The rows needed are found by bisection
-    over numbers that are a tenth apart; the one that is returned was tried itself.
+    their noise count as infinitely wide: their intervals are no claim. Where the noise is large, half-widths
+    vary from fit to fit; ``range`` tells how much, and `assurance` asks for more rows. The rows needed are
+    found by bisection over numbers that are about a tenth apart; the one that is returned was tried itself.
 
     Examples
     --------
@@ -154,7 +159,9 @@ def plan_life_study(
     cells = [(name, epsilon) for name in parameters for epsilon in grid]
     table = tuple(_widths(*cell, size, trials.at(size)[cell]) for cell in cells for size in sizes)
     needed = (
-        () if half_width is None else tuple(_find_rows(*cell, trials, half_width, max_rows) for cell in cells)
+        ()
+        if half_width is None
+        else tuple(_find_rows(*cell, trials, half_width, assurance, max_rows) for cell in cells)
     )
     first = trials.at(sizes[0])[cells[0]][0]
     return LifeStudyPlan(
@@ -164,6 +171,7 @@ def plan_life_study(
         slope_names=first.slope_names,
         table=table,
         half_width=None if half_width is None else float(half_width),
+        assurance=float(assurance),
         rows_needed=needed,
         max_rows=int(max_rows),
         unknowns=(_UNKNOWN[source], *_OF_ALL),
@@ -212,6 +220,8 @@ def _variants_of(template: Any, variants: Any) -> dict[str, dict[str, Any]]:
 
 
 def _widths(name: str, epsilon: float | Fraction, n: int, fits: list[FitWidths]) -> PlannedHalfWidths:
+    # Quantiles that are values of trials: some may be infinite.
+    low, high = np.quantile(widest_of(fits), [0.1, 0.9], method="inverted_cdf").tolist()
     return PlannedHalfWidths(
         variant=name,
         epsilon=epsilon,
@@ -219,24 +229,30 @@ def _widths(name: str, epsilon: float | Fraction, n: int, fits: list[FitWidths])
         quantile=tuple(median_widths(fits, lambda one: one.quantile).tolist()),
         slopes=tuple(median_widths(fits, lambda one: one.slopes).tolist()),
         scale=float(median_widths(fits, lambda one: one.scale)),
+        range=(low, high),
         warned=float(np.mean([one.warned for one in fits])),
         repeats=len(fits),
     )
 
 
 def _find_rows(
-    name: str, epsilon: float | Fraction, trials: Trials, half_width: float, max_rows: int
+    name: str,
+    epsilon: float | Fraction,
+    trials: Trials,
+    half_width: float,
+    assurance: float,
+    max_rows: int,
 ) -> RowsNeeded:
-    """Return the fewest rows of those that are tried whose intervals are narrow enough."""
+    """Return the fewest rows of those that are tried at which enough trials have narrow intervals."""
 
-    def at(n: int) -> PlannedHalfWidths:
-        return _widths(name, epsilon, n, trials.at(n)[name, epsilon])
+    def at(n: int) -> list[FitWidths]:
+        return trials.at(n)[name, epsilon]
 
     sizes = _tried(max_rows)
-    place = bisect_left(sizes, True, key=lambda n: at(n).widest <= half_width)
+    place = bisect_left(sizes, True, key=lambda n: bool(np.mean(widest_of(at(n)) <= half_width) >= assurance))
     if place == len(sizes):
-        return RowsNeeded(name, epsilon, None, at(sizes[-1]))
-    return RowsNeeded(name, epsilon, sizes[place], at(sizes[place]))
+        return RowsNeeded(name, epsilon, None, _widths(name, epsilon, sizes[-1], at(sizes[-1])))
+    return RowsNeeded(name, epsilon, sizes[place], _widths(name, epsilon, sizes[place], at(sizes[place])))
 
 
 def _tried(max_rows: int) -> list[int]:

@@ -81,6 +81,7 @@ class TestWidths:
         row = plan(X_at=[[0, 0], [5, 5]]).table[0]
         assert len(row.quantile) == 2
         assert row.widest == row.quantile[1] > row.quantile[0]
+        assert row.range[0] <= row.widest <= row.range[1]
 
     def test_those_of_numbers_are_in_their_unit(self):
         """A target of ten times the unit has half-widths of ten times the size."""
@@ -109,6 +110,7 @@ class TestWidths:
         drowned = plan(n=50, epsilons=[0.01])
         assert drowned.table[0].warned == 1.0
         assert drowned.table[0].widest == np.inf
+        assert drowned.table[0].range == (np.inf, np.inf)
         assert json.loads(json.dumps(drowned.to_dict(), allow_nan=False))["table"][0]["quantile"] == [None]
 
 
@@ -139,9 +141,16 @@ class TestVariants:
 class TestRowsNeeded:
     def test_are_the_fewest_that_reach_the_half_width(self):
         (needed,) = plan(half_width=0.05).rows_needed
-        assert needed.widths.widest <= 0.05 < plan(n=int(0.8 * needed.n)).table[0].widest
-        assert plan(n=needed.n).table[0].widest == needed.widths.widest
-        assert needed.widths.n == needed.n
+        assert needed.widths.range[1] <= 0.05 < plan(n=int(0.8 * needed.n)).table[0].range[1]
+        assert plan(n=needed.n).table[0] == needed.widths
+
+    def test_a_greater_assurance_needs_more(self):
+        stated = StatedLifetimes(coef=[0.6, -0.4], intercept=3.0, scale=0.5, censoring=0.5)
+        options = {"stated": stated, "half_width": 0.1, "n_repeats": 8}
+        found = [plan(assurance=share, **options).rows_needed[0] for share in (0.2, 0.95)]
+        assert found[0].n < found[1].n
+        assert found[0].widths.range[0] <= 0.1
+        assert found[1].widths.range[1] <= 0.1
 
     def test_a_larger_epsilon_and_a_wider_interval_need_fewer(self):
         small, large = plan(epsilons=[0.5, 4.0], half_width=0.05).rows_needed
@@ -259,6 +268,7 @@ class TestSources:
             ({"epsilons": []}, "epsilons"),
             ({"half_width": 0.0}, "half_width"),
             ({"quantile": 1.0}, "quantile"),
+            ({"assurance": 1.0}, "assurance"),
             ({"n_repeats": 0}, "n_repeats"),
         ],
     )

@@ -129,6 +129,11 @@ def widths_of_fit(model: Any, X: Any, y: Any, X_at: Any, q: float) -> FitWidths:
     )
 
 
+def widest_of(fits: Sequence[FitWidths]) -> FloatArray:
+    """Return the half-width of each fit's quantile where it is widest; infinite where the fit warned."""
+    return np.array([np.inf if one.warned else one.quantile.max() for one in fits])
+
+
 def median_widths(fits: Sequence[FitWidths], of: Callable[[FitWidths], Any]) -> FloatArray:
     """Return the medians over fits; one that warned counts as infinitely wide: its intervals are no claim."""
     return np.median([np.full(np.shape(of(one)), np.inf) if one.warned else of(one) for one in fits], axis=0)
