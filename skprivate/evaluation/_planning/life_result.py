@@ -219,11 +219,7 @@ class LifeStudyPlan:
         ]
         if self.half_width is not None:
             wanted = [self._needed(one) for one in self.rows_needed]
-            lines += [
-                "",
-                f"Rows for a half-width of {self.half_width:g} in {self.assurance:.0%} of fits:",
-                *wanted,
-            ]
+            lines += ["", self._wanted, *wanted]
         return "\n".join([*lines, "", "What this cannot know:", *(f"- {text}" for text in self.unknowns)])
 
     def to_html(self) -> str:
@@ -238,7 +234,7 @@ class LifeStudyPlan:
         needed = ""
         if self.half_width is not None:
             items = "".join(f"<li>{escape(self._needed(one))}</li>" for one in self.rows_needed)
-            needed = f"<p>Rows for a half-width of {self.half_width:g} in {self.assurance:.0%} of fits:</p><ul>{items}</ul>"
+            needed = f"<p>{self._wanted}</p><ul>{items}</ul>"
         return (
             f"<div><p><b>{escape(self.estimator)}: half-widths of 90 % intervals</b></p>"
             f"<p><i>{escape(self.mark)}</i></p>"
@@ -254,6 +250,10 @@ class LifeStudyPlan:
     @property
     def _title(self) -> str:
         return f"{self.quantile:g} quantile{', relative' if self.relative else ''}"
+
+    @property
+    def _wanted(self) -> str:
+        return f"Rows for a half-width of {self.half_width:g} in {self.assurance:.0%} of fits:"
 
     def _cells(self, row: PlannedHalfWidths) -> tuple[str, ...]:
         counts = f"{row.warned:.0%}"
