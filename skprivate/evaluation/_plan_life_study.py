@@ -141,7 +141,7 @@ def plan_life_study(
     >>> model = DPLogLocationScaleRegressor(domain=domain, bounds_y=(10, 1e6), delta=1e-6)
     >>> stated = StatedLifetimes(coef=[0.7], intercept=-14.0, scale=0.5, X=[[85.0], [105.0], [125.0]])
     >>> plan = plan_life_study(model, 20_000, [1.0, 4.0], X_at=[[55.0]], stated=stated, half_width=0.2,
-    ...                        max_rows=20_000, n_repeats=3, random_state=0)
+    ...                        max_rows=10_000, n_repeats=3, random_state=0)
     >>> [(row.variant, row.epsilon) for row in plan.table]
     [('laplace', 1.0), ('laplace', 4.0), ('gaussian', 1.0), ('gaussian', 4.0)]
     >>> plan.table[1].widest < plan.table[0].widest, plan.rows_needed[1].n < plan.rows_needed[0].n
