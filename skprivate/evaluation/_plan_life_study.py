@@ -157,13 +157,17 @@ def plan_life_study(
     seeds = check_random_state(random_state).randint(2**31, size=n_repeats).tolist()
     trials = Trials(template, parameters, grid, draw, X_at, quantile, seeds, n_jobs)
     cells = [(name, epsilon) for name in parameters for epsilon in grid]
-    table = tuple(_widths(*cell, size, trials.at(size)[cell]) for cell in cells for size in sizes)
+    table = tuple(
+        _widths(*cell, size, trials.at(size, cells)[place])
+        for place, cell in enumerate(cells)
+        for size in sizes
+    )
     needed = (
         ()
         if half_width is None
         else tuple(_find_rows(*cell, trials, half_width, assurance, max_rows) for cell in cells)
     )
-    first = trials.at(sizes[0])[cells[0]][0]
+    first = trials.at(sizes[0], cells)[0][0]
     return LifeStudyPlan(
         estimator=type(estimator).__name__,
         quantile=float(quantile),
@@ -246,7 +250,7 @@ def _find_rows(
     """Return the fewest rows of those that are tried at which enough trials have narrow intervals."""
 
     def at(n: int) -> list[FitWidths]:
-        return trials.at(n)[name, epsilon]
+        return trials.at(n, [(name, epsilon)])[0]
 
     sizes = _tried(max_rows)
     place = bisect_left(sizes, True, key=lambda n: bool(np.mean(widest_of(at(n)) <= half_width) >= assurance))

@@ -24,7 +24,7 @@ from skprivate.exceptions import UtilityWarning
 from ..._tables import Table
 
 N, EPSILONS, N_FITS, N_PUBLIC = (30_000, 200_000), (0.5, 2.0), 15, 500
-HALF_WIDTH = 0.1
+HALF_WIDTH, MOST_ROWS = 0.1, 300_000
 GAUSSIAN: dict[str, Any] = {"mechanism": "gaussian", "delta": 1e-6}
 
 Draw = Callable[[int, np.random.Generator], tuple[Any, NDArray[Any]]]
@@ -97,6 +97,7 @@ def run() -> None:
             "gaussian, norm": {**GAUSSIAN, "x_norm": study.x_norm},
         }
         options: dict[str, Any] = {"variants": variants, "half_width": HALF_WIDTH, "random_state": 0}
+        options["max_rows"] = MOST_ROWS
         plan = plan_life_study(study.model, N, EPSILONS, X_at=study.X_at, **options, **study.known)
         asked = [one.widths for one in plan.rows_needed if one.n is not None]
         for place, row in enumerate((*plan.table, *asked)):
