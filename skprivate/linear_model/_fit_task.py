@@ -5,11 +5,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from .._typing import BoolArray, FloatArray, IndexArray
+from .._typing import FloatArray, IndexArray
 from ..noise._fit_budget import FitBudget
 from ..rounds._plans.grid import MANY_ROWS, MomentGrid
 from ..rounds._plans.rows import PreparedRows
-from ..rounds._reading.schema import event_within
+from ..rounds._reading.lives import Target, within_target_bounds
 from ..rounds._reading.targets import on_model_scale
 from ..utils import check_bounds
 from ..utils._groups import RowUnits
@@ -23,11 +23,10 @@ _SCALE_RANGE = (1e-3, 2.0)
 
 @dataclass(frozen=True, eq=False)
 class SurvivalRows:
-    """Validated private rows: features, target on the scale of the model, events, and persons."""
+    """Validated private rows: features, target on the scale of the model, and persons."""
 
     X: FloatArray
-    y: FloatArray
-    event: BoolArray | None
+    target: Target
     units: RowUnits | None
 
     @property
@@ -35,10 +34,21 @@ class SurvivalRows:
         """Number of persons, or of rows."""
         return len(self.X) if self.units is None else self.units.n_units
 
-    def prepare(self, kept: IndexArray | None, last: float) -> PreparedRows:
-        """Return the rows that are kept as rounds read them; events after `last` are censored there."""
-        event = None if self.event is None else event_within(self.y, self.event, last)
-        return PreparedRows(self.X, y=self.y, event=event).keeping(kept).only_kept()
+    def prepare(
+        self, kept: IndexArray | None, kinds: tuple[str, ...], bounds: tuple[float, float]
+    ) -> PreparedRows:
+        """Return the rows that are kept as rounds read them, what is said of each within the bounds."""
+        target = self.target
+        if target.structured:
+            target = within_target_bounds(target, kinds, bounds)
+        rows = PreparedRows(
+            self.X,
+            y=target.time_on_model_scale,
+            event=target.event,
+            start=target.start,
+            entry=target.entry,
+        )
+        return rows.keeping(kept).only_kept()
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

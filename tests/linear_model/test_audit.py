@@ -123,7 +123,7 @@ class TestReplay:
         prepare = SurvivalRows.prepare
 
         def leaking(rows, *rest):
-            exact.append(float(rows.y.sum()))
+            exact.append(float(rows.target.time_on_model_scale.sum()))
             return prepare(rows, *rest)
 
         exact = []

@@ -17,7 +17,7 @@ from ...noise._fit_budget import FitBudget
 from ...rounds._driver import Round, Rounds, RowsInMemory, drive
 from ...rounds._plans.grid import MANY_ROWS, MomentGrid
 from ...rounds._plans.rows import PreparedRows
-from ...rounds._reading.schema import event_within
+from ...rounds._reading.lives import event_within
 from .._distributions import ErrorDistribution
 from .._moments.noise_scale import gaussian_scales, laplace_scales
 from .._moments.release import Neighbours

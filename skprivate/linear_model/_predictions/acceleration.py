@@ -5,16 +5,12 @@ from typing import Any, Literal, overload
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.utils import gen_batches
 from sklearn.utils.validation import check_is_fitted
 
 from ..._typing import FloatArray
 from ...base import redact_errors
-from .._moments.bootstrap import pivotal
 from .fitted_line import FittedLine
-
-# Replicated log factors that are held at once, of 8 bytes each: 16 MB.
-_AT_ONCE = 2**21
+from .replicated import check_confidence, ends_of, pivotal_bounds
 
 
 class AccelerationFactors(FittedLine):
@@ -98,8 +94,7 @@ class AccelerationFactors(FittedLine):
         (True, (1, 2))
         """
         check_is_fitted(self)
-        if not 0 < confidence < 1:
-            raise ValueError("confidence must be above 0 and below 1.")
+        check_confidence(confidence)
         use, stress = self.read_fitted(X_use), self.read_fitted(X_stress)
         if len(use) != len(stress) and 1 not in (len(use), len(stress)):
             raise ValueError(
@@ -111,13 +106,9 @@ class AccelerationFactors(FittedLine):
             factors: FloatArray = np.exp(estimates)
             if not return_interval:
                 return factors
-            return factors, np.exp(self._pivotal_of_slopes(shift, estimates, confidence))
-
-    def _pivotal_of_slopes(self, rows: FloatArray, estimates: FloatArray, confidence: float) -> FloatArray:
-        """Intervals of shape (n_samples, 2) of the slopes' products with rows."""
-        # Once: replicates may be drawn when they are asked for.
-        slopes = self.replicates_[:, 2:]
-        intervals = np.empty((len(rows), 2))
-        for part in gen_batches(len(rows), max(1, _AT_ONCE // len(slopes))):
-            intervals[part] = pivotal(estimates[part], rows[part] @ slopes.T, confidence)
-        return intervals
+            replicates = self.replicates_
+            none = np.zeros((1, len(replicates)))
+            ends = pivotal_bounds(
+                estimates[:, np.newaxis], shift, replicates[:, 2:], none, ends_of(confidence)
+            )
+            return factors, np.exp(ends[:, 0])

@@ -3,12 +3,14 @@
 
 from typing import Any
 
+import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils import check_consistent_length
 
 from ..._typing import FloatArray
 from ...base import redact_errors
-from ...rounds._reading.targets import read_target
+from ...rounds._reading.observations import CODES
+from ...rounds._reading.targets import find_roles, read_target
 from ...utils import is_structured
 from .acceleration import AccelerationFactors
 from .concordance import concordance_index
@@ -67,12 +69,14 @@ class LogLocationScalePredictions(QuantilePredictions, CurvePredictions, Acceler
         -------
         score : float
             Numbers: R^2. Events and times: Harrell's concordance index, with ties as in scikit-survival: its
-            ``concordance_index_censored(event, time, -predict(X))[0]``; nan where no pair is comparable.
+            ``concordance_index_censored(event, time, -predict(X))[0]``; nan where no pair is comparable. With
+            entries, an event is compared with the rows that were watched at its time.
 
         Raises
         ------
         TypeError, ValueError
-            Unusable rows or target; weights with events and times.
+            Unusable rows or target; weights with events and times; lower and upper ends, of which it is not
+            known which event came first.
 
         Notes
         -----
@@ -82,7 +86,13 @@ class LogLocationScalePredictions(QuantilePredictions, CurvePredictions, Acceler
             return super().score(X, y, sample_weight)  # type: ignore[misc]
         if sample_weight is not None:
             raise ValueError("sample_weight is for a numeric y; the concordance index takes no weights.")
+        if "lower" in find_roles(y):
+            raise ValueError(
+                "a target of lower and upper ends has no score: of overlapping intervals it is not known "
+                "which event came first. Score rows of events and times."
+            )
         target = read_target(y, self.log_target_)
         medians = self.predict(X)
         check_consistent_length(medians, target.event)
-        return concordance_index(target.event, target.time_on_model_scale, medians)  # type: ignore[arg-type]
+        seen = np.asarray(target.event) == CODES["exact"]
+        return concordance_index(seen, target.time_on_model_scale, medians, target.entry)
