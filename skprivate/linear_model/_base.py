@@ -384,8 +384,9 @@ class BaseLogLocationScale(
         with progress(self, "release", n_parts) as on_progress:
             release = yield from censored_rounds(plan, spent, on_progress)
         self._adopt(release, grid, task, spent)
-        times, survival = kaplan_meier(release.histogram)
-        self.survival_curve_ = (np.exp(times), survival)
+        if plan.is_plain:
+            times, survival = kaplan_meier(release.histogram)
+            self.survival_curve_ = (np.exp(times), survival)
         self.event_share_ = release.event_share
 
     def _grid(self, task: FitTask) -> MomentGrid:

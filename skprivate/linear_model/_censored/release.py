@@ -150,7 +150,7 @@ def errors_of(release: CensoredRelease) -> StepErrors:
     model, step = rule.newton_model(estimate, float(release.theta[1])), release.theta - last.theta
     whole = np.concatenate([[1.0], model.mean])
     centred = model.total * model.covariance
-    centred[0, 0] += max(last.events, 1.0) / release.theta[1] ** 2
+    centred[0, 0] += last.scale_information / release.theta[1] ** 2
     information = model.total * np.outer(whole, whole)
     information[1:, 1:] += centred
     inverse = _inverse(model.total, model.mean, centred)
@@ -189,8 +189,8 @@ def _noise(rng: np.random.Generator, mechanism: str, std: FloatArray, size: int)
 def censored_warning(release: CensoredRelease, distribution: ErrorDistribution) -> str | None:
     """Return why a censored fit is of little use, by released values alone, or None."""
     histogram = release.histogram
-    n_cells = histogram.counts.shape[1]
-    if histogram.counts[1].sum() < _FEW_EVENTS * histogram.noise_std * np.sqrt(n_cells):
+    n_cells = histogram.counts[1:].size
+    if histogram.counts[1:].sum() < _FEW_EVENTS * histogram.noise_std * np.sqrt(n_cells):
         return "by the released counts there may be no events at all; the estimates mean nothing."
     if _events_below_bound(release):
         return (
