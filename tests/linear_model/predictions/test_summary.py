@@ -70,9 +70,7 @@ def test_head_says_what_was_fitted_and_spent():
     # A seeded fit claims nothing, and says why.
     assert "not-private" in facts["privacy"]
     assert "seed" in facts["not private"]
-    share, text = facts["events"].split(" ", 1)
-    assert 0.65 < float(share) < 0.75
-    assert text == "of the rows (noisy)"
+    assert abs(float(facts["events"].split()[0]) - 0.7) < 0.02
     assert dict(fitted(distribution="lognormal").summary().facts)["events"] == "all"
 
 
@@ -136,10 +134,9 @@ def test_the_text_shows_all_rows_and_marks():
 
 @pytest.mark.parametrize("rows", [COMPLETE, CENSORED], ids=["complete", "censored"])
 def test_share_of_the_noise_is_that_of_its_limits(rows):
-    # What rounds leave undone is most of the error of a scale that noise hides, and counts as no noise.
     for epsilon, low, high in ((1e6, 0.0, 0.02), (0.05, 0.9, 1.0)):
         shares = fitted(rows, epsilon=epsilon, max_iter=3).summary().to_frame()["noise_share"]
-        assert shares[:3].between(low, high).all(), (epsilon, shares)
+        assert shares.between(low, high).all(), (epsilon, shares)
 
 
 def test_share_of_the_noise_is_what_fresh_noise_does():
