@@ -96,7 +96,7 @@ def correct(
     moved = slopes @ errors.inverse
     spread = float(np.einsum("ij,ji->", errors.features, moved @ noise @ moved.T))
     law = fit_law(residuals, distribution, min(spread, _MOST_SPREAD))
-    inverse = np.linalg.inv(errors.law_information)
+    inverse = np.asarray(np.linalg.inv(errors.law_information), dtype=np.float64)
     directions = errors.law_directions
     known = inverse @ directions.T @ noise @ directions @ inverse
     if not law.settled:

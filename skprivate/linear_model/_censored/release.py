@@ -25,7 +25,7 @@ _NEXT_LEVEL = 0.2
 _HALF_WIDTH = 1.645  # of that interval, in standard deviations
 # Mean square of two normal differences, in standard deviations: it is beyond in 5 of 100,000 fits.
 _SURPRISING = 10.0
-# Differences of counts that are no noise, in standard deviations.
+# What is no noise: differences of counts, and the features' mean square, in standard deviations.
 _CLEARLY = 3.0
 # Share of the events, beyond that of the next bin, which the lower bound of the target may have moved into
 # the first: a tenth of those below the 10 % quantile. It must stand out of the noise as well.
@@ -153,6 +153,11 @@ def censored_warning(release: CensoredRelease, distribution: ErrorDistribution) 
         return (
             "by the released counts, many events lie below the lower bound of y, where they are clipped; the "
             "estimates and their intervals do not account for it. Declare a lower bound below all times."
+        )
+    if release.curvature_estimate.clearness < _CLEARLY:
+        return (
+            "by the released values, the noise hides how much the features vary within their bounds, and so "
+            "their effect; use tighter bounds, more rows, a larger epsilon, or fewer features."
         )
     replicates = bootstrap_censored(release, _FEW_REPLICATES)
     if _noise_hides_slopes(release, replicates):
