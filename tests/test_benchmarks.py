@@ -10,11 +10,12 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from scipy import stats
 
 from benchmarks.__main__ import HOME, catalogue, chosen
 from benchmarks._peers.linear import NoisyGradientDescent, ObjectivePerturbation, UnitBall
 from benchmarks._peers.lpdt import LPDT, MaxEdgePartition, laplace_sums, response_sums
-from benchmarks._tables import Table
+from benchmarks._tables import Table, median_and_error
 from benchmarks._utility.comparison import print_comparison
 from benchmarks._utility.data import SETTINGS, differs, make_split
 from benchmarks._utility.method import Prediction, leaf_coverage
@@ -22,6 +23,7 @@ from benchmarks._utility.methods import BASE, METHODS, NUMBERS, OURS
 from benchmarks._utility.pairs import print_differences
 from benchmarks._utility.scores import Records, score
 from benchmarks._utility.sources import load
+from benchmarks.figures.life_data._observed import COEF, ERRORS, INTERCEPT, SCALE, WAYS, observe
 from benchmarks.mutation.mutants import draw_mutants
 
 ROOT = HOME.parent
@@ -90,6 +92,14 @@ def test_a_table_aligns_headings_numbers_and_gaps(capsys):
     assert capsys.readouterr().out == "  method     error\n  ours        1.23\n  theirs         -\n"
     with pytest.raises(ValueError, match="no alignment"):
         Table(("method", "8"))
+
+
+def test_a_median_is_printed_with_its_standard_error():
+    values = np.random.default_rng(0).normal(5.0, 1.0, size=10_000)
+    median, error = map(float, median_and_error(values, 4).split(" ±"))
+    assert median == pytest.approx(np.median(values), abs=1e-4)
+    # That of normal values is sqrt(pi / 2 / n) standard deviations; 500 resamples tell it within 4 %.
+    assert error == pytest.approx(np.sqrt(np.pi / 2) / 100, rel=0.25)
 
 
 def test_mutants_change_one_place_each(tmp_path):
@@ -290,3 +300,34 @@ def test_differences_end_with_what_is_behind_a_peer(tmp_path, capsys, log_loss, 
     assert len(last) - 1 == behind
     assert ("nowhere" in last[0]) is not behind
     assert all("log loss, objective perturbation: 1: +2.1" in line for line in last[1:])
+
+
+def log_likelihood(law, data, intercept):
+    """Return the logarithm of every row's likelihood at the slopes and the scale that it was drawn with."""
+    line = intercept + data.X @ COEF
+    with np.errstate(divide="ignore"):
+        low, high, entry = (
+            (np.log(times) - line) / SCALE
+            for times in (data.lower, data.upper, np.zeros(len(line)) if data.entry is None else data.entry)
+        )
+        seen = np.where(data.event, law.logpdf(low), np.log(law.sf(low) - law.sf(high)))
+    return seen - law.logsf(entry)
+
+
+@pytest.mark.parametrize("distribution", ERRORS)
+@pytest.mark.parametrize("way", WAYS)
+def test_observed_lifetimes_follow_their_model(way, distribution):
+    data = observe(way, distribution, 20_000, seed=0)
+    kinds = {
+        "exact": data.event,
+        "right": np.isinf(data.upper),
+        "left": (data.lower == 0) & ~data.event,
+        "interval": (data.lower > 0) & (data.lower < data.upper) & np.isfinite(data.upper),
+        "entry": np.zeros(20_000) if data.entry is None else data.entry > 0,
+    }
+    assert {kind for kind, rows in kinds.items() if rows.any()} == set(data.kinds)
+    law = {"sev": stats.gumbel_l, "logistic": stats.logistic, "normal": stats.norm}[ERRORS[distribution]]
+    ends = (log_likelihood(law, data, INTERCEPT + step) for step in (1e-4, -1e-4))
+    score = np.subtract(*ends)
+    # Of mean 0 at the truth: 33 tests at 6 standard errors, false alarm 7e-8.
+    assert abs(score.mean()) < 6 * score.std() / np.sqrt(len(score))

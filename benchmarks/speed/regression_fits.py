@@ -19,6 +19,7 @@ N_ROWS = 1_000_000
 N_CENSORED = 100_000
 PAIRS = 9
 GOAL_RATIO = 1.5
+N_PREDICTED = 20_000
 
 
 def bench_fit(table: Table, n_features: int) -> None:
@@ -48,6 +49,22 @@ def bench_censored(table: Table) -> None:
     table.row(name, "lifelines, Weibull", 1e3 * ours, 1e3 * theirs, ratio, "")
 
 
+def bench_intervals(table: Table) -> None:
+    """Print the times of many rows' B10 intervals, and of NumPy's quantiles of the replicates."""
+    X, y = make_location_scale(N_PREDICTED, 5, random_state=0)
+    model = DPLogLocationScaleRegressor(4.0, bounds_X=(-1, 1), bounds_y=(1e-3, 1e2)).fit(X, y)
+    replicates = model.replicates_
+    offsets = replicates[:, 0] + model.error_distribution_.quantile(0.1) * replicates[:, 1]
+
+    def with_numpy() -> None:
+        for part in np.array_split(X, 4):
+            np.quantile(part @ replicates[:, 2:].T + offsets, [0.05, 0.95], axis=1)
+
+    intervals = partial(model.predict_quantile, X, 0.1, return_interval=True)
+    ours, theirs, ratio = compare(intervals, with_numpy, PAIRS)
+    table.row(f"B10 intervals, {N_PREDICTED:,} rows", "np.quantile", 1e3 * ours, 1e3 * theirs, ratio, "")
+
+
 def run() -> None:
     warnings.simplefilter("ignore", UtilityWarning)
     table = Table(
@@ -61,3 +78,4 @@ def run() -> None:
     for n_features in (10, 30):
         bench_fit(table, n_features)
     bench_censored(table)
+    bench_intervals(table)

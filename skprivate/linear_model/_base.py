@@ -27,14 +27,20 @@ from ..base import SHARED_CONSTRAINTS, claim_of, private_fit
 from ..domain import TableDomain
 from ..noise import check_entropy
 from ..noise._fit_budget import FitBudget
-from ..rounds._driver import Round, Rounds, RowsInMemory, drive
+from ..rounds._driver import Rounds, RowsInMemory, drive
 from ..rounds._fit import RoundsMixin
 from ..rounds._inspection import SourceFacts
-from ..rounds._plans.grid import MomentGrid
-from ..rounds._plans.moments import MomentsPlan
+from ..rounds._plans.observations import check_observations
 from ..rounds._reading.columns import TableColumns, count_columns
+from ..rounds._reading.lives import Target
 from ..rounds._reading.schema import RowSchema
-from ..rounds._reading.targets import check_target_bounds, read_target, refuse_other_forms, replace_target
+from ..rounds._reading.targets import (
+    check_target_bounds,
+    find_roles,
+    read_target,
+    refuse_other_forms,
+    replace_target,
+)
 from ..utils import check_bounds, is_structured
 from ..utils._compat import CallbackSupportMixin, Interval, StrOptions
 from ..utils._groups import KEY_BYTES, number_units
@@ -46,8 +52,9 @@ from ._censored.fit import CensoredPlan, censored_rounds
 from ._censored.histogram import kaplan_meier
 from ._distributions import error_distribution_of, models_log_target
 from ._fit_task import FitTask, SurvivalRows, check_scale_bounds
+from ._moments.fit import MomentFit
 from ._moments.noise_scale import root_above
-from ._moments.release import Neighbours, make_grid, plan_moments
+from ._moments.release import Neighbours
 from ._moments.solve import METHODS, REGULARIZATIONS
 from ._moments.weights import moment_weights, order_of_norm
 from ._planned_cost import PUBLIC_INPUTS, PlannedMoments
@@ -137,7 +144,7 @@ class BaseLogLocationScale(
 
     @private_fit
     def fit(self, X: Any, y: Any, groups: Any = None) -> Self:
-        """Release noisy moments of the rows once, and compute the model from them.
+        """Release noisy sums over the rows, and compute the model from them.
 
         Parameters
         ----------
@@ -177,13 +184,15 @@ class BaseLogLocationScale(
         if self.is_strict():
             # Raises before any row is read; afterwards all bounds are known to be declared.
             self.announce_leaks(list(leaks.values()))
-        rows, log_target = self._read(X, y, groups)
+        with public_errors():
+            kinds = self._kinds(find_roles(y) if is_structured(y) else ())
+        rows, log_target = self._read(X, y, groups, kinds)
         self.announce_leaks(list(leaks.values()))
         with public_errors():
-            plan = self._plan_noise(self._shape_of(rows.X, rows.units, rows.event is not None))
+            plan = self._plan_noise(self._shape_of(rows.X, rows.units, rows.target.structured))
         task = self._resolve_task(
             self._bounds_of_X(rows.X),
-            self._bounds_of_y(rows.y, log_target),
+            self._bounds_of_y(rows.target, log_target),
             rows.n_units,
             grouped=rows.units is not None,
             log_target=log_target,
@@ -193,7 +202,7 @@ class BaseLogLocationScale(
         kept = None
         if rows.units is not None:
             kept = rows.units.choose_rows(self.max_rows_per_group, entropy.random_bytes(KEY_BYTES))
-        prepared = rows.prepare(kept, task.target[1])
+        prepared = rows.prepare(kept, kinds, task.target)
         drive(self._rounds(task, plan, entropy.source), RowsInMemory(prepared), entropy, self.charge)
         self._after_release()
         return self
@@ -210,6 +219,7 @@ class BaseLogLocationScale(
         if missing:
             raise ValueError(f"a source is not read for bounds: declare {' and '.join(missing)}.")
         facts.require_target()
+        kinds = self._kinds(facts.roles)
         facts.name_columns(self)
         self.name_columns()
         grouped, log_target = (
@@ -231,6 +241,7 @@ class BaseLogLocationScale(
             log_target=log_target,
             bounds_y=bounds_y,
             structured=facts.structured,
+            kinds=kinds,
             strict=self.is_strict(),
             max_rows_per_unit=self.max_rows_per_group if grouped else None,
         )
@@ -248,17 +259,23 @@ class BaseLogLocationScale(
         text = "the bounds of {} were read from private rows"
         return {name: text.format(name[-1]) for name, read in missing.items() if read}
 
-    def _read(self, X: Any, y: Any, groups: Any) -> tuple[SurvivalRows, bool]:
+    def _kinds(self, roles: tuple[str, ...]) -> tuple[str, ...]:
+        """Return the declared kinds of observation of a target with these fields, or with none."""
+        return check_observations(self.observations, bool(roles), roles)
+
+    def _read(self, X: Any, y: Any, groups: Any, kinds: tuple[str, ...]) -> tuple[SurvivalRows, bool]:
         """Validate the rows, and put the target on the scale of the model; also whether that is log time."""
         structured = is_structured(y)
         log_target = structured or models_log_target(self.distribution)
         X = self.encode_rows(X)
         read = self._read_strictly if self.is_strict() else self._read_checked
-        rows = read(X, y, groups, log_target)
+        rows = read(X, y, groups, log_target, kinds)
         self.name_columns()
         return rows, log_target
 
-    def _read_checked(self, X: Any, y: Any, groups: Any, log_target: bool) -> SurvivalRows:
+    def _read_checked(
+        self, X: Any, y: Any, groups: Any, log_target: bool, kinds: tuple[str, ...]
+    ) -> SurvivalRows:
         """Validate the rows outside strict mode: unusable values are errors."""
         structured = is_structured(y)
         # The kernel checks that values are finite while it reads them. They are checked here where not every
@@ -272,20 +289,22 @@ class BaseLogLocationScale(
             X, y = validate_data(
                 self, X, y, dtype=np.float64, order="C", y_numeric=True, ensure_all_finite=finite
             )
-        target = read_target(y, log_target)
+        target = read_target(y, log_target, kinds)
         units = number_units(groups, np.ones(len(X), dtype=bool))
-        return SurvivalRows(X, target.time_on_model_scale, target.event, units)
+        return SurvivalRows(X, target, units)
 
-    def _read_strictly(self, X: Any, y: Any, groups: Any, log_target: bool) -> SurvivalRows:
+    def _read_strictly(
+        self, X: Any, y: Any, groups: Any, log_target: bool, kinds: tuple[str, ...]
+    ) -> SurvivalRows:
         """Validate the rows in strict mode: unusable values are replaced by values within the bounds."""
         if y is None:
             raise ValueError("requires y to be passed, but the target y is None.")
         X = self.read_numbers(X)
         X = within_bounds(X, *self._bounds_of_X(X))
-        target = replace_target(y, check_target_bounds(self.bounds_y, log_target), log_target)
+        target = replace_target(y, check_target_bounds(self.bounds_y, log_target), log_target, kinds)
         check_consistent_length(X, target.time_on_model_scale)
         units = number_units(groups, np.ones(len(X), dtype=bool), strict=True)
-        return SurvivalRows(X, target.time_on_model_scale, target.event, units)
+        return SurvivalRows(X, target, units)
 
     def _resolve_task(
         self,
@@ -328,11 +347,11 @@ class BaseLogLocationScale(
         lower, upper = self.resolve_bounds(self.bounds_X, X, None, name="bounds_X")
         return lower, np.where(upper > lower, upper, lower + np.maximum(1.0, np.abs(lower)))
 
-    def _bounds_of_y(self, y: FloatArray, log_target: bool) -> tuple[float, float]:
+    def _bounds_of_y(self, target: Target, log_target: bool) -> tuple[float, float]:
         """Bounds in the units passed to fit."""
         if self.bounds_y is not None:
             return check_target_bounds(self.bounds_y, log_target)
-        low, high = float(y.min()), float(y.max())
+        low, high = target.range()
         high = high if high > low else low + max(1.0, abs(low))
         return (float(np.exp(low)), float(np.exp(high))) if log_target else (low, high)
 
@@ -346,17 +365,19 @@ class BaseLogLocationScale(
         return self._rounds_of_censored(task, plan, source)
 
     def _rounds_of_moments(self, task: FitTask, source: str) -> Rounds[None]:
-        """Yield the one round of fully observed targets: their moments."""
-        grid = self._grid(task)
-        plan = plan_moments(grid, task.neighbours, task.budget)
-        spent = self._describe_moments(task, plan.unit, source)
-        with progress(self, "release", 0):
-            released = yield Round(MomentsPlan(grid), plan, spent)
-        self._adopt(plan.read(released), grid, task, spent)
+        """Yield the moments of fully observed targets, and rounds that improve on them."""
+        fit = MomentFit.of(task, self.x_norm, self._most_looks())
+        if fit.looks is None:
+            spent = self._describe_moments(task, fit.unit, source)
+        else:
+            spent = self._describe_spending(task, source, fit.releases, None, None)
+        with progress(self, "release", None) as on_progress:
+            release = yield from fit.rounds(spent, on_progress)
+        self._adopt(release, fit.grid, task, spent)
 
     def _rounds_of_censored(self, task: FitTask, plan: CensoredPlan, source: str) -> Rounds[None]:
         """Yield histograms and Newton rounds, for targets that may be censored."""
-        grid = self._grid(task)
+        grid = task.grid(self.x_norm, task.budget)
         plan = plan.within(grid, task.scale_limits(grid))
         what = "histograms (up to a quarter of the budget) and on rounds of residual sums (the rest)"
         spent = self._describe_spending(task, source, what, None, None)
@@ -364,21 +385,10 @@ class BaseLogLocationScale(
         with progress(self, "release", n_parts) as on_progress:
             release = yield from censored_rounds(plan, spent, on_progress)
         self._adopt(release, grid, task, spent)
-        times, survival = kaplan_meier(release.histogram)
-        self.survival_curve_ = (np.exp(times), survival)
+        if plan.is_plain:
+            times, survival = kaplan_meier(release.histogram)
+            self.survival_curve_ = (np.exp(times), survival)
         self.event_share_ = release.event_share
-
-    def _grid(self, task: FitTask) -> MomentGrid:
-        lower, upper = task.bounds
-        return make_grid(
-            lower,
-            upper,
-            task.target,
-            self.x_norm,
-            n_rows=task.n_rows,
-            neighbours=task.neighbours,
-            budget=task.budget,
-        )
 
     def _describe_moments(self, task: FitTask, unit: Fraction, source: Any) -> PrivacySpent:
         """Return what a release of moments spent and claims; sensitivity and noise are those of weight 1."""

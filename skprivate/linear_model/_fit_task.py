@@ -5,16 +5,16 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from .._typing import BoolArray, FloatArray, IndexArray
+from .._typing import FloatArray, IndexArray
 from ..noise._fit_budget import FitBudget
 from ..rounds._plans.grid import MANY_ROWS, MomentGrid
 from ..rounds._plans.rows import PreparedRows
-from ..rounds._reading.schema import event_within
+from ..rounds._reading.lives import Target, within_target_bounds
 from ..rounds._reading.targets import on_model_scale
 from ..utils import check_bounds
 from ..utils._groups import RowUnits
 from ._distributions import ErrorDistribution
-from ._moments.release import Neighbours
+from ._moments.release import Neighbours, make_grid
 
 # Bounds of scale_ where none are declared, in half-widths of the target: no distribution whose scale is
 # beyond 2 keeps to the bounds of the target, and 1e-3 is 500 times finer than a histogram between them shows.
@@ -23,11 +23,10 @@ _SCALE_RANGE = (1e-3, 2.0)
 
 @dataclass(frozen=True, eq=False)
 class SurvivalRows:
-    """Validated private rows: features, target on the scale of the model, events, and persons."""
+    """Validated private rows: features, target on the scale of the model, and persons."""
 
     X: FloatArray
-    y: FloatArray
-    event: BoolArray | None
+    target: Target
     units: RowUnits | None
 
     @property
@@ -35,10 +34,21 @@ class SurvivalRows:
         """Number of persons, or of rows."""
         return len(self.X) if self.units is None else self.units.n_units
 
-    def prepare(self, kept: IndexArray | None, last: float) -> PreparedRows:
-        """Return the rows that are kept as rounds read them; events after `last` are censored there."""
-        event = None if self.event is None else event_within(self.y, self.event, last)
-        return PreparedRows(self.X, y=self.y, event=event).keeping(kept).only_kept()
+    def prepare(
+        self, kept: IndexArray | None, kinds: tuple[str, ...], bounds: tuple[float, float]
+    ) -> PreparedRows:
+        """Return the rows that are kept as rounds read them, what is said of each within the bounds."""
+        target = self.target
+        if target.structured:
+            target = within_target_bounds(target, kinds, bounds)
+        rows = PreparedRows(
+            self.X,
+            y=target.time_on_model_scale,
+            event=target.event,
+            start=target.start,
+            entry=target.entry,
+        )
+        return rows.keeping(kept).only_kept()
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -64,6 +74,12 @@ class FitTask:
     def n_rows(self) -> int:
         """Number of rows that the sums on the grid must hold."""
         return self.n_units if self.neighbours.n_is_public and self.n_units is not None else MANY_ROWS
+
+    def grid(self, x_norm: float | None, budget: FitBudget) -> MomentGrid:
+        """Return the grid of moments that are released for a part of the budget, or all of it."""
+        return make_grid(
+            *self.bounds, self.target, x_norm, n_rows=self.n_rows, neighbours=self.neighbours, budget=budget
+        )
 
     def scale_limits(self, grid: MomentGrid) -> tuple[float, float]:
         """Bounds of the scale in scaled units."""

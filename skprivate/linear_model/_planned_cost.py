@@ -11,11 +11,12 @@ from ..base import PlannedCost, PrivateEstimatorMixin, PublicShape, assign_roles
 from ..base._domain_reading import DomainMixin
 from ..noise._fit_budget import FitBudget
 from ..rounds._plans.grid import MANY_ROWS
-from ..rounds._reading.observations import check_observations
-from ..rounds._reading.targets import check_form, check_target_bounds
+from ..rounds._plans.observations import check_observations
+from ..rounds._reading.targets import check_form, check_target_bounds, find_roles
 from ..utils import is_structured
 from ._censored.fit import CensoredPlan, plan_censored
 from ._distributions import error_distribution_of, models_log_target
+from ._moments.fit import moments_budget
 from ._moments.release import Neighbours, make_grid
 
 LLS_ROLES = assign_roles(
@@ -72,9 +73,16 @@ class PlannedMoments(DomainMixin, PrivateEstimatorMixin):
         raise NotImplementedError
 
     def roles_for(self, y: Any = None) -> Mapping[str, str]:
-        # Where targets are censored, a round depends on the estimate of the round before.
-        again = ("method", "regularization") if y is not None and is_structured(y) else ()
+        # Where there are several rounds, one depends on the estimate of the round before.
+        several = self._most_looks() != 0 or (y is not None and is_structured(y))
+        again = ("method", "regularization") if several else ()
         return {**self.declared_roles, **dict.fromkeys(again, "release")}
+
+    def _most_looks(self) -> int | None:
+        """Return how many looks follow the moments of complete targets; None: by released values."""
+        if self.method == "taylor" or self.regularization != "floor":
+            return 0
+        return None if isinstance(self.max_iter, str) else int(self.max_iter) - 1
 
     def planned_cost(self, any_public: bool) -> PlannedCost:
         budget = FitBudget.of(self.epsilon, self.delta, self.mechanism)
@@ -103,7 +111,9 @@ class PlannedMoments(DomainMixin, PrivateEstimatorMixin):
         """Check what is public; return the plan of a fit to censored targets, on a grid of no bounds."""
         budget = FitBudget.of(self.epsilon, self.delta, self.mechanism)
         shape = self.encoded_shape(shape)
-        kinds = check_observations(self.observations, shape.structured)
+        known = shape.structured and shape.no_targets is not None
+        roles = find_roles(shape.no_targets) if known else ()
+        kinds = check_observations(self.observations, shape.structured, roles)
         if kinds != ("exact",) and self.method == "taylor":
             raise ValueError("method='taylor' takes no censored targets; use method='moments'.")
         log_target = shape.structured or models_log_target(self.distribution)
@@ -120,7 +130,8 @@ class PlannedMoments(DomainMixin, PrivateEstimatorMixin):
         # Any bounds will do: whether there is a grid does not depend on them, and on every grid the noise of
         # the moments can be planned.
         sides, target = (np.zeros(shape.n_features), np.ones(shape.n_features)), (0.0, 1.0)
-        grid = make_grid(*sides, target, self.x_norm, n_rows=n_rows, neighbours=neighbours, budget=budget)
+        part = moments_budget(budget, self._most_looks()) if kinds == ("exact",) else budget
+        grid = make_grid(*sides, target, self.x_norm, n_rows=n_rows, neighbours=neighbours, budget=part)
         if kinds == ("exact",):
             return None
         return plan_censored(
@@ -132,6 +143,7 @@ class PlannedMoments(DomainMixin, PrivateEstimatorMixin):
             hazard_clip=self.hazard_clip,
             regularization=self.regularization,
             n_rows=n_rows,
+            observations=kinds,
         )
 
     def post_processed(self, parameters: Mapping[str, Any]) -> Self:

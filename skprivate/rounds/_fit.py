@@ -179,5 +179,4 @@ def find_facts(source: TableSource, n_features: int | None, *, declared: bool = 
         raise ValueError(
             "a source with n_rows needs features, or an estimator whose bounds tell their number."
         )
-    structured = source.columns.event is not None
-    return SourceFacts(source.n_rows, source.n_rows, features, width, True, structured, None)
+    return SourceFacts(source.n_rows, source.n_rows, features, width, True, source.columns.roles, None)

@@ -15,11 +15,12 @@ from ..utils._groups import exact_names, number_units
 from ..utils._json_documents import UNREADABLE, Fields, restore_sealed, seal_document
 from ._reading.batches import arrow_records, has_names, holds_arrow
 from ._reading.columns import TableColumns
+from ._reading.targets import find_roles
 from ._task import check_batch_id
 
 _FORMAT = "skprivate.inspection"
-_VERSION = 1
-_FIELDS = ("batch", "n_rows", "n_units", "features", "kinds", "has_target", "structured")
+_VERSION = 2
+_FIELDS = ("batch", "n_rows", "n_units", "features", "kinds", "has_target", "roles")
 # Rows of a table: exact sums have room for fewer.
 _MOST = 2**62
 # Kinds of columns, by NumPy's letters and by the beginnings of Arrow's names: numbers may replace each other.
@@ -44,8 +45,8 @@ class TableFacts:
         Of the columns of X: "number", "other", or "declared".
     has_target : bool
         Whether there is a target.
-    structured : bool
-        Whether the target has two fields, event and time.
+    roles : tuple of str
+        Fields of the target, such as event and time; none where it has no fields.
     """
 
     batch: str
@@ -54,12 +55,13 @@ class TableFacts:
     features: tuple[str, ...] | None
     kinds: tuple[str, ...]
     has_target: bool
-    structured: bool = False
+    roles: tuple[str, ...] = ()
 
     def to_bytes(self) -> bytes:
         """Return the facts as JSON with a checksum."""
         names = None if self.features is None else list(self.features)
-        return seal_document(_FORMAT, _VERSION, {**vars(self), "features": names, "kinds": list(self.kinds)})
+        lists = {"features": names, "kinds": list(self.kinds), "roles": list(self.roles)}
+        return seal_document(_FORMAT, _VERSION, {**vars(self), **lists})
 
     @classmethod
     def from_bytes(cls, data: Any) -> "TableFacts":
@@ -81,7 +83,7 @@ class TableFacts:
             None if names is None else tuple(names),
             tuple(fields.texts("kinds")),
             fields.flag("has_target"),
-            fields.flag("structured"),
+            tuple(fields.texts("roles")),
         )
 
 
@@ -97,7 +99,8 @@ class SourceFacts:
     n_features : int
     has_target : bool
         False: there is none, and it is known.
-    structured : bool
+    roles : tuple of str
+        Fields of the target; none where it has no fields.
     batches : dict from str to int, or None
         Units of every batch; None: nobody has counted them.
     """
@@ -107,8 +110,13 @@ class SourceFacts:
     features: tuple[str, ...] | None
     n_features: int
     has_target: bool
-    structured: bool
+    roles: tuple[str, ...]
     batches: dict[str, int] | None
+
+    @property
+    def structured(self) -> bool:
+        """Whether the target has fields."""
+        return bool(self.roles)
 
     @classmethod
     def of(cls, tables: Iterable[TableFacts]) -> "SourceFacts":
@@ -120,20 +128,20 @@ class SourceFacts:
         if not sum(facts.n_rows for facts in seen.values()):
             raise ValueError("the source is empty: it has no row.")
         layouts = {
-            (facts.features, facts.kinds, facts.has_target, facts.structured)
+            (facts.features, facts.kinds, facts.has_target, facts.roles)
             for facts in seen.values()
             if facts.n_rows
         }
         if len(layouts) > 1:
             raise ValueError("the tables of the source differ in their columns, or in the types of these.")
-        features, kinds, has_target, structured = layouts.pop()
+        features, kinds, has_target, roles = layouts.pop()
         return cls(
             n_rows=sum(facts.n_rows for facts in seen.values()),
             n_units=sum(facts.n_units for facts in seen.values()),
             features=features,
             n_features=len(kinds),
             has_target=has_target,
-            structured=structured,
+            roles=roles,
             batches={name: facts.n_units for name, facts in seen.items()},
         )
 
@@ -224,8 +232,9 @@ class InspectFunction:
                 raise ValueError("X must have two dimensions.")
             kinds = [_kind_of(array.dtype)] * array.shape[1]
         n_units = self._count_units(groups, n_rows)
-        structured = y is not None and is_structured(y)
-        return TableFacts(batch, n_rows, n_units, names, tuple(kinds), y is not None, structured)
+        roles = find_roles(y) if y is not None and is_structured(y) else ()
+        # Fields of one form may stand in another order in another table.
+        return TableFacts(batch, n_rows, n_units, names, tuple(kinds), y is not None, tuple(sorted(roles)))
 
     def _of_frame(self, batch: str, table: Any) -> TableFacts:
         names = self.columns.choose(list(table.columns))
@@ -253,8 +262,8 @@ class InspectFunction:
         n_units = self._count_units(np.concatenate(groups) if groups else None, n_rows)
         return TableFacts(batch, n_rows, n_units, names, kinds, *self._target())
 
-    def _target(self) -> tuple[bool, bool]:
-        return self.columns.target is not None, self.columns.event is not None
+    def _target(self) -> tuple[bool, tuple[str, ...]]:
+        return self.columns.has_target, tuple(sorted(self.columns.roles))
 
     def _count_units(self, groups: Any, n_rows: int) -> int:
         if self.columns.group is None or not n_rows:

@@ -49,6 +49,11 @@ class TableSource:
         anything is charged, which for files may be one more pass.
     n_jobs : int, default=None
         Tables that are worked on at once, by threads, as joblib counts them. An engine has its own workers.
+    lower, upper : str, default=None
+        Names of two columns in place of `target`: the event came after lower, and not after upper. See
+        `skprivate.life_data`, which says what equal, zero and infinite ends mean.
+    entry : str, default=None
+        Name of the column of the time from which a row was watched; 0: from the start.
 
     See Also
     --------
@@ -90,21 +95,22 @@ class TableSource:
         groups_within_tables: bool = False,
         n_rows: int | None = None,
         n_jobs: int | None = None,
+        lower: str | None = None,
+        upper: str | None = None,
+        entry: str | None = None,
     ) -> None:
         if isinstance(features, str):
             raise TypeError("features must be a list of names.")
         if isinstance(groups, bool):
             groups = "groups" if groups else None
-        if event is not None and target is None:
-            raise ValueError("event needs target: the name of the column of times.")
         names = None if features is None else tuple(features)
         if names == ():
             raise ValueError("features must name a column, or be None for all that have no other role.")
-        self.columns = TableColumns(names, target, event, groups)
+        self.columns = TableColumns(names, target, event, groups, lower, upper, entry)
         self.n_rows = None if n_rows is None else check_int(n_rows, "n_rows", least=1)
         if n_jobs is not None and (not isinstance(n_jobs, Integral) or n_jobs == 0):
             raise ValueError("n_jobs must be an int other than 0, or None.")
-        if n_rows is not None and target is not None and names is None:
+        if n_rows is not None and self.columns.has_target and names is None:
             raise ValueError("with n_rows nobody looks at the tables beforehand: name the features.")
         self.n_jobs = n_jobs
         self.hook = _hook_of(tables, self.columns)

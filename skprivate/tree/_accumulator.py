@@ -217,7 +217,7 @@ class LeafCountAccumulator(PlanAccumulator):
             raise ValueError(
                 "the number of columns is unknown: pass feature_names, or bounds of every column."
             )
-        facts = SourceFacts(n_rows, n_rows, features, width, True, False, None)
+        facts = SourceFacts(n_rows, n_rows, features, width, True, (), None)
         return tree._open_source(facts.complete(self._columns), facts, self._public)
 
     @redact_errors

@@ -62,6 +62,10 @@ class Fields:
         self._content: dict[str, Any] = content
         self._what = what
 
+    def __contains__(self, name: str) -> bool:
+        """Tell whether a field that may be there is."""
+        return name in self._content
+
     def integer(self, name: str, least: int, most: int) -> int:
         """Return a whole number; true is none."""
         value = self._content[name]

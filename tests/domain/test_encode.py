@@ -272,6 +272,7 @@ def test_in_strict_mode_no_cell_fails_and_a_row_depends_on_itself_alone(rows):
                 "truth": st.sampled_from([False, True, None]),
                 "flag": st.sampled_from([False, True, None]),
                 "date": st.one_of(st.none(), st.datetimes(datetime(2001, 1, 1), datetime(2020, 12, 31))),
+                "stress": st.one_of(st.none(), st.floats(1, 9)),
             }
         ),
         min_size=1,
@@ -287,6 +288,8 @@ def test_decoding_loses_nothing_where_missing_has_a_column(rows):
         row["number"] for row in rows
     ]
     assert decoded["date"].tolist() == [row["date"] for row in rows]
+    stresses = np.array([np.nan if row["stress"] is None else row["stress"] for row in rows])
+    np.testing.assert_allclose(np.asarray(decoded["stress"], dtype=float), stresses, rtol=1e-12)
 
 
 def test_decoding_takes_any_numbers():

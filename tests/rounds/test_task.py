@@ -184,7 +184,7 @@ def test_sums_of_other_plans_and_overlapping_sums_do_not_merge():
 
 @pytest.mark.parametrize("name", ["moments", "gradient", "curvature"])
 def test_more_rows_than_the_sums_bear_are_refused_before_a_charge(name):
-    facts = SourceFacts(2**60, 2**60, None, 2, True, False, None)
+    facts = SourceFacts(2**60, 2**60, None, 2, True, (), None)
     run = SourceRun(TableSource([batch_of(name)]), SCHEMAS.get(name, LIVES), facts, "run")
     with pytest.raises(OverflowError, match="too many rows"):
         run.prepare(0, PLANS[name])

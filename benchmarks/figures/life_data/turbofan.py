@@ -1,6 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Relative errors of lifetimes of turbofan engines: ours, the paper as printed, constants, no privacy."""
+"""Relative errors of lifetimes of turbofan engines: ours, the paper as printed, constants, no privacy.
 
+``python -m benchmarks.figures.life_data.turbofan --runs 50`` draws fewer releases than 500.
+"""
+
+import argparse
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -16,7 +21,7 @@ from ._checks import fit_warns
 
 FloatArray = NDArray[np.float64]
 
-EPSILONS = (5.0, 1.0, 0.5)
+EPSILONS = (10.0, 5.0, 3.0, 1.0, 0.5)
 GOALS = {5.0: 0.10, 1.0: 0.18}
 RELEASES = 500
 CONSTANT = "constant, median (not private)"
@@ -27,11 +32,11 @@ def relative_errors(data: Any, lifetimes: FloatArray) -> FloatArray:
     return np.abs(lifetimes / data.test_target - 1)
 
 
-def ours(data: Any, epsilon: float) -> tuple[FloatArray, NDArray[np.bool_]]:
+def ours(data: Any, epsilon: float, runs: int) -> tuple[FloatArray, NDArray[np.bool_]]:
     """Return relative errors of shape (releases, test engines), and which releases warned."""
     low, high = data.bounds_y
     errors, warned = [], []
-    for seed in range(RELEASES):
+    for seed in range(runs):
         model = DPSEVRegressor(
             epsilon, bounds_X=data.bounds_X, bounds_y=(np.log(low), np.log(high)), random_state=seed
         )
@@ -51,13 +56,19 @@ def baselines(data: Any) -> dict[str, float]:
     return {name: float(np.median(relative_errors(data, value))) for name, value in lifetimes.items()}
 
 
-def run() -> None:
+def run(arguments: Sequence[str] = ()) -> None:
+    """Print the tables."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.figures.life_data.turbofan")
+    parser.add_argument("--runs", type=int, default=RELEASES, help=f"releases (default: {RELEASES})")
+    runs = parser.parse_args(arguments).runs
     data = fetch_turbofan()
-    print(f"median relative error on {len(data.test_target)} engines, {RELEASES} seeded releases")
+    print(f"median relative error on {len(data.test_target)} engines, {runs} seeded releases")
     table = Table(("epsilon", "<40"), *across(EPSILONS, ">8.3f"), indent=2)
-    fits = [ours(data, epsilon) for epsilon in EPSILONS]
+    fits = [ours(data, epsilon, runs) for epsilon in EPSILONS]
     table.row("ours", *(np.median(errors) for errors, _ in fits))
-    printed = (np.median(literal_turbofan(3, epsilon, RELEASES)) for epsilon in EPSILONS)
+    worst = (np.quantile(np.median(errors, axis=1), 0.9) for errors, _ in fits)
+    table.row("ours, nine releases in ten are better", *worst)
+    printed = (np.median(literal_turbofan(3, epsilon, runs)) for epsilon in EPSILONS)
     table.row("the paper as printed", *printed)
     others = baselines(data)
     for name, error in others.items():
@@ -79,3 +90,9 @@ def _print_warnings(fits: list[tuple[FloatArray, NDArray[np.bool_]]], constant: 
 
 def _share(flags: NDArray[np.bool_]) -> float | None:
     return float(flags.mean()) if len(flags) else None
+
+
+if __name__ == "__main__":
+    import sys
+
+    run(sys.argv[1:])

@@ -17,8 +17,9 @@ from ...noise._fit_budget import FitBudget
 from ...rounds._driver import Round, Rounds, RowsInMemory, drive
 from ...rounds._plans.cells import CellsPlan
 from ...rounds._plans.grid import MANY_ROWS, MomentGrid
+from ...rounds._plans.observations import CODES, KINDS
 from ...rounds._plans.rows import PreparedRows
-from ...rounds._reading.schema import event_within
+from ...rounds._reading.lives import event_within
 from .._distributions import ErrorDistribution
 from .._moments.noise_scale import gaussian_scales, laplace_scales
 from .._moments.release import Neighbours
@@ -81,6 +82,8 @@ class CensoredPlan:
         "none": the noise in the curvature is not shrunk.
     limits : tuple of two floats
         Least and greatest theta_1.
+    observations : tuple of str
+        Kinds of observation that are declared.
     """
 
     grid: MomentGrid
@@ -91,6 +94,12 @@ class CensoredPlan:
     max_iter: int | None
     regularization: str
     limits: tuple[float, float]
+    observations: tuple[str, ...] = KINDS[:2]
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether every row is an event or censored, and watched from the start."""
+        return set(self.observations) <= set(KINDS[:2])
 
     def within(self, grid: MomentGrid, scale_bounds: tuple[float, float]) -> "CensoredPlan":
         """Return the plan for other bounds of the rows, and of the scale in scaled units."""
@@ -114,6 +123,7 @@ def plan_censored(
     regularization: str = "floor",
     scale_bounds: tuple[float, float] = (1e-3, 10.0),
     n_rows: int = MANY_ROWS,
+    observations: tuple[str, ...] = KINDS[:2],
 ) -> CensoredPlan:
     """Return everything public about a censored fit; its whole cost is `budget`.
 
@@ -135,6 +145,8 @@ def plan_censored(
         In scaled units.
     n_rows : int, default=2**32
         Largest number of rows.
+    observations : tuple of str, default=("exact", "right")
+        Kinds of observation, as `check_observations` returns them.
 
     Raises
     ------
@@ -150,12 +162,16 @@ def plan_censored(
     shares = _least_shares() if count is None else _shares(int(count))
     least = min(shares) * _ROUNDS_SHARE * budget.amount
     rare, usual = (
-        plan_rounds(neighbours, residuals_of(distribution, clip), budget.mechanism, n_rows, least)
+        plan_rounds(
+            neighbours, residuals_of(distribution, clip, observations), budget.mechanism, n_rows, least
+        )
         for clip in _clips(hazard_clip)
     )
     limits = _limits_of(scale_bounds)
     count = None if count is None else int(count)
-    return CensoredPlan(grid, distribution, budget, neighbours, (rare, usual), count, regularization, limits)
+    return CensoredPlan(
+        grid, distribution, budget, neighbours, (rare, usual), count, regularization, limits, observations
+    )
 
 
 def _clips(hazard_clip: Any) -> tuple[float, float]:
@@ -188,6 +204,9 @@ def fit_censored(
     time: ArrayLike,
     event: ArrayLike,
     entropy: Any = None,
+    *,
+    start: FloatArray | None = None,
+    entry: FloatArray | None = None,
 ) -> CensoredRelease:
     """Release a histogram and the Newton rounds around its fit, of rows in memory.
 
@@ -198,10 +217,12 @@ def fit_censored(
         In the units of the bounds.
     time : array-like of shape (n,)
         On the scale of the model: log times.
-    event : array-like of bool of shape (n,)
-        False where the time is censored.
+    event : array-like of bool or of uint8 of shape (n,)
+        False where the time is censored; or the codes of `PreparedRows`, where the plan declares their kinds.
     entropy : None, int, Generator or Entropy, default=None
         See `check_entropy`.
+    start, entry : ndarray of float64 of shape (n,), default=None
+        Where intervals begin, and when watching began, on the scale of the model: see `PreparedRows`.
 
     Returns
     -------
@@ -233,12 +254,16 @@ def fit_censored(
     (array([0.4]), 0.1)
     """
     rows = censored_rows(plan, np.asarray(X), np.ascontiguousarray(time, dtype=np.float64), np.asarray(event))
+    rows = replace(rows, start=start, entry=entry)
     return drive(censored_rounds(plan), RowsInMemory(rows), check_entropy(entropy))
 
 
 def censored_rows(plan: CensoredPlan, X: NDArray[Any], time: FloatArray, event: NDArray[Any]) -> PreparedRows:
     """Return rows as the rounds read them."""
-    return PreparedRows(X, y=time, event=event_within(time, event, plan.grid.target[1]))
+    within = event_within(time, event, plan.grid.target[1])
+    if not plan.is_plain and event.dtype != np.bool_:
+        within = np.where(event > CODES["exact"], event, within).astype(np.uint8)
+    return PreparedRows(X, y=time, event=within)
 
 
 def censored_rounds(
@@ -273,13 +298,15 @@ def censored_rounds(
     released = yield first
     on_progress()
     std = float(first.noise.std[0])  # type: ignore[attr-defined]
-    histogram = HistogramRelease(released.reshape(2, -1).astype(np.float64), std, plan.grid.target)
+    counts = released.reshape(2 if plan.is_plain else 4, -1)
+    histogram = HistogramRelease(counts.astype(np.float64), std, plan.grid.target)
     return (yield from _CensoredFit(plan, histogram).rounds_of_newton(on_progress))
 
 
 def histogram_round(plan: CensoredPlan, spent: PrivacySpent | None = None) -> Round:
     """Return the round of the counts by time and event, for a tenth of the budget."""
-    return _counts_round(plan, histogram_cells(plan.grid), HISTOGRAM_SHARE * plan.budget.amount, spent)
+    cells = histogram_cells(plan.grid, 2 if plan.is_plain else 4)
+    return _counts_round(plan, cells, HISTOGRAM_SHARE * plan.budget.amount, spent)
 
 
 def _counts_round(
@@ -312,6 +339,8 @@ class _CensoredFit:
         self.rule = StepRule.of(
             plan.distribution, self._plan.residuals, tilts, slope, plan.regularization, plan.limits
         )
+        # Only of events and censored rows are the curvatures the events minus the residuals.
+        self.rule = replace(self.rule, exact_total=self.rule.exact_total and plan.is_plain)
         self.theta = np.zeros(plan.grid.size)
         self.theta[:2] = -location * slope, slope
         self.rounds: list[GradientRound] = []
@@ -361,7 +390,8 @@ class _CensoredFit:
 
     def _pays(self, estimate: CurvatureEstimate | None, amount: Fraction) -> bool:
         """Whether residuals are to be counted, decided before the last round."""
-        if estimate is None or not self._histogram.shows_events:
+        # Rows of other kinds than events and censored ones have no one residual.
+        if estimate is None or not self.plan.is_plain or not self._histogram.shows_events:
             return False
         errors = StepErrors.of(self.rule, estimate, self.rounds[-1], self.theta)
         noise = self._residual_round(amount).noise.std[0]  # type: ignore[attr-defined]
@@ -411,7 +441,7 @@ class _CensoredFit:
     def _noise_step(self, estimate: CurvatureEstimate) -> float:
         """Length of the step that noise alone would make in a round with everything that is left."""
         rounds = self._plan
-        noise = rounds.noise(len(self.theta), self._left, False).std[2:]
+        noise = rounds.noise(len(self.theta), self._left, False).std[rounds.n_counts + 1 :]
         noise /= 2.0 ** (rounds.exponent + rounds.residual_bits) * estimate.total
         information = np.array(self.rule.newton_model(estimate, float(self.theta[1])).covariance)
         information[0, 0] += 1.0 / self.theta[1] ** 2
@@ -421,7 +451,7 @@ class _CensoredFit:
         """Whether a curvature released now would have a smaller error along the step than the estimate."""
         rounds = self._plan
         # The least noise is that of products of features.
-        noise = rounds.noise(len(self.theta), amount, True).std[len(self.theta) + 1 :].min()
+        noise = rounds.noise(len(self.theta), amount, True).std[len(self.theta) + rounds.n_counts :].min()
         noise /= 2.0 ** (2 * rounds.coarse + rounds.curvature_bits) * estimate.total
         here = replace(estimate, theta=self.theta)
         fresh = self.rule.relative_error(here, self.theta, self._step, noise)

@@ -11,7 +11,7 @@ import numpy as np
 
 from ..._typing import FloatArray, IntArray
 from ...rounds._driver import Round
-from ...rounds._plans.gradients import BLOCK_ROWS, GradientsPlan, ResidualGrid
+from ...rounds._plans.gradients import BLOCK_ROWS, GradientsPlan, ResidualGrid, count_sums
 from ...rounds._plans.gram import EXACT
 from ...rounds._plans.grid import SCALE_BITS, SUM_BITS, MomentGrid
 from ...utils._public_module import public_module
@@ -54,6 +54,9 @@ class GradientRound:
         Noisy sum of residual times z.
     curvature, curvature_std : ndarray of shape (D, D), or None
         Noisy sum of curvature times z z', where the round released it.
+    less : float
+        How much less than the number of events rows of intervals, and rows with an entry, tell of the scale;
+        noisy, 0 where there are none.
     """
 
     theta: FloatArray
@@ -63,6 +66,12 @@ class GradientRound:
     gradient_std: FloatArray
     curvature: FloatArray | None = None
     curvature_std: FloatArray | None = None
+    less: float = 0.0
+
+    @property
+    def scale_information(self) -> float:
+        """Information about the logarithm of the scale beside that of the curvature, at least 1."""
+        return max(self.events - self.less, 1.0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,6 +98,11 @@ class RoundPlan:
     coarse: int
     residual_bits: int
     curvature_bits: int
+
+    @property
+    def n_counts(self) -> int:
+        """Number of integers before the gradient: events and, with other kinds, the information less."""
+        return count_sums(self.residuals.observations)
 
     @property
     def gradient_weights(self) -> MomentWeights:
@@ -125,7 +139,7 @@ class RoundPlan:
         """Plan the noise of one round: the number of events, the gradient, then the curvature's triangle."""
         kinds = np.minimum(np.arange(size), 2)
         weights = [Fraction(1, 2**self.residual_bits), *self._gradient_classes()]
-        codes = np.concatenate([[0], 1 + kinds])
+        codes = np.concatenate([[0] * self.n_counts, 1 + kinds])
         power = 2 if self.mechanism == "gaussian" else 1
         classes = [weight**power for weight in weights]
         if with_curvature:
@@ -148,7 +162,8 @@ class RoundPlan:
             (low, high),
             self.residual_bits,
             self.curvature_bits,
-            (limits[0], limits[1], limits[2], limits[3]),
+            tuple(float(limit) for limit in limits),
+            self.residuals.observations,
         )
         rows = replace(grid, exponent=self.exponent)
         return GradientsPlan(rows, residuals, theta, self.coarse if with_curvature else None)
@@ -171,15 +186,18 @@ class RoundPlan:
         noisy, size = released.astype(np.float64), sums.grid.size  # type: ignore[attr-defined]
         fine = 2.0**self.residual_bits
         unit = 2.0**self.exponent * fine
-        vector = slice(1, size + 1)
+        first = self.n_counts
+        vector = slice(first, size + first)
         theta = sums.theta  # type: ignore[attr-defined]
         result = GradientRound(
             theta, noisy[0] / fine, std[0] / fine, noisy[vector] / unit, std[vector] / unit
         )
-        if len(noisy) == size + 1:
+        if first > 1:
+            result = replace(result, less=noisy[1] / fine)
+        if len(noisy) == size + first:
             return result
         unit = 2.0 ** (2 * self.coarse + self.curvature_bits)
-        full, full_std = (_mirrored(values[size + 1 :] / unit, size) for values in (noisy, std))
+        full, full_std = (_mirrored(values[size + first :] / unit, size) for values in (noisy, std))
         return replace(result, curvature=full, curvature_std=full_std)
 
     def _gradient_classes(self) -> list[Fraction]:
@@ -226,7 +244,7 @@ def plan_rounds(
     by_sums = min(
         EXACT.bit_length() - 1 - (BLOCK_ROWS - 1).bit_length(), SUM_BITS - (n_rows - 1).bit_length()
     )
-    largest = max(residuals.curvature, *residuals.extent)
+    largest = max(residuals.curvature, residuals.reach, *residuals.extent)
     room = min(by_noise, by_sums - ceil(largest - 1).bit_length())
     bits = min(_RESIDUAL_BITS, room // 2)
     curvature_bits = min(_CURVATURE_BITS, room // 2)
@@ -245,8 +263,8 @@ class _RoundNoise:
 
     def randomize(self, values: IntArray, entropy: Any) -> IntArray:
         """Return the noisy integers."""
-        events, gradient, matrix = self.sums.split(values)
-        parts = [np.array([events]), gradient]
+        _, gradient, matrix = self.sums.split(values)
+        parts = [values[: self.sums.residuals.n_counts], gradient]
         if matrix is not None:
             parts.append(matrix[np.triu_indices(len(matrix))])
         return self.scales.randomize(np.concatenate(parts), entropy)

@@ -36,8 +36,9 @@ class HistogramRelease:
 
     Attributes
     ----------
-    counts : ndarray of shape (2, n_bins)
-        Row 0: censored, row 1: events. May be negative.
+    counts : ndarray of shape (2, n_bins) or (4, n_bins)
+        Row 0: censored, row 1: events; where other kinds are declared, row 2: events that came earlier, row
+        3: intervals, by their middle. When watching began is not looked at. May be negative.
     noise_std : float
         Standard deviation of the noise of every count.
     target : tuple of two floats
@@ -50,14 +51,14 @@ class HistogramRelease:
 
     @property
     def n_events(self) -> float:
-        """Noisy number of events, at least 1."""
-        return max(1.0, float(self.counts[1].sum()))
+        """Noisy number of events, whenever they happened, at least 1."""
+        return max(1.0, float(self.counts[1:].sum()))
 
     @property
     def shows_events(self) -> bool:
         """Whether the counts of events stand out of their noise."""
-        n_cells = self.counts.shape[1]
-        return float(self.counts[1].sum()) >= _FEW_EVENTS * self.noise_std * np.sqrt(n_cells)
+        counts = self.counts[1:]
+        return float(counts.sum()) >= _FEW_EVENTS * self.noise_std * np.sqrt(counts.size)
 
     @property
     def event_share(self) -> float:
@@ -65,9 +66,9 @@ class HistogramRelease:
         return min(1.0, self.n_events / max(self.n_events, float(self.counts.sum())))
 
 
-def histogram_cells(grid: MomentGrid) -> CellsPlan:
-    """Return the cells of the histogram: censored and events, by 64 equal bins between the bounds."""
-    return CellsPlan(((SurvivalAxis(grid.y_center, grid.y_half, N_BINS),),))
+def histogram_cells(grid: MomentGrid, n_tables: int = 2) -> CellsPlan:
+    """Return the cells of the histogram: by what rows tell, and 64 equal bins between the bounds."""
+    return CellsPlan(((SurvivalAxis(grid.y_center, grid.y_half, N_BINS, n_tables),),))
 
 
 def kaplan_meier(release: HistogramRelease) -> tuple[FloatArray, FloatArray]:
@@ -88,7 +89,7 @@ def kaplan_meier(release: HistogramRelease) -> tuple[FloatArray, FloatArray]:
     Notes
     -----
     In every bin the censored rows count as half at risk (the actuarial estimate). Post-processing of released
-    counts.
+    counts. It is the survival curve only where all rows are events or censored, and watched from the start.
     """
     events = release.counts[1]
     remaining = np.cumsum(release.counts.sum(axis=0)[::-1])[::-1]
@@ -150,6 +151,7 @@ def tilts_of(
     if distribution is SEV:
         return 1.0, 1.0
     counts = np.where(release.counts > _VISIBLE * release.noise_std, release.counts, 0.0)
+    counts = np.stack([counts[0], counts[1:].sum(axis=0)])
     edges = np.linspace(-1.0, 1.0, counts.shape[1] + 1)
     u = np.clip((0.5 * (edges[1:] + edges[:-1]) - location) / scale, -8.0, 8.0)
     if distribution is LOGISTIC:
@@ -174,4 +176,9 @@ def _log_likelihood(counts: FloatArray, errors: FloatArray, distribution: ErrorD
     events = np.log(np.maximum(survival[:-1] - survival[1:], 1e-300))
     # Censored somewhere in a bin: at its middle.
     censored = np.maximum(distribution.log_survival(0.5 * (errors[1:] + errors[:-1])), -700.0)
-    return float(counts[0] @ censored + counts[1] @ events)
+    # Intervals are not far from events in their middle, for a place to start from.
+    total = float(counts[0] @ censored + (counts[1:2].sum(axis=0) + counts[3:].sum(axis=0)) @ events)
+    if len(counts) > 2:
+        earlier = 1.0 - distribution.survival(0.5 * (errors[1:] + errors[:-1]))
+        total += float(counts[2] @ np.log(np.maximum(earlier, 1e-300)))
+    return total

@@ -74,7 +74,9 @@ class CensoredRelease:
         return self.histogram.event_share
 
 
-def bootstrap_censored(release: CensoredRelease, n_replicates: int = 400, seed: int = 0) -> ScaledFit:
+def bootstrap_censored(
+    release: CensoredRelease, n_replicates: int = 400, seed: int = 0, *, with_noise: bool = True
+) -> ScaledFit:
     """Return replicates of the fit: the last round, with fresh noise and fresh rows.
 
     Parameters
@@ -83,6 +85,8 @@ def bootstrap_censored(release: CensoredRelease, n_replicates: int = 400, seed: 
     n_replicates : int, default=400
     seed : int, default=0
         Of a generator of its own: the result is a function of the release.
+    with_noise : bool, default=True
+        False: the rows alone are drawn anew, to tell how much of the variance is the noise's.
 
     Returns
     -------
@@ -105,17 +109,19 @@ def bootstrap_censored(release: CensoredRelease, n_replicates: int = 400, seed: 
     """
     rng = np.random.default_rng(seed)
     last, mechanism, errors = release.rounds[-1], release.mechanism, errors_of(release)
-    push = _noise(rng, mechanism, last.gradient_std, n_replicates)
-    events = _noise(rng, mechanism, np.array([last.events_std]), n_replicates)[:, 0]
+    push = with_noise * _noise(rng, mechanism, last.gradient_std, n_replicates)
+    events = with_noise * _noise(rng, mechanism, np.array([last.events_std]), n_replicates)[:, 0]
     push[:, 1] += events / errors.theta[1]
     rows, left = _scores(rng, errors.information, (2, n_replicates))
     nothing = np.zeros(len(last.theta))
     bent = rng.multivariate_normal(nothing, errors.noise_of_curvature, n_replicates, method="eigh")
-    moved = errors.theta + (push + bent + rows + np.sqrt(errors.unfinished) * left) @ errors.inverse
+    # Rounds leave something undone where noise keeps them from settling.
+    push += with_noise * (bent + np.sqrt(errors.unfinished) * left)
+    moved = errors.theta + (push + rows) @ errors.inverse
     moved[:, 1] = np.clip(moved[:, 1], *release.rule.limits)
     correction, residuals = release.correction, release.residuals
     if correction is not None and residuals is not None:
-        noise = correction.law.draw(residuals.noise_std, mechanism, rng, n_replicates)
+        noise = correction.law.draw(with_noise * residuals.noise_std, mechanism, rng, n_replicates)
         moved = replicate(correction, errors, moved, rows, noise)
         moved[:, 1] = np.clip(moved[:, 1], *release.rule.limits)
     return to_fit(moved)

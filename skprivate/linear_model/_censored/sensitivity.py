@@ -11,6 +11,8 @@ import numpy as np
 from scipy import special
 
 from ..._typing import FloatArray
+from ...rounds._plans.gradients import count_sums
+from ...rounds._plans.observations import KINDS
 from .._distributions import LOGISTIC, SEV, ErrorDistribution
 from .._moments.sensitivity import l1_moments, squared_l2_moments
 from .._moments.weights import MomentWeights
@@ -30,19 +32,24 @@ class Residuals:
     cuts : tuple of two floats
         Standardised errors: below the first, the score of normal errors does not grow; a row that passes the
         second counts as censored there.
-    corners : tuple of pairs (event, residual)
-        Corners of a polygon that holds the pair (what is left of the event, residual) of every row.
-    off : Fraction
-        Most that is taken off an event.
+    corners : tuple of triples (event, residual, moment)
+        Corners of a polytope that holds the triple (what is left of the event, residual, largest magnitude of
+        the residual times the target) of every row. The moment is the residual's magnitude, but for rows with
+        an entry.
     curvature : Fraction
         Largest curvature; the least is 0.
+    off : Fraction
+        Most that is taken off an event.
+    observations : tuple of str
+        Kinds of observation that are declared.
     """
 
     code: int
     cuts: tuple[float, float]
-    corners: tuple[tuple[Fraction, Fraction], ...]
+    corners: tuple[tuple[Fraction, Fraction, Fraction], ...]
     curvature: Fraction
     off: Fraction = Fraction(0)
+    observations: tuple[str, ...] = KINDS[:2]
 
     def spread(self, distribution: ErrorDistribution) -> float:
         """Variance of the error of uncensored rows, up to the cuts and weighted by the curvature."""
@@ -62,18 +69,35 @@ class Residuals:
     @property
     def extent(self) -> tuple[Fraction, Fraction]:
         """Largest magnitude of a negative residual, and of a positive one."""
-        residuals = [residual for _, residual in self.corners]
+        residuals = [residual for _, residual, _ in self.corners]
         return -min(residuals), max(residuals)
 
+    @property
+    def reach(self) -> Fraction:
+        """Largest magnitude of a residual times a target."""
+        return max(moment for _, _, moment in self.corners)
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether every row is an event or censored, and watched from the start."""
+        return set(self.observations) <= set(KINDS[:2])
+
     def limits(self, residual_unit: int, curvature_unit: int) -> FloatArray:
-        """Greatest integers: of a residual below 0, of one above, of a curvature, of what is off an event."""
+        """Greatest integers: of a residual below 0, of one above, of a curvature, of what is off an event.
+
+        With kinds beside events and censored rows one more: of a residual times a target of 1.
+        """
         low, high = self.extent
         residuals = low * residual_unit, high * residual_unit
-        greatest = (*residuals, self.curvature * curvature_unit, self.off * residual_unit)
+        greatest = [*residuals, self.curvature * curvature_unit, self.off * residual_unit]
+        if not self.is_plain:
+            greatest.append(self.reach * residual_unit)
         return np.array([float(value.numerator // value.denominator) for value in greatest])
 
 
-def residuals_of(distribution: ErrorDistribution, hazard_clip: float) -> Residuals:
+def residuals_of(
+    distribution: ErrorDistribution, hazard_clip: float, observations: tuple[str, ...] = KINDS[:2]
+) -> Residuals:
     """Bound what a row puts into a round.
 
     Parameters
@@ -81,6 +105,8 @@ def residuals_of(distribution: ErrorDistribution, hazard_clip: float) -> Residua
     distribution : ErrorDistribution
     hazard_clip : float
         C > 0: a row counts as censored where its cumulative hazard reaches C, at survival exp(-C).
+    observations : tuple of str, default=("exact", "right")
+        Kinds of observation that are declared.
 
     Notes
     -----
@@ -102,30 +128,71 @@ def residuals_of(distribution: ErrorDistribution, hazard_clip: float) -> Residua
     that beside the residual times y' at u stands (d - g(u)) / theta_1, with g(u) = H(u) - A times the
     integral of H below l, else g(l) + k (u - l): between 0 and g(c). The curvature is A h(u) below l, else 1
     for an event and h (h - u), at most 1, otherwise.
+
+    *Intervals.* A row whose event came between two times contributes the mean, under the parameters of the
+    round, of the rows that it may have been: events in between, and rows censored where rows end. That is in
+    the convex hull of their contributions, and the polytope and every norm over it stay what they were.
+
+    *Earlier events.* The mean over all rows is 0, so that the mean over those with an event by u is minus the
+    contribution of a row censored at u, times S / (1 - S), S the survival.
+    This is (0, e^u S / (1 - S)), at most (0, 1), for SEV errors, (0, 1 - p) for logistic ones, and for normal
+    ones a residual between 0 and A with g S / (1 - S) <= H S / (1 - S) <= 1 of an event: one corner more,
+    (0, 1) or (0, A).
+
+    *Entries.* A row that was watched from v on contributes what the row would that was watched from the start,
+    less what one would that was censored at v; nothing if v is beyond the end of rows. As hazards are not
+    negative, residuals keep their ranges: -L to 0 without an event, at most the greatest of an event with one.
+    With r_y and r_v the residuals of both, the moment is r_y y' - r_v v', at most |r_y| + |r_v|. This is
+    convex, the pair lies in the polygon 0 >= r_v >= -L, r_y - r_v <= e, with r_y in its range, and its corners
+    give those here: without an event (0, 0), (-L, 0), (-L, -L); with one and r_y in [e', e] (e, 0), (e', 0),
+    (e', -L), (e - L, -L).
     """
     clip = Fraction(hazard_clip)
+    off = Fraction(0)
     if distribution is SEV:
-        return Residuals(0, (-np.inf, log(hazard_clip)), _corners((-clip, 0), (1 - clip, 1)), clip)
-    if distribution is LOGISTIC:
-        return Residuals(1, (-np.inf, np.inf), _corners((-1, 0), (-1, 1)), Fraction(1, 2))
-    cut = -float(special.ndtri_exp(-hazard_clip))
-    low = -max(cut, 2.0)
-    hazard = float(_normal_hazard(low))
-    slope, cumulative = hazard - low, -float(special.log_ndtr(-low))
-    # The integral of H is above 0 and is left out: a bound.
-    off = _rounded_up(cumulative + (hazard - slope * cumulative) * (cut - low))
-    censored = -_rounded_up(float(_normal_hazard(cut))), 0
-    corners = _corners(censored, (-_rounded_up(max(cut, 0.0)), _rounded_up(slope)), off)
-    return Residuals(2, (low, cut), corners, Fraction(1), off)
+        code, cuts, curvature = 0, (-np.inf, log(hazard_clip)), clip
+        censored, event = clip, (1 - clip, Fraction(1))
+    elif distribution is LOGISTIC:
+        code, cuts, curvature = 1, (-np.inf, np.inf), Fraction(1, 2)
+        censored, event = Fraction(1), (Fraction(-1), Fraction(1))
+    else:
+        cut = -float(special.ndtri_exp(-hazard_clip))
+        low = -max(cut, 2.0)
+        hazard = float(_normal_hazard(low))
+        slope, cumulative = hazard - low, -float(special.log_ndtr(-low))
+        # The integral of H is above 0 and is left out: a bound.
+        off = _rounded_up(cumulative + (hazard - slope * cumulative) * (cut - low))
+        code, cuts, curvature = 2, (low, cut), Fraction(1)
+        censored = _rounded_up(float(_normal_hazard(cut)))
+        event = -_rounded_up(max(cut, 0.0)), _rounded_up(slope)
+    corners = _corners(censored, event, off, observations)
+    return Residuals(code, cuts, corners, curvature, off, observations)
 
 
 def _corners(
-    censored: tuple[Any, Any], event: tuple[Any, Any], off: Fraction = Fraction(0)
-) -> tuple[tuple[Fraction, Fraction], ...]:
-    """Corners of two boxes: residuals without and with an event, of which up to `off` is taken."""
-    both = ((Fraction(0), censored), (Fraction(1), event))
-    parts = (0, off) if off else (0,)
-    return tuple((d - part, Fraction(r)) for d, ends in both for part in parts for r in ends)
+    censored: Fraction, event: tuple[Fraction, Fraction], off: Fraction, observations: tuple[str, ...]
+) -> tuple[tuple[Fraction, Fraction, Fraction], ...]:
+    """Corners of boxes: residuals without and with an event, of which up to `off` is taken.
+
+    Parameters
+    ----------
+    censored : Fraction
+        Largest magnitude of the residual of a censored row.
+    event : tuple of two Fraction
+        Least and greatest residual of an event.
+    off : Fraction
+    observations : tuple of str
+    """
+    low, high = event
+    pairs = [(0, -censored, censored), (0, Fraction(0), Fraction(0)), (1, low, abs(low)), (1, high, high)]
+    if "entry" in observations:
+        pairs.append((0, Fraction(0), 2 * censored))
+        pairs += [(1, low + censored, abs(low) + censored), (1, high, abs(high - censored) + censored)]
+    parts = (Fraction(0), off) if off else (Fraction(0),)
+    corners = [(d - part, residual, moment) for d, residual, moment in pairs for part in parts]
+    if "left" in observations:
+        corners.append((Fraction(0), high, high))
+    return tuple(corners)
 
 
 def _normal_hazard(u: Any) -> Any:
@@ -149,18 +216,26 @@ def l1_gradient(residuals: Residuals, weights: MomentWeights, relation: str) -> 
 
     Notes
     -----
-    Let a row be (d, r, v), v = (1, v~), |v~|_1 <= B - 1. For two rows the difference is
-    |d - d'| + |r - r'| + |r v~ - r' v~'|_1 <= |d - d'| + |r - r'| + (|r| + |r'|) (B - 1), which is convex in
-    ((d, r), (d', r')) and so largest at corners of the polygon; reached by v~' = -v~, or v~' = v~ where r and
-    r' differ in sign, at a corner of the cube or the ball. One row alone: |d| + |r| B. An absent row is
-    (0, 0, .), a corner, so replacing covers absence. (For normal errors d is what is left of the event.)
+    Let a row be (d, r, t, x'): what is left of its event, its residual, the residual times the target, and
+    features of weighted norm M at most. With the target's weight a, two rows differ by
+    |d - d'| + |r - r'| + a |t - t'| + |r x' - r' x''|_1 <= |d - d'| + |r - r'| + a (|t| + |t'|) +
+    (|r| + |r'|) M, which is convex in ((d, r, t), (d', r', t')) and so largest at corners of the polytope;
+    reached, for events and censored rows, by opposite targets and features, or equal ones where r and r'
+    differ in sign. One row alone: |d| + |r| (1 + M) + a |t|. An absent row is (0, 0, 0), a corner, so
+    replacing covers absence. Where the information less, in [0, 1], is released as well, it adds 1.
+
+    Residuals and moments that are rounded toward 0 keep to the bound: where |r| shrinks, |r - r'| grows by no
+    more than that, and M >= 1 times it is gone.
     """
-    rest = Fraction(weights.target + weights.features_l1)
+    target, features = Fraction(weights.target), Fraction(weights.features_l1)
+    less = count_sums(residuals.observations) - 1
     if relation == "add-remove":
-        return max(abs(event) + abs(r) * (1 + rest) for event, r in residuals.corners)
-    return max(
-        abs(event - other) + abs(r - s) + (abs(r) + abs(s)) * rest
-        for (event, r), (other, s) in product(residuals.corners, repeat=2)
+        return less + max(
+            abs(event) + abs(r) * (1 + features) + moment * target for event, r, moment in residuals.corners
+        )
+    return less + max(
+        abs(event - other) + abs(r - s) + (abs(r) + abs(s)) * features + (moment + second) * target
+        for (event, r, moment), (other, s, second) in product(residuals.corners, repeat=2)
     )
 
 
@@ -169,15 +244,23 @@ def squared_l2_gradient(residuals: Residuals, weights: MomentWeights, relation: 
 
     Notes
     -----
-    As in `l1_gradient`, with |v~|_2^2 <= R^2 - 1: the square of the difference is at most
-    (d - d')^2 + (r - r')^2 + (|r| + |r'|)^2 (R^2 - 1), convex again.
+    As in `l1_gradient`, with features of squared norm M^2 at most: the square of the difference is at most
+    (d - d')^2 + (r - r')^2 + a^2 (|t| + |t'|)^2 + (|r| + |r'|)^2 M^2, convex again, and it does not grow where
+    |r| shrinks: 2 |r - r'| <= 2 (|r| + |r'|) M^2. The information less adds 1.
     """
-    rest = weights.squared_l2 - 1
+    target = Fraction(weights.target) ** 2
+    features = weights.squared_l2 - 1 - target
+    less = count_sums(residuals.observations) - 1
     if relation == "add-remove":
-        return max(event**2 + r**2 * (1 + rest) for event, r in residuals.corners)
-    return max(
-        (event - other) ** 2 + (r - s) ** 2 + (abs(r) + abs(s)) ** 2 * rest
-        for (event, r), (other, s) in product(residuals.corners, repeat=2)
+        return less + max(
+            event**2 + r**2 * (1 + features) + moment**2 * target for event, r, moment in residuals.corners
+        )
+    return less + max(
+        (event - other) ** 2
+        + (r - s) ** 2
+        + (abs(r) + abs(s)) ** 2 * features
+        + (moment + second) ** 2 * target
+        for (event, r, moment), (other, s, second) in product(residuals.corners, repeat=2)
     )
 
 

@@ -46,7 +46,7 @@ class StepErrors:
         model, step = rule.newton_model(estimate, float(theta[1])), theta - last.theta
         whole = np.concatenate([[1.0], model.mean])
         centred = model.total * model.covariance
-        centred[0, 0] += max(last.events, 1.0) / theta[1] ** 2
+        centred[0, 0] += last.scale_information / theta[1] ** 2
         information = model.total * np.outer(whole, whole)
         information[1:, 1:] += centred
         inverse = _inverse(model.total, model.mean, centred)

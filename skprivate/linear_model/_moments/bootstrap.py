@@ -24,6 +24,7 @@ def bootstrap_moments(
     method: str = "moments",
     n_replicates: int = 400,
     seed: int = 0,
+    with_noise: bool = True,
 ) -> ScaledFit:
     """Fit the releases that the fitted model would give [1]_.
 
@@ -44,6 +45,8 @@ def bootstrap_moments(
         With more than 100 features in inverse proportion to the square of their number, but at least 100.
     seed : int, default=0
         The same release always has the same intervals.
+    with_noise : bool, default=True
+        False: the rows alone are drawn anew, to tell how much of the variance is the noise's.
 
     Returns
     -------
@@ -77,13 +80,18 @@ def bootstrap_moments(
     ((400, 1), True)
     """
     fit = solve_moments(release, distribution, regularization, scale_bounds)
-    size = len(release.matrix)
     rng = np.random.default_rng(seed)
-    count = min(n_replicates, max(_FEWEST, _MOST_ENTRIES // size**2))
+    count = number_of_replicates(n_replicates, len(release.matrix))
     matrices = _sampled(release, fit, distribution, rng, count)
-    matrices += _noise(release, rng, count)
+    if with_noise:
+        matrices += _noise(release, rng, count)
     replicated = MomentRelease(matrices, release.noise_std, release.mechanism)
     return solve_moments(replicated, distribution, regularization, scale_bounds, method)
+
+
+def number_of_replicates(wanted: int, size: int) -> int:
+    """Return how many replicates of a fit with so many columns are drawn."""
+    return min(wanted, max(_FEWEST, _MOST_ENTRIES // size**2))
 
 
 def pivotal(estimates: ArrayLike, replicates: FloatArray, confidence: float) -> FloatArray:

@@ -5,29 +5,16 @@ from typing import Any, Literal, overload
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.utils import gen_batches
 from sklearn.utils.validation import check_is_fitted
 
 from ..._typing import FloatArray
 from ...base import redact_errors
-from ...base._domain_reading import DomainMixin
-from .._moments.bootstrap import pivotal
-
-# Replicated log factors that are held at once, of 8 bytes each: 16 MB.
-_AT_ONCE = 2**21
+from .fitted_line import FittedLine
+from .replicated import check_confidence, ends_of, pivotal_bounds
 
 
-class AccelerationFactors(DomainMixin):
-    """Acceleration factors of the regressors: functions of released values, at no further privacy cost.
-
-    Attributes
-    ----------
-    coef_ : ndarray of shape (n_features,)
-    replicates_ : ndarray of shape (n_replicates, 2 + n_features)
-    """
-
-    coef_: FloatArray
-    replicates_: FloatArray
+class AccelerationFactors(FittedLine):
+    """Acceleration factors of the regressors: functions of released values, at no further privacy cost."""
 
     @overload
     def acceleration_factor(
@@ -107,8 +94,7 @@ class AccelerationFactors(DomainMixin):
         (True, (1, 2))
         """
         check_is_fitted(self)
-        if not 0 < confidence < 1:
-            raise ValueError("confidence must be above 0 and below 1.")
+        check_confidence(confidence)
         use, stress = self.read_fitted(X_use), self.read_fitted(X_stress)
         if len(use) != len(stress) and 1 not in (len(use), len(stress)):
             raise ValueError(
@@ -120,13 +106,9 @@ class AccelerationFactors(DomainMixin):
             factors: FloatArray = np.exp(estimates)
             if not return_interval:
                 return factors
-            return factors, np.exp(self._pivotal_of_slopes(shift, estimates, confidence))
-
-    def _pivotal_of_slopes(self, rows: FloatArray, estimates: FloatArray, confidence: float) -> FloatArray:
-        """Intervals of shape (n_samples, 2) of the slopes' products with rows."""
-        # Once: replicates may be drawn when they are asked for.
-        slopes = self.replicates_[:, 2:]
-        intervals = np.empty((len(rows), 2))
-        for part in gen_batches(len(rows), max(1, _AT_ONCE // len(slopes))):
-            intervals[part] = pivotal(estimates[part], rows[part] @ slopes.T, confidence)
-        return intervals
+            replicates = self.replicates_
+            none = np.zeros((1, len(replicates)))
+            ends = pivotal_bounds(
+                estimates[:, np.newaxis], shift, replicates[:, 2:], none, ends_of(confidence)
+            )
+            return factors, np.exp(ends[:, 0])

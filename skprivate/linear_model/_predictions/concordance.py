@@ -2,6 +2,7 @@
 """Harrell's concordance index of predicted times, in O(n log n)."""
 
 import math
+from typing import Any
 
 import numpy as np
 from sklearn.exceptions import UndefinedMetricWarning
@@ -13,11 +14,14 @@ from ...utils._user_frame import warn_user
 TIED = 1e-8
 
 
-def concordance_index(event: BoolArray, time: FloatArray, predicted: FloatArray) -> float:
+def concordance_index(
+    event: BoolArray, time: FloatArray, predicted: FloatArray, entry: FloatArray | None = None
+) -> float:
     """Return the share of comparable pairs whose predicted times are in the right order.
 
     A pair is comparable if the shorter time ended in the event, or if the times are equal and exactly one
-    did: the other then lived longer. Tied predictions count one half.
+    did: the other then lived longer. Tied predictions count one half. Where rows were watched from an entry
+    on, the other must have been watched at the event.
 
     Parameters
     ----------
@@ -25,6 +29,8 @@ def concordance_index(event: BoolArray, time: FloatArray, predicted: FloatArray)
     time : ndarray of shape (n_samples,)
     predicted : ndarray of shape (n_samples,)
         Larger means later.
+    entry : ndarray of shape (n_samples,), default=None
+        Below the times; -inf: from the start. None: all rows from the start.
 
     Returns
     -------
@@ -42,20 +48,29 @@ def concordance_index(event: BoolArray, time: FloatArray, predicted: FloatArray)
     ranks = np.unique(time, return_inverse=True)[1]
     # At equal times events come first: what is comparable to an event is all that follows.
     key = 2 * ranks + ~event
-    order = np.argsort(key, kind="stable")
-    first = np.searchsorted(key[order], 2 * ranks[event] + 1)
-    n_pairs = int(np.sum(len(time) - first))
+    n_pairs, right = _compare(key, 2 * ranks[event] + 1, event, predicted)
+    if entry is not None:
+        # Those who entered later are all among them: they lived longer.
+        later, ordered = _compare(entry, time[event], event, predicted)
+        n_pairs, right = n_pairs - later, right - ordered
     if n_pairs == 0:
         message = "The concordance index is not defined: no pair of rows is comparable."
         warn_user(message, UndefinedMetricWarning)
         return math.nan
+    return right / (2 * n_pairs)
+
+
+def _compare(key: Any, least: Any, event: BoolArray, predicted: FloatArray) -> tuple[int, int]:
+    """Count pairs of an event and a row whose key is not less; those in order twice, tied ones once."""
+    order = np.argsort(key, kind="stable")
+    first = np.searchsorted(key[order], least)
     rising = np.sort(predicted)
     values = np.searchsorted(rising, predicted[order])
     own = predicted[event]
     above = np.searchsorted(rising, own + TIED, side="right")
     tied = np.searchsorted(rising, own - TIED, side="left")
-    concordant = _count_from(values, first, above)
-    return (concordant + _count_from(values, first, tied)) / (2 * n_pairs)
+    n_pairs = int(np.sum(len(key) - first))
+    return n_pairs, _count_from(values, first, above) + _count_from(values, first, tied)
 
 
 def _count_from(values: IntArray, first: IntArray, least: IntArray) -> int:

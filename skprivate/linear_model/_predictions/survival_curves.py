@@ -95,7 +95,7 @@ class CumulativeHazardFunction(PredictedCurve):
 
 @np.errstate(divide="ignore", over="ignore")
 def standardized(
-    times: FloatArray, location: float | FloatArray, scale: float, log_target: bool
+    times: FloatArray, location: float | FloatArray, scale: float | FloatArray, log_target: bool
 ) -> FloatArray:
     """Return the error (time - location) / scale on the scale of the model; time 0 has log -inf."""
     on_scale = np.log(times) if log_target else times

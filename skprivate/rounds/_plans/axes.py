@@ -11,9 +11,11 @@ from ..._typing import FloatArray, IntArray
 from ...partition import Partition
 from ...partition._table_cells import find_levels
 from ...utils._json_documents import Fields
+from ._looks.residuals import ResidualAxis
 from .gram import make_packer
 from .grid import MomentGrid
 from .moments import read_grid
+from .observations import CODES
 from .residual_kernels import fill_bins
 from .rows import PreparedRows
 
@@ -184,25 +186,29 @@ class OctaveAxis:
 
 @dataclass(frozen=True)
 class SurvivalAxis:
-    """Event or not, by equal bins of the target between two bounds; what lies outside is in an end bin.
+    """What the target tells, by equal bins of it between two bounds; what lies outside is in an end bin.
 
     Attributes
     ----------
     center, half : float
         Centre and half-width of the bounds on the scale of the model.
     n_bins : int
-        Cells 0 to ``n_bins - 1`` are of censored rows, the others of events.
+        Cells 0 to ``n_bins - 1`` are of censored rows, the next of events; then, where there are four tables,
+        of rows whose event came earlier, and of intervals, by their middle between the bounds.
+    n_tables : {2, 4}, default=2
+        With two tables every row that is not censored counts as an event.
     """
 
     center: float
     half: float
     n_bins: int
+    n_tables: int = 2
     kind: ClassVar[str] = "survival"
 
     @property
     def size(self) -> int:
         """Number of cells."""
-        return 2 * self.n_bins
+        return self.n_tables * self.n_bins
 
     def codes(self, rows: PreparedRows) -> IntArray:
         """Return the cell of every row; ValueError where a target is NaN or infinite."""
@@ -211,24 +217,33 @@ class SurvivalAxis:
         if rows.event.shape != rows.y.shape:
             raise ValueError("every time needs an event.")
         codes = np.empty(len(rows.y), dtype=np.int64)
-        if not fill_bins(
-            np.ascontiguousarray(rows.y), rows.event, self.center, self.half, self.n_bins, codes
-        ):
+        tables, target = np.minimum(rows.event, self.n_tables - 1), np.ascontiguousarray(rows.y)
+        if self.n_tables > 2 and rows.start is not None:
+            low, high = self.center - self.half, self.center + self.half
+            middle = 0.5 * np.clip(rows.start, low, high) + 0.5 * np.clip(target, low, high)
+            target = np.where(tables == CODES["interval"], middle, target)
+        if not fill_bins(target, tables, self.center, self.half, self.n_bins, codes):
             raise ValueError("y contains NaN or infinity.")
         return codes
 
     def to_dict(self) -> dict[str, Any]:
         """Return JSON values."""
-        return {"kind": self.kind, "center": self.center, "half": self.half, "n_bins": self.n_bins}
+        # Two tables are written as they always were.
+        tables = {} if self.n_tables == 2 else {"n_tables": self.n_tables}
+        return {"kind": self.kind, "center": self.center, "half": self.half, "n_bins": self.n_bins, **tables}
 
     @classmethod
     def from_dict(cls, content: dict[str, Any]) -> Self:
         """Restore the axis."""
-        fields = Fields(content, ("kind", "center", "half", "n_bins"), what="an axis")
+        names = ("kind", "center", "half", "n_bins")
+        fields = Fields(content, names, optional=("n_tables",), what="an axis")
         half = fields.number("half")
         if half <= 0:
             raise ValueError("an axis: half must be above 0")
-        return cls(fields.number("center"), half, fields.integer("n_bins", 1, _MOST))
+        n_tables = fields.integer("n_tables", 2, 4) if "n_tables" in content else 2
+        if n_tables == 3:
+            raise ValueError("an axis: n_tables must be 2 or 4")
+        return cls(fields.number("center"), half, fields.integer("n_bins", 1, _MOST), n_tables)
 
 
 @dataclass(frozen=True)
@@ -353,6 +368,7 @@ _KINDS: dict[str, Any] = {
         LabelAxis,
         LevelAxis,
         OctaveAxis,
+        ResidualAxis,
         SurvivalAxis,
         TargetAxis,
     )

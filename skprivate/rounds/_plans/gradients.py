@@ -5,13 +5,15 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ..._typing import FloatArray, IntArray
 from ...utils._json_documents import Fields
 from .gram import EXACT, make_packer
 from .grid import FINEST, MomentGrid
 from .moments import read_grid
-from .residual_kernels import fill_residuals
+from .observations import CODES, KINDS, check_observations
+from .residual_kernels import fill_observed, fill_residuals
 from .rows import PreparedRows
 
 #: Rows that are packed together: grids are chosen so that the sums of so many are exact in float64.
@@ -20,6 +22,15 @@ BLOCK_ROWS = 4096
 _N_DISTRIBUTIONS = 3
 # Bits of a residual and of a curvature below 1 at most.
 _MOST_BITS = 26
+
+
+def count_sums(observations: tuple[str, ...]) -> int:
+    """Return the number of sums beside gradient and curvature, by the declared kinds of observation.
+
+    The number of events is one. Intervals, and rows with an entry, tell less of the scale than events do: how
+    much less is another.
+    """
+    return 1 if {"interval", "entry"}.isdisjoint(observations) else 2
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,15 +46,34 @@ class ResidualGrid:
         second counts as censored there.
     residual_bits, curvature_bits : int
         Residuals and curvatures are multiples of 2^-bits.
-    limits : tuple of four floats
-        Greatest integers: of a residual below 0, of one above, of a curvature, of what is off an event.
+    limits : tuple of four or five floats
+        Greatest integers: of a residual below 0, of one above, of a curvature, of what is off an event; where
+        there are other kinds, of a residual times a target of 1.
+    observations : tuple of str
+        Kinds of observation that are declared; rows of others count as events, and entries are not read.
     """
 
     distribution: int
     cuts: tuple[float, float]
     residual_bits: int
     curvature_bits: int
-    limits: tuple[float, float, float, float]
+    limits: tuple[float, ...]
+    observations: tuple[str, ...] = KINDS[:2]
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether every row is an event or censored, and watched from the start."""
+        return set(self.observations) <= set(KINDS[:2])
+
+    @property
+    def n_counts(self) -> int:
+        """Number of sums beside gradient and curvature: events and, for some kinds, the information less."""
+        return count_sums(self.observations)
+
+    @property
+    def largest_moment(self) -> float:
+        """Greatest integer of a residual times an entry of z that is 1."""
+        return max(self.limits[:2] if self.is_plain else (*self.limits[:2], self.limits[4]))
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,9 +105,9 @@ class GradientsPlan:
 
     @property
     def n_sums(self) -> int:
-        """Number of integers: events, gradient, and the matrix of the curvature."""
+        """Number of integers: events, perhaps the information less, gradient, and the curvature's matrix."""
         size = self.grid.size
-        return 1 + size + (0 if self.coarse is None else size**2)
+        return self.residuals.n_counts + size + (0 if self.coarse is None else size**2)
 
     def sums(self, rows: PreparedRows) -> IntArray:
         """Return the integers.
@@ -87,6 +117,8 @@ class GradientsPlan:
         The number of events within the cuts, less what `residuals_of` takes off, is in units of
         ``2**-residual_bits``. The gradient, index 0 the constant, 1 the target, then the features, is in
         units of ``2**-(exponent + residual_bits)``, the curvature in ``2**-(2 coarse + curvature_bits)``.
+        Where `count_sums` is 2, the second number is how much less than the number of events, in the same
+        units, rows tell of the scale.
         """
         rows = rows.only_kept()
         if rows.y is None or rows.event is None:
@@ -99,7 +131,8 @@ class GradientsPlan:
         block, residual, curvature = np.empty((BLOCK_ROWS, size)), np.empty(BLOCK_ROWS), np.empty(BLOCK_ROWS)
         units = np.array([2.0**about.residual_bits, 2.0**about.curvature_bits])
         cuts, limits = np.array(about.cuts), np.array(about.limits)
-        events, gradient = 0, np.zeros(size, dtype=np.int64)
+        counts, gradient = np.zeros(about.n_counts, dtype=np.int64), np.zeros(size, dtype=np.int64)
+        observed = None if about.is_plain else _read_observed(rows, grid, about.observations)
         matrix = np.zeros((size, size), dtype=np.int64)
         for first in range(0, len(rows.y), BLOCK_ROWS):
             here = slice(first, first + BLOCK_ROWS)
@@ -107,31 +140,44 @@ class GradientsPlan:
             q, r, w = block[:m], residual[:m], curvature[:m]
             if not pack(rows.X[here], rows.y[here], q):
                 raise ValueError("X and y must be finite: NaN and inf are refused.")
-            events += fill_residuals(
-                q, rows.event[here], theta, about.distribution, cuts, units, limits, r, w
-            )
-            gradient += (r @ q).astype(np.int64)
+            if observed is None:
+                counts += fill_residuals(
+                    q, rows.event[here], theta, about.distribution, cuts, units, limits, r, w
+                )
+                gradient += (r @ q).astype(np.int64)
+            else:
+                moment = np.empty(m)
+                code, (end, start, entry) = observed[0][here], (column[here] for column in observed[1])
+                both = fill_observed(
+                    q, code, end, start, entry, theta, about.distribution, cuts, units, limits, r, w, moment
+                )
+                counts += both[: about.n_counts]
+                one = r @ q
+                one[-2] = moment.sum()
+                gradient += one.astype(np.int64)
             if self.coarse is not None:
                 # Toward zero, so that no norm grows.
                 short = np.trunc(q * 2.0 ** (self.coarse - grid.exponent))
                 matrix += ((short * w[:, None]).T @ short).astype(np.int64)
         back = np.argsort(order)
-        parts = [np.array([events], dtype=np.int64), gradient[back]]
+        parts = [counts, gradient[back]]
         if self.coarse is not None:
             parts.append(matrix[np.ix_(back, back)].ravel())
         return np.concatenate(parts)
 
     def split(self, values: IntArray) -> tuple[int, IntArray, IntArray | None]:
         """Return events, gradient and curvature of such sums."""
-        size = self.grid.size
-        matrix = None if self.coarse is None else values[1 + size :].reshape(size, size)
-        return int(values[0]), values[1 : 1 + size], matrix
+        size, first = self.grid.size, self.residuals.n_counts
+        matrix = None if self.coarse is None else values[first + size :].reshape(size, size)
+        return int(values[0]), values[first : first + size], matrix
 
     def check_sums(self, values: IntArray, n_rows: int) -> None:
         """Refuse sums that no n_rows rows have."""
         events, gradient, matrix = self.split(values)
         about = self.residuals
-        most = n_rows * max(about.limits[:2]) * 2**self.grid.exponent
+        most = n_rows * about.largest_moment * 2**self.grid.exponent
+        if about.n_counts > 1 and not 0 <= values[1] <= n_rows * 2**about.residual_bits:
+            raise ValueError("the sums are not those of so many rows")
         possible = abs(events) <= n_rows * 2**about.residual_bits + n_rows * about.limits[3]
         if matrix is not None and self.coarse is not None:
             possible &= bool(np.abs(matrix).max() <= n_rows * about.limits[2] * 4**self.coarse)
@@ -142,7 +188,7 @@ class GradientsPlan:
     def check_room(self, n_rows: int) -> None:
         """Refuse rows that the sums have no room for."""
         about = self.residuals
-        one = [max(about.limits[:2]) * 2**self.grid.exponent, 2**about.residual_bits + about.limits[3]]
+        one = [about.largest_moment * 2**self.grid.exponent, 2**about.residual_bits + about.limits[3]]
         if self.coarse is not None:
             one.append(about.limits[2] * 4**self.coarse)
         if BLOCK_ROWS * max(one) > EXACT:
@@ -153,6 +199,8 @@ class GradientsPlan:
     def to_dict(self) -> dict[str, Any]:
         """Return JSON values."""
         about = self.residuals
+        # Plans of events and censored rows alone are written as they always were.
+        kinds = {} if about.is_plain else {"observations": list(about.observations)}
         return {
             "kind": self.kind,
             "grid": self.grid.to_dict(),
@@ -163,16 +211,20 @@ class GradientsPlan:
             "limits": list(about.limits),
             "theta": self.theta.tolist(),
             "coarse": self.coarse,
+            **kinds,
         }
 
     @classmethod
     def from_dict(cls, content: dict[str, Any]) -> "GradientsPlan":
         """Restore the plan; ValueError for what `to_dict` would not write."""
         names = ("kind", "grid", "distribution", "cuts", "residual_bits", "curvature_bits", "limits")
-        fields = Fields(content, (*names, "theta", "coarse"), what="a plan")
+        fields = Fields(content, (*names, "theta", "coarse"), optional=("observations",), what="a plan")
         grid = read_grid(fields)
         low, high = fields.numbers("cuts", 2)
-        limits = fields.numbers("limits", 4)
+        observations: tuple[str, ...] = KINDS[:2]
+        if "observations" in content:
+            observations = check_observations(fields.texts("observations"), structured=True)
+        limits = fields.numbers("limits", 4 if set(observations) <= set(KINDS[:2]) else 5)
         if min(limits) < 0:
             raise ValueError("a plan: limits must not be negative")
         residuals = ResidualGrid(
@@ -180,7 +232,35 @@ class GradientsPlan:
             (low, high),
             fields.integer("residual_bits", 0, _MOST_BITS),
             fields.integer("curvature_bits", 0, _MOST_BITS),
-            (limits[0], limits[1], limits[2], limits[3]),
+            tuple(limits),
+            observations,
         )
         theta = np.array(fields.numbers("theta", grid.size))
         return cls(grid, residuals, theta, fields.maybe(fields.integer, "coarse", 0, FINEST))
+
+
+def _read_observed(
+    rows: PreparedRows, grid: MomentGrid, observations: tuple[str, ...]
+) -> tuple[NDArray[np.uint8], tuple[FloatArray, FloatArray, FloatArray]]:
+    """Return codes, and ends, starts and entries in steps from the centre.
+
+    What is not declared counts as an event, or is not read.
+    """
+    if rows.y is None or rows.event is None:
+        raise ValueError("the rows have no times and events.")
+    codes = np.array(rows.event)
+    for kind in ("left", "interval"):
+        if kind not in observations:
+            codes[codes == CODES[kind]] = CODES["exact"]
+    nothing = np.full(len(codes), -np.inf)
+    start = nothing if rows.start is None else np.where(codes == CODES["interval"], rows.start, -np.inf)
+    entry = nothing if rows.entry is None or "entry" not in observations else rows.entry
+    if np.isnan(start).any() or np.isnan(entry).any():
+        raise ValueError("the starts of intervals and the entries must not be NaN.")
+
+    def steps(column: FloatArray) -> FloatArray:
+        # What overflows is beyond every bound.
+        with np.errstate(over="ignore"):
+            return np.ascontiguousarray((column - grid.y_center) / grid.y_half * 2.0**grid.exponent)
+
+    return codes, (steps(rows.y), steps(start), steps(entry))

@@ -26,6 +26,9 @@ from .batches import (
 )
 from .row_kernels import join_columns
 
+#: Roles of columns that a schema names only where a table has them: "lower" is written as "lower_column".
+OPTIONAL_ROLES = ("lower", "upper", "entry")
+
 
 @dataclass(frozen=True)
 class TableColumns:
@@ -37,26 +40,61 @@ class TableColumns:
         Names of the columns of X, in their order; None: all that have no other role, as they come.
     target, event, group : str or None
         Names of the other columns. For tuples of arrays no name is needed.
+    lower, upper, entry : str or None
+        Names of the columns of times between which an event happened, in place of target and event; and of
+        the time at which watching began.
     """
 
     features: tuple[str, ...] | None = None
     target: str | None = None
     event: str | None = None
     group: str | None = None
+    lower: str | None = None
+    upper: str | None = None
+    entry: str | None = None
 
     def __post_init__(self) -> None:
         given = [name for name in (*(self.features or ()), *self.others) if name is not None]
         if not all(isinstance(name, str) for name in given):
-            raise TypeError("features must be a list of names, and target, event and groups names.")
+            raise TypeError("features must be a list of names, and target, event, groups and others names.")
         for name in given:
             check_characters(name, "the name of a column")
         if len(set(given)) < len(given):
             raise ValueError("features, target, event and groups must be different columns.")
+        if (self.lower is None) is not (self.upper is None) or None not in (self.lower, self.target):
+            raise ValueError("the columns lower and upper belong together, in place of a target.")
+        if self.event is not None and self.target is None:
+            raise ValueError("event needs target: the name of the column of times.")
+        if self.entry is not None and self.event is None and self.lower is None:
+            raise ValueError("entry needs the columns of times: event and target, or lower and upper.")
 
     @property
     def others(self) -> tuple[str, ...]:
         """Columns that are no features."""
-        return tuple(name for name in (self.target, self.event, self.group) if name is not None)
+        names = (self.target, self.event, self.lower, self.upper, self.entry, self.group)
+        return tuple(name for name in names if name is not None)
+
+    @property
+    def has_target(self) -> bool:
+        """Whether a column, or several, are named as the target."""
+        return self.target is not None or self.lower is not None
+
+    @property
+    def roles(self) -> tuple[str, ...]:
+        """Fields of the target that the columns make; none where it is one column."""
+        found = tuple(role for role, name in self.named.items() if name is not None)
+        return found if len(found) > 1 else ()
+
+    @property
+    def named(self) -> dict[str, str | None]:
+        """Names of the columns of the target's fields, by role."""
+        return {
+            "event": self.event,
+            "time": self.target,
+            "lower": self.lower,
+            "upper": self.upper,
+            "entry": self.entry,
+        }
 
     def choose(self, names: list[Any]) -> tuple[str, ...]:
         """Return the features among the columns of a table, all of which must be there once."""
@@ -78,14 +116,23 @@ class TableColumns:
     def to_dict(self) -> dict[str, Any]:
         """Return JSON values."""
         features = None if self.features is None else list(self.features)
-        return {"features": features, "target": self.target, "event": self.event, "group": self.group}
+        found = {f"{role}_column": getattr(self, role) for role in OPTIONAL_ROLES}
+        return {
+            "features": features,
+            "target": self.target,
+            "event": self.event,
+            "group": self.group,
+            **{field: name for field, name in found.items() if name is not None},
+        }
 
     @classmethod
     def from_fields(cls, fields: Fields) -> "TableColumns":
         """Restore the columns."""
         features = fields.maybe(fields.texts, "features")
-        names = (fields.maybe(fields.text, name) for name in ("target", "event", "group"))
-        return cls(None if features is None else tuple(features), *names)
+        names = [fields.maybe(fields.text, name) for name in ("target", "event", "group")]
+        fields_of = {role: f"{role}_column" for role in OPTIONAL_ROLES}
+        others = {role: fields.text(field) for role, field in fields_of.items() if field in fields}
+        return cls(None if features is None else tuple(features), *names, **others)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -202,11 +249,11 @@ def _of_columns(
     X, is_finite = _numbers(values, names, columns) if encoded is None else (encoded, False)
     n_rows = len(X)
     target = None if columns.target is None else values[columns.target]
-    if columns.event is not None and target is not None:
-        event = values[columns.event]
-        both = np.empty(n_rows, dtype=[("event", event.dtype), ("time", target.dtype)])
-        both["event"], both["time"] = event, target
-        target = both
+    if columns.roles:
+        fields = {role: values[str(columns.named[role])] for role in columns.roles}
+        target = np.empty(n_rows, dtype=[(role, field.dtype) for role, field in fields.items()])
+        for role, field in fields.items():
+            target[role] = field
     return Piece(X, target, None if columns.group is None else values[columns.group], is_finite)
 
 

@@ -16,9 +16,11 @@ from ...utils._groups import KEY_BYTES, RowUnits, number_units
 from ...utils._json_documents import Fields
 from ...utils._refused_values import refuse_cells, refuse_kinds, refuse_missing
 from ...utils._replacements import labels_of, within_bounds
+from .._plans.observations import check_observations
 from .._plans.rows import PreparedRows
-from .columns import Piece, TableColumns, read_pieces
-from .targets import check_target_bounds, read_target, replace_target
+from .columns import OPTIONAL_ROLES, Piece, TableColumns, read_pieces
+from .lives import Target, within_target_bounds
+from .targets import check_target_bounds, find_roles, on_model_scale, read_target, replace_target
 
 _FIELDS = (
     *("features", "n_features", "target", "event", "group"),
@@ -34,8 +36,10 @@ _FIELDS = (
         "key",
     ),
 )
-# A field that only schemas of declared columns have.
-_OPTIONAL = ("domain",)
+# Fields that only schemas of declared columns, or of declared kinds of observation, have.
+_OPTIONAL = ("domain", "observations", *(f"{role}_column" for role in OPTIONAL_ROLES))
+# Kinds of observation where none are written.
+_KINDS = ("exact", "right")
 # Columns and classes that a schema may name, as `axes`; and rows of a person, as many as estimators take.
 _MOST = 2**24
 _MOST_ROWS = 2**62
@@ -60,7 +64,9 @@ class RowSchema:
     bounds_y : pair of floats, or None
         Bounds of a numeric target in the units of the table.
     structured : bool
-        Whether the target is a time with an event.
+        Whether the target has fields, of events and times.
+    kinds : tuple of str
+        Kinds of observation that are declared, where it has.
     classes : ndarray, or None
         Classes of a target of labels.
     strict : bool
@@ -79,6 +85,7 @@ class RowSchema:
     log_target: bool = False
     bounds_y: tuple[float, float] | None = None
     structured: bool = False
+    kinds: tuple[str, ...] = _KINDS
     classes: NDArray[Any] | None = None
     strict: bool = False
     max_rows_per_unit: int | None = None
@@ -137,11 +144,12 @@ class RowSchema:
             return PreparedRows(X)
         if is_structured(piece.target) is not self.structured:
             raise ValueError("a batch must have the form of target that the others have.")
-        target = self._target(piece)
-        event = None
-        if target.event is not None:
-            event = event_within(target.time_on_model_scale, target.event, self._last_time())
-        return PreparedRows(X, y=target.time_on_model_scale, event=event)
+        target = self._target(piece, self.bounds_y)
+        if target.structured:
+            target = within_target_bounds(target, self.kinds, on_model_scale(self.bounds_y, self.log_target))
+        return PreparedRows(
+            X, y=target.time_on_model_scale, event=target.event, start=target.start, entry=target.entry
+        )
 
     def _labels(self, labels: Any) -> NDArray[Any]:
         refuse_kinds(labels, "y")
@@ -151,19 +159,15 @@ class RowSchema:
         refuse_cells(labels, "y")
         return np.asarray(as_labels(labels))
 
-    def _target(self, piece: Piece) -> Any:
-        bounds = self.bounds_y or (-np.inf, np.inf)
+    def _target(self, piece: Piece, bounds: tuple[float, float]) -> Target:
+        if self.structured:
+            check_observations(self.kinds, True, find_roles(piece.target))
         if self.strict:
-            return replace_target(piece.target, bounds, self.log_target)
-        target = read_target(piece.target, self.log_target)
-        if not np.isfinite(target.time_on_model_scale).all():
+            return replace_target(piece.target, bounds, self.log_target, self.kinds)
+        target = read_target(piece.target, self.log_target, self.kinds)
+        if not (target.structured or np.isfinite(target.time_on_model_scale).all()):
             raise ValueError("y must be finite: NaN and infinity are refused.")
         return target
-
-    def _last_time(self) -> float:
-        if self.bounds_y is None:
-            return np.inf
-        return float(np.log(self.bounds_y[1]) if self.log_target else self.bounds_y[1])
 
     def to_dict(self) -> dict[str, Any]:
         """Return JSON values."""
@@ -180,6 +184,7 @@ class RowSchema:
             "max_rows_per_unit": self.max_rows_per_unit,
             "key": self.key.hex(),
             **({} if self.domain is None else {"domain": self.domain.to_dict()}),
+            **({} if self.kinds == _KINDS else {"observations": list(self.kinds)}),
         }
 
     @classmethod
@@ -187,6 +192,10 @@ class RowSchema:
         """Restore the schema; ValueError for what `to_dict` would not write."""
         fields = Fields(content, _FIELDS, optional=_OPTIONAL, what="a schema")
         domain = TableDomain.from_dict(content["domain"]) if "domain" in content else None
+        structured = fields.flag("structured")
+        kinds = tuple(fields.texts("observations")) if "observations" in fields else _KINDS
+        if "observations" in fields and (kinds == _KINDS or check_observations(kinds, structured) != kinds):
+            raise ValueError("a schema: the kinds of observation are not in the one form that is written")
         n_features = fields.integer("n_features", 0, _MOST)
         lower = fields.maybe(fields.numbers, "lower", n_features)
         upper = fields.maybe(fields.numbers, "upper", n_features)
@@ -209,7 +218,8 @@ class RowSchema:
             upper=None if upper is None else np.array(upper),
             log_target=log_target,
             bounds_y=None if bounds_y is None else check_target_bounds(bounds_y, log_target),
-            structured=fields.flag("structured"),
+            structured=structured,
+            kinds=kinds,
             classes=None if classes is None else _read_classes(classes),
             strict=fields.flag("strict"),
             max_rows_per_unit=grouped,
@@ -224,12 +234,6 @@ def number_labels(y: NDArray[Any], classes: NDArray[Any]) -> NDArray[np.int32]:
         # Not by a mask: on labels in no order that takes seven times as long.
         np.maximum(labels, np.multiply(y == label, position, dtype=np.int32), out=labels)
     return labels
-
-
-def event_within(time: FloatArray, event: NDArray[Any], last: float) -> NDArray[np.uint8]:
-    """Return 1 for events at or before the upper bound of the target: what comes later is censored there."""
-    # A row by itself decides: neighbours stay neighbours.
-    return np.ascontiguousarray(np.asarray(event, dtype=np.bool_) & (time <= last)).view(np.uint8)
 
 
 def _read_classes(classes: list[Any]) -> NDArray[Any]:

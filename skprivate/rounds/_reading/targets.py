@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Reading and checking of targets: numbers, or times of which some are censored."""
+"""Reading and checking of targets: numbers, or what is known of lifetimes."""
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -11,32 +10,15 @@ from sklearn.utils import column_or_1d
 from ..._typing import BoolArray, FloatArray
 from ...utils import as_column, check_bounds, is_frame, is_structured
 from ...utils._replacements import numbers_of, within_bounds
+from .._plans.observations import CODES, KINDS
+from .lives import Target, codes_of, read_undeclared, refuse_undeclared
 
 # Of half the distance of bounds: its square, and that times the noise of a tiny epsilon, is a float.
 _NARROWEST, _WIDEST = 1e-135, 1e135
+_LARGEST = np.finfo(np.float64).max
 _FORM = "y must have two fields, the event (True or False) and then the time"
+_FORMS = f"{_FORM}; or the fields lower and upper; and may have a field entry beside them"
 _MAKE = "np.array(list(zip(event, time)), dtype=[('event', bool), ('time', float)])"
-
-
-@dataclass(frozen=True, eq=False)
-class Target:
-    """A target on the scale of the model.
-
-    Attributes
-    ----------
-    time_on_model_scale : ndarray of shape (n_samples,)
-        Log time where the model is about log time, else the values as passed.
-    event : ndarray of bool of shape (n_samples,), or None
-        Whether the time is that of the event, not of censoring; None for a numeric target.
-    """
-
-    time_on_model_scale: FloatArray
-    event: BoolArray | None = None
-
-    @property
-    def structured(self) -> bool:
-        """Whether the target distinguishes events from censored times."""
-        return self.event is not None
 
 
 def refuse_other_forms(y: Any) -> None:
@@ -69,29 +51,78 @@ def refuse_other_forms(y: Any) -> None:
         )
 
 
-def read_target(y: Any, log_target: bool) -> Target:
+def find_roles(y: Any) -> tuple[str, ...]:
+    """Return what the fields of a structured target are, by their public names and number.
+
+    Parameters
+    ----------
+    y : structured array, record array or data frame
+        Two fields "lower" and "upper", in any order; or two others, the event and then the time, whose names
+        do not matter, as in scikit-survival. A field "entry" may stand beside them.
+
+    Returns
+    -------
+    roles : tuple of str
+        Of the fields in their order: "event", "time", "lower", "upper", "entry".
+
+    Raises
+    ------
+    TypeError
+        A masked array.
+    ValueError
+        Other fields.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skprivate.rounds._reading.targets import find_roles
+    >>> find_roles(np.empty(0, dtype=[("failed", bool), ("days", float), ("entry", float)]))
+    ('event', 'time', 'entry')
+    """
+    if isinstance(y, np.ma.MaskedArray):
+        raise TypeError("y must not be a masked array: a hidden time is neither an event nor censored.")
+    names = _names(y)
+    others = [name for name in names if name != "entry"]
+    if len(others) != 2 or len(names) > 3:
+        raise ValueError(f"{_FORMS}; it has {len(names)}.")
+    roles = dict(zip(others, others if set(others) == {"lower", "upper"} else ("event", "time"), strict=True))
+    return tuple(roles.get(name, "entry") for name in names)
+
+
+def _names(y: Any) -> list[Any]:
+    return list(y.columns) if is_frame(y) else list(y.dtype.names)
+
+
+def read_target(y: Any, log_target: bool, kinds: tuple[str, ...] | None = None) -> Target:
     """Read a target in any of its forms.
 
     Parameters
     ----------
     y : array-like of shape (n_samples,)
-        Finite numbers, already validated; or a structured array, a record array or a data frame with two
-        fields, the first boolean (True: the event happened at the time), the second a number, in this order
-        as in scikit-survival. Names do not matter.
+        Finite numbers, already validated; or a structured array, a record array or a data frame with the
+        fields of `find_roles`: the event is boolean (True: it happened at the time), the others are numbers.
+        An event between lower and upper happened after lower, and not after upper: at it, where they are
+        equal; after lower, where upper is infinite; before upper, where lower is 0 (or minus infinity).
+        An entry of 0 or less says that the row was watched from the start.
     log_target : bool
         Whether the model is about log time. The times of a structured target are always put on log scale.
+    kinds : tuple of str, default=None
+        Kinds of observation that are declared; None: nothing is declared, and rows of any kind are read.
 
     Returns
     -------
     target : Target
+        The event of a row that is known to come before `upper` came after its entry, too: it is of the kind
+        "interval", and begins there.
 
     Raises
     ------
     TypeError
-        The event is not boolean (0 and 1 are refused: fields may be in the wrong order), or the time is not
+        The event is not boolean (0 and 1 are refused: fields may be in the wrong order), or a time is not
         a number.
     ValueError
-        Not two fields; not one-dimensional; a time is missing, infinite or not above 0.
+        Other fields; not one-dimensional; a time is missing, infinite or not above 0; lower is above upper;
+        an entry is not before the end of its row; a row is of a kind that is not declared.
 
     Examples
     --------
@@ -100,17 +131,62 @@ def read_target(y: Any, log_target: bool) -> Target:
     >>> y = np.array([(True, 1.0), (False, np.e)], dtype=[("event", bool), ("time", float)])
     >>> target = read_target(y, log_target=True)
     >>> target.time_on_model_scale, target.event
-    (array([0., 1.]), array([ True, False]))
+    (array([0., 1.]), array([1, 0], dtype=uint8))
     """
     if not is_structured(y):
         values = np.asarray(y, dtype=np.float64)
         return Target(_log_times(values) if log_target else values)
-    event, times = _fields(y)
-    event = _check_event(event)
-    return Target(_log_times(_check_times(times)), event)
+    fields = _fields(y)
+    if "event" in fields:
+        event = _check_event(fields["event"])
+        lower = upper = times = _check_times(fields["time"], "time")
+        _refuse_early(times)
+        codes = np.ascontiguousarray(event).view(np.uint8)
+    else:
+        lower, upper = _check_ends(fields["lower"], fields["upper"])
+        codes, times = codes_of(lower, upper), np.where(upper == np.inf, lower, upper)
+    entry = None
+    if "entry" in fields:
+        entry = np.maximum(_check_times(fields["entry"], "entry", lowest=-np.inf), 0.0)
+        if (entry >= times).any():
+            raise ValueError("y holds an entry that is not before the end of its row.")
+    target = _on_log_scale(times, codes, lower if "lower" in fields else None, entry)
+    if kinds is not None:
+        refuse_undeclared(target.event, kinds)  # type: ignore[arg-type]
+    return target
 
 
-def replace_target(y: Any, bounds: tuple[float, float], log_target: bool) -> Target:
+def _check_ends(lower: NDArray[Any], upper: NDArray[Any]) -> tuple[FloatArray, FloatArray]:
+    lower, upper = _numbers(lower, "lower"), _numbers(upper, "upper")
+    if np.isnan(lower).any() or np.isnan(upper).any():
+        raise ValueError("y holds NaN: an end that is not known is 0 below, and infinity above.")
+    if (np.isfinite(lower) & (lower < 0)).any() or (upper <= 0).any():
+        raise ValueError("y holds times that are below 0, or upper ends that are not above 0.")
+    if (lower == np.inf).any():
+        raise ValueError("y holds lower ends that are infinite.")
+    if (lower > upper).any():
+        raise ValueError("y holds rows whose lower end is above their upper end.")
+    return np.maximum(lower, 0.0), upper
+
+
+def _on_log_scale(
+    times: FloatArray, codes: NDArray[np.uint8], lower: FloatArray | None, entry: FloatArray | None
+) -> Target:
+    """Put ends and entries on log scale; what is known to come after an entry begins there."""
+    start = None
+    # Contiguous: the logarithm of a value must not depend on where it stands.
+    with np.errstate(divide="ignore"):
+        if lower is not None:
+            begin = lower if entry is None else np.maximum(lower, entry)
+            codes = np.where((codes == CODES["left"]) & (begin > 0), np.uint8(CODES["interval"]), codes)
+            start = np.where(codes == CODES["interval"], np.log(begin), -np.inf)
+        entry = None if entry is None else np.log(np.ascontiguousarray(entry))
+        return Target(np.log(np.ascontiguousarray(times)), codes, start, entry)
+
+
+def replace_target(
+    y: Any, bounds: tuple[float, float], log_target: bool, kinds: tuple[str, ...] = KINDS[:2]
+) -> Target:
     """Read a target in strict mode: no value of it makes this fail.
 
     Parameters
@@ -121,6 +197,8 @@ def replace_target(y: Any, bounds: tuple[float, float], log_target: bool) -> Tar
         Declared, in the units of `y`; above 0 with `log_target`.
     log_target : bool
         Whether the model is about log time.
+    kinds : tuple of str, default=("exact", "right")
+        Kinds of observation that are declared, of a structured target.
 
     Returns
     -------
@@ -128,6 +206,11 @@ def replace_target(y: Any, bounds: tuple[float, float], log_target: bool) -> Tar
         Infinities, and times that are not above 0, are at the bounds. What is missing or no number is in the
         middle of the bounds, on the scale of the model; a time of a structured target is then censored at the
         lower bound, which carries no information, and so is an event that is neither True nor False.
+
+        Of lower and upper ends: one that is missing or no number is not known (0 below, infinity above); an
+        upper end that is not above 0 is the lower bound, two infinite ones are right-censored at the upper
+        bound; and ends in the wrong order change places. An entry that is missing, no number, or not before
+        the end of its row is none. Rows of undeclared kinds are read as `read_undeclared` says.
 
     Raises
     ------
@@ -142,18 +225,36 @@ def replace_target(y: Any, bounds: tuple[float, float], log_target: bool) -> Tar
     array([1., 0., 2.])
     """
     low, high = bounds
-    event = None
-    if is_structured(y):
-        found, times = _fields(y)
-        values = _strict_times(times)
-        # What comes after the upper bound is censored there, as outside strict mode; NaN compares as False.
-        event = _strict_event(found) & (values <= high)
-        values = np.where(np.isnan(values), low, values)
-    else:
+    if not is_structured(y):
         values = _one_column(numbers_of(as_column(y), "y"))
-    if log_target:
-        return Target(within_bounds(np.log(np.clip(values, low, high)), np.log(low), np.log(high)), event)
-    return Target(within_bounds(values, low, high), event)
+        if log_target:
+            return Target(within_bounds(np.log(np.clip(values, low, high)), np.log(low), np.log(high)))
+        return Target(within_bounds(values, low, high))
+    fields = _fields(y)
+    if "event" in fields:
+        times = _strict_numbers(fields["time"], "time")
+        codes = (_strict_event(fields["event"]) & ~np.isnan(times)).view(np.uint8)
+        # Beyond the upper bound, but finite: an event there is censored, as outside strict mode.
+        lower = upper = times = np.clip(np.where(np.isnan(times), low, times), low, _LARGEST)
+    else:
+        lower, upper = _strict_ends(fields["lower"], fields["upper"], bounds)
+        codes, times = codes_of(lower, upper), np.where(upper == np.inf, lower, upper)
+    entry = None
+    if "entry" in fields:
+        entry = _strict_numbers(fields["entry"], "entry")
+        entry = np.where((entry > 0) & (entry < times), entry, 0.0)
+    target = _on_log_scale(times, codes, lower if "lower" in fields else None, entry)
+    return read_undeclared(target, kinds, on_model_scale(bounds, log_target))
+
+
+def _strict_ends(
+    lower: NDArray[Any], upper: NDArray[Any], bounds: tuple[float, float]
+) -> tuple[FloatArray, FloatArray]:
+    ends = _strict_numbers(lower, "lower"), _strict_numbers(upper, "upper")
+    first = np.where(ends[0] > 0, ends[0], 0.0)
+    last = np.where(np.isnan(ends[1]), np.inf, np.where(ends[1] > 0, ends[1], bounds[0]))
+    first, last = np.minimum(first, last), np.maximum(first, last)
+    return np.where(first == np.inf, bounds[1], first), last
 
 
 def _strict_event(event: NDArray[Any]) -> BoolArray:
@@ -162,9 +263,9 @@ def _strict_event(event: NDArray[Any]) -> BoolArray:
     return np.array([isinstance(cell, bool | np.bool_) and bool(cell) for cell in event], dtype=bool)
 
 
-def _strict_times(times: NDArray[Any]) -> FloatArray:
+def _strict_numbers(times: NDArray[Any], role: str) -> FloatArray:
     if times.dtype.kind not in "iufO":
-        raise TypeError(f"{_FORM}; the time is of type {times.dtype}, not a number.")
+        raise TypeError(f"{_FORMS}; the {role} is of type {times.dtype}, not a number.")
     values: FloatArray = numbers_of(times, "y")
     return values
 
@@ -208,17 +309,12 @@ def on_model_scale(bounds: tuple[float, float], log_target: bool) -> tuple[float
     return (float(np.log(low)), float(np.log(high))) if log_target else (low, high)
 
 
-def _fields(y: Any) -> tuple[NDArray[Any], NDArray[Any]]:
-    """The two fields as arrays."""
-    if isinstance(y, np.ma.MaskedArray):
-        raise TypeError("y must not be a masked array: a hidden time is neither an event nor censored.")
-    names = list(y.columns) if is_frame(y) else list(y.dtype.names)
-    if len(names) != 2:
-        raise ValueError(f"{_FORM}; it has {len(names)}.")
-    event, times = (np.asarray(y[name]) for name in names)
-    if event.ndim != 1 or times.ndim != 1:
-        raise ValueError("y must be one-dimensional, one event and one time per row.")
-    return event, times
+def _fields(y: Any) -> dict[str, NDArray[Any]]:
+    """The fields as arrays, by their roles."""
+    fields = {role: np.asarray(y[name]) for role, name in zip(find_roles(y), _names(y), strict=True)}
+    if any(field.ndim != 1 for field in fields.values()):
+        raise ValueError("y must be one-dimensional, one value of every field per row.")
+    return fields
 
 
 def _check_event(event: NDArray[Any]) -> BoolArray:
@@ -232,21 +328,29 @@ def _check_event(event: NDArray[Any]) -> BoolArray:
     return event
 
 
-def _check_times(times: NDArray[Any]) -> FloatArray:
+def _numbers(times: NDArray[Any], role: str) -> FloatArray:
     if times.dtype.kind not in "iuf":
-        raise TypeError(f"{_FORM}; the time is of type {times.dtype}, not a number.")
+        raise TypeError(f"{_FORMS}; the {role} is of type {times.dtype}, not a number.")
     with np.errstate(over="ignore"):
-        values = times.astype(np.float64)
-    if not np.isfinite(values).all():
+        return times.astype(np.float64)
+
+
+def _check_times(times: NDArray[Any], role: str, lowest: float = 0.0) -> FloatArray:
+    values = _numbers(times, role)
+    if not (np.isfinite(values) | (values == lowest)).all():
         raise ValueError("Input y contains NaN or infinity: every time must be a finite number.")
     return values
 
 
-def _log_times(times: FloatArray) -> FloatArray:
+def _refuse_early(times: FloatArray) -> None:
     if not (times > 0).all():
         raise ValueError(
             "y holds times that are not above 0; the model is about log time. Distributions 'sev', "
             "'logistic' and 'normal' take numbers of any sign."
         )
+
+
+def _log_times(times: FloatArray) -> FloatArray:
+    _refuse_early(times)
     # Contiguous: the logarithm of a value must not depend on where it stands.
     return np.log(np.ascontiguousarray(times))

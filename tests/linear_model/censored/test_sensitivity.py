@@ -43,7 +43,8 @@ def gradients(residuals, weights):
     """(event, residual times v) at all corners, and nothing."""
     rows = extreme_rows(weights)
     parts = [
-        np.column_stack([np.full(len(rows), float(event)), float(r) * rows]) for event, r in residuals.corners
+        np.column_stack([np.full(len(rows), float(event)), float(r) * rows])
+        for event, r, _ in residuals.corners
     ]
     return np.vstack(parts)
 
@@ -97,7 +98,7 @@ def test_residuals_of_rows_stay_in_the_polygon(distribution, clip):
     # Convex: a row is inside if no direction separates it from the corners. The last clip is just below a
     # whole number of steps, to which its own residual would be rounded.
     residuals = residuals_of(distribution, clip)
-    corners = np.array(residuals.corners, dtype=float)
+    corners = np.array(residuals.corners, dtype=float)[:, :2]
     plan, rows = small_plan(distribution, clip), one_by_one(500)
     found = np.array([contribution(row, plan) for row in rows])
     unit = 2.0**plan.residual_bits

@@ -40,7 +40,7 @@ def test_every_form_of_events_and_times(form, log_target):
     assert target.structured
     np.testing.assert_array_equal(target.time_on_model_scale, np.log(TIMES))
     np.testing.assert_array_equal(target.event, EVENT)
-    assert target.event.dtype == bool
+    assert target.event.dtype == np.uint8
 
 
 def test_whole_numbers_are_times():

@@ -9,7 +9,7 @@ KINDS = ("exact", "right", "left", "interval", "entry")
 CODES = {"right": 0, "exact": 1, "left": 2, "interval": 3}
 
 
-def check_observations(observations: Any, structured: bool) -> tuple[str, ...]:
+def check_observations(observations: Any, structured: bool, roles: tuple[str, ...] = ()) -> tuple[str, ...]:
     """Return the declared kinds of observation in one order; a public input, never read from rows.
 
     Parameters
@@ -18,20 +18,36 @@ def check_observations(observations: Any, structured: bool) -> tuple[str, ...]:
         None: numbers are exact; structured targets are exact or right-censored.
     structured : bool
         Whether the target is a structured one.
+    roles : tuple of str, default=()
+        What its fields are, as far as it is known.
 
     Raises
     ------
     ValueError
-        An unknown kind, none at all, or kinds that numbers cannot have.
+        An unknown kind, none at all, or kinds that numbers cannot have; fields whose kinds of observation are
+        not declared.
 
     Examples
     --------
-    >>> from skprivate.rounds._reading.observations import check_observations
+    >>> from skprivate.rounds._plans.observations import check_observations
     >>> check_observations(None, structured=True), check_observations(["interval", "right"], structured=True)
     (('exact', 'right'), ('right', 'interval'))
     """
     if observations is None:
-        return KINDS[:2] if structured else KINDS[:1]
+        if "lower" in roles:
+            raise ValueError(
+                "y has the fields lower and upper: declare the kinds of observation that may occur, such as "
+                "observations=['right', 'interval']."
+            )
+        kinds: tuple[str, ...] = KINDS[:2] if structured else KINDS[:1]
+    else:
+        kinds = _declared(observations, structured)
+    if "entry" in roles and "entry" not in kinds:
+        raise ValueError("y has a field of entries: declare 'entry' among observations.")
+    return kinds
+
+
+def _declared(observations: Any, structured: bool) -> tuple[str, ...]:
     if isinstance(observations, str):
         raise ValueError(f"observations must be a list of kinds, such as [{observations!r}].")
     given = list(observations)

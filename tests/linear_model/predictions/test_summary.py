@@ -1,0 +1,174 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The summary of a fit: its numbers are those of the attributes, its share of the noise what noise does."""
+
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.exceptions import NotFittedError
+
+from skprivate import DPLogLocationScaleRegressor, DPNormalLLSRegressor, TableDomain
+from skprivate.datasets import make_location_scale
+from skprivate.exceptions import UtilityWarning
+
+COEF = np.array([0.5, 0.0])
+# Times, and (event, time) pairs of which a third are censored.
+COMPLETE = make_location_scale(20_000, 2, coef=COEF, random_state=0)
+CENSORED = make_location_scale(20_000, 2, coef=COEF, censoring=0.3, random_state=0)
+
+
+def fitted(rows=COMPLETE, seed=1, **parameters):
+    options = {"epsilon": 4.0, "bounds_X": (-1, 1), "bounds_y": (0.01, 20), "max_iter": 1}
+    model = DPLogLocationScaleRegressor(**(options | parameters), random_state=seed)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UtilityWarning)
+        return model.fit(*rows)
+
+
+@pytest.mark.parametrize("rows", [COMPLETE, CENSORED], ids=["complete", "censored"])
+def test_numbers_are_those_of_the_model(rows):
+    model = fitted(rows)
+    frame = model.summary().to_frame()
+    assert frame.index.tolist() == ["x0", "x1", "(intercept)", "(scale)", "(shape)"]
+    np.testing.assert_array_equal(frame["estimate"][:2], model.coef_)
+    np.testing.assert_array_equal(frame[["lower", "upper"]][:2], model.coef_interval_)
+    np.testing.assert_allclose(frame["time_ratio"][:2], np.exp(model.coef_), rtol=1e-12)
+    np.testing.assert_allclose(frame[["ratio_lower", "ratio_upper"]][:2], np.exp(model.coef_interval_))
+    assert frame["time_ratio"][2:].isna().all()
+    assert frame.loc["(intercept)", "estimate"] == model.intercept_
+    low, high = np.quantile(model.replicates_[:, 0], [0.05, 0.95])
+    np.testing.assert_allclose(
+        frame.loc["(intercept)", ["lower", "upper"]].astype(float),
+        [2 * model.intercept_ - high, 2 * model.intercept_ - low],
+    )
+    scale = frame.loc["(scale)", ["estimate", "lower", "upper"]].astype(float)
+    np.testing.assert_allclose(scale, [model.scale_, *model.scale_interval_], rtol=1e-12)
+    shape = frame.loc["(shape)", ["estimate", "upper", "lower"]].astype(float)
+    np.testing.assert_allclose(shape, 1 / scale, rtol=1e-12)
+    assert frame["noise_share"].between(0, 1).all()
+
+
+def test_confidence():
+    model = fitted()
+    usual, wide = (model.summary(confidence=c).to_frame() for c in (0.9, 0.99))
+    assert (wide["lower"] < usual["lower"]).all()
+    assert (wide["upper"] > usual["upper"]).all()
+    with pytest.raises(ValueError, match="confidence must be"):
+        model.summary(confidence=90)
+    with pytest.raises(NotFittedError):
+        DPLogLocationScaleRegressor().summary()
+
+
+def test_head_says_what_was_fitted_and_spent():
+    facts = dict(fitted(CENSORED, epsilon=0.5, delta=1e-6, mechanism="gaussian").summary().facts)
+    assert facts["law"] == "Weibull"
+    assert facts["rows"] == "20,000 (public)"
+    assert facts["privacy"].startswith("epsilon 0.5, delta 1e-06")
+    assert facts["unit"] == "row, replace-one"
+    assert "Gaussian" in facts["mechanism"]
+    # A seeded fit claims nothing, and says why.
+    assert "not-private" in facts["privacy"]
+    assert "seed" in facts["not private"]
+    assert abs(float(facts["events"].split()[0]) - 0.7) < 0.02
+    assert dict(fitted(distribution="lognormal").summary().facts)["events"] == "all"
+
+
+def test_a_protected_number_of_rows_is_a_noisy_one():
+    model = fitted(relation="add-remove")
+    rows = dict(model.summary().facts)["rows"]
+    assert rows == f"about {model.release_.matrix[0, 0]:,.0f} (noisy)"
+    groups = np.arange(20_000) // 2
+    grouped = DPLogLocationScaleRegressor(bounds_X=(-1, 1), bounds_y=(0.01, 20), max_rows_per_group=2)
+    facts = dict(grouped.fit(*COMPLETE, groups=groups).summary().facts)
+    assert facts["groups"] == "10,000 (public)"
+    assert facts["rows"].endswith("(noisy)")
+    assert facts["unit"] == "group, at most 2 rows of each, replace-one"
+
+
+def test_the_warning_of_the_fit_stands_in_its_summary():
+    X, y = COMPLETE[0][:500], COMPLETE[1][:500]
+    with pytest.warns(UtilityWarning, match="noise hides"):
+        model = DPLogLocationScaleRegressor(0.1, bounds_X=(-1, 1), bounds_y=(0.01, 20)).fit(X, y)
+    assert "noise hides" in dict(model.summary().facts)["warning"]
+    assert "warning" not in dict(fitted().summary().facts)
+
+
+def test_models_of_numbers_have_no_time_ratios_and_no_shape():
+    X, y = COMPLETE
+    model = DPNormalLLSRegressor(4.0, bounds_X=(-1, 1), bounds_y=(-5, 3)).fit(X, np.log(y))
+    summary = model.summary()
+    frame = summary.to_frame()
+    assert frame.index.tolist() == ["x0", "x1", "(intercept)", "(scale)"]
+    assert frame["time_ratio"].isna().all()
+    assert "time ratio" not in str(summary)
+    assert "time ratio" in str(fitted(distribution="lognormal").summary())
+    assert dict(summary.facts)["law"] == "normal"
+
+
+def test_names_are_those_of_the_columns_and_are_escaped():
+    X = pd.DataFrame(COMPLETE[0], columns=["<b>load", "heat"])
+    summary = fitted((X, COMPLETE[1])).summary()
+    assert [row.name for row in summary.rows[:2]] == ["<b>load", "heat"]
+    page = summary._repr_html_()
+    assert "&lt;b&gt;load" in page
+    assert "<b>load" not in page
+    table = pd.DataFrame({"kind": np.where(COMPLETE[0][:, 0] > 0, "new", "old"), "heat": COMPLETE[0][:, 1]})
+    domain = TableDomain({"kind": ["new", "old"], "heat": (-1, 1)})
+    model = DPLogLocationScaleRegressor(domain=domain, bounds_y=(0.01, 20)).fit(table, COMPLETE[1])
+    names = [row.name for row in model.summary().rows]
+    assert names[: len(domain.encoded_names)] == list(domain.encoded_names)
+
+
+def test_the_text_shows_all_rows_and_marks():
+    model = fitted(epsilon=0.3)
+    summary = model.summary()
+    text = str(summary)
+    for row in summary.rows:
+        line = next(line for line in text.splitlines() if line.startswith(row.name))
+        assert f"{row.estimate:.4g}" in line
+        assert line.endswith("noise") == row.hidden_by_noise
+        assert f"{row.noise_share:.0%}" in line
+    assert ("alone explains" in text) == any(row.hidden_by_noise for row in summary.rows)
+
+
+@pytest.mark.parametrize("rows", [COMPLETE, CENSORED], ids=["complete", "censored"])
+def test_share_of_the_noise_is_that_of_its_limits(rows):
+    for epsilon, low, high in ((1e6, 0.0, 0.02), (0.05, 0.9, 1.0)):
+        shares = fitted(rows, epsilon=epsilon, max_iter=3).summary().to_frame()["noise_share"]
+        assert shares.between(low, high).all(), (epsilon, shares)
+
+
+def test_share_of_the_noise_is_what_fresh_noise_does():
+    """Of slopes of 300 fits to the same rows, and of 300 fits to other rows with hardly any noise.
+
+    Relative errors of the three variances are about a tenth (the noise has tails), those of a share of one
+    half a twentieth: .25 is five standard errors, which is passed with a probability below 1e-6.
+    """
+    noise = np.var([fitted(seed=seed, epsilon=1.0).coef_ for seed in range(1000, 1300)], axis=0)
+    others = [make_location_scale(20_000, 2, coef=COEF, random_state=seed) for seed in range(300)]
+    rows = np.var([fitted(one, seed=2, epsilon=1e6).coef_ for one in others], axis=0)
+    share = fitted(epsilon=1.0).summary().to_frame()["noise_share"][:2]
+    expected = noise / (noise + rows)
+    assert ((expected > 0.2) & (expected < 0.8)).all()
+    np.testing.assert_allclose(share, expected, atol=0.25)
+
+
+def test_a_slope_is_marked_where_the_noise_explains_it_not_where_the_interval_holds_0():
+    """200 releases of rows whose least-squares slope is nearly 0, and 200 tables almost without noise.
+
+    Of the first nearly nine in ten are marked: fewer than 150 have a probability below 1e-6 at .88. Of the
+    second the interval holds 0 in nine of ten: fewer than 150 have a probability below 1e-9 at .9. Their
+    noise is a thousandth of their error, so that hardly one of them is marked.
+    """
+    few = COMPLETE[0][:2000], COMPLETE[1][:2000]
+    marked = sum(fitted(few, seed=seed, epsilon=0.5).summary().rows[1].hidden_by_noise for seed in range(200))
+    assert marked >= 150
+    held = marked = 0
+    for seed in range(200):
+        table = make_location_scale(300, 2, coef=COEF, random_state=seed)
+        row = fitted(table, seed=seed + 10**6, epsilon=1e6).summary().rows[1]
+        held += row.lower < 0 < row.upper
+        marked += row.hidden_by_noise
+    assert held >= 150
+    assert marked <= 50
