@@ -80,7 +80,9 @@ def run(arguments: Sequence[str] = ()) -> None:
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--cells", default="*", help="pattern, such as 'lognormal/*/0.3/tight/*'; commas between")
+    parser.add_argument(
+        "--cells", default="*", help="pattern, such as 'lognormal/*/0.3/tight/*'; commas between"
+    )
     parser.add_argument("--columns", default="usual", choices=("usual", "others", "all"))
     parser.add_argument("--runs", type=int, default=20)
     parser.add_argument("--first", type=int, default=0, help="number of the first run, which seeds its table")
@@ -185,7 +187,9 @@ def _measure(cell: Cell, seed: int) -> dict[str, Any]:
 
 def _print(found: list[dict[str, Any]]) -> None:
     names = list(dict.fromkeys(one["cell"] for one in found))
-    print("Shares of 90 % intervals that hold, in fits that did not warn; median errors of all fits: of the B10")
+    print(
+        "Shares of 90 % intervals that hold, in fits that did not warn; median errors of all fits: of the B10"
+    )
     print("life at the features' means in scales, relative of the scale, of the slopes.")
     errors = ("error", "scale error", "slope error")
     table = Table(

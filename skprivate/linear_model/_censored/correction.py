@@ -4,6 +4,7 @@
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.optimize import brentq
 
 from ..._typing import FloatArray
 from ...utils._public_module import public_module
@@ -17,6 +18,9 @@ from .step_errors import StepErrors
 _USABLE = 0.2
 # Largest variance of the slopes' errors, in the law's scales, that a fit of the residuals allows for.
 _MOST_SPREAD = 0.25
+# Range of a raised guess of what rounds have left undone, as a multiple of the rows' own variance.
+_LEAST_UNFINISHED = 1e-6
+_MOST_UNFINISHED = 1e8
 # Log scales of replicates beyond are those of noise alone, and would overflow.
 _FARTHEST = 10.0
 
@@ -36,12 +40,19 @@ class Correction:
         Of the residuals' location and log scale beside those of the rounds, which are 0 at theta.
     spread : float
         Variance that the noise of the slopes gives the residuals.
+    unfinished : float
+        What rounds have left undone, as in `StepErrors`; at least what was guessed there.
+    surprise : float
+        Mean square of the two differences between residuals and rounds, in standard deviations, with what was
+        guessed; about 1, and inf where the residuals have no location and scale.
     """
 
     theta: FloatArray
     law: LawFit
     weight: FloatArray
     spread: float
+    unfinished: float
+    surprise: float
 
     @property
     def by(self) -> FloatArray:
@@ -74,7 +85,9 @@ def correct(
     -----
     With slopes known, both estimates of (location, log scale) have the same error from the rows, to first
     order, and independent noise; the weights are those of least variance. An error of the slopes moves the
-    location where the features are at their centres alike in both.
+    location where the features are at their centres alike in both. What the rounds have left undone is a
+    guess: where the two differ by more than their variances say, it is raised until the difference has the
+    mean square that it should have.
     """
     noise = errors.noise(last)
     # Of the slopes at a given scale of the errors.
@@ -83,13 +96,32 @@ def correct(
     moved = slopes @ errors.inverse
     spread = float(np.einsum("ij,ji->", errors.features, moved @ noise @ moved.T))
     law = fit_law(residuals, distribution, min(spread, _MOST_SPREAD))
-    inverse = np.linalg.inv(errors.law_information)
+    inverse = np.asarray(np.linalg.inv(errors.law_information), dtype=np.float64)
     directions = errors.law_directions
-    unsettled = noise + errors.unfinished * errors.information
-    rounds = inverse @ directions.T @ unsettled @ directions @ inverse
+    known = inverse @ directions.T @ noise @ directions @ inverse
+    if not law.settled:
+        return Correction(errors.theta, law, np.zeros((2, 2)), spread, errors.unfinished, np.inf)
     own = law.noise(residuals.noise_std)
-    weight = rounds @ np.linalg.inv(rounds + own) if law.settled else np.zeros((2, 2))
-    return Correction(errors.theta, law, weight, spread)
+    found = np.array([law.location, law.log_scale])
+    guessed = known + own + errors.unfinished * inverse
+    surprise = float(found @ np.linalg.solve(guessed, found)) / len(found)
+    unfinished = _unfinished(found, known + own, inverse, errors.unfinished)
+    rounds = known + unfinished * inverse
+    weight = rounds @ np.linalg.inv(rounds + own)
+    return Correction(errors.theta, law, weight, spread, unfinished, surprise)
+
+
+def _unfinished(found: FloatArray, known: FloatArray, guess: FloatArray, least: float) -> float:
+    """Return the multiple of `guess`, at least `least`, with which two differences have the mean square 1."""
+
+    def excess(log_multiple: float) -> float:
+        variance = known + np.exp(log_multiple) * guess
+        return float(found @ np.linalg.solve(variance, found)) - len(found)
+
+    low, high = np.log(max(least, _LEAST_UNFINISHED)), np.log(_MOST_UNFINISHED)
+    if low >= high or excess(low) <= 0.0:
+        return least
+    return float(np.exp(high if excess(high) > 0.0 else brentq(excess, low, high)))
 
 
 def replicate(

@@ -70,6 +70,13 @@ class CurvatureEstimate:
         # With one feature there is no product of two: its noise would be that of the target and the feature.
         return float(self.std[2, 3] if len(self.std) > 3 else self.std[1, 2])
 
+    @property
+    def clearness(self) -> float:
+        """Mean variance of the features, in standard deviations of its noise."""
+        squares = np.diagonal(self.covariance)[1:]
+        noise = float(np.mean(np.diagonal(self.std)[2:])) / np.sqrt(len(squares))
+        return float(squares.mean()) / max(noise, 1e-300)
+
 
 @public_module("skprivate.linear_model")
 @dataclass(frozen=True, eq=False)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The release of a censored fit, its estimates, their bootstrap, and the warning that they are useless."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -23,7 +23,9 @@ _LOOSE_SLOPES = 0.5
 # A fit is of little use if the 90 % interval of its 10 % quantile holds its 20 % quantile as well.
 _NEXT_LEVEL = 0.2
 _HALF_WIDTH = 1.645  # of that interval, in standard deviations
-# Differences of counts that are no noise, in standard deviations.
+# Mean square of two normal differences, in standard deviations: it is beyond in 5 of 100,000 fits.
+_SURPRISING = 10.0
+# What is no noise: differences of counts, and the features' mean square, in standard deviations.
 _CLEARLY = 3.0
 # Share of the events, beyond that of the next bin, which the lower bound of the target may have moved into
 # the first: a tenth of those below the 10 % quantile. It must stand out of the noise as well.
@@ -134,8 +136,10 @@ def _scores(rng: np.random.Generator, information: FloatArray, shape: tuple[int,
 
 def errors_of(release: CensoredRelease) -> StepErrors:
     """Return the errors of the last step; see `bootstrap_censored`."""
-    theta = release.theta if release.correction is None else release.correction.theta
-    return StepErrors.of(release.rule, release.curvature_estimate, release.rounds[-1], theta)
+    correction, last = release.correction, release.rounds[-1]
+    theta = release.theta if correction is None else correction.theta
+    errors = StepErrors.of(release.rule, release.curvature_estimate, last, theta)
+    return errors if correction is None else replace(errors, unfinished=correction.unfinished)
 
 
 def _noise(rng: np.random.Generator, mechanism: str, std: FloatArray, size: int) -> FloatArray:
@@ -155,6 +159,11 @@ def censored_warning(release: CensoredRelease, distribution: ErrorDistribution) 
         return (
             "by the released counts, many events lie below the lower bound of y, where they are clipped; the "
             "estimates and their intervals do not account for it. Declare a lower bound below all times."
+        )
+    if release.curvature_estimate.clearness < _CLEARLY:
+        return (
+            "by the released values, the noise hides how much the features vary within their bounds, and so "
+            "their effect; use tighter bounds, more rows, a larger epsilon, or fewer features."
         )
     replicates = bootstrap_censored(release, _FEW_REPLICATES)
     if _noise_hides_slopes(release, replicates):
@@ -203,10 +212,15 @@ def _noise_hides_quantile(
 
 
 def _unconverged(release: CensoredRelease, distribution: ErrorDistribution) -> bool:
-    """Whether most of the variance of the scale, or of the 10 % quantile, is a guess at what is left to do.
+    """Whether the rounds ended farther from convergence than intervals account for.
 
-    The distribution of the noise is known; how far the rounds are from convergence is not.
+    The distribution of the noise is known; how far the rounds are from convergence is guessed, and raised
+    where the residuals contradict it. Where these contradict it by far, or have no maximum of likelihood,
+    the model of the errors is wrong. Without residuals, most of the variance of the scale, or of the 10 %
+    quantile, must not be that guess.
     """
+    if release.correction is not None:
+        return release.correction.surprise > _SURPRISING
     errors, last = errors_of(release), release.rounds[-1]
     theta, noise = errors.theta, errors.noise(last)
     center = release.curvature_estimate.mean[1:]

@@ -6,8 +6,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from skprivate.linear_model._censored.correction import correct
 from skprivate.linear_model._censored.fit import fit_censored, plan_censored
-from skprivate.linear_model._censored.release import bootstrap_censored
+from skprivate.linear_model._censored.release import bootstrap_censored, errors_of
 from skprivate.linear_model._censored.residual_histogram import (
     N_BINS,
     ResidualHistogram,
@@ -26,11 +27,11 @@ COEF = np.array([0.5, -0.5, 0.5, 0.0, 0.5])
 GRID = MomentGrid(lower=np.full(5, -4.0), upper=np.full(5, 4.0), target=(-5.0, 5.0), exponent=20)
 
 
-def counts_of(distribution, location, scale, censored, spread=0.0, n=400_000):
+def counts_of(distribution, location, scale, censored, spread=0.0, n=400_000, width=1.0):
     """Counts of standardised residuals that are watched to times within two scales."""
     rng = np.random.default_rng(3)
     u = location + scale * distribution.quantile(rng.random(n)) + np.sqrt(spread) * rng.standard_normal(n)
-    offset = rng.uniform(-1.0, 1.0, n)
+    offset = rng.uniform(-width, width, n)
     end = offset + (np.quantile(u - offset, 1 - censored) if censored else np.inf)
     edges, event = residual_edges(distribution), u <= end
     cells = np.searchsorted(edges[1:-1], np.minimum(u, end), side="right")
@@ -71,6 +72,30 @@ def test_noise_of_the_counts_moves_the_estimate_as_is_claimed(distribution):
     # Six standard errors of the mean; a standard deviation of 200 is within a fifth.
     assert (np.abs(off[:2]) < 6 * spread[:2] / np.sqrt(n) + 0.006).all()
     assert 0.75 < np.median([claimed for _, _, claimed in found]) / spread[1] < 1.3
+
+
+@pytest.mark.parametrize("distribution", DISTRIBUTIONS)
+def test_rows_that_are_censored_at_one_residual_are_somewhere_in_its_bin(distribution):
+    """At its end the location is off by several times what the counts' own errors are."""
+    found = [
+        fit_law(counts_of(distribution, 0.0, 1.0, share, width=0.0), distribution, 0.0)
+        for share in (0.7, 0.75, 0.8)
+    ]
+    errors = np.array([[law.location, law.log_scale] for law in found])
+    claimed = np.array([np.sqrt(np.diagonal(law.inverse + law.noise(0.0))) for law in found])
+    assert (np.abs(errors) < 4 * claimed).all()
+    spread_out = fit_law(counts_of(distribution, 0.0, 1.0, 0.75), distribution, 0.0)
+    assert spread_out.noise(0.0)[1, 1] < 0.1 * found[1].noise(0.0)[1, 1]
+
+
+def test_rounds_have_left_more_undone_where_residuals_contradict_them():
+    release = released()
+    errors, last = errors_of(release), release.rounds[-1]
+    off = ResidualHistogram(
+        residual_edges(SEV), counts_of(SEV, 0.4, 1.3, 0.4, n=100_000).counts, release.residuals.noise_std
+    )
+    assert correct(off, SEV, errors, last).unfinished > 10 * release.correction.unfinished
+    assert correct(off, SEV, errors, last).surprise > 10
 
 
 def released(distribution=SEV, n=100_000, seed=0, rows=0, censored=0.4):
