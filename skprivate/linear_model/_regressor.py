@@ -66,9 +66,10 @@ class DPLogLocationScaleRegressor(BaseLogLocationScale):
     release_ : object
         Everything that was released about private rows: noisy moments, and the scale of their noise.
     survival_curve_ : tuple of two ndarrays
-        With censored targets: times, and the private Kaplan-Meier estimate of surviving them.
+        With censored targets: times, and the private Kaplan-Meier estimate of surviving them. It is left out
+        where intervals, earlier events or entries are declared, to which that estimate does not apply.
     event_share_ : float
-        With censored targets: released share of rows whose event was observed.
+        With censored targets: released share of rows whose event was observed, or is known to have come.
     n_iter_ : int
         With censored targets: number of Newton rounds. Otherwise 1.
     n_features_in_ : int
