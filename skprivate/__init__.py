@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from .collection import TreeClient as TreeClient
     from .collection import TreeCurator as TreeCurator
     from .domain import TableDomain as TableDomain
+    from .domain import life_data as life_data
     from .ensemble import DPBoostingClassifier as DPBoostingClassifier
     from .ensemble import DPBoostingRegressor as DPBoostingRegressor
     from .evaluation import plan_life_study as plan_life_study
@@ -101,6 +102,7 @@ _HOMES = {
     "VaccinationGame": ".games",
     "compose": ".accounting",
     "privacy_report": ".base",
+    "life_data": ".domain",
     "plan_life_study": ".evaluation",
     "plan_study": ".evaluation",
     "private_describe": ".evaluation",
@@ -153,6 +155,7 @@ __all__ = [
     "compose",
     "config_context",
     "get_config",
+    "life_data",
     "plan_life_study",
     "plan_study",
     "privacy_report",

@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from ._columns import CategoricalColumn as CategoricalColumn
     from ._columns import DateColumn as DateColumn
     from ._columns import NumberColumn as NumberColumn
+    from ._life_data import life_data as life_data
     from ._stress_columns import StressColumn as StressColumn
     from ._table_domain import TableDomain as TableDomain
 
@@ -20,6 +21,7 @@ _HOMES = {
     "NumberColumn": "._columns",
     "StressColumn": "._stress_columns",
     "TableDomain": "._table_domain",
+    "life_data": "._life_data",
 }
 __getattr__, __dir__ = lazy_exports(__name__, _HOMES)
 
@@ -30,4 +32,5 @@ __all__ = [
     "NumberColumn",
     "StressColumn",
     "TableDomain",
+    "life_data",
 ]

@@ -32,9 +32,9 @@ from ..rounds._fit import RoundsMixin
 from ..rounds._inspection import SourceFacts
 from ..rounds._plans.grid import MomentGrid
 from ..rounds._plans.moments import MomentsPlan
+from ..rounds._plans.observations import check_observations
 from ..rounds._reading.columns import TableColumns, count_columns
 from ..rounds._reading.lives import Target
-from ..rounds._reading.observations import check_observations
 from ..rounds._reading.schema import RowSchema
 from ..rounds._reading.targets import (
     check_target_bounds,
@@ -375,12 +375,12 @@ class BaseLogLocationScale(
         self._adopt(plan.read(released), grid, task, spent)
 
     def _rounds_of_censored(self, task: FitTask, plan: CensoredPlan, source: str) -> Rounds[None]:
-        """Yield a histogram and Newton rounds, for targets that may be censored."""
+        """Yield histograms and Newton rounds, for targets that may be censored."""
         grid = self._grid(task)
         plan = plan.within(grid, task.scale_limits(grid))
-        what = "a histogram (a fifth of the budget) and on rounds of residual sums (the rest)"
+        what = "histograms (up to a quarter of the budget) and on rounds of residual sums (the rest)"
         spent = self._describe_spending(task, source, what, None, None)
-        n_parts = None if plan.max_iter is None else 1 + plan.max_iter
+        n_parts = None if plan.max_iter is None else 2 + plan.max_iter
         with progress(self, "release", n_parts) as on_progress:
             release = yield from censored_rounds(plan, spent, on_progress)
         self._adopt(release, grid, task, spent)

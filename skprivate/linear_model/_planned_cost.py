@@ -11,8 +11,8 @@ from ..base import PlannedCost, PrivateEstimatorMixin, PublicShape, assign_roles
 from ..base._domain_reading import DomainMixin
 from ..noise._fit_budget import FitBudget
 from ..rounds._plans.grid import MANY_ROWS
-from ..rounds._reading.observations import check_observations
-from ..rounds._reading.targets import check_form, check_target_bounds
+from ..rounds._plans.observations import check_observations
+from ..rounds._reading.targets import check_form, check_target_bounds, find_roles
 from ..utils import is_structured
 from ._censored.fit import CensoredPlan, plan_censored
 from ._distributions import error_distribution_of, models_log_target
@@ -103,7 +103,9 @@ class PlannedMoments(DomainMixin, PrivateEstimatorMixin):
         """Check what is public; return the plan of a fit to censored targets, on a grid of no bounds."""
         budget = FitBudget.of(self.epsilon, self.delta, self.mechanism)
         shape = self.encoded_shape(shape)
-        kinds = check_observations(self.observations, shape.structured)
+        known = shape.structured and shape.no_targets is not None
+        roles = find_roles(shape.no_targets) if known else ()
+        kinds = check_observations(self.observations, shape.structured, roles)
         if kinds != ("exact",) and self.method == "taylor":
             raise ValueError("method='taylor' takes no censored targets; use method='moments'.")
         log_target = shape.structured or models_log_target(self.distribution)

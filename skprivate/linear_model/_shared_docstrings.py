@@ -84,11 +84,13 @@ _PRIVACY = """\
 of one person, of which at most ``max_rows_per_group`` count. Uncensored targets: the sums of products of
 (1, y, x), scaled to [-1, 1] by the bounds and rounded toward zero to integers, are released once with
 exact noise; their sensitivity follows from the bounds (proof: :doc:`/proofs/moments`). Censored
-targets: a histogram of 64 bins of log time by event with a fifth of the budget, then ``max_iter`` rounds
-of weighted sums (proof: :doc:`/proofs/censored`). Coefficients, intervals, curves and warnings are
-functions of these. Whoever runs ``fit`` sees the rows and is trusted. Not protected: the number of rows
-(of persons, with ``groups``) unless ``relation="add-remove"``, and the bounds. A seeded fit, or one that
-reads bounds from the rows, claims "not-private"."""
+targets: a histogram of 64 bins of log time by event with a tenth of the budget, then ``max_iter`` rounds
+of weighted sums, before the last of which a histogram of residuals has a twentieth and after which another
+has a tenth, unless released values say that they would tell nothing (proof: :doc:`/proofs/censored`).
+Coefficients, intervals, curves and warnings are functions of these. Whoever runs ``fit`` sees the rows and
+is trusted. Not protected: the number of rows (of persons, with ``groups``) unless
+``relation="add-remove"``, and the bounds. A seeded fit, or one that reads bounds from the rows, claims
+"not-private"."""
 
 _REFERENCES = """\
 Sheng, Fang, Differentially private log-location-scale regression using functional mechanism, 2024.

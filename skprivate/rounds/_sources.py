@@ -51,7 +51,7 @@ class TableSource:
         Tables that are worked on at once, by threads, as joblib counts them. An engine has its own workers.
     lower, upper : str, default=None
         Names of two columns in place of `target`: the event came after lower, and not after upper. See
-        `skprivate.linear_model.life_data`, which says what equal, zero and infinite ends mean.
+        `skprivate.life_data`, which says what equal, zero and infinite ends mean.
     entry : str, default=None
         Name of the column of the time from which a row was watched; 0: from the start.
 

@@ -23,8 +23,8 @@ from skprivate.linear_model._moments.weights import MomentWeights
 from skprivate.rounds._plans.cells import CellsPlan
 from skprivate.rounds._plans.gradients import GradientsPlan
 from skprivate.rounds._plans.grid import MomentGrid
+from skprivate.rounds._plans.observations import KINDS
 from skprivate.rounds._plans.rows import PreparedRows
-from skprivate.rounds._reading.observations import KINDS
 
 DISTRIBUTIONS = [SEV, LOGISTIC, NORMAL]
 DECLARED = [
@@ -91,7 +91,9 @@ def test_no_row_moves_a_round_further_than_stated(distribution, observations, cl
     counts = [unit] * plan.n_counts
     weights = 1.0 / np.array([*counts, *unit * 2.0**plan.exponent * np.array([1.0, 0.5, 1.0])])
     rows, reached = extreme_rows(observations), np.zeros(4)
-    for theta in [*THETAS, *WILD]:
+    # An entry just before the end of rows, at nearly the same hazard.
+    last = plan.residuals.cuts[1] if np.isfinite(plan.residuals.cuts[1]) else 9.0
+    for theta in [*THETAS, *WILD, (last - 0.011, 0.01, 0.0)]:
         found = contributions(rows, plan, theta, False)
         # Distances within a subset are a lower bound of those of all rows, and fast.
         found = np.unique(found, axis=0)
@@ -182,6 +184,11 @@ def test_one_row_moves_the_histogram_of_kinds_by_its_sensitivity():
     ]
     assert cdist(counts, counts, "cityblock").max() == histogram_sensitivity("replace-one")
     assert max(np.abs(count).sum() for count in counts) == histogram_sensitivity("add-remove")
+    # In order of the tables; an interval by its middle, (-0.7 + 0.1) / 2.
+    assert [int(np.argmax(count)) // 64 for count in counts[8:16]] == [0, 0, 1, 1, 2, 2, 3, 3]
+    assert np.argmax(counts[15]) == 3 * 64 + int((1 - 0.3) * 32)
+    row = PreparedRows(np.zeros((1, 1)), y=np.array([0.1]), event=np.array([3], dtype=np.uint8))
+    assert np.argmax(histogram_cells(GRID).sums(row)) == 64 + 35
 
 
 @pytest.mark.parametrize("field", ["start", "entry"])
@@ -207,7 +214,7 @@ def test_plans_of_kinds_survive_json():
     with pytest.raises(ValueError, match="limits"):
         GradientsPlan.from_dict(broken)
     cells = histogram_cells(GRID, 4)
-    assert CellsPlan.from_dict(cells.to_dict()).to_dict() == cells.to_dict()
+    assert CellsPlan.from_dict(cells.to_dict()).n_sums == cells.n_sums == 256
     assert "n_tables" not in str(histogram_cells(GRID).to_dict())
 
 

@@ -1,0 +1,83 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Targets of life models from columns of tables of all kinds."""
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+
+from skprivate import config_context, life_data
+
+HOURS = [7.25, 9.5, 3.0]
+FAILED = [True, False, True]
+COLUMNS = {"age": [1, 2, 3], "hours": HOURS, "failed": FAILED, "from": [0.0, 1.5, 0.5]}
+NAMES = {"time": "hours", "event": "failed", "entry": "from"}
+
+
+@pytest.mark.parametrize("table", [dict, pd.DataFrame, pl.DataFrame, pa.table])
+def test_columns_of_every_table(table):
+    y = life_data(table(COLUMNS), **NAMES)
+    assert y.dtype.names == ("event", "time", "entry")
+    assert y["event"].dtype == bool
+    assert y["event"].tolist() == FAILED
+    assert y["time"].tolist() == HOURS
+    assert y["entry"].tolist() == COLUMNS["from"]
+
+
+@pytest.mark.parametrize("event", [[1, 0, 1], ["yes", "No", " true "], [1.0, 0.0, 1.0], FAILED])
+def test_events_as_files_write_them(event):
+    y = life_data(time=[str(hours) for hours in HOURS], event=event)
+    assert y["event"].tolist() == FAILED
+    assert y["time"].tolist() == HOURS
+
+
+def test_all_events():
+    assert life_data(time=HOURS)["event"].all()
+
+
+@pytest.mark.parametrize("missing", [None, np.nan, ""])
+def test_missing_ends_are_not_known(missing):
+    y = life_data(
+        lower=np.array([2, missing, missing], object), upper=np.array([missing, 3, missing], object)
+    )
+    assert y["lower"].tolist() == [2, 0, 0]
+    assert y["upper"].tolist() == [np.inf, 3, np.inf]
+    y = life_data(lower=[0, -np.inf], upper=["inf", np.inf])
+    assert y["lower"].tolist() == [0, -np.inf]
+    assert y["upper"].tolist() == [np.inf, np.inf]
+
+
+@pytest.mark.parametrize(
+    ("columns", "error", "message"),
+    [
+        ({}, ValueError, "pass time and event"),
+        ({"event": FAILED}, ValueError, "pass time and event"),
+        ({"time": HOURS, "lower": HOURS, "upper": HOURS}, ValueError, "no other"),
+        ({"event": FAILED, "lower": HOURS, "upper": HOURS}, ValueError, "no other"),
+        ({"lower": HOURS}, ValueError, "lower and upper"),
+        ({"time": HOURS, "event": [7, 0, 1]}, ValueError, "event holds a value that is neither"),
+        ({"time": HOURS, "event": [None, False, True]}, ValueError, "event does not say"),
+        ({"time": ["7.25", "soon", 1], "event": FAILED}, ValueError, "time holds a value that is no number"),
+        ({"time": HOURS, "event": FAILED, "entry": ["soon", 0, 0]}, ValueError, "entry holds"),
+        ({"time": HOURS, "event": FAILED[:2]}, ValueError, "length"),
+        ({"table": COLUMNS, "time": HOURS}, TypeError, "names of its columns"),
+        ({"table": COLUMNS, "time": "days"}, ValueError, "each of these columns once: days"),
+        ({"table": COLUMNS, "time": "failed", "event": "hours"}, ValueError, "'hours' holds a value"),
+        ({"time": np.array([7, 9], "m8[D]")}, TypeError, "its type"),
+    ],
+)
+def test_errors_repeat_no_value(columns, error, message):
+    with pytest.raises(error, match=message) as caught:
+        life_data(**columns)
+    assert not any(text in str(caught.value) for text in ("7.25", "9.5", "soon"))
+
+
+def test_no_cell_fails_in_strict_mode():
+    with config_context(strict=True):
+        y = life_data(time=["7.25", "soon", None], event=["?", None, "yes"], entry=["soon", 1, 2])
+        np.testing.assert_array_equal(y["time"], [7.25, np.nan, np.nan])
+        np.testing.assert_array_equal(y["entry"], [np.nan, 1, 2])
+        assert y["event"].tolist() == [False, False, True]
+        y = life_data(lower=["soon", 1], upper=[3, "late"])
+        assert y.tolist() == [(0.0, 3.0), (1.0, np.inf)]
