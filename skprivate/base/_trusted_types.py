@@ -34,7 +34,7 @@ _LIFE = (
             *("CensoredRelease", "CurvatureEstimate", "HistogramRelease", "GradientRound", "StepRule"),
             *("Correction", "LawFit", "ResidualHistogram"),
             *("Logistic", "Normal", "SmallestExtremeValue"),
-            *("MomentGrid", "MomentRelease", "ScaledFit"),
+            *("Look", "LookRelease", "MomentGrid", "MomentRelease", "ResidualRelease", "ScaledFit"),
         )
     ),
 )

@@ -20,8 +20,12 @@ from ._logistic.estimate import LogisticRelease as LogisticRelease
 from ._logistic.schedule import Schedule as Schedule
 from ._logistic.standards import Standards as Standards
 from ._logistic_regression import DPLogisticRegression
+from ._moments.looks import Look as Look
+from ._moments.looks import LookRelease as LookRelease
+from ._moments.looks import ResidualRelease as ResidualRelease
 from ._moments.release import MomentRelease as MomentRelease
 from ._moments.solve import ScaledFit as ScaledFit
+from ._predictions.goodness_of_fit import GoodnessOfFit
 from ._predictions.summary import ModelSummary
 from ._presets import DPLogisticLLSRegressor, DPNormalLLSRegressor, DPSEVRegressor
 from ._regressor import DPLogLocationScaleRegressor
@@ -32,6 +36,7 @@ __all__ = [
     "DPLogisticRegression",
     "DPNormalLLSRegressor",
     "DPSEVRegressor",
+    "GoodnessOfFit",
     "ModelSummary",
     "MomentAccumulator",
 ]

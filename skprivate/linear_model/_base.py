@@ -27,11 +27,9 @@ from ..base import SHARED_CONSTRAINTS, claim_of, private_fit
 from ..domain import TableDomain
 from ..noise import check_entropy
 from ..noise._fit_budget import FitBudget
-from ..rounds._driver import Round, Rounds, RowsInMemory, drive
+from ..rounds._driver import Rounds, RowsInMemory, drive
 from ..rounds._fit import RoundsMixin
 from ..rounds._inspection import SourceFacts
-from ..rounds._plans.grid import MomentGrid
-from ..rounds._plans.moments import MomentsPlan
 from ..rounds._plans.observations import check_observations
 from ..rounds._reading.columns import TableColumns, count_columns
 from ..rounds._reading.lives import Target
@@ -54,8 +52,9 @@ from ._censored.fit import CensoredPlan, censored_rounds
 from ._censored.histogram import kaplan_meier
 from ._distributions import error_distribution_of, models_log_target
 from ._fit_task import FitTask, SurvivalRows, check_scale_bounds
+from ._moments.fit import MomentFit
 from ._moments.noise_scale import root_above
-from ._moments.release import Neighbours, make_grid, plan_moments
+from ._moments.release import Neighbours
 from ._moments.solve import METHODS, REGULARIZATIONS
 from ._moments.weights import moment_weights, order_of_norm
 from ._planned_cost import PUBLIC_INPUTS, PlannedMoments
@@ -145,7 +144,7 @@ class BaseLogLocationScale(
 
     @private_fit
     def fit(self, X: Any, y: Any, groups: Any = None) -> Self:
-        """Release noisy moments of the rows once, and compute the model from them.
+        """Release noisy sums over the rows, and compute the model from them.
 
         Parameters
         ----------
@@ -366,17 +365,19 @@ class BaseLogLocationScale(
         return self._rounds_of_censored(task, plan, source)
 
     def _rounds_of_moments(self, task: FitTask, source: str) -> Rounds[None]:
-        """Yield the one round of fully observed targets: their moments."""
-        grid = self._grid(task)
-        plan = plan_moments(grid, task.neighbours, task.budget)
-        spent = self._describe_moments(task, plan.unit, source)
-        with progress(self, "release", 0):
-            released = yield Round(MomentsPlan(grid), plan, spent)
-        self._adopt(plan.read(released), grid, task, spent)
+        """Yield the moments of fully observed targets, and rounds that improve on them."""
+        fit = MomentFit.of(task, self.x_norm, self._most_looks())
+        if fit.looks is None:
+            spent = self._describe_moments(task, fit.unit, source)
+        else:
+            spent = self._describe_spending(task, source, fit.releases, None, None)
+        with progress(self, "release", None) as on_progress:
+            release = yield from fit.rounds(spent, on_progress)
+        self._adopt(release, fit.grid, task, spent)
 
     def _rounds_of_censored(self, task: FitTask, plan: CensoredPlan, source: str) -> Rounds[None]:
         """Yield histograms and Newton rounds, for targets that may be censored."""
-        grid = self._grid(task)
+        grid = task.grid(self.x_norm, task.budget)
         plan = plan.within(grid, task.scale_limits(grid))
         what = "histograms (up to a quarter of the budget) and on rounds of residual sums (the rest)"
         spent = self._describe_spending(task, source, what, None, None)
@@ -388,18 +389,6 @@ class BaseLogLocationScale(
             times, survival = kaplan_meier(release.histogram)
             self.survival_curve_ = (np.exp(times), survival)
         self.event_share_ = release.event_share
-
-    def _grid(self, task: FitTask) -> MomentGrid:
-        lower, upper = task.bounds
-        return make_grid(
-            lower,
-            upper,
-            task.target,
-            self.x_norm,
-            n_rows=task.n_rows,
-            neighbours=task.neighbours,
-            budget=task.budget,
-        )
 
     def _describe_moments(self, task: FitTask, unit: Fraction, source: Any) -> PrivacySpent:
         """Return what a release of moments spent and claims; sensitivity and noise are those of weight 1."""

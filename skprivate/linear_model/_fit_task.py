@@ -14,7 +14,7 @@ from ..rounds._reading.targets import on_model_scale
 from ..utils import check_bounds
 from ..utils._groups import RowUnits
 from ._distributions import ErrorDistribution
-from ._moments.release import Neighbours
+from ._moments.release import Neighbours, make_grid
 
 # Bounds of scale_ where none are declared, in half-widths of the target: no distribution whose scale is
 # beyond 2 keeps to the bounds of the target, and 1e-3 is 500 times finer than a histogram between them shows.
@@ -74,6 +74,12 @@ class FitTask:
     def n_rows(self) -> int:
         """Number of rows that the sums on the grid must hold."""
         return self.n_units if self.neighbours.n_is_public and self.n_units is not None else MANY_ROWS
+
+    def grid(self, x_norm: float | None, budget: FitBudget) -> MomentGrid:
+        """Return the grid of moments that are released for a part of the budget, or all of it."""
+        return make_grid(
+            *self.bounds, self.target, x_norm, n_rows=self.n_rows, neighbours=self.neighbours, budget=budget
+        )
 
     def scale_limits(self, grid: MomentGrid) -> tuple[float, float]:
         """Bounds of the scale in scaled units."""

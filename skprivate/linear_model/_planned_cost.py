@@ -16,6 +16,7 @@ from ..rounds._reading.targets import check_form, check_target_bounds, find_role
 from ..utils import is_structured
 from ._censored.fit import CensoredPlan, plan_censored
 from ._distributions import error_distribution_of, models_log_target
+from ._moments.fit import moments_budget
 from ._moments.release import Neighbours, make_grid
 
 LLS_ROLES = assign_roles(
@@ -72,9 +73,16 @@ class PlannedMoments(DomainMixin, PrivateEstimatorMixin):
         raise NotImplementedError
 
     def roles_for(self, y: Any = None) -> Mapping[str, str]:
-        # Where targets are censored, a round depends on the estimate of the round before.
-        again = ("method", "regularization") if y is not None and is_structured(y) else ()
+        # Where there are several rounds, one depends on the estimate of the round before.
+        several = self._most_looks() != 0 or (y is not None and is_structured(y))
+        again = ("method", "regularization") if several else ()
         return {**self.declared_roles, **dict.fromkeys(again, "release")}
+
+    def _most_looks(self) -> int | None:
+        """Return how many looks follow the moments of complete targets; None: by released values."""
+        if self.method == "taylor" or self.regularization != "floor":
+            return 0
+        return None if isinstance(self.max_iter, str) else int(self.max_iter) - 1
 
     def planned_cost(self, any_public: bool) -> PlannedCost:
         budget = FitBudget.of(self.epsilon, self.delta, self.mechanism)
@@ -122,7 +130,8 @@ class PlannedMoments(DomainMixin, PrivateEstimatorMixin):
         # Any bounds will do: whether there is a grid does not depend on them, and on every grid the noise of
         # the moments can be planned.
         sides, target = (np.zeros(shape.n_features), np.ones(shape.n_features)), (0.0, 1.0)
-        grid = make_grid(*sides, target, self.x_norm, n_rows=n_rows, neighbours=neighbours, budget=budget)
+        part = moments_budget(budget, self._most_looks()) if kinds == ("exact",) else budget
+        grid = make_grid(*sides, target, self.x_norm, n_rows=n_rows, neighbours=neighbours, budget=part)
         if kinds == ("exact",):
             return None
         return plan_censored(

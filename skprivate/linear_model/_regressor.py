@@ -31,7 +31,7 @@ from ._shared_docstrings import share_docstring
 class DPLogLocationScaleRegressor(BaseLogLocationScale):
     """Differentially private Weibull AFT, log-logistic AFT and log-normal AFT regression, with censoring.
 
-    Fits the accelerated failure time model log T = intercept + X coef + scale * error to one private release.
+    Fits the accelerated failure time model log T = intercept + X coef + scale * error to private releases.
     Targets may be right-censored; a private survival curve is then estimated at no further cost.
 
     Parameters
@@ -64,14 +64,15 @@ class DPLogLocationScaleRegressor(BaseLogLocationScale):
     bounds_y_ : tuple of two floats
         Bounds of the target, in the units passed to ``fit``.
     release_ : object
-        Everything that was released about private rows: noisy moments, and the scale of their noise.
+        Everything that was released about private rows, and the scale of its noise: moments and, beside
+        them, ``residuals`` (counts of standardised residuals) and ``looks``.
     survival_curve_ : tuple of two ndarrays
         With censored targets: times, and the private Kaplan-Meier estimate of surviving them. It is left out
         where intervals, earlier events or entries are declared, to which that estimate does not apply.
     event_share_ : float
         With censored targets: released share of rows whose event was observed, or is known to have come.
     n_iter_ : int
-        With censored targets: number of Newton rounds. Otherwise 1.
+        Number of Newton rounds with censored targets, otherwise of releases of moments and looks.
     n_features_in_ : int
         Number of columns of X.
     feature_names_in_ : ndarray of shape (n_features,)

@@ -15,17 +15,24 @@ from ._censored.release import CensoredRelease, bootstrap_censored, censored_war
 from ._distributions import ErrorDistribution
 from ._fit_task import FitTask
 from ._moments.bootstrap import bootstrap_moments, pivotal
+from ._moments.look_bootstrap import bootstrap_looks, looks_warning
+from ._moments.looks import LookRelease
 from ._moments.release import MomentRelease
 from ._moments.solve import ScaledFit, solve_moments, unscale
 from ._moments.utility import moments_warning
+from ._predictions.goodness_of_fit import GoodnessOfFit, goodness_of_fit
 from ._predictions.mixin import LogLocationScalePredictions
 from ._predictions.replicated import check_confidence
 from ._predictions.summary import ModelSummary, facts_of, summarize
 
 # Of coef_interval_ and scale_interval_; predictions have the same default.
 _CONFIDENCE = 0.9
+# Replicates that the warning is decided by: with 100, standard errors are known within a tenth.
+_FEW = 100
 # Attributes that only a fit to censored targets sets: the next fit deletes them.
 _ONLY_CENSORED = ("survival_curve_", "event_share_")
+
+AnyRelease = MomentRelease | LookRelease | CensoredRelease
 
 
 class ReleasedModel(LogLocationScalePredictions):
@@ -39,19 +46,17 @@ class ReleasedModel(LogLocationScalePredictions):
     _scale_limits: tuple[float, float]
     _replicates: FloatArray | None
     _scaled_fit: ScaledFit
-    release_: MomentRelease | CensoredRelease
+    release_: AnyRelease
     grid_: MomentGrid
     error_distribution_: ErrorDistribution
 
-    def _adopt(
-        self, release: MomentRelease | CensoredRelease, grid: MomentGrid, task: FitTask, spent: PrivacySpent
-    ) -> None:
+    def _adopt(self, release: AnyRelease, grid: MomentGrid, task: FitTask, spent: PrivacySpent) -> None:
         """Store a release with its public inputs, and compute the model from it."""
         self.error_distribution_, self.log_target_ = task.distribution, task.log_target
         self.bounds_, self.bounds_y_ = task.bounds, task.bounds_y
         self.release_, self.grid_ = release, grid
         self.privacy_spent_ = spent
-        self.n_iter_ = len(release.rounds) if isinstance(release, CensoredRelease) else 1
+        self.n_iter_ = _number_of_rounds(release)
         for name in _ONLY_CENSORED:
             self.__dict__.pop(name, None)
         # Intervals are computed when they are first read, with the parameters of this fit: set_params may
@@ -60,13 +65,13 @@ class ReleasedModel(LogLocationScalePredictions):
         self._scale_limits = task.scale_limits(grid)
         self._solve_release(release)
 
-    def _solve_release(self, release: MomentRelease | CensoredRelease) -> None:
+    def _solve_release(self, release: AnyRelease) -> None:
         self._replicates: FloatArray | None = None
         self._scaled_fit = self._solve(release)
         self.coef_, self.intercept_, self.scale_ = unscale(self._scaled_fit, self.grid_)
 
-    def _solve(self, release: MomentRelease | CensoredRelease) -> ScaledFit:
-        if isinstance(release, CensoredRelease):
+    def _solve(self, release: AnyRelease) -> ScaledFit:
+        if isinstance(release, CensoredRelease | LookRelease):
             return release.fit
         return solve_moments(
             release, self.error_distribution_, self._regularization, self._scale_limits, self._method
@@ -75,6 +80,9 @@ class ReleasedModel(LogLocationScalePredictions):
     def _why_useless(self) -> str | None:
         if isinstance(self.release_, CensoredRelease):
             return censored_warning(self.release_, self.error_distribution_)
+        if isinstance(self.release_, LookRelease):
+            replicates = bootstrap_looks(self.release_, self.error_distribution_, n_replicates=_FEW)
+            return looks_warning(self.release_, replicates)
         return moments_warning(self.release_, self._scaled_fit)
 
     def _warn_if_useless(self) -> None:
@@ -98,6 +106,8 @@ class ReleasedModel(LogLocationScalePredictions):
     def _bootstrap(self, with_noise: bool) -> ScaledFit:
         if isinstance(self.release_, CensoredRelease):
             return bootstrap_censored(self.release_, with_noise=with_noise)
+        if isinstance(self.release_, LookRelease):
+            return bootstrap_looks(self.release_, self.error_distribution_, with_noise=with_noise)
         return bootstrap_moments(
             self.release_,
             self.error_distribution_,
@@ -163,11 +173,54 @@ class ReleasedModel(LogLocationScalePredictions):
             confidence=confidence,
         )
 
+    def goodness_of_fit(self, *, confidence: float = _CONFIDENCE) -> GoodnessOfFit:
+        """Compare the released residuals with the distribution of the fit.
+
+        Parameters
+        ----------
+        confidence : float, default=0.9
+            Of each interval by itself, above 0 and below 1.
+
+        Returns
+        -------
+        fit : GoodnessOfFit
+            It prints as a sentence; `skprivate.inspection.ResidualDisplay` draws it.
+
+        Raises
+        ------
+        NotFittedError
+            There is no fit yet.
+        ValueError
+            The fit released no histogram of residuals about its estimates, or the confidence is out of range.
+
+        Notes
+        -----
+        **Privacy**: a function of released values, which spends nothing.
+        """
+        check_is_fitted(self)
+        check_confidence(confidence)
+        residuals = getattr(self.release_, "residuals", None)
+        # A fit may count residuals about an earlier line; such a histogram has no cells of the final errors.
+        if residuals is None or len(residuals.edges) != residuals.counts.shape[1] + 1:
+            raise ValueError(
+                "the fit released no histogram of residuals about its estimates: nothing that was released "
+                "tells whether its distribution is right."
+            )
+        return goodness_of_fit(
+            residuals.edges,
+            residuals.counts,
+            residuals.noise_std,
+            self.error_distribution_,
+            self.release_.mechanism,
+            confidence=confidence,
+        )
+
     def _noisy_rows(self) -> float:
         """Number of rows that was released, with or without noise."""
         if isinstance(self.release_, CensoredRelease):
             return float(self.release_.histogram.counts.sum())
-        return float(self.release_.matrix[0, 0])
+        moments = self.release_.moments if isinstance(self.release_, LookRelease) else self.release_
+        return float(moments.matrix[0, 0])
 
     def _interval_of_coef(self, confidence: float) -> FloatArray:
         return pivotal(self.coef_, self.replicates_[:, 2:].T, confidence)
@@ -177,3 +230,10 @@ class ReleasedModel(LogLocationScalePredictions):
         squares = pivotal(self.scale_**2, self.replicates_[:, 1] ** 2, confidence)
         low, high = (bound * self.grid_.y_half for bound in self._scale_limits)
         return np.sqrt(np.clip(squares, low**2, high**2))
+
+
+def _number_of_rounds(release: AnyRelease) -> int:
+    """Return how many rounds of estimates a release is made of."""
+    if isinstance(release, CensoredRelease):
+        return len(release.rounds)
+    return 1 + len(release.looks) if isinstance(release, LookRelease) else 1

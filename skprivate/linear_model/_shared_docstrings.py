@@ -39,8 +39,8 @@ method : {"moments", "taylor"}, default="moments"
     comparison, without censoring.
 regularization : {"floor", "trim", "zhang", "none"}, default="floor"
     Treatment of directions of the features whose moments are below the level of the noise: their moments
-    are raised to it, the directions are dropped, a ridge is added, or nothing is done. Post-processing.
-    With censored targets anything but "none" shrinks the noise in the curvature.
+    are raised to it, the directions are dropped, a ridge is added, or nothing is done. Post-processing of one
+    release of moments. With censored targets anything but "none" shrinks the noise in the curvature.
 scale_bounds : pair of floats, default=None
     ``scale_`` ends between them, on the scale of the model. None: between .001 and 2 half-widths of the
     target's bounds.
@@ -48,9 +48,10 @@ relation : {"replace-one", "add-remove"}, default="replace-one"
     Neighbouring tables: of the same, public size, or of sizes that differ by one row; the number of rows
     is then protected too, and released with noise.
 max_iter : int or "auto", default="auto"
-    With censored targets: number of Newton rounds after the histogram; a smaller scale needs more, and
-    each of fewer rounds has less noise.
-    "auto": 3 to 8, chosen by released values.
+    Number of rounds of estimates, which share the budget; "auto" is chosen by released values. With
+    censored targets: Newton rounds after the histogram, 3 to 8; a smaller scale needs more, and each of fewer
+    rounds has less noise. With complete ones: moments, then looks at residuals. 1 is one release of moments,
+    as with a ``method`` or ``regularization`` that is not the default.
 hazard_clip : float or "auto", default="auto"
     With censored targets: cumulative hazard, from 0.1 to 100, at which a row counts as censored in a
     round; a smaller one means less noise, and less information from late rows. "auto": 1, and .5 where the
@@ -82,15 +83,15 @@ release_ : object
 _PRIVACY = """\
 **Privacy.** Neighbouring tables differ, as ``relation`` says, by one row, or with ``groups`` by the rows
 of one person, of which at most ``max_rows_per_group`` count. Uncensored targets: the sums of products of
-(1, y, x), scaled to [-1, 1] by the bounds and rounded toward zero to integers, are released once with
-exact noise; their sensitivity follows from the bounds (proof: :doc:`/proofs/moments`). Censored
-targets: a histogram of 64 bins of log time by event with a tenth of the budget, then ``max_iter`` rounds
-of weighted sums, before the last of which a histogram of residuals has a twentieth and after which another
-has a tenth, unless released values say that they would tell nothing (proof: :doc:`/proofs/censored`).
-Coefficients, intervals, curves and warnings are functions of these. Whoever runs ``fit`` sees the rows and
-is trusted. Not protected: the number of rows (of persons, with ``groups``) unless
-``relation="add-remove"``, and the bounds. A seeded fit, or one that reads bounds from the rows, claims
-"not-private"."""
+(1, y, x), scaled to [-1, 1] by the bounds and rounded toward zero to integers, are released with exact
+noise, and then, unless ``max_iter=1``, counts of residuals and sums of clipped residuals times (1, x);
+sensitivities follow from the bounds (proof: :doc:`/proofs/moments`). Censored targets: a histogram of 64
+bins of log time by event with a tenth of the budget, then ``max_iter`` rounds of weighted sums, before the
+last of which a histogram of residuals has a twentieth and after which another has a tenth, unless released
+values say that they would tell nothing (proof: :doc:`/proofs/censored`). Coefficients, intervals, curves
+and warnings are functions of these. Whoever runs ``fit`` sees the rows and is trusted. Not protected: the
+number of rows (of persons, with ``groups``) unless ``relation="add-remove"``, and the bounds. A seeded
+fit, or one that reads bounds from the rows, claims "not-private"."""
 
 _REFERENCES = """\
 Sheng, Fang, Differentially private log-location-scale regression using functional mechanism, 2024.

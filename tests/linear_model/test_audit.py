@@ -10,11 +10,12 @@ import pytest
 from skprivate import DPLogLocationScaleRegressor, DPSEVRegressor, MomentAccumulator
 from skprivate.accounting import PrivacyLedger
 from skprivate.audit._epsilon import gaussian_lower_bound
-from skprivate.linear_model import _base, _planned_cost
+from skprivate.linear_model import _planned_cost
 from skprivate.linear_model._censored import fit as censored
 from skprivate.linear_model._censored import gradient_round
 from skprivate.linear_model._fit_task import SurvivalRows
-from skprivate.linear_model._moments import noise_scale
+from skprivate.linear_model._moments import fit as moment_fit
+from skprivate.linear_model._moments import look_plan, noise_scale
 from skprivate.linear_model._moments import release as moment_release
 from skprivate.rounds._plans import grid
 from tests.linear_model.replays import FALSE_ALARM, count_hits, exact_loss, half_the_noise, recording_of
@@ -112,7 +113,7 @@ class TestReplay:
 
         assert loss()[1]
         laplace_scales = noise_scale.laplace_scales
-        for module in (moment_release, gradient_round, censored):
+        for module in (moment_release, look_plan, gradient_round, censored):
             monkeypatch.setattr(
                 module,
                 "laplace_scales",
@@ -178,10 +179,14 @@ class TestProtectedNumberOfRows:
     @pytest.mark.parametrize("structured", [False, True])
     def test_the_grid_is_that_of_many_rows(self, options, structured, monkeypatch):
         asked = []
-        module, name = (_planned_cost, "plan_censored") if structured else (_base, "make_grid")
+        module, name = (_planned_cost, "plan_censored") if structured else (moment_fit, "plan_looks")
         function = getattr(module, name)
         monkeypatch.setattr(
-            module, name, lambda *args, **kwargs: asked.append(kwargs["n_rows"]) or function(*args, **kwargs)
+            module,
+            name,
+            lambda *args, **kwargs: (
+                asked.append(kwargs["n_rows"] if structured else args[2]) or function(*args, **kwargs)
+            ),
         )
         rows = table(structured, [], "max_rows_per_group" in options)
         make(**options).fit(*rows[:2], groups=rows[2])
@@ -216,7 +221,7 @@ class TestNotFinite:
 
 
 def half_the_sensitivity(monkeypatch):
-    for module in (moment_release, gradient_round, censored):
+    for module in (moment_release, look_plan, gradient_round, censored):
         sensitivity_of_unit = module.sensitivity_of_unit
         monkeypatch.setattr(
             module,
@@ -245,7 +250,7 @@ def test_audit_of_moments(epsilon_lower_bound, bug):
     if bug:
         bug()
     trials, generator = 1200, np.random.default_rng(14)
-    model = DPSEVRegressor(EPSILON, bounds_X=(-1, 1), bounds_y=(-1, 1), random_state=generator)
+    model = DPSEVRegressor(EPSILON, max_iter=1, bounds_X=(-1, 1), bounds_y=(-1, 1), random_state=generator)
     hits = []
     for y in (1.0, -1.0):
         matrices = np.array([model.fit(np.ones((2, 1)), [y, 0.0]).release_.matrix[1] for _ in range(trials)])
@@ -301,7 +306,7 @@ class TestLowBits:
     @pytest.mark.parametrize("mechanism", ["laplace", "gaussian"])
     @pytest.mark.parametrize("relation", ["replace-one", "add-remove"])
     def test_moments(self, mechanism, relation):
-        model = make(mechanism=mechanism, relation=relation, random_state=None)
+        model = make(mechanism=mechanism, relation=relation, max_iter=1, random_state=None)
         X, y, _ = table(False, FAR_ROWS, False)
         model.fit(X, y)
         assert_on_grid(model.release_.matrix, 4**model.grid_.exponent)

@@ -296,6 +296,7 @@ def test_a_fit_to_other_targets_keeps_no_curve_of_the_fit_before():
     assert all(hasattr(model, name) for name in names)
     model.fit(X, y["time"])
     assert not any(hasattr(model, name) for name in names)
+    model.set_params(max_iter=1).fit(X, y["time"])
     assert model.n_iter_ == 1
 
 

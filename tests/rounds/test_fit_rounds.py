@@ -411,7 +411,8 @@ class TestRefusals:
                     type(self).answers = answers = self.answers or answers
                 return answers
 
-        fit_rounds(DPSEVRegressor(1.0, **LIFE), TableSource(Old([ROWS]), target="life", features=NAMES))
+        once = DPSEVRegressor(1.0, max_iter=1, **LIFE)
+        fit_rounds(once, TableSource(Old([ROWS]), target="life", features=NAMES))
         self.refuse(ledger, Old([ROWS]), "those of another plan", charged=2)
 
     def test_a_wrong_number_of_rows(self, ledger):

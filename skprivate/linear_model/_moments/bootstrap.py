@@ -80,14 +80,18 @@ def bootstrap_moments(
     ((400, 1), True)
     """
     fit = solve_moments(release, distribution, regularization, scale_bounds)
-    size = len(release.matrix)
     rng = np.random.default_rng(seed)
-    count = min(n_replicates, max(_FEWEST, _MOST_ENTRIES // size**2))
+    count = number_of_replicates(n_replicates, len(release.matrix))
     matrices = _sampled(release, fit, distribution, rng, count)
     if with_noise:
         matrices += _noise(release, rng, count)
     replicated = MomentRelease(matrices, release.noise_std, release.mechanism)
     return solve_moments(replicated, distribution, regularization, scale_bounds, method)
+
+
+def number_of_replicates(wanted: int, size: int) -> int:
+    """Return how many replicates of a fit with so many columns are drawn."""
+    return min(wanted, max(_FEWEST, _MOST_ENTRIES // size**2))
 
 
 def pivotal(estimates: ArrayLike, replicates: FloatArray, confidence: float) -> FloatArray:

@@ -79,6 +79,55 @@ def squared_l2_moments(weights: MomentWeights, relation: str) -> Fraction:
     return fourth_power if relation == "add-remove" else 2 * fourth_power
 
 
+def square_weights(weights: MomentWeights) -> tuple[Fraction, Fraction]:
+    """Weight of the square beside the sums of a look: for Laplace noise, and squared for Gaussian noise.
+
+    It is as large as may be (nearly, for Gaussian noise) without a greater sensitivity to a replaced row.
+    """
+    return Fraction(1 + weights.features_l1, 2), Fraction(5, 2) * _squared_length(weights)
+
+
+def l1_look(weights: MomentWeights, relation: str) -> Fraction:
+    """L1 sensitivity to one row of the sums of r v and r^2, with |r| <= 1, v = (1, m x').
+
+    Parameters
+    ----------
+    weights : MomentWeights
+        The weight of the target does not count.
+    relation : {"replace-one", "add-remove"}
+        With "replace-one" a row may also be absent on one side.
+
+    Notes
+    -----
+    Let B = 1 + max |m x'|_1 and let the square have the weight B / 2. For rows with p = |r| and q = |s|,
+    p >= q, the difference is at most (p + q) B + (p^2 - q^2) B / 2 = (p + q) (1 + (p - q) / 2) B. Its
+    derivative in q is (1 - q) B >= 0, so that it is at most 2 p B <= 2 B; attained by r = 1 and -1 at the
+    same x'. One row alone: p B + p^2 B / 2 <= 3 B / 2.
+    """
+    length = Fraction(1 + weights.features_l1)
+    return length * (Fraction(3, 2) if relation == "add-remove" else 2)
+
+
+def squared_l2_look(weights: MomentWeights, relation: str) -> Fraction:
+    """Squared L2 sensitivity to one row of the sums of r v and r^2, with |r| <= 1, v = (1, m x').
+
+    Notes
+    -----
+    Let R^2 = 1 + max |m x'|^2 and let the square have the squared weight 5 R^2 / 2. For rows with p = |r| and
+    q = t p, t <= 1, the square of the difference is at most (p + q)^2 R^2 + (p^2 - q^2)^2 5 R^2 / 2, and with
+    p <= 1 at most (1 + t)^2 (1 + (1 - t)^2 5 / 2) R^2. That is at most 4 R^2: the difference
+    4 - (1 + t)^2 is (1 - t) (3 + t), and (1 + t)^2 (1 - t) 5 / 2 <= 3 + t, as (1 + t)^2 (1 - t) is largest at
+    t = 1/3, where it is 32/27 < 6/5. One row alone: at most R^2 + 5 R^2 / 2.
+    """
+    square = _squared_length(weights)
+    return square * (Fraction(7, 2) if relation == "add-remove" else 4)
+
+
+def _squared_length(weights: MomentWeights) -> Fraction:
+    """Largest squared Euclidean norm of (1, m x')."""
+    return weights.squared_l2 - weights.target**2
+
+
 def sensitivity_of_unit(sensitivity: Fraction, rows_per_unit: int, *, squared: bool = False) -> Fraction:
     """Sensitivity to all rows of a unit: by the triangle inequality, so many rows move so many times as far.
 

@@ -14,6 +14,12 @@ _CLEARLY = 1.0
 # Slopes in scaled units beyond it have no meaning; keeps their squares finite (of a double's 2^1023).
 _LARGEST = 2.0**64
 
+#: The warning.
+HIDDEN = (
+    "by the released values, the noise hides the effect of the features: a constant may predict as well. "
+    "More rows, a larger epsilon, tighter bounds or fewer features would help."
+)
+
 
 def explained_share(release: MomentRelease, fit: ScaledFit) -> tuple[float, float]:
     """Estimate by how much the fitted slopes lower the mean squared error of new rows, compared with none.
@@ -109,7 +115,4 @@ def moments_warning(release: MomentRelease, fit: ScaledFit) -> str | None:
     gain, error = explained_share(release, fit)
     if gain > _CLEARLY * error:
         return None
-    return (
-        "by the released values, the noise hides the effect of the features: a constant may predict as well. "
-        "More rows, a larger epsilon, tighter bounds or fewer features would help."
-    )
+    return HIDDEN

@@ -11,6 +11,7 @@ from ..._typing import FloatArray, IntArray
 from ...partition import Partition
 from ...partition._table_cells import find_levels
 from ...utils._json_documents import Fields
+from ._looks.residuals import ResidualAxis
 from .gram import make_packer
 from .grid import MomentGrid
 from .moments import read_grid
@@ -367,6 +368,7 @@ _KINDS: dict[str, Any] = {
         LabelAxis,
         LevelAxis,
         OctaveAxis,
+        ResidualAxis,
         SurvivalAxis,
         TargetAxis,
     )

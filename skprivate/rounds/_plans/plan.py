@@ -7,6 +7,7 @@ from ..._typing import IntArray
 from ._additive.plans import CodeCountsPlan, ResidualsPlan
 from ._logits.label_moments import LabelMomentsPlan
 from ._logits.logits import LogitsPlan
+from ._looks.looks import LooksPlan
 from ._masses.histograms import MassHistogramsPlan
 from ._masses.plans import MassesPlan
 from .cells import CellsPlan
@@ -53,6 +54,7 @@ _KINDS: dict[str, Any] = {
         ResidualsPlan,
         LabelMomentsPlan,
         LogitsPlan,
+        LooksPlan,
         MassesPlan,
         MassHistogramsPlan,
     )

@@ -1,0 +1,220 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Looks at residuals: sums, sensitivities, whole fits on neighbours, and planted bugs."""
+
+import json
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from skprivate import DPNormalLLSRegressor, DPSEVRegressor
+from skprivate.audit._epsilon import gaussian_lower_bound
+from skprivate.linear_model._moments import look_plan
+from skprivate.linear_model._moments.looks import LookRelease
+from skprivate.linear_model._moments.sensitivity import l1_look, square_weights, squared_l2_look
+from skprivate.linear_model._moments.weights import moment_weights
+from skprivate.rounds._plans._looks.looks import LooksPlan
+from skprivate.rounds._plans._looks.residuals import ResidualAxis
+from skprivate.rounds._plans.cells import CellsPlan
+from skprivate.rounds._plans.grid import MomentGrid
+from skprivate.rounds._plans.plan import plan_from_dict
+from skprivate.rounds._plans.rows import PreparedRows
+from tests.linear_model.replays import FALSE_ALARM, count_hits, exact_loss, half_the_noise, recording_of
+
+pytestmark = pytest.mark.filterwarnings("ignore::skprivate.exceptions.UtilityWarning")
+
+GAUSSIAN = {"mechanism": "gaussian", "delta": 1e-6}
+EPSILON = Fraction(3, 2)
+
+
+def grid_of(d, exponent=12, **options):
+    return MomentGrid(
+        lower=np.full(d, -2.0), upper=np.full(d, 2.0), target=(-4.0, 4.0), exponent=exponent, **options
+    )
+
+
+def rows_of(n, d, seed=0):
+    rng = np.random.default_rng(seed)
+    return PreparedRows(rng.normal(size=(n, d)), y=rng.normal(size=n))
+
+
+class TestSums:
+    LINE = np.array([0.1, 0.4, -0.2])
+
+    def test_they_are_those_of_clipped_residuals(self):
+        rows, plan = rows_of(9000, 2), LooksPlan(grid_of(2), self.LINE, 0.25, 14)
+        x, y = np.clip(rows.X / 2, -1, 1), np.clip(rows.y / 4, -1, 1)
+        r = np.clip((y - self.LINE[0] - x @ self.LINE[1:]) / 0.25, -1, 1)
+        expected = np.r_[r.sum(), r @ x, r @ r]
+        units = np.r_[np.full(3, 2.0**-26), 2.0**-28]
+        # A row is off by a step of either grid.
+        np.testing.assert_allclose(plan.sums(rows) * units, expected, atol=9000 * 2.0**-9)
+        assert abs(expected).min() > 100 or abs(r.sum()) > 1
+
+    def test_batches_add_up_and_documents_are_restored(self):
+        rows, plan = rows_of(5000, 2), LooksPlan(grid_of(2, 9), self.LINE, 0.3, 9)
+        parts = [
+            PreparedRows(rows.X[here], y=rows.y[here])
+            for here in (slice(1), slice(1, 4500), slice(4500, None))
+        ]
+        restored = plan_from_dict(json.loads(json.dumps(plan.to_dict())))
+        np.testing.assert_array_equal(sum(restored.sums(part) for part in parts), plan.sums(rows))
+        plan.check_sums(plan.sums(rows), 5000)
+        with pytest.raises(ValueError, match="so many rows"):
+            plan.check_sums(plan.sums(rows), 500)
+
+    @pytest.mark.parametrize(
+        "change", [{"clip": 0.0}, {"line": [1.0, 2.0]}, {"line": [0, 1e30, 0]}, {"bits": 30}], ids=str
+    )
+    def test_documents_that_no_plan_writes(self, change):
+        content = LooksPlan(grid_of(2), self.LINE, 0.3, 9).to_dict()
+        with pytest.raises(ValueError, match=r"clip|line|bits"):
+            plan_from_dict(content | change)
+
+    def test_every_residual_is_counted_once(self):
+        rows, edges = rows_of(9000, 2), np.linspace(-0.5, 0.5, 11)
+        plan = CellsPlan(((ResidualAxis(grid_of(2, 20), self.LINE, edges),),))
+        x, y = np.clip(rows.X / 2, -1, 1), np.clip(rows.y / 4, -1, 1)
+        r = y - self.LINE[0] - x @ self.LINE[1:]
+        expected = np.histogram(r, np.r_[-np.inf, edges, np.inf])[0]
+        found = plan_from_dict(json.loads(json.dumps(plan.to_dict()))).sums(rows)
+        assert found.sum() == 9000
+        # A residual is off by less than 2^-18; three of 9000 residuals may change their cell.
+        assert np.abs(found - expected).sum() <= 6
+
+
+@pytest.mark.parametrize("mechanism", ["laplace", "gaussian"])
+@pytest.mark.parametrize("norm_order", [None, "ball"])
+@pytest.mark.parametrize("d", [1, 2, 10])
+def test_no_pair_of_rows_passes_the_sensitivity(mechanism, norm_order, d):
+    """A bound that is a tenth too small is passed."""
+    order = None if norm_order is None else 1 if mechanism == "laplace" else 2
+    weights = moment_weights(d, mechanism, order)
+    rng = np.random.default_rng(3)
+    n = 40_000
+    x = rng.choice([-1.0, 1.0, 0.3], size=(2, n, d))
+    if order:
+        x /= np.maximum(np.linalg.norm(x, order, axis=2, keepdims=True), 1.0)
+    x[1, : n // 2] = -x[0, : n // 2]
+    r = rng.choice([-1.0, 1.0, 0.0, 0.25, -0.4], size=(2, n))
+    v = np.concatenate([np.ones((2, n, 1)), weights.features * x], axis=2) * r[:, :, None]
+    square = square_weights(weights)
+    if mechanism == "laplace":
+        full = np.concatenate([v, float(square[0]) * r[:, :, None] ** 2], axis=2)
+        replaced, alone = np.abs(full[0] - full[1]).sum(axis=1).max(), np.abs(full).sum(axis=2).max()
+        bounds = [float(l1_look(weights, relation)) for relation in ("replace-one", "add-remove")]
+    else:
+        full = np.concatenate([v, np.sqrt(float(square[1])) * r[:, :, None] ** 2], axis=2)
+        replaced, alone = ((full[0] - full[1]) ** 2).sum(axis=1).max(), (full**2).sum(axis=2).max()
+        bounds = [float(squared_l2_look(weights, relation)) for relation in ("replace-one", "add-remove")]
+    assert 0.9 * bounds[0] < replaced <= bounds[0] * (1 + 1e-9)
+    assert 0.9 * bounds[1] < alone <= bounds[1] * (1 + 1e-9)
+    assert alone <= bounds[0]
+
+
+def table(extra, n=2000, seed=3):
+    rng = np.random.default_rng(seed)
+    X = np.vstack([rng.uniform(-1, 1, (n, 2)), *(np.array([row[:2]], dtype=float) for row in extra)])
+    y = X[:n] @ [0.4, -0.3] + 0.1 * rng.normal(size=n)
+    return X, np.r_[y, [row[2] for row in extra]]
+
+
+def record(model, rows, script=None):
+    recording, fitted, _ = recording_of(lambda: model.fit(*rows), script)
+    return recording, fitted
+
+
+def make(**options):
+    return DPNormalLLSRegressor(EPSILON, bounds_X=(-1, 1), bounds_y=(-1, 1), random_state=0, **options)
+
+
+@pytest.mark.statistical
+@pytest.mark.parametrize("mechanism", [{}, GAUSSIAN], ids=["laplace", "gaussian"])
+@pytest.mark.parametrize("relation", ["replace-one", "add-remove"])
+def test_the_exact_loss_of_a_fit_with_looks_is_within_its_budget(mechanism, relation):
+    model, reached = make(max_iter=3, relation=relation, **mechanism), 0.0
+    rng = np.random.default_rng(8)
+    for _ in range(6):
+        here, there = (tuple(rng.choice([-1.0, 1.0, 1e300, -1e-300], size=3)) for _ in range(2))
+        recording, fitted = record(model, table([here]))
+        assert isinstance(fitted.release_, LookRelease)
+        assert fitted.n_iter_ == 3
+        spent = fitted.privacy_spent_
+        rest = [] if relation == "add-remove" else [there]
+        other, again = record(model, table(rest), recording.outputs)
+        np.testing.assert_array_equal(fitted.coef_, again.coef_)
+        assert all(
+            np.array_equal(p.scales, q.scales) for p, q in zip(recording.plans, other.plans, strict=True)
+        )
+        loss = exact_loss(recording, other)
+        assert loss <= (spent.rho or spent.epsilon)
+        reached = max(reached, float(loss / (spent.rho or spent.epsilon)))
+    assert reached > 0.3
+
+
+@pytest.mark.statistical
+@pytest.mark.parametrize("bug", ["right", "half the noise", "half the noise of a look"])
+def test_audit_of_looks(bug, monkeypatch):
+    """All releases of one fit about lines that its own outputs chose; two Gaussians at sqrt(2 rho)."""
+    model = make(max_iter=3, **GAUSSIAN)
+    rows = table([(1, 1, 1)]), table([(-1, -1, -1)])
+    outputs = record(model, rows[0])[0].outputs
+    if bug == "half the noise":
+        half_the_noise(monkeypatch)
+    elif bug == "half the noise of a look":
+        full = look_plan.squared_l2_look
+        monkeypatch.setattr(look_plan, "squared_l2_look", lambda *args: full(*args) / 16)
+    # Clips and lines of the right code: a look's sums do not depend on its noise.
+    recording, fitted = record(model, rows[0], outputs)
+    other, _ = record(model, rows[1], outputs)
+    trials = 40_000
+    hits = count_hits(recording, other, trials, 0.0, np.random.default_rng(16))
+    bound = gaussian_lower_bound(tuple(hits), (trials, trials), 1 - FALSE_ALARM)
+    claimed = np.sqrt(2 * float(fitted.privacy_spent_.rho))
+    print(f"{hits}, mu >= {bound:.3f}, claimed {claimed:.3f}")
+    assert bound > claimed if bug != "right" else 0.4 * claimed < bound <= claimed
+
+
+class TestFit:
+    def draw(self, n, seed, errors=np.random.Generator.standard_normal):
+        rng = np.random.default_rng(seed)
+        beta, X = rng.normal(size=11), rng.normal(size=(n, 10))
+        return X, beta[0] + X @ beta[1:] + errors(rng, size=n), beta
+
+    def fit(self, X, y, seed, **options):
+        options = {"x_norm": 5.7, "bounds_y": (-14, 14), **GAUSSIAN, **options}
+        return DPNormalLLSRegressor(1.0, random_state=seed, **options).fit(X, y)
+
+    def test_looks_are_far_better_than_one_release(self):
+        """Mean squared errors of slopes, of four fits each: some thirty times apart on this design."""
+        X, y, beta = self.draw(30_000, 5)
+        errors = {}
+        for rounds in ("auto", 1):
+            found = [self.fit(X, y, 90 + k, max_iter=rounds).coef_ - beta[1:] for k in range(4)]
+            errors[rounds] = np.mean(np.square(found))
+        assert errors["auto"] < 0.25 * errors[1]
+
+    def test_residuals_are_kept(self):
+        X, y, _ = self.draw(30_000, 6)
+        release = self.fit(X, y, 96).release_
+        assert release.residuals.counts.shape == (2, len(release.residuals.edges) + 1) == (2, 50)
+        assert not release.residuals.counts[0].any()
+        # Noise of 50 counts, 8 standard deviations.
+        assert abs(release.residuals.counts[1].sum() - 30_000) < 60 * release.residuals.noise_std
+
+    def test_moments_again_where_looks_do_not_pay(self):
+        X, y, _ = self.draw(2000, 7)
+        fit = DPNormalLLSRegressor(1e9, bounds_X=(-5, 5), bounds_y=(-30, 30), random_state=97).fit(X, y)
+        assert not isinstance(fit.release_, LookRelease)
+        plain = np.linalg.lstsq(np.column_stack([np.ones(len(y)), X]), y, rcond=None)[0]
+        np.testing.assert_allclose(fit.coef_, plain[1:], atol=1e-3)
+
+    @pytest.mark.statistical
+    def test_skewed_errors_bias_neither_line_nor_scale(self):
+        """Errors of 200,000 rows are about .01; limits are 8 times that."""
+        rng = np.random.default_rng(9)
+        X = rng.normal(size=(200_000, 2))
+        y = 0.5 + X @ [1.0, -0.5] + np.log(rng.exponential(size=len(X)))
+        fit = DPSEVRegressor(4.0, bounds_X=(-4, 4), bounds_y=(-12, 8), random_state=98).fit(X, y)
+        assert isinstance(fit.release_, LookRelease)
+        np.testing.assert_allclose(np.r_[fit.intercept_, fit.coef_, fit.scale_], [0.5, 1, -0.5, 1], atol=0.08)
