@@ -151,9 +151,15 @@ class BaseLogLocationScale(
         X : array-like of shape (n_samples, n_features)
             Finite numbers; in strict mode what is no finite number is put within the bounds.
         y : array-like of shape (n_samples,)
-            Numbers: times > 0 for "weibull", "loglogistic" and "lognormal". Or a structured array of two
-            fields, (event, time), as in scikit-survival: event is True where the time was observed, False
-            where it is censored; always times > 0. In strict mode others are put within the bounds.
+            Numbers: times > 0 for "weibull", "loglogistic" and "lognormal". Or a structured array, as
+            `life_data` makes it, always of times: two fields, (event, time), as in scikit-survival, where
+            event is True where the time was observed, False where it is censored, and times are > 0; or the
+            fields lower and upper, between which the event happened (after lower, and not after upper); and
+            beside either a field entry, from which the row was watched, before the end of the row. What may
+            occur is declared by ``observations``; a row of another kind is an error. In strict mode no row
+            is: times are put within the bounds, ends in the wrong order change places, an entry that is not
+            before the end is none, and a row of another kind is read as a declared one that says no more
+            than it, so far as there is one (:doc:`/life_data`).
         groups : array-like of shape (n_samples,), default=None
             Person (or machine) of every row; of each ``max_rows_per_group`` rows count, drawn at random.
             None: the unit of privacy is the row. In a search or a pipeline, groups arrive here only where

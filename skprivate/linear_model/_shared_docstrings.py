@@ -58,8 +58,10 @@ hazard_clip : float or "auto", default="auto"
     released share of events is below a tenth. It has no effect for logistic errors.
 observations : sequence of {"exact", "right", "left", "interval", "entry"}, default=None
     Kinds of observation that may occur in a structured target: public knowledge, never read from the rows.
-    None: exact and right-censored. ``["exact"]``: every event was observed, and the fit is that of the times
-    alone, which is far more accurate.
+    "left": the event came before a time. "interval": between two times. "entry": rows were watched from a
+    time on, and would not be there had the event come before. None: exact and right-censored; targets of
+    lower and upper ends, or with entries, must be declared. ``["exact"]``: every event was observed, and the
+    fit is that of the times alone, which is far more accurate.
 max_rows_per_group : int, default=1
     With ``groups``: rows of one person that count, drawn at random; the noise grows in proportion.
 random_state : None, int, RandomState or Generator, default=None

@@ -9,6 +9,7 @@ from scipy import stats
 from sklearn.exceptions import NotFittedError
 
 from skprivate import DPLogLocationScaleRegressor
+from skprivate.datasets import make_location_scale
 from skprivate.linear_model._distributions import LOGISTIC, NORMAL, SEV
 from skprivate.linear_model._predictions.goodness_of_fit import goodness_of_fit
 
@@ -184,6 +185,15 @@ class TestModel:
         model.release_ = SimpleNamespace(residuals=residuals, mechanism="laplace")
         with pytest.raises(ValueError, match="released no histogram of residuals about its estimates"):
             model.goodness_of_fit()
+
+    def test_of_fits_to_censored_rows(self):
+        """One release of each law: seeded, so that nothing is left to chance."""
+        X, y = make_location_scale(100_000, 2, distribution="loglogistic", censoring=0.5, random_state=0)
+        options = {"bounds_X": (-1, 1), "bounds_y": (0.005, 40), "random_state": 10**6}
+        right = DPLogLocationScaleRegressor(2.0, distribution="loglogistic", **options).fit(X, y)
+        wrong = DPLogLocationScaleRegressor(2.0, distribution="weibull", **options).fit(X, y)
+        assert right.goodness_of_fit().p_value > 0.01
+        assert wrong.goodness_of_fit().p_value < 0.01
 
     def test_errors(self, model):
         with pytest.raises(ValueError, match="confidence must be"):
