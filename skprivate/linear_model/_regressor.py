@@ -67,9 +67,10 @@ class DPLogLocationScaleRegressor(BaseLogLocationScale):
         Everything that was released about private rows, and the scale of its noise: moments and, beside
         them, ``residuals`` (counts of standardised residuals) and ``looks``.
     survival_curve_ : tuple of two ndarrays
-        With censored targets: times, and the private Kaplan-Meier estimate of surviving them.
+        With censored targets: times, and the private Kaplan-Meier estimate of surviving them. It is left out
+        where intervals, earlier events or entries are declared, to which that estimate does not apply.
     event_share_ : float
-        With censored targets: released share of rows whose event was observed.
+        With censored targets: released share of rows whose event was observed, or is known to have come.
     n_iter_ : int
         Number of Newton rounds with censored targets, otherwise of releases of moments and looks.
     n_features_in_ : int

@@ -134,18 +134,17 @@ def residuals_of(
     the convex hull of their contributions, and the polytope and every norm over it stay what they were.
 
     *Earlier events.* The mean over all rows is 0, so that the mean over those with an event by u is minus the
-    contribution of a row censored at u, times S / (1 - S), S the survival.
-    This is (0, e^u S / (1 - S)), at most (0, 1), for SEV errors, (0, 1 - p) for logistic ones, and for normal
-    ones a residual between 0 and A with g S / (1 - S) <= H S / (1 - S) <= 1 of an event: one corner more,
-    (0, 1) or (0, A).
+    contribution of a row censored at u, times S / (1 - S), S the survival. This is (0, e^u S / (1 - S)), at
+    most (0, 1), for SEV errors, (0, 1 - p) for logistic ones, and for normal ones a residual between 0 and A
+    with g S / (1 - S) <= H S / (1 - S) <= 1 of an event: one corner more, (0, 1) or (0, A).
 
-    *Entries.* A row that was watched from v on contributes what the row would that was watched from the start,
-    less what one would that was censored at v; nothing if v is beyond the end of rows. As hazards are not
-    negative, residuals keep their ranges: -L to 0 without an event, at most the greatest of an event with one.
-    With r_y and r_v the residuals of both, the moment is r_y y' - r_v v', at most |r_y| + |r_v|. This is
-    convex, the pair lies in the polygon 0 >= r_v >= -L, r_y - r_v <= e, with r_y in its range, and its corners
-    give those here: without an event (0, 0), (-L, 0), (-L, -L); with one and r_y in [e', e] (e, 0), (e', 0),
-    (e', -L), (e - L, -L).
+    *Entries.* A row that was watched from v on contributes what the row would that was watched from the
+    start, less what one would that was censored at v; nothing if v is beyond the end of rows. As hazards are
+    not negative, residuals keep their ranges: from -L to 0 without an event, up to the greatest of an event
+    with one. With r_y and r_v the residuals of both, the moment r_y y' - r_v v' is at most |r_y| + |r_v|.
+    This is convex, the pair lies in a polygon, 0 >= r_v >= -L, r_y - r_v <= e, r_y in its range, and its
+    corners give those here: without an event (0, 0), (-L, 0), (-L, -L); with one and r_y in [e', e] (e, 0),
+    (e', 0), (e', -L), (e - L, -L). (As v' <= y', opposite signs of two moments are rarer than this allows.)
     """
     clip = Fraction(hazard_clip)
     off = Fraction(0)
@@ -245,8 +244,8 @@ def squared_l2_gradient(residuals: Residuals, weights: MomentWeights, relation: 
     Notes
     -----
     As in `l1_gradient`, with features of squared norm M^2 at most: the square of the difference is at most
-    (d - d')^2 + (r - r')^2 + a^2 (|t| + |t'|)^2 + (|r| + |r'|)^2 M^2, convex again, and it does not grow where
-    |r| shrinks: 2 |r - r'| <= 2 (|r| + |r'|) M^2. The information less adds 1.
+    (d - d')^2 + (r - r')^2 + a^2 (|t| + |t'|)^2 + (|r| + |r'|)^2 M^2, convex again, and it does not grow
+    where |r| shrinks: 2 |r - r'| <= 2 (|r| + |r'|) M^2. The information less adds 1.
     """
     target = Fraction(weights.target) ** 2
     features = weights.squared_l2 - 1 - target
