@@ -33,7 +33,7 @@ test = pd.DataFrame(
 )
 use = pd.DataFrame({"celsius": [55.0], "volt": [5.0]})
 
-rng = np.random.default_rng(0)
+rng = np.random.default_rng(1)
 X = test.iloc[rng.integers(len(test), size=60_000)]
 life = np.exp(intercept + domain.encode(X) @ [energy, power]) * rng.exponential(size=len(X)) ** scale
 y = np.empty(len(X), dtype=[("event", bool), ("time", float)])
@@ -48,7 +48,7 @@ print(f"{y['event'].mean():.0%} of {len(X):,} units failed within {hours:,.0f} h
 model = DPLogLocationScaleRegressor(domain=domain, bounds_y=(1, 100_000), delta=1e-6)
 handbook = StatedLifetimes(coef=[0.7, -2.5], intercept=-6.0, scale=0.6, X=test, censoring=0.6)
 plan = plan_life_study(
-    model, len(X), [1, 2], X_at=use, stated=handbook, half_width=0.2, n_repeats=4, random_state=0
+    model, len(X), [1, 2], X_at=use, stated=handbook, half_width=0.2, n_repeats=8, random_state=0
 )
 print(plan)
 

@@ -17,6 +17,7 @@ from skprivate.datasets._posterior_drift import _DRIFTS
 from skprivate.linear_model._distributions import DISTRIBUTIONS
 from skprivate.randomizers import make_randomizer
 from skprivate.randomizers._factory import MECHANISMS
+from skprivate.rounds._reading.observations import KINDS
 from skprivate.utils._compat import StrOptions
 from tests.catalogue import public_estimators
 from tests.types import calls
@@ -24,6 +25,9 @@ from tests.types import calls
 NAMES = [one.name for one in pkgutil.iter_modules(skprivate.__path__) if not one.name.startswith("_")]
 ROOMS = [skprivate, *(importlib.import_module(f"skprivate.{name}") for name in NAMES)]
 LAZY = [room for room in ROOMS if hasattr(room, "_HOMES")]
+
+# Strings that lists of them hold, which no constraint names.
+IN_LISTS = {"observations": set(KINDS)}
 
 
 def strings_in(annotation):
@@ -44,7 +48,9 @@ def test_literals_are_the_strings_that_a_fit_allows(estimator):
     parameters = inspect.signature(estimator).parameters
     constraints = getattr(estimator, "_parameter_constraints", {})
     annotated = {name: strings_in(parameter.annotation) for name, parameter in parameters.items()}
-    allowed = {name: strings_allowed(constraints.get(name, [])) for name in parameters}
+    allowed = {
+        name: strings_allowed(constraints.get(name, [])) | IN_LISTS.get(name, set()) for name in parameters
+    }
     assert annotated == allowed
 
 

@@ -72,22 +72,26 @@ def likelihood_fit(
     import pandas as pd
 
     name, location, shape, sign = _MODELS[distribution]
+    # About 1, and no 0 or infinity: else the log-normal model does not converge.
+    unit = float(np.exp(np.median(np.log(np.where(np.isfinite(upper), upper, lower)))))
+    low, high = np.maximum(lower / unit, 1e-9), np.minimum(upper / unit, 1e9)
     frame = pd.DataFrame(X).rename(columns="x{}".format).assign(event=lower == upper)
     options = {}
     if entry is not None:
-        frame, options = frame.assign(entry=entry), {"entry_col": "entry"}
+        frame, options = frame.assign(entry=entry / unit), {"entry_col": "entry"}
     model = getattr(lifelines, name)()
     if np.all((lower == upper) | np.isinf(upper)):
-        model.fit(frame.assign(time=lower), "time", "event", **options)
+        model.fit(frame.assign(time=low), "time", "event", **options)
     elif np.all((lower == upper) | (lower == 0)):
-        model.fit_left_censoring(frame.assign(time=upper), "time", "event", **options)
+        model.fit_left_censoring(frame.assign(time=high), "time", "event", **options)
     else:
-        # The logarithms of 0 and of infinity stop the log-normal model.
-        ends = {"lower": np.maximum(lower, 1e-9), "upper": np.minimum(upper, 1e15)}
-        model.fit_interval_censoring(frame.assign(**ends), "lower", "upper", "event", **options)
+        model.fit_interval_censoring(
+            frame.assign(lower=low, upper=high), "lower", "upper", "event", **options
+        )
     order = [(location, f"x{j}") for j in range(X.shape[1])] + [(location, "Intercept"), (shape, "Intercept")]
     values = model.params_.loc[order].to_numpy()
     covariance = model.variance_matrix_.loc[order, order].to_numpy()
     covariance[-1] *= sign
     covariance[:, -1] *= sign
-    return LikelihoodFit(values[:-2], float(values[-2]), float(np.exp(sign * values[-1])), covariance)
+    intercept = float(values[-2]) + np.log(unit)
+    return LikelihoodFit(values[:-2], intercept, float(np.exp(sign * values[-1])), covariance)

@@ -32,6 +32,7 @@ _LIFE = (
         f"skprivate.linear_model.{name}"
         for name in (
             *("CensoredRelease", "CurvatureEstimate", "HistogramRelease", "GradientRound", "StepRule"),
+            *("Correction", "LawFit", "ResidualHistogram"),
             *("Logistic", "Normal", "SmallestExtremeValue"),
             *("Look", "LookRelease", "MomentGrid", "MomentRelease", "ResidualRelease", "ScaledFit"),
         )

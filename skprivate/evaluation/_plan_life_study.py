@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_random_state
 from ..utils import check_int
 from ..utils._compat import Interval, validate_parameter_constraints
 from ._plan_study import _check_epsilons
-from ._planning.half_widths import FitWidths, Trials, median_widths
+from ._planning.half_widths import FitWidths, Trials, median_widths, widest_of
 from ._planning.life_result import LifeStudyPlan, PlannedHalfWidths, RowsNeeded
 from ._planning.lifetimes import Draw, StatedLifetimes, draw_from_public, draw_from_simulation
 
@@ -25,6 +25,7 @@ _CONSTRAINTS: dict[str, list[Any]] = {
     "n_repeats": [Interval(Integral, 1, None, closed="left")],
     "max_rows": [Interval(Integral, _LEAST_TRIED, None, closed="left")],
     "half_width": [Interval(Real, 0, None, closed="neither"), None],
+    "assurance": [Interval(Real, 0, 1, closed="neither")],
     "quantile": [Interval(Real, 0, 1, closed="neither")],
     "n_jobs": [Integral, None],
     "random_state": ["random_state"],
@@ -57,8 +58,9 @@ def plan_life_study(
     quantile: float = 0.1,
     variants: Mapping[str, Mapping[str, Any]] | None = None,
     half_width: float | None = None,
+    assurance: float = 0.8,
     max_rows: int = 1_000_000,
-    n_repeats: int = 8,
+    n_repeats: int = 16,
     n_jobs: int | None = None,
     random_state: int | np.random.RandomState | None = None,
 ) -> LifeStudyPlan:
@@ -77,8 +79,9 @@ def plan_life_study(
     stated : StatedLifetimes, default=None
         The model that lifetimes are expected to follow. One of `stated`, `public` and `simulate` is given.
     public : (X, y), default=None
-        Public rows, at least 30; y are numbers, or events and times. Trials are of rows that are drawn from
-        them with replacement. **Never pass private rows.**
+        Public rows, at least 30; y are numbers, or events and times. Trials are of such rows, drawn with
+        replacement, whose lifetimes follow the model that the estimator finds in the public rows with hardly
+        any noise, watched as long as theirs were. **Never pass private rows.**
     simulate : callable, default=None
         ``simulate(n, rng)`` returns a pair (X, y) of n rows.
     quantile : float, default=0.1
@@ -89,9 +92,11 @@ def plan_life_study(
     half_width : float, default=None
         Wanted half-width of the quantile's 90 % interval, at the row of `X_at` where it is widest; of times
         relative, see `PlannedHalfWidths`. None: rows that are needed are not looked for.
+    assurance : float, default=0.8
+        Share of the trials whose interval must be so narrow.
     max_rows : int, default=1_000_000
         The most rows to try for it.
-    n_repeats : int, default=8
+    n_repeats : int, default=16
         Trials at each number of rows.
     n_jobs : int, default=None
         Trials at a time, as joblib has it.
@@ -123,8 +128,9 @@ def plan_life_study(
 
     A trial draws n rows, fits the private estimator to them with noise as that of the study, and reads the 90
     % intervals that the study would print. Half-widths are medians over trials, of which those that warn of
-    their noise count as infinitely wide: their intervals are no claim. The rows needed are found by bisection
-    over numbers that are a tenth apart; the one that is returned was tried itself.
+    their noise count as infinitely wide: their intervals are no claim. Where the noise is large, half-widths
+    vary from fit to fit; ``range`` tells how much, and `assurance` asks for more rows. The rows needed are
+    found by bisection over numbers that are about a tenth apart; the one that is returned was tried itself.
 
     Examples
     --------
@@ -135,7 +141,7 @@ def plan_life_study(
     >>> model = DPLogLocationScaleRegressor(domain=domain, bounds_y=(10, 1e6), delta=1e-6)
     >>> stated = StatedLifetimes(coef=[0.7], intercept=-14.0, scale=0.5, X=[[85.0], [105.0], [125.0]])
     >>> plan = plan_life_study(model, 20_000, [1.0, 4.0], X_at=[[55.0]], stated=stated, half_width=0.2,
-    ...                        max_rows=20_000, n_repeats=3, random_state=0)
+    ...                        max_rows=10_000, n_repeats=3, random_state=0)
     >>> [(row.variant, row.epsilon) for row in plan.table]
     [('laplace', 1.0), ('laplace', 4.0), ('gaussian', 1.0), ('gaussian', 4.0)]
     >>> plan.table[1].widest < plan.table[0].widest, plan.rows_needed[1].n < plan.rows_needed[0].n
@@ -151,11 +157,17 @@ def plan_life_study(
     seeds = check_random_state(random_state).randint(2**31, size=n_repeats).tolist()
     trials = Trials(template, parameters, grid, draw, X_at, quantile, seeds, n_jobs)
     cells = [(name, epsilon) for name in parameters for epsilon in grid]
-    table = tuple(_widths(*cell, size, trials.at(size)[cell]) for cell in cells for size in sizes)
-    needed = (
-        () if half_width is None else tuple(_find_rows(*cell, trials, half_width, max_rows) for cell in cells)
+    table = tuple(
+        _widths(*cell, size, trials.at(size, cells)[place])
+        for place, cell in enumerate(cells)
+        for size in sizes
     )
-    first = trials.at(sizes[0])[cells[0]][0]
+    needed = (
+        ()
+        if half_width is None
+        else tuple(_find_rows(*cell, trials, half_width, assurance, max_rows) for cell in cells)
+    )
+    first = trials.at(sizes[0], cells)[0][0]
     return LifeStudyPlan(
         estimator=type(estimator).__name__,
         quantile=float(quantile),
@@ -163,6 +175,7 @@ def plan_life_study(
         slope_names=first.slope_names,
         table=table,
         half_width=None if half_width is None else float(half_width),
+        assurance=float(assurance),
         rows_needed=needed,
         max_rows=int(max_rows),
         unknowns=(_UNKNOWN[source], *_OF_ALL),
@@ -192,7 +205,7 @@ def _draw(template: Any, stated: Any, public: Any, simulate: Any) -> tuple[str, 
     if stated is not None:
         return "stated", stated.draw_for(template)
     if public is not None:
-        return "public", draw_from_public(public, _FEWEST_PUBLIC)
+        return "public", draw_from_public(public, template, _FEWEST_PUBLIC)
     return "simulate", draw_from_simulation(simulate)
 
 
@@ -211,6 +224,8 @@ def _variants_of(template: Any, variants: Any) -> dict[str, dict[str, Any]]:
 
 
 def _widths(name: str, epsilon: float | Fraction, n: int, fits: list[FitWidths]) -> PlannedHalfWidths:
+    # Quantiles that are values of trials: some may be infinite.
+    low, high = np.quantile(widest_of(fits), [0.1, 0.9], method="inverted_cdf").tolist()
     return PlannedHalfWidths(
         variant=name,
         epsilon=epsilon,
@@ -218,24 +233,30 @@ def _widths(name: str, epsilon: float | Fraction, n: int, fits: list[FitWidths])
         quantile=tuple(median_widths(fits, lambda one: one.quantile).tolist()),
         slopes=tuple(median_widths(fits, lambda one: one.slopes).tolist()),
         scale=float(median_widths(fits, lambda one: one.scale)),
+        range=(low, high),
         warned=float(np.mean([one.warned for one in fits])),
         repeats=len(fits),
     )
 
 
 def _find_rows(
-    name: str, epsilon: float | Fraction, trials: Trials, half_width: float, max_rows: int
+    name: str,
+    epsilon: float | Fraction,
+    trials: Trials,
+    half_width: float,
+    assurance: float,
+    max_rows: int,
 ) -> RowsNeeded:
-    """Return the fewest rows of those that are tried whose intervals are narrow enough."""
+    """Return the fewest rows of those that are tried at which enough trials have narrow intervals."""
 
-    def at(n: int) -> PlannedHalfWidths:
-        return _widths(name, epsilon, n, trials.at(n)[name, epsilon])
+    def at(n: int) -> list[FitWidths]:
+        return trials.at(n, [(name, epsilon)])[0]
 
     sizes = _tried(max_rows)
-    place = bisect_left(sizes, True, key=lambda n: at(n).widest <= half_width)
+    place = bisect_left(sizes, True, key=lambda n: bool(np.mean(widest_of(at(n)) <= half_width) >= assurance))
     if place == len(sizes):
-        return RowsNeeded(name, epsilon, None, at(sizes[-1]))
-    return RowsNeeded(name, epsilon, sizes[place], at(sizes[place]))
+        return RowsNeeded(name, epsilon, None, _widths(name, epsilon, sizes[-1], at(sizes[-1])))
+    return RowsNeeded(name, epsilon, sizes[place], _widths(name, epsilon, sizes[place], at(sizes[place])))
 
 
 def _tried(max_rows: int) -> list[int]:

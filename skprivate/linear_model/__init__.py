@@ -5,11 +5,14 @@
 from ..rounds._plans.grid import MomentGrid as MomentGrid
 from ._accumulation.plan import AccumulatorPlan as AccumulatorPlan
 from ._accumulator import MomentAccumulator
+from ._censored.correction import Correction as Correction
 from ._censored.curvature import CurvatureEstimate as CurvatureEstimate
 from ._censored.curvature import StepRule as StepRule
 from ._censored.gradient_round import GradientRound as GradientRound
 from ._censored.histogram import HistogramRelease as HistogramRelease
 from ._censored.release import CensoredRelease as CensoredRelease
+from ._censored.residual_histogram import LawFit as LawFit
+from ._censored.residual_histogram import ResidualHistogram as ResidualHistogram
 from ._distributions import Logistic as Logistic
 from ._distributions import Normal as Normal
 from ._distributions import SmallestExtremeValue as SmallestExtremeValue
@@ -22,6 +25,7 @@ from ._moments.looks import LookRelease as LookRelease
 from ._moments.looks import ResidualRelease as ResidualRelease
 from ._moments.release import MomentRelease as MomentRelease
 from ._moments.solve import ScaledFit as ScaledFit
+from ._predictions.goodness_of_fit import GoodnessOfFit
 from ._predictions.summary import ModelSummary
 from ._presets import DPLogisticLLSRegressor, DPNormalLLSRegressor, DPSEVRegressor
 from ._regressor import DPLogLocationScaleRegressor
@@ -32,6 +36,7 @@ __all__ = [
     "DPLogisticRegression",
     "DPNormalLLSRegressor",
     "DPSEVRegressor",
+    "GoodnessOfFit",
     "ModelSummary",
     "MomentAccumulator",
 ]

@@ -30,9 +30,9 @@ from ..noise._fit_budget import FitBudget
 from ..rounds._driver import Rounds, RowsInMemory, drive
 from ..rounds._fit import RoundsMixin
 from ..rounds._inspection import SourceFacts
+from ..rounds._plans.observations import check_observations
 from ..rounds._reading.columns import TableColumns, count_columns
 from ..rounds._reading.lives import Target
-from ..rounds._reading.observations import check_observations
 from ..rounds._reading.schema import RowSchema
 from ..rounds._reading.targets import (
     check_target_bounds,
@@ -151,9 +151,15 @@ class BaseLogLocationScale(
         X : array-like of shape (n_samples, n_features)
             Finite numbers; in strict mode what is no finite number is put within the bounds.
         y : array-like of shape (n_samples,)
-            Numbers: times > 0 for "weibull", "loglogistic" and "lognormal". Or a structured array of two
-            fields, (event, time), as in scikit-survival: event is True where the time was observed, False
-            where it is censored; always times > 0. In strict mode others are put within the bounds.
+            Numbers: times > 0 for "weibull", "loglogistic" and "lognormal". Or a structured array, as
+            `life_data` makes it, always of times: two fields, (event, time), as in scikit-survival, where
+            event is True where the time was observed, False where it is censored, and times are > 0; or the
+            fields lower and upper, between which the event happened (after lower, and not after upper); and
+            beside either a field entry, from which the row was watched, before the end of the row. What may
+            occur is declared by ``observations``; a row of another kind is an error. In strict mode no row
+            is: times are put within the bounds, ends in the wrong order change places, an entry that is not
+            before the end is none, and a row of another kind is read as a declared one that says no more
+            than it, so far as there is one (:doc:`/life_data`).
         groups : array-like of shape (n_samples,), default=None
             Person (or machine) of every row; of each ``max_rows_per_group`` rows count, drawn at random.
             None: the unit of privacy is the row. In a search or a pipeline, groups arrive here only where
@@ -376,12 +382,12 @@ class BaseLogLocationScale(
         self._adopt(release, fit.grid, task, spent)
 
     def _rounds_of_censored(self, task: FitTask, plan: CensoredPlan, source: str) -> Rounds[None]:
-        """Yield a histogram and Newton rounds, for targets that may be censored."""
+        """Yield histograms and Newton rounds, for targets that may be censored."""
         grid = task.grid(self.x_norm, task.budget)
         plan = plan.within(grid, task.scale_limits(grid))
-        what = "a histogram (a fifth of the budget) and on rounds of residual sums (the rest)"
+        what = "histograms (up to a quarter of the budget) and on rounds of residual sums (the rest)"
         spent = self._describe_spending(task, source, what, None, None)
-        n_parts = None if plan.max_iter is None else 1 + plan.max_iter
+        n_parts = None if plan.max_iter is None else 2 + plan.max_iter
         with progress(self, "release", n_parts) as on_progress:
             release = yield from censored_rounds(plan, spent, on_progress)
         self._adopt(release, grid, task, spent)

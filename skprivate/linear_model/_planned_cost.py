@@ -11,7 +11,7 @@ from ..base import PlannedCost, PrivateEstimatorMixin, PublicShape, assign_roles
 from ..base._domain_reading import DomainMixin
 from ..noise._fit_budget import FitBudget
 from ..rounds._plans.grid import MANY_ROWS
-from ..rounds._reading.observations import check_observations
+from ..rounds._plans.observations import check_observations
 from ..rounds._reading.targets import check_form, check_target_bounds, find_roles
 from ..utils import is_structured
 from ._censored.fit import CensoredPlan, plan_censored

@@ -20,6 +20,7 @@ from ._moments.looks import LookRelease
 from ._moments.release import MomentRelease
 from ._moments.solve import ScaledFit, solve_moments, unscale
 from ._moments.utility import moments_warning
+from ._predictions.goodness_of_fit import GoodnessOfFit, goodness_of_fit
 from ._predictions.mixin import LogLocationScalePredictions
 from ._predictions.replicated import check_confidence
 from ._predictions.summary import ModelSummary, facts_of, summarize
@@ -169,6 +170,48 @@ class ReleasedModel(LogLocationScalePredictions):
             replicates=self.replicates_,
             without_noise=self._replicate(with_noise=False),
             facts=facts,
+            confidence=confidence,
+        )
+
+    def goodness_of_fit(self, *, confidence: float = _CONFIDENCE) -> GoodnessOfFit:
+        """Compare the released residuals with the distribution of the fit.
+
+        Parameters
+        ----------
+        confidence : float, default=0.9
+            Of each interval by itself, above 0 and below 1.
+
+        Returns
+        -------
+        fit : GoodnessOfFit
+            It prints as a sentence; `skprivate.inspection.ResidualDisplay` draws it.
+
+        Raises
+        ------
+        NotFittedError
+            There is no fit yet.
+        ValueError
+            The fit released no histogram of residuals about its estimates, or the confidence is out of range.
+
+        Notes
+        -----
+        **Privacy**: a function of released values, which spends nothing.
+        """
+        check_is_fitted(self)
+        check_confidence(confidence)
+        residuals = getattr(self.release_, "residuals", None)
+        # A fit may count residuals about an earlier line; such a histogram has no cells of the final errors.
+        if residuals is None or len(residuals.edges) != residuals.counts.shape[1] + 1:
+            raise ValueError(
+                "the fit released no histogram of residuals about its estimates: nothing that was released "
+                "tells whether its distribution is right."
+            )
+        return goodness_of_fit(
+            residuals.edges,
+            residuals.counts,
+            residuals.noise_std,
+            self.error_distribution_,
+            self.release_.mechanism,
             confidence=confidence,
         )
 

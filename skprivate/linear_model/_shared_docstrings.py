@@ -58,8 +58,10 @@ hazard_clip : float or "auto", default="auto"
     released share of events is below a tenth. It has no effect for logistic errors.
 observations : sequence of {"exact", "right", "left", "interval", "entry"}, default=None
     Kinds of observation that may occur in a structured target: public knowledge, never read from the rows.
-    None: exact and right-censored. ``["exact"]``: every event was observed, and the fit is that of the times
-    alone, which is far more accurate.
+    "left": the event came before a time. "interval": between two times. "entry": rows were watched from a
+    time on, and would not be there had the event come before. None: exact and right-censored; targets of
+    lower and upper ends, or with entries, must be declared. ``["exact"]``: every event was observed, and the
+    fit is that of the times alone, which is far more accurate.
 max_rows_per_group : int, default=1
     With ``groups``: rows of one person that count, drawn at random; the noise grows in proportion.
 random_state : None, int, RandomState or Generator, default=None
@@ -85,12 +87,13 @@ _PRIVACY = """\
 of one person, of which at most ``max_rows_per_group`` count. Uncensored targets: the sums of products of
 (1, y, x), scaled to [-1, 1] by the bounds and rounded toward zero to integers, are released with exact
 noise, and then, unless ``max_iter=1``, counts of residuals and sums of clipped residuals times (1, x);
-sensitivities follow from the bounds (proof: :doc:`/proofs/moments`). Censored
-targets: a histogram of 64 bins of log time by event with a fifth of the budget, then ``max_iter`` rounds
-of weighted sums (proof: :doc:`/proofs/censored`). Coefficients, intervals, curves and warnings are
-functions of these. Whoever runs ``fit`` sees the rows and is trusted. Not protected: the number of rows
-(of persons, with ``groups``) unless ``relation="add-remove"``, and the bounds. A seeded fit, or one that
-reads bounds from the rows, claims "not-private"."""
+sensitivities follow from the bounds (proof: :doc:`/proofs/moments`). Censored targets: a histogram of 64
+bins of log time by event with a tenth of the budget, then ``max_iter`` rounds of weighted sums, before the
+last of which a histogram of residuals has a twentieth and after which another has a tenth, unless released
+values say that they would tell nothing (proof: :doc:`/proofs/censored`). Coefficients, intervals, curves
+and warnings are functions of these. Whoever runs ``fit`` sees the rows and is trusted. Not protected: the
+number of rows (of persons, with ``groups``) unless ``relation="add-remove"``, and the bounds. A seeded
+fit, or one that reads bounds from the rows, claims "not-private"."""
 
 _REFERENCES = """\
 Sheng, Fang, Differentially private log-location-scale regression using functional mechanism, 2024.

@@ -21,6 +21,7 @@ from skprivate.domain import StressColumn
 from skprivate.evaluation import StatedLifetimes
 from skprivate.evaluation._plan_life_study import _tried
 from skprivate.evaluation._planning.half_widths import FitWidths, median_widths
+from skprivate.evaluation._planning.lifetimes import draw_from_public
 
 BOX = {"bounds_X": (-1.0, 1.0), "bounds_y": (0.1, 400.0)}
 GAUSSIAN = {"mechanism": "gaussian", "delta": 1e-6}
@@ -80,6 +81,7 @@ class TestWidths:
         row = plan(X_at=[[0, 0], [5, 5]]).table[0]
         assert len(row.quantile) == 2
         assert row.widest == row.quantile[1] > row.quantile[0]
+        assert row.range[0] <= row.widest <= row.range[1]
 
     def test_those_of_numbers_are_in_their_unit(self):
         """A target of ten times the unit has half-widths of ten times the size."""
@@ -108,6 +110,7 @@ class TestWidths:
         drowned = plan(n=50, epsilons=[0.01])
         assert drowned.table[0].warned == 1.0
         assert drowned.table[0].widest == np.inf
+        assert drowned.table[0].range == (np.inf, np.inf)
         assert json.loads(json.dumps(drowned.to_dict(), allow_nan=False))["table"][0]["quantile"] == [None]
 
 
@@ -138,9 +141,16 @@ class TestVariants:
 class TestRowsNeeded:
     def test_are_the_fewest_that_reach_the_half_width(self):
         (needed,) = plan(half_width=0.05).rows_needed
-        assert needed.widths.widest <= 0.05 < plan(n=int(0.8 * needed.n)).table[0].widest
-        assert plan(n=needed.n).table[0].widest == needed.widths.widest
-        assert needed.widths.n == needed.n
+        assert needed.widths.range[1] <= 0.05 < plan(n=int(0.8 * needed.n)).table[0].range[1]
+        assert plan(n=needed.n).table[0] == needed.widths
+
+    def test_a_greater_assurance_needs_more(self):
+        stated = StatedLifetimes(coef=[0.6, -0.4], intercept=3.0, scale=0.5, censoring=0.5)
+        options = {"stated": stated, "half_width": 0.1, "n_repeats": 8}
+        found = [plan(assurance=share, **options).rows_needed[0] for share in (0.2, 0.95)]
+        assert found[0].n < found[1].n
+        assert found[0].widths.range[0] <= 0.1
+        assert found[1].widths.range[1] <= 0.1
 
     def test_a_larger_epsilon_and_a_wider_interval_need_fewer(self):
         small, large = plan(epsilons=[0.5, 4.0], half_width=0.05).rows_needed
@@ -193,7 +203,22 @@ class TestSources:
         assert X.max(axis=0) == pytest.approx([3, 9], abs=0.02)
         assert y.dtype == np.float64
 
-    def test_public_rows_are_drawn_whole(self):
+    @pytest.mark.parametrize("censoring", [0.0, 0.7])
+    def test_public_rows_have_the_model_and_the_censoring_of_theirs(self, censoring):
+        """The draw has the public model, up to the error of 3,000 rows, and one of many lifetimes each."""
+        X, y = draw_from_public(fleet(3000, np.random.default_rng(1), censoring), MODEL, 30)(
+            50_000, np.random.default_rng(2)
+        )
+        fit = DPLogLocationScaleRegressor(1e5, random_state=0, **BOX).fit(X, y)
+        # Standard errors of slopes and scale: .017 and .008 without censoring, .035 and .017 with it.
+        assert np.abs(fit.coef_ - [0.6, -0.4]).max() < 0.2
+        assert abs(fit.scale_ - 0.5) < 0.1
+        times = y["time"] if censoring else y
+        assert len(np.unique(times)) > 1500
+        if censoring:
+            assert abs(np.mean(~y["event"]) - censoring) < 0.05
+
+    def test_a_plan_of_public_rows(self):
         X, y = fleet(500, np.random.default_rng(1))
         found = plan(n=20_000, stated=None, public=(X, y))
         assert found.source == "public"
@@ -243,6 +268,7 @@ class TestSources:
             ({"epsilons": []}, "epsilons"),
             ({"half_width": 0.0}, "half_width"),
             ({"quantile": 1.0}, "quantile"),
+            ({"assurance": 1.0}, "assurance"),
             ({"n_repeats": 0}, "n_repeats"),
         ],
     )

@@ -13,7 +13,7 @@ from skprivate.rounds._inspection import SourceFacts, TableFacts
 from skprivate.rounds._plans._masses.histograms import MassHistogramsPlan
 from skprivate.rounds._plans._masses.masses import LabelMasses, NumberMasses
 from skprivate.rounds._plans._masses.plans import MassesPlan
-from skprivate.rounds._plans.axes import LabelAxis, LeafAxis, LevelAxis, OctaveAxis, SurvivalAxis
+from skprivate.rounds._plans.axes import ErrorAxis, LabelAxis, LeafAxis, LevelAxis, OctaveAxis, SurvivalAxis
 from skprivate.rounds._plans.cells import CellsPlan
 from skprivate.rounds._plans.gradients import GradientsPlan, ResidualGrid
 from skprivate.rounds._plans.grid import MomentGrid
@@ -44,6 +44,7 @@ PLANS = {
     "octaves": CellsPlan(((OctaveAxis(0),), (OctaveAxis(1),))),
     "levels": CellsPlan(((LevelAxis(0, 1, 1), LabelAxis(2)), (LevelAxis(0, 2, None),))),
     "survival": CellsPlan(((SurvivalAxis(0.5, 0.5, 4),),)),
+    "errors": CellsPlan(((ErrorAxis(GRID, np.array([0.1, 2.0, -0.5, 0.3]), np.array([-1.0, 0.5])),),)),
     "histograms": HistogramsPlan(HALVES, (8, 2), 2),
     "label masses": MassesPlan.of_leaves(HALVES, LabelMasses(2)),
     "number masses": MassesPlan.of_leaves(HALVES, NumberMasses(0.5, 0.5)),

@@ -24,7 +24,7 @@ from skprivate.exceptions import UtilityWarning
 from ..._tables import Table
 
 N, EPSILONS, N_FITS, N_PUBLIC = (30_000, 200_000), (0.5, 2.0), 15, 500
-HALF_WIDTH = 0.1
+HALF_WIDTH, MOST_ROWS = 0.1, 300_000
 GAUSSIAN: dict[str, Any] = {"mechanism": "gaussian", "delta": 1e-6}
 
 Draw = Callable[[int, np.random.Generator], tuple[Any, NDArray[Any]]]
@@ -84,17 +84,11 @@ STUDIES: dict[str, Callable[[], Study]] = {
 
 
 def run() -> None:
-    """Print planned and realised half-widths, and what fits print at the rows that a plan asks for."""
+    """Print planned and realised half-widths, and how many fits keep the wanted one at the rows asked for."""
     heads = (("study", "<33"), ("fit", "<15"), ("epsilon", ">7g"), ("n", ">7d"))
-    table = Table(
-        *heads,
-        ("B10", ">7.3f"),
-        ("realised", ">8.3f"),
-        ("slopes", ">7.3f"),
-        ("realised", ">8.3f"),
-        ("ratio", ">6.2f"),
-    )
-    ratios = []
+    widths = (("B10", ">6.3f"), ("from", ">6.3f"), ("to", ">6.3f"), ("realised", ">8.3f"), ("ratio", ">6.2f"))
+    table = Table(*heads, *widths, ("kept", ">5.0%"))
+    ratios, clear, kept = [], [], []
     for name, make in STUDIES.items():
         study = make()
         variants = {
@@ -102,39 +96,35 @@ def run() -> None:
             "gaussian": GAUSSIAN,
             "gaussian, norm": {**GAUSSIAN, "x_norm": study.x_norm},
         }
-        plan = plan_life_study(
-            study.model,
-            N,
-            EPSILONS,
-            X_at=study.X_at,
-            variants=variants,
-            half_width=HALF_WIDTH,
-            random_state=0,
-            **study.known,
-        )
-        for row in plan.table:
+        options: dict[str, Any] = {"variants": variants, "half_width": HALF_WIDTH, "random_state": 0}
+        options["max_rows"] = MOST_ROWS
+        plan = plan_life_study(study.model, N, EPSILONS, X_at=study.X_at, **options, **study.known)
+        asked = [one.widths for one in plan.rows_needed if one.n is not None]
+        for place, row in enumerate((*plan.table, *asked)):
             found = _realised(study, variants[row.variant], float(row.epsilon), row.n)
-            ratio = row.widest / found[0] if np.isfinite(row.widest) and np.isfinite(found[0]) else None
-            ratios += [] if ratio is None else [ratio]
-            slopes = max(row.slopes)
-            table.row(
-                name, row.variant, float(row.epsilon), row.n, row.widest, found[0], slopes, found[1], ratio
-            )
-        for one in plan.rows_needed:
-            if one.n is not None:
-                found = _realised(study, variants[one.variant], float(one.epsilon), one.n)
-                shown = one.widths.widest, found[0], max(one.widths.slopes), found[1]
-                table.row(
-                    name, f"{one.variant}, asked", float(one.epsilon), one.n, *shown, shown[0] / shown[1]
-                )
-    ratios = np.array(ratios)
-    within = np.mean(np.abs(np.log(ratios)) < np.log(1.2))
-    print(f"{len(ratios)} of the first kind are finite; within 20 %: {within:.0%}, "
-          f"from {ratios.min():.2f} to {ratios.max():.2f}")  # fmt: skip
+            median = float(np.median(found))
+            ratio = row.widest / median if np.isfinite(row.widest) and np.isfinite(median) else None
+            share = float(np.mean(found <= HALF_WIDTH)) if place >= len(plan.table) else None
+            head = name, row.variant, float(row.epsilon), row.n
+            table.row(*head, row.widest, *row.range, median, ratio, share)
+            if share is not None:
+                kept.append(share)
+            elif ratio is not None:
+                ratios.append(ratio)
+                clear.append(row.range[1] < 2 * row.range[0])
+    _summarise(np.array(ratios), np.array(clear), np.array(kept))
 
 
-def _realised(study: Study, variant: dict[str, Any], epsilon: float, n: int) -> tuple[float, float]:
-    """Return medians of the greatest half-widths of B10 and of slopes; a fit that warns is infinitely wide."""
+def _summarise(ratios: NDArray[np.float64], clear: NDArray[np.bool_], kept: NDArray[np.float64]) -> None:
+    for what, chosen in (("all", np.ones(len(ratios), dtype=bool)), ("range within a factor of 2", clear)):
+        part = ratios[chosen]
+        within = np.mean(np.abs(np.log(part)) < np.log(1.2))
+        print(f"{what}: {len(part)}, within 20 %: {within:.0%}, from {part.min():.2f} to {part.max():.2f}")
+    print(f"rows asked for: {np.mean(kept):.0%} of fits keep the half-width, at least {kept.min():.0%}")
+
+
+def _realised(study: Study, variant: dict[str, Any], epsilon: float, n: int) -> NDArray[np.float64]:
+    """Return the greatest half-width of B10 of each fit; infinite where it warned."""
     model = clone(study.model).set_params(epsilon=epsilon, **variant)
     found = []
     for fit in range(N_FITS):
@@ -142,14 +132,10 @@ def _realised(study: Study, variant: dict[str, Any], epsilon: float, n: int) -> 
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             model.fit(X, y)
-        if any(issubclass(one.category, UtilityWarning) for one in caught):
-            found.append((np.inf, np.inf))
-            continue
         _, interval = model.predict_quantile(study.X_at, 0.1, return_interval=True)
-        slopes = float(np.ptp(model.coef_interval_, axis=1).max() / 2)
-        found.append((float(np.sqrt(interval[:, 1] / interval[:, 0]).max() - 1), slopes))
-    b10, slopes = np.median(found, axis=0).tolist()
-    return b10, slopes
+        warned = any(issubclass(one.category, UtilityWarning) for one in caught)
+        found.append(np.inf if warned else np.sqrt(interval[:, 1] / interval[:, 0]).max() - 1)
+    return np.array(found)
 
 
 if __name__ == "__main__":

@@ -16,6 +16,8 @@ from ..._typing import FloatArray
 from ...exceptions import UtilityWarning
 from .lifetimes import Draw
 
+Cell = tuple[str, float | Fraction]
+
 
 @dataclass(frozen=True)
 class FitWidths:
@@ -78,30 +80,29 @@ class Trials:
         }
         self._draw, self._X_at, self._q = draw, X_at, q
         self._seeds, self._n_jobs = seeds, n_jobs
-        self._known: dict[int, dict[tuple[str, Any], list[FitWidths]]] = {}
+        self._known: dict[tuple[int, Cell], list[FitWidths]] = {}
 
-    def at(self, n: int) -> dict[tuple[str, Any], list[FitWidths]]:
-        """Return the fits to n rows, by variant and epsilon."""
-        if n not in self._known:
-            tried = Parallel(n_jobs=self._n_jobs)(delayed(self._try)(n, seed) for seed in self._seeds)
-            self._known[n] = {cell: [one[cell] for one in tried] for cell in self._models}
-        return self._known[n]
+    def at(self, n: int, cells: Sequence[Cell]) -> list[list[FitWidths]]:
+        """Return the fits to n rows of each cell: a variant and an epsilon."""
+        new = [cell for cell in cells if (n, cell) not in self._known]
+        if new:
+            tried = Parallel(n_jobs=self._n_jobs)(delayed(self._try)(n, seed, new) for seed in self._seeds)
+            self._known |= {(n, cell): [one[cell] for one in tried] for cell in new}
+        return [self._known[n, cell] for cell in cells]
 
-    def _try(self, n: int, seed: int) -> dict[tuple[str, Any], FitWidths]:
-        # Rows and noise by streams of their own.
-        of_rows, of_noise = np.random.SeedSequence(seed).spawn(2)
+    def _try(self, n: int, seed: int, cells: Sequence[Cell]) -> dict[Cell, FitWidths]:
+        # Rows, and the noise of each cell, by streams of their own.
+        of_rows, *of_cells = np.random.SeedSequence(seed).spawn(1 + len(self._models))
         X, y = self._draw(n, np.random.default_rng(of_rows))
-        noise = np.random.default_rng(of_noise)
+        noise = {
+            cell: int(one.generate_state(1)[0]) for cell, one in zip(self._models, of_cells, strict=True)
+        }
         with config_context(allow_seeds=True):
             return {
                 cell: widths_of_fit(
-                    clone(model).set_params(random_state=int(noise.integers(2**31))),
-                    X,
-                    y,
-                    self._X_at,
-                    self._q,
+                    clone(self._models[cell]).set_params(random_state=noise[cell]), X, y, self._X_at, self._q
                 )
-                for cell, model in self._models.items()
+                for cell in cells
             }
 
 
@@ -127,6 +128,11 @@ def widths_of_fit(model: Any, X: Any, y: Any, X_at: Any, q: float) -> FitWidths:
         bool(model.log_target_),
         model.names_of_features() or tuple(f"x{place}" for place in range(len(model.coef_))),
     )
+
+
+def widest_of(fits: Sequence[FitWidths]) -> FloatArray:
+    """Return the half-width of each fit's quantile where it is widest; infinite where the fit warned."""
+    return np.array([np.inf if one.warned else one.quantile.max() for one in fits])
 
 
 def median_widths(fits: Sequence[FitWidths], of: Callable[[FitWidths], Any]) -> FloatArray:

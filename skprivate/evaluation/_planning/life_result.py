@@ -34,6 +34,9 @@ class PlannedHalfWidths:
         Of each slope, in its unit.
     scale : float
         Of the scale, relative to it.
+    range : tuple of two floats
+        Eight of ten trials had the quantile's half-width, at the row where it is widest, between these. Noise
+        in what an interval is computed from makes it vary from fit to fit.
     warned : float
         Share of the trials that warned.
     repeats : int
@@ -50,7 +53,8 @@ class PlannedHalfWidths:
     Examples
     --------
     >>> from skprivate.evaluation import PlannedHalfWidths
-    >>> PlannedHalfWidths("laplace", 1.0, 5000, (0.12, 0.2), (0.03,), 0.05, warned=0.0, repeats=8).widest
+    >>> PlannedHalfWidths(
+    ...     "laplace", 1.0, 5000, (0.12, 0.2), (0.03,), 0.05, (0.17, 0.25), warned=0.0, repeats=16).widest
     0.2
     """
 
@@ -60,6 +64,7 @@ class PlannedHalfWidths:
     quantile: tuple[float, ...]
     slopes: tuple[float, ...]
     scale: float
+    range: tuple[float, float]
     warned: float
     repeats: int
 
@@ -72,7 +77,7 @@ class PlannedHalfWidths:
 @public_module("skprivate.evaluation")
 @dataclass(frozen=True)
 class RowsNeeded:
-    """Rows from which one kind of fit tells the quantile within the wanted half-width at all of `X_at`.
+    """Rows from which the interval of one kind of fit is mostly narrow enough, at all of `X_at`.
 
     Attributes
     ----------
@@ -94,7 +99,8 @@ class RowsNeeded:
     Examples
     --------
     >>> from skprivate.evaluation import PlannedHalfWidths, RowsNeeded
-    >>> widths = PlannedHalfWidths("laplace", 1.0, 5000, (0.1,), (0.03,), 0.05, warned=0.0, repeats=8)
+    >>> widths = PlannedHalfWidths(
+    ...     "laplace", 1.0, 5000, (0.1,), (0.03,), 0.05, (0.08, 0.12), warned=0.0, repeats=16)
     >>> RowsNeeded("laplace", 1.0, 5000, widths).n
     5000
     """
@@ -123,6 +129,8 @@ class LifeStudyPlan:
         By variant, epsilon and number of rows.
     half_width : float or None
         The wanted half-width of the quantile.
+    assurance : float
+        Share of the trials that had to reach it.
     rows_needed : tuple of RowsNeeded
         By variant and epsilon; empty where no half-width was wanted.
     max_rows : int
@@ -157,6 +165,7 @@ class LifeStudyPlan:
     slope_names: tuple[str, ...]
     table: tuple[PlannedHalfWidths, ...]
     half_width: float | None
+    assurance: float
     rows_needed: tuple[RowsNeeded, ...]
     max_rows: int
     unknowns: tuple[str, ...]
@@ -195,6 +204,8 @@ class LifeStudyPlan:
             **{f"quantile {place}": width for place, width in enumerate(row.quantile)},
             **{f"slope {name}": width for name, width in zip(self.slope_names, row.slopes, strict=True)},
             "scale": row.scale,
+            "range lower": row.range[0],
+            "range upper": row.range[1],
             "warned": row.warned,
         }
 
@@ -208,7 +219,7 @@ class LifeStudyPlan:
         ]
         if self.half_width is not None:
             wanted = [self._needed(one) for one in self.rows_needed]
-            lines += ["", f"Rows for a half-width of {self.half_width:g}:", *wanted]
+            lines += ["", self._wanted, *wanted]
         return "\n".join([*lines, "", "What this cannot know:", *(f"- {text}" for text in self.unknowns)])
 
     def to_html(self) -> str:
@@ -223,7 +234,7 @@ class LifeStudyPlan:
         needed = ""
         if self.half_width is not None:
             items = "".join(f"<li>{escape(self._needed(one))}</li>" for one in self.rows_needed)
-            needed = f"<p>Rows for a half-width of {self.half_width:g}:</p><ul>{items}</ul>"
+            needed = f"<p>{self._wanted}</p><ul>{items}</ul>"
         return (
             f"<div><p><b>{escape(self.estimator)}: half-widths of 90 % intervals</b></p>"
             f"<p><i>{escape(self.mark)}</i></p>"
@@ -240,6 +251,10 @@ class LifeStudyPlan:
     def _title(self) -> str:
         return f"{self.quantile:g} quantile{', relative' if self.relative else ''}"
 
+    @property
+    def _wanted(self) -> str:
+        return f"Rows for a half-width of {self.half_width:g} in {self.assurance:.0%} of fits:"
+
     def _cells(self, row: PlannedHalfWidths) -> tuple[str, ...]:
         counts = f"{row.warned:.0%}"
         return (
@@ -249,18 +264,19 @@ class LifeStudyPlan:
             _numbers(row.quantile),
             _numbers(row.slopes),
             f"{row.scale:.2g}",
+            " to ".join(f"{end:.2g}" for end in row.range),
             counts,
         )
 
     def _needed(self, one: RowsNeeded) -> str:
         what = f"{one.variant}, epsilon {float(one.epsilon):g}: "
         if one.n is not None:
-            return f"{what}{one.n:,}, where it is {one.widths.widest:.2g}"
+            return f"{what}{one.n:,}, where its median is {one.widths.widest:.2g}"
         warned = f", and {one.widths.warned:.0%} of the fits warn" if one.widths.warned else ""
-        return f"{what}more than {self.max_rows:,}, where it is {one.widths.widest:.2g}{warned}"
+        return f"{what}more than {self.max_rows:,}, where its median is {one.widths.widest:.2g}{warned}"
 
 
-_HEAD = ("variant", "slopes", "scale, relative", "warned")
+_HEAD = ("variant", "slopes", "scale, relative", "eight of ten widest", "warned")
 
 
 def _numbers(values: tuple[float, ...]) -> str:

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Lifetimes in which a study of life data is tried: stated by their model, or drawn from public rows."""
+"""Lifetimes in which a study of life data is tried: stated by their model, or like those of public rows."""
 
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -8,11 +9,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ..._config import config_context
 from ..._typing import FloatArray
-from ...linear_model._distributions import error_distribution_of, models_log_target
+from ...linear_model._distributions import ErrorDistribution, error_distribution_of, models_log_target
 from ...utils import check_bounds, is_structured
 from ...utils._compat import num_samples, safe_indexing
 from ...utils._public_module import public_module
+from .fits import quieten
 
 _RECORDS = np.dtype([("event", np.bool_), ("time", np.float64)])
 #: Draws n rows and their targets.
@@ -83,14 +86,13 @@ class StatedLifetimes:
 
         def draw(n: int, rng: np.random.Generator) -> tuple[Any, NDArray[Any]]:
             X, encoded = design.draw(n, rng)
-            line = (
-                self.intercept
-                + encoded @ coef
-                + self.scale * error.quantile(rng.uniform(np.finfo(float).tiny, 1, size=n))
-            )
+            line = self.intercept + encoded @ coef + self.scale * _errors(error, n, rng)
             if not log_target:
                 return X, line
-            return X, _ended(np.exp(line), self.censoring)
+            times = np.exp(line)
+            # One end for all.
+            end = float(np.quantile(times, 1 - self.censoring))
+            return X, _observed(times, end) if self.censoring > 0 else times
 
         return draw
 
@@ -118,29 +120,60 @@ class _Design:
         return safe_indexing(_indexable(self._X), places), self._encoded[places]
 
 
-def _ended(times: FloatArray, censoring: float) -> NDArray[Any]:
-    """Return events and times of a test that ends for all at once."""
-    if censoring == 0:
-        return times
-    end = np.quantile(times, 1 - censoring)
+def _errors(error: ErrorDistribution, n: int, rng: np.random.Generator) -> FloatArray:
+    # Never 0, whose quantile is infinite.
+    return error.quantile(rng.uniform(np.finfo(float).tiny, 1, size=n))
+
+
+def _observed(times: FloatArray, ends: FloatArray | float) -> NDArray[Any]:
+    """Return events and times of units that are watched until their ends."""
     records = np.empty(len(times), dtype=_RECORDS)
-    records["event"], records["time"] = times <= end, np.minimum(times, end)
+    records["event"], records["time"] = times <= ends, np.minimum(times, ends)
     return records
 
 
-def draw_from_public(public: Any, fewest: int) -> Draw:
-    """Return what draws whole public rows with replacement; TypeError or ValueError where these are none."""
+def draw_from_public(public: Any, estimator: Any, fewest: int) -> Draw:
+    """Return what draws units like public ones; TypeError or ValueError where these are none.
+
+    Rows are public ones, drawn with replacement; lifetimes follow the model that the estimator, with hardly
+    any noise, finds in the public rows, and end of observation is drawn from its Kaplan-Meier curve. Whole
+    public rows would not do: one of five hundred that lies beyond a bound would be a fifth of a percent.
+    """
     if not isinstance(public, tuple | list) or len(public) != 2:
         raise TypeError("public must be a pair (X, y).")
-    X, y = _indexable(public[0]), np.asarray(public[1])
+    X, y = public[0], np.asarray(public[1])
     if y.ndim != 1 or num_samples(X) != len(y):
         raise ValueError("public=(X, y) must hold as many targets as rows.")
     if len(y) < fewest:
         raise ValueError(f"{fewest} public rows at least are needed, and better some hundreds.")
+    if is_structured(y) and len(y.dtype.names or ()) != 2:
+        raise ValueError("public targets must be numbers, or records of event and time.")
+    with config_context(allow_seeds=True), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model = quieten(estimator, "epsilon", 0).fit(X, y)
+    design = _Design(X, estimator, len(model.coef_))
+    ends = _ends_of(y) if is_structured(y) else None
 
     def draw(n: int, rng: np.random.Generator) -> tuple[Any, NDArray[Any]]:
-        places = rng.integers(len(y), size=n)
-        return safe_indexing(X, places), y[places]
+        rows, encoded = design.draw(n, rng)
+        line = model.intercept_ + encoded @ model.coef_
+        target = line + model.scale_ * _errors(model.error_distribution_, n, rng)
+        if model.log_target_:
+            target = np.exp(target)
+        return rows, target if ends is None else _observed(target, ends(n, rng))
+
+    return draw
+
+
+def _ends_of(y: NDArray[Any]) -> Callable[[int, np.random.Generator], FloatArray]:
+    """Return what draws ends of observation by their Kaplan-Meier curve; infinite where it ends above 0."""
+    event, time = (y[name] for name in y.dtype.names or ())
+    order = np.argsort(time, kind="stable")
+    falls = ~event[order].astype(bool) / np.arange(len(time), 0, -1)
+    survival, times = np.cumprod(1 - falls), np.append(time[order].astype(np.float64), np.inf)
+
+    def draw(n: int, rng: np.random.Generator) -> FloatArray:
+        return times[np.searchsorted(-survival, -rng.uniform(size=n), side="right")]
 
     return draw
 

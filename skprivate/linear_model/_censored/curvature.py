@@ -144,10 +144,10 @@ class StepRule:
         whole = self.variance if estimate.with_slopes else _LOOSE * self.spread
         bounds = whole / self.slope**2, self.variances_given(slope)
         raw = estimate.covariance if covariance is None else covariance
-        regularized = regularized_covariance(
+        regularized, kept = regularized_covariance(
             raw, estimate.noise if self.shrink else 0.0, estimate.direction, bounds
         )
-        return NewtonModel(estimate.total, estimate.mean, regularized, self.tilt)
+        return NewtonModel(estimate.total, estimate.mean, regularized, self.tilt, kept)
 
     def variances_given(self, slope: float) -> tuple[float, float]:
         """Return bounds of the targets' variance given the features, where theta_1 is `slope`."""

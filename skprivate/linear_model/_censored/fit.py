@@ -15,23 +15,31 @@ from ...accounting import PrivacySpent
 from ...noise import check_entropy
 from ...noise._fit_budget import FitBudget
 from ...rounds._driver import Round, Rounds, RowsInMemory, drive
+from ...rounds._plans.cells import CellsPlan
 from ...rounds._plans.grid import MANY_ROWS, MomentGrid
+from ...rounds._plans.observations import CODES, KINDS
 from ...rounds._plans.rows import PreparedRows
 from ...rounds._reading.lives import event_within
-from ...rounds._reading.observations import CODES, KINDS
 from .._distributions import ErrorDistribution
 from .._moments.noise_scale import gaussian_scales, laplace_scales
 from .._moments.release import Neighbours
 from .._moments.sensitivity import sensitivity_of_unit
+from .correction import Correction, correct, residuals_pay
 from .curvature import CurvatureEstimate, StepRule, length_of
 from .gradient_round import GradientRound, RoundPlan, plan_rounds
 from .histogram import HistogramRelease, fit_histogram, histogram_cells, tilts_of
-from .release import CensoredRelease
+from .release import CensoredRelease, errors_of
+from .residual_histogram import ResidualHistogram, residual_cells, residual_edges
 from .sensitivity import histogram_sensitivity, residuals_of
+from .step_errors import StepErrors
 
-# Shares of the budget: the histogram, and of what is left, the first round and (of a given number) the last.
-# Chosen by `python -m benchmarks censored`: three distributions, normal columns, 30 to 99 % censored.
-HISTOGRAM_SHARE = Fraction(1, 5)
+# Shares of the budget: the histogram, that of residuals, and of what is left, the first round and (of a
+# given number) the last. Chosen by `python -m benchmarks censored`: three distributions, normal columns, 30
+# to 99 % censored.
+HISTOGRAM_SHARE = Fraction(1, 10)
+RESIDUAL_SHARE = Fraction(1, 10)
+EARLY_SHARE = Fraction(1, 20)
+_ROUNDS_SHARE = 1 - HISTOGRAM_SHARE - RESIDUAL_SHARE - EARLY_SHARE
 _FIRST_SHARE = Fraction(3, 8)
 _LAST_SHARE = Fraction(3, 8)
 # Rounds when their number is chosen by released values; a middle one takes so much of what is left. With
@@ -152,7 +160,7 @@ def plan_censored(
     ):
         raise ValueError("max_iter must be 'auto' or an int of at least 1.")
     shares = _least_shares() if count is None else _shares(int(count))
-    least = min(shares) * (1 - HISTOGRAM_SHARE) * budget.amount
+    least = min(shares) * _ROUNDS_SHARE * budget.amount
     rare, usual = (
         plan_rounds(
             neighbours, residuals_of(distribution, clip, observations), budget.mechanism, n_rows, least
@@ -261,7 +269,7 @@ def censored_rows(plan: CensoredPlan, X: NDArray[Any], time: FloatArray, event: 
 def censored_rounds(
     plan: CensoredPlan, spent: PrivacySpent | None = None, on_progress: Callable[[], object] = bool
 ) -> Rounds[CensoredRelease]:
-    """Yield the histogram and the Newton rounds around its fit.
+    """Yield the histogram, the Newton rounds around its fit, and the histogram of residuals.
 
     The log likelihood of a row with standardised error u = theta . z has the derivative r z + d e_1 /
     theta_1, with r its residual and d its event. A round releases the sum of r z, the number of events, and
@@ -280,10 +288,11 @@ def censored_rounds(
 
     Notes
     -----
-    **Privacy**: a fifth of the budget goes to the histogram; its fit, the number of rounds, their shares and
-    where each is taken depend on released values only. The amounts are positive and add up to the budget
-    whatever they are, so the whole is private with the budget: with a fixed total this holds, for pure
-    differential privacy and for zCDP, although earlier outputs choose the amounts.
+    **Privacy**: a tenth of the budget goes to the histogram, and a tenth to that of the residuals unless
+    released values say that it would tell nothing: the last round has it then. The fit of the histogram, the
+    number of rounds, their shares and where each is taken depend on released values only. The amounts are
+    positive and add up to the budget whatever they are, so the whole is private with the budget: with a fixed
+    total this holds, for pure differential privacy and for zCDP, although earlier outputs choose the amounts.
     """
     first = histogram_round(plan, spent)
     released = yield first
@@ -295,15 +304,21 @@ def censored_rounds(
 
 
 def histogram_round(plan: CensoredPlan, spent: PrivacySpent | None = None) -> Round:
-    """Return the round of the counts by time and event, for a fifth of the budget.
+    """Return the round of the counts by time and event, for a tenth of the budget."""
+    cells = histogram_cells(plan.grid, 2 if plan.is_plain else 4)
+    return _counts_round(plan, cells, HISTOGRAM_SHARE * plan.budget.amount, spent)
+
+
+def _counts_round(
+    plan: CensoredPlan, cells: CellsPlan, amount: Fraction, spent: PrivacySpent | None = None
+) -> Round:
+    """Return the round of a table of counts.
 
     Notes
     -----
     **Privacy**: the sensitivity is that of `histogram_sensitivity` times the rows of a unit (their square,
-    for Gaussian noise); the noise is discrete.
+    for Gaussian noise), whatever the cells are; the noise is discrete.
     """
-    cells = histogram_cells(plan.grid, 2 if plan.is_plain else 4)
-    amount = HISTOGRAM_SHARE * plan.budget.amount
     squared = plan.budget.mechanism == "gaussian"
     one = histogram_sensitivity(plan.neighbours.relation)
     sensitivity = sensitivity_of_unit(one, plan.neighbours.rows_per_unit, squared=squared)
@@ -329,7 +344,8 @@ class _CensoredFit:
         self.theta = np.zeros(plan.grid.size)
         self.theta[:2] = -location * slope, slope
         self.rounds: list[GradientRound] = []
-        self._whole = self._left = (1 - HISTOGRAM_SHARE) * plan.budget.amount
+        self._whole = self._left = _ROUNDS_SHARE * plan.budget.amount
+        self._early, self._late = EARLY_SHARE * plan.budget.amount, RESIDUAL_SHARE * plan.budget.amount
         self._step = np.zeros(plan.grid.size)
 
     def rounds_of_newton(self, on_progress: Callable[[], object]) -> Rounds[CensoredRelease]:
@@ -338,15 +354,64 @@ class _CensoredFit:
         while estimate is None or self._left > 0:
             amount = self._next_amount(estimate)
             self._left -= amount
+            if self._left == 0:
+                # What is not spent on residuals goes to the last round.
+                if not self._pays(estimate, self._early):
+                    amount, self._early = amount + self._early, Fraction(0)
+                if not self._pays(estimate, self._late):
+                    amount, self._late = amount + self._late, Fraction(0)
+                if estimate is not None and self._early:
+                    yield from self._recentre(estimate)
             curvature = estimate is None or (self._left > 0 and self._curvature_pays(estimate, amount))
             step = self._plan.round_at(self.plan.grid, self.theta, amount, curvature)
             new = self._plan.read(step, (yield step))
             estimate = self.rule.update(estimate, self.rounds[-1] if self.rounds else None, new)
             self._move(estimate, new)
             on_progress()
-        return CensoredRelease(
+        release = CensoredRelease(
             self._histogram, tuple(self.rounds), estimate, self.rule, self.theta, self.plan.budget.mechanism
         )
+        if not self._late:
+            return release
+        residuals, correction = yield from self._count_residuals(errors_of(release), self._late)
+        on_progress()
+        location, log_scale = correction.by
+        return replace(
+            release,
+            theta=correction.apply(self.plan.limits),
+            residuals=residuals.moved(location, np.exp(log_scale)),
+            correction=correction,
+        )
+
+    def _residual_round(self, amount: Fraction) -> Round:
+        """Return the round of the residuals about the present parameters."""
+        cells = residual_cells(self.plan.grid, self.theta, self.plan.distribution)
+        return _counts_round(self.plan, cells, amount)
+
+    def _pays(self, estimate: CurvatureEstimate | None, amount: Fraction) -> bool:
+        """Whether residuals are to be counted, decided before the last round."""
+        # Rows of other kinds than events and censored ones have no one residual.
+        if estimate is None or not self.plan.is_plain or not self._histogram.shows_events:
+            return False
+        errors = StepErrors.of(self.rule, estimate, self.rounds[-1], self.theta)
+        noise = self._residual_round(amount).noise.std[0]  # type: ignore[attr-defined]
+        return residuals_pay(errors, self.plan.distribution, float(noise))
+
+    def _recentre(self, estimate: CurvatureEstimate) -> Rounds[None]:
+        """Correct location and scale before the last round, whose slopes suffer from their errors most."""
+        errors = StepErrors.of(self.rule, estimate, self.rounds[-1], self.theta)
+        _, correction = yield from self._count_residuals(errors, self._early)
+        self.theta = correction.apply(self.plan.limits)
+
+    def _count_residuals(
+        self, errors: StepErrors, amount: Fraction
+    ) -> Rounds[tuple[ResidualHistogram, Correction]]:
+        """Yield the round of the residuals, and weigh what it released against the rounds before."""
+        step = self._residual_round(amount)
+        counts = (yield step).reshape(2, -1).astype(np.float64)
+        noise_std = float(step.noise.std[0])  # type: ignore[attr-defined]
+        residuals = ResidualHistogram(residual_edges(self.plan.distribution), counts, noise_std)
+        return residuals, correct(residuals, self.plan.distribution, errors, self.rounds[-1])
 
     def _move(self, estimate: CurvatureEstimate, new: GradientRound) -> None:
         model = self.rule.newton_model(estimate, float(new.theta[1]))

@@ -20,6 +20,8 @@ _VISIBLE = 2.0
 # The survival curve ends where fewer rows are at risk than so many standard deviations of the noise: a hazard
 # is then known within a fifth.
 _AT_RISK = 5.0
+# Noisy number of events below which nothing is to be learnt, in standard deviations of its noise.
+_FEW_EVENTS = 3.0
 # Scales of the error that the first fit tries, in scaled units (half the bounds of the target are 1); it goes
 # on from the best of them, within the ranges below.
 _SCALES = (0.02, 0.05, 0.1, 0.2, 0.4)
@@ -51,6 +53,12 @@ class HistogramRelease:
     def n_events(self) -> float:
         """Noisy number of events, whenever they happened, at least 1."""
         return max(1.0, float(self.counts[1:].sum()))
+
+    @property
+    def shows_events(self) -> bool:
+        """Whether the counts of events stand out of their noise."""
+        counts = self.counts[1:]
+        return float(counts.sum()) >= _FEW_EVENTS * self.noise_std * np.sqrt(counts.size)
 
     @property
     def event_share(self) -> float:

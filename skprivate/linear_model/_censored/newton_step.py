@@ -30,12 +30,15 @@ class NewtonModel:
     covariance : ndarray of shape (..., D - 1, D - 1)
     tilt : float
         a > 0: the weights grow as exp(a u). For SEV errors it is 1.
+    kept : ndarray of shape (D - 1, D - 1)
+        Part of the noise's variance in the covariance that its regularisation has left.
     """
 
     total: float
     mean: FloatArray
     covariance: FloatArray
     tilt: float
+    kept: FloatArray
 
     def step(
         self, theta: FloatArray, gradient: FloatArray, events: FloatArray, limits: FloatArray
@@ -133,8 +136,8 @@ class NewtonModel:
 
 def regularized_covariance(
     covariance: FloatArray, noise: float, direction: FloatArray, spread: tuple[float, tuple[float, float]]
-) -> FloatArray:
-    """Shrink the noise in a covariance of (y', x'), and bound its eigenvalues.
+) -> tuple[FloatArray, FloatArray]:
+    """Shrink the noise in a covariance of (y', x'), and bound its eigenvalues; say what noise is left.
 
     Only a preconditioner is needed: where steps end is set by the gradients. So everything that the noise may
     have made is taken back: products of different features are shrunk toward 0 and squares toward their mean
@@ -145,77 +148,86 @@ def regularized_covariance(
 
     Parameters
     ----------
-    covariance : ndarray of shape (..., D - 1, D - 1)
+    covariance : ndarray of shape (D - 1, D - 1)
     noise : float
         Standard deviation of the noise of a product of two features.
-    direction : ndarray of shape (..., D - 2)
+    direction : ndarray of shape (D - 2,)
     spread : tuple of a float and a pair of floats
         Upper bound of the target's variance, and both bounds of that given the features.
+
+    Returns
+    -------
+    regularized : ndarray of shape (D - 1, D - 1)
+    kept : ndarray of shape (D - 1, D - 1)
+        Part of the noise's variance that is left. Where values of variance t have noise of variance v, an
+        estimate shrunk by t / (t + v) is off by a variance of v times that share.
     """
-    features = _regularized_features(covariance[..., 1:, 1:], noise)
-    raw = covariance[..., 0, 1:]
-    cross = _shrink_cross(raw, noise, direction)
+    features, of_squares, of_products = _regularized_features(covariance[1:, 1:], noise)
+    raw = covariance[0, 1:]
+    cross, of_cross = _shrink_cross(raw, noise, direction)
     whole, given = spread
     explained = _explained(cross, features)
-    factor = np.minimum(1.0, 0.9 * whole / np.maximum(explained, 1e-100))
+    factor = min(1.0, 0.9 * whole / max(explained, 1e-100))
     # Without the shrinkage, which would leave too much unexplained; the noise explains its own part.
-    own = noise**2 * np.trace(np.linalg.inv(features), axis1=-2, axis2=-1)
-    left = covariance[..., 0, 0] - _explained(raw, features) + own
-    left = np.clip(_shrunk_to_middle(left, 2.0 * noise, given), *given)
+    own = noise**2 * np.trace(np.linalg.inv(features))
+    left = covariance[0, 0] - _explained(raw, features) + own
+    left, of_left = _shrunk_to_middle(left, 2.0 * noise, given)
     result = np.array(covariance)
-    result[..., 1:, 1:] = features
-    result[..., 0, 1:] = result[..., 1:, 0] = cross * np.sqrt(factor)[..., None]
-    result[..., 0, 0] = left + explained * factor
-    return result
+    result[1:, 1:] = features
+    result[0, 1:] = result[1:, 0] = cross * np.sqrt(factor)
+    result[0, 0] = np.clip(left, *given) + explained * factor
+    kept = np.full(covariance.shape, of_products)
+    np.fill_diagonal(kept, of_squares)
+    kept[0, :] = kept[:, 0] = of_cross
+    kept[0, 0] = of_left
+    return result, kept
 
 
-def _regularized_features(covariance: FloatArray, noise: float) -> FloatArray:
-    d = covariance.shape[-1]
-    squares = np.diagonal(covariance, axis1=-2, axis2=-1)
-    mean = squares.mean(axis=-1, keepdims=True)
-    squares = mean + (squares - mean) * _signal_share(squares - mean, (d - 1) * 4 * noise**2)[..., None]
+def _regularized_features(covariance: FloatArray, noise: float) -> tuple[FloatArray, float, float]:
+    """Return the features' covariance, and what is left of the noise's variance in squares and products."""
+    d = len(covariance)
+    squares = np.diagonal(covariance)
+    mean = squares.mean()
+    of_squares = _signal_share(squares - mean, (d - 1) * 4 * noise**2)
     # Less than the noise's own size (twice the 0.4: squares) would make steps along it as long as noise can.
-    squares = np.clip(squares, np.maximum(_LEAST_SHARE * mean, 0.4 * noise), _LARGEST_VARIANCE)
-    eye = np.eye(d)
-    products = covariance * (1 - eye)
-    products = (
-        products
-        * _signal_share(products.reshape(*products.shape[:-2], -1), d * (d - 1) * noise**2)[..., None, None]
-    )
-    values, vectors = np.linalg.eigh(products + squares[..., None] * eye)
+    squares = mean + (squares - mean) * of_squares
+    squares = np.clip(squares, max(_LEAST_SHARE * mean, 0.4 * noise), _LARGEST_VARIANCE)
+    products = covariance * (1 - np.eye(d))
+    of_products = _signal_share(products.ravel(), d * (d - 1) * noise**2)
+    values, vectors = np.linalg.eigh(products * of_products + np.diag(squares))
     # A symmetric matrix of noise has a norm of about 2 sqrt(d) times it; half of that shrinkage took.
-    floor = np.maximum(0.5 * noise * np.sqrt(2 * d), _LEAST_SHARE * np.maximum(values[..., -1:], 1e-6))
+    floor = max(0.5 * noise * np.sqrt(2 * d), _LEAST_SHARE * max(values[-1], 1e-6))
     # No eigenvalue of a covariance is above its trace.
-    values = np.clip(values, floor, np.maximum(floor, squares.sum(axis=-1, keepdims=True)))
-    return (vectors * values[..., None, :]) @ np.swapaxes(vectors, -1, -2)
+    values = np.clip(values, floor, max(floor, squares.sum()))
+    return (vectors * values) @ vectors.T, (1.0 + (d - 1) * of_squares) / d, of_products
 
 
-def _explained(cross: FloatArray, features: FloatArray) -> FloatArray:
-    return np.einsum("...i,...i->...", cross, np.linalg.solve(features, cross[..., None])[..., 0])
+def _explained(cross: FloatArray, features: FloatArray) -> float:
+    return float(cross @ np.linalg.solve(features, cross))
 
 
-def _shrunk_to_middle(left: FloatArray, noise: float, given: tuple[float, float]) -> FloatArray:
+def _shrunk_to_middle(left: float, noise: float, given: tuple[float, float]) -> tuple[float, float]:
     """Shrink the target's variance given the features toward the middle of its bounds, by the noise's share.
 
     As if it were normal about the (geometric) middle, with the bounds two standard deviations apart.
     """
     middle, spread = float(np.sqrt(given[0] * given[1])), 0.5 * (given[1] - given[0])
-    return middle + (left - middle) * spread**2 / (spread**2 + noise**2)
+    share = spread**2 / (spread**2 + noise**2)
+    return middle + (left - middle) * share, share
 
 
-def _shrink_cross(cross: FloatArray, noise: float, direction: FloatArray) -> FloatArray:
-    length = np.maximum(np.linalg.norm(direction, axis=-1, keepdims=True), 1e-300)
-    unit = direction / length
-    along = np.einsum("...i,...i->...", cross, unit)[..., None] * unit
+def _shrink_cross(cross: FloatArray, noise: float, direction: FloatArray) -> tuple[FloatArray, float]:
+    unit = direction / max(float(np.linalg.norm(direction)), 1e-300)
+    along = (cross @ unit) * unit
     rest = cross - along
-    along = along * _signal_share(along, noise**2)[..., None]
-    return along + rest * _signal_share(rest, (cross.shape[-1] - 1) * noise**2)[..., None]
+    d = len(cross)
+    shares = _signal_share(along, noise**2), _signal_share(rest, (d - 1) * noise**2)
+    return along * shares[0] + rest * shares[1], (shares[0] + (d - 1) * shares[1]) / d
 
 
-def _signal_share(values: FloatArray, noise_square: float) -> FloatArray:
+def _signal_share(values: FloatArray, noise_square: float) -> float:
     """Return the share of values that is not noise, by the expected square of the noise."""
-    square = np.einsum("...i,...i->...", values, values)
-    return np.maximum(0.0, 1.0 - noise_square / np.maximum(square, 1e-300))
+    return max(0.0, 1.0 - noise_square / max(float(values @ values), 1e-300))
 
 
 def secant(matrix: FloatArray, step: FloatArray, miss: FloatArray) -> FloatArray:

@@ -4,18 +4,18 @@
 from dataclasses import dataclass
 
 import numpy as np
-from sklearn.utils import gen_batches
 
 from ..._typing import FloatArray
 from ...utils._public_module import public_module
-from .._distributions import NORMAL, ErrorDistribution
+from .._distributions import ErrorDistribution
 from .._moments.solve import ScaledFit
-from .curvature import CurvatureEstimate, StepRule, length_of, to_fit
+from .correction import Correction, replicate
+from .curvature import CurvatureEstimate, StepRule, to_fit
 from .gradient_round import GradientRound
 from .histogram import HistogramRelease
+from .residual_histogram import ResidualHistogram
+from .step_errors import StepErrors, correlation
 
-# Entries of noise matrices that are drawn at once: 8 MB.
-_AT_ONCE = 2**20
 # Replicates that the warnings look at.
 _FEW_REPLICATES = 100
 # Slopes within two standard errors of none tell nothing: the errors of the predictions are that part of them.
@@ -23,16 +23,11 @@ _LOOSE_SLOPES = 0.5
 # A fit is of little use if the 90 % interval of its 10 % quantile holds its 20 % quantile as well.
 _NEXT_LEVEL = 0.2
 _HALF_WIDTH = 1.645  # of that interval, in standard deviations
-# Least share of events for normal errors: with fewer, curvatures of censored rows differ by orders of
-# magnitude, and one exponential model of their growth is too rough. Coverage of 90 % intervals (`python -m
-# benchmarks censored_intervals`, three kinds of columns): .85 to 1 at shares of .7 and 1, .25 to 1 at shares
-# from .2 to .5.
-_MOSTLY_EVENTS = 0.6
+# Differences of counts that are no noise, in standard deviations.
+_CLEARLY = 3.0
 # Share of the events, beyond that of the next bin, which the lower bound of the target may have moved into
 # the first: a tenth of those below the 10 % quantile. It must stand out of the noise as well.
 _CLIPPED = 0.01
-# Noisy number of events below which nothing is to be learnt, in standard deviations of its noise.
-_FEW_EVENTS = 3.0
 
 
 @public_module("skprivate.linear_model")
@@ -51,6 +46,10 @@ class CensoredRelease:
     theta : ndarray of shape (D,)
         The parameters: 1 / scale at index 1, -intercept / scale at 0, -coef / scale behind.
     mechanism : {"laplace", "gaussian"}
+    residuals : ResidualHistogram or None
+        Counts by event and standardised residual; None where, by the rounds, they would have told nothing.
+    correction : Correction or None
+        What they moved location and scale by; a function of all of these.
     """
 
     histogram: HistogramRelease
@@ -59,6 +58,8 @@ class CensoredRelease:
     rule: StepRule
     theta: FloatArray
     mechanism: str
+    residuals: ResidualHistogram | None = None
+    correction: Correction | None = None
 
     @property
     def fit(self) -> ScaledFit:
@@ -108,74 +109,33 @@ def bootstrap_censored(
     last, mechanism, errors = release.rounds[-1], release.mechanism, errors_of(release)
     push = with_noise * _noise(rng, mechanism, last.gradient_std, n_replicates)
     events = with_noise * _noise(rng, mechanism, np.array([last.events_std]), n_replicates)[:, 0]
-    push[:, 1] += events / release.theta[1]
-    widths = np.sqrt(np.diagonal(errors.information) * (1.0 + errors.unfinished))
-    related = _correlation(errors.information)
-    push += widths * rng.multivariate_normal(np.zeros(len(related)), related, n_replicates, method="eigh")
-    moved = push @ errors.inverse
-    for part in gen_batches(n_replicates, max(1, _AT_ONCE // errors.information.size)):
-        noise = with_noise * _symmetric(rng, errors.curvature_std, part.stop - part.start)
-        moved[part] -= np.einsum("rij,rj->ri", noise, errors.step + moved[part]) @ errors.inverse
-    moved += release.theta
+    push[:, 1] += events / errors.theta[1]
+    rows, left = _scores(rng, errors.information, (2, n_replicates))
+    nothing = np.zeros(len(last.theta))
+    bent = rng.multivariate_normal(nothing, errors.noise_of_curvature, n_replicates, method="eigh")
+    # Rounds leave something undone where noise keeps them from settling.
+    push += with_noise * (bent + np.sqrt(errors.unfinished) * left)
+    moved = errors.theta + (push + rows) @ errors.inverse
     moved[:, 1] = np.clip(moved[:, 1], *release.rule.limits)
+    correction, residuals = release.correction, release.residuals
+    if correction is not None and residuals is not None:
+        noise = correction.law.draw(with_noise * residuals.noise_std, mechanism, rng, n_replicates)
+        moved = replicate(correction, errors, moved, rows, noise)
+        moved[:, 1] = np.clip(moved[:, 1], *release.rule.limits)
     return to_fit(moved)
 
 
-@dataclass(frozen=True, eq=False)
-class StepErrors:
-    """Errors of the last step of a censored fit.
-
-    Attributes
-    ----------
-    step : ndarray of shape (D,)
-        The last step.
-    information, inverse : ndarray of shape (D, D)
-        Of the rows about theta, by the released values; it is the covariance of the rows' own spread, too.
-    curvature_std : ndarray of shape (D, D)
-        Standard deviations of the noise in the information.
-    unfinished : float
-        Variance of the gradient that rounds have left undone, as a multiple of the information.
-    """
-
-    step: FloatArray
-    information: FloatArray
-    inverse: FloatArray
-    curvature_std: FloatArray
-    unfinished: float
+def _scores(rng: np.random.Generator, information: FloatArray, shape: tuple[int, int]) -> FloatArray:
+    """Draw normal scores whose covariance is the information."""
+    related = correlation(information)
+    draws = rng.multivariate_normal(np.zeros(len(related)), related, shape, method="eigh")
+    return draws * np.sqrt(np.diagonal(information))
 
 
 def errors_of(release: CensoredRelease) -> StepErrors:
     """Return the errors of the last step; see `bootstrap_censored`."""
-    rule, estimate, last = release.rule, release.curvature_estimate, release.rounds[-1]
-    model, step = rule.newton_model(estimate, float(release.theta[1])), release.theta - last.theta
-    whole = np.concatenate([[1.0], model.mean])
-    centred = model.total * model.covariance
-    centred[0, 0] += last.scale_information / release.theta[1] ** 2
-    information = model.total * np.outer(whole, whole)
-    information[1:, 1:] += centred
-    inverse = _inverse(model.total, model.mean, centred)
-    std = estimate.total * estimate.std
-    if rule.exact_total:
-        std[0, 0] = 0.0
-    left = rule.change_since(estimate, release.theta) * float(length_of(model, step))
-    return StepErrors(step, information, inverse, std, left**2 * model.total)
-
-
-def _inverse(total: float, mean: FloatArray, centred: FloatArray) -> FloatArray:
-    """Invert total (1, mean) (1, mean)' + centred, the latter without the constant.
-
-    By blocks: where the targets hardly vary, a mean that is not 0 would leave the sum singular in float64.
-    """
-    widths = np.sqrt(np.diagonal(centred))
-    rest = np.linalg.inv(_correlation(centred)) / np.outer(widths, widths)
-    cross = -rest @ mean
-    return np.block([[np.array([[1.0 / total - mean @ cross]]), cross], [cross[:, None], rest]])
-
-
-def _correlation(covariance: FloatArray) -> FloatArray:
-    """Scale a covariance to a diagonal of 1: theta_1 may be of another order than the rest by far."""
-    widths = np.sqrt(np.diagonal(covariance))
-    return covariance / np.outer(widths, widths)
+    theta = release.theta if release.correction is None else release.correction.theta
+    return StepErrors.of(release.rule, release.curvature_estimate, release.rounds[-1], theta)
 
 
 def _noise(rng: np.random.Generator, mechanism: str, std: FloatArray, size: int) -> FloatArray:
@@ -189,8 +149,7 @@ def _noise(rng: np.random.Generator, mechanism: str, std: FloatArray, size: int)
 def censored_warning(release: CensoredRelease, distribution: ErrorDistribution) -> str | None:
     """Return why a censored fit is of little use, by released values alone, or None."""
     histogram = release.histogram
-    n_cells = histogram.counts[1:].size
-    if histogram.counts[1:].sum() < _FEW_EVENTS * histogram.noise_std * np.sqrt(n_cells):
+    if not histogram.shows_events:
         return "by the released counts there may be no events at all; the estimates mean nothing."
     if _events_below_bound(release):
         return (
@@ -207,8 +166,7 @@ def censored_warning(release: CensoredRelease, distribution: ErrorDistribution) 
         return (
             "by the released values, the noise hides the lower quantiles; use more rows or a larger epsilon."
         )
-    rare = distribution is NORMAL and release.event_share < _MOSTLY_EVENTS
-    if rare or _unconverged(release, distribution):
+    if _unconverged(release, distribution):
         return (
             "by the released values, the rounds ended before the estimates settled: they may be off by more "
             "than their intervals. Use more rows, a larger epsilon, tighter bounds or fewer features."
@@ -216,16 +174,10 @@ def censored_warning(release: CensoredRelease, distribution: ErrorDistribution) 
     return None
 
 
-def _symmetric(rng: np.random.Generator, std: FloatArray, size: int) -> FloatArray:
-    """Draw symmetric matrices of normal noise."""
-    upper = np.triu(rng.standard_normal((size, *std.shape)) * std)
-    return upper + np.swapaxes(np.triu(upper, 1), 1, 2)
-
-
 def _events_below_bound(release: CensoredRelease) -> bool:
     """Whether the first bin holds events from below the bound: else it is about as full as the next."""
     first, second = release.histogram.counts[1, :2]
-    noise = _FEW_EVENTS * float(np.sqrt(2.0 * release.histogram.noise_std**2 + max(first + second, 0.0)))
+    noise = _CLEARLY * float(np.sqrt(2.0 * release.histogram.noise_std**2 + max(first + second, 0.0)))
     return bool(first - second > max(noise, _CLIPPED * release.histogram.n_events))
 
 
@@ -255,11 +207,8 @@ def _unconverged(release: CensoredRelease, distribution: ErrorDistribution) -> b
 
     The distribution of the noise is known; how far the rounds are from convergence is not.
     """
-    errors, last, theta = errors_of(release), release.rounds[-1], release.theta
-    squares = errors.curvature_std**2
-    noise = squares * np.outer(errors.step, errors.step)
-    np.fill_diagonal(noise, squares @ errors.step**2 + last.gradient_std**2)
-    noise[1, 1] += (last.events_std / theta[1]) ** 2
+    errors, last = errors_of(release), release.rounds[-1]
+    theta, noise = errors.theta, errors.noise(last)
     center = release.curvature_estimate.mean[1:]
     error = (float(distribution.quantile(0.1)) - theta[0] - theta[2:] @ center) / theta[1]
     moves = np.stack([np.eye(len(theta))[1], np.concatenate([[1.0, error], center])]) @ errors.inverse

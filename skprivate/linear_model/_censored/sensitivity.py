@@ -12,7 +12,7 @@ from scipy import special
 
 from ..._typing import FloatArray
 from ...rounds._plans.gradients import count_sums
-from ...rounds._reading.observations import KINDS
+from ...rounds._plans.observations import KINDS
 from .._distributions import LOGISTIC, SEV, ErrorDistribution
 from .._moments.sensitivity import l1_moments, squared_l2_moments
 from .._moments.weights import MomentWeights

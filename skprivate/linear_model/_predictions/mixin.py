@@ -9,7 +9,7 @@ from sklearn.utils import check_consistent_length
 
 from ..._typing import FloatArray
 from ...base import redact_errors
-from ...rounds._reading.observations import CODES
+from ...rounds._plans.observations import CODES
 from ...rounds._reading.targets import find_roles, read_target
 from ...utils import is_structured
 from .acceleration import AccelerationFactors

@@ -7,12 +7,15 @@ from typing import Any, ClassVar, Protocol, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from ..._typing import IntArray
+from ..._typing import FloatArray, IntArray
 from ...partition import Partition
 from ...partition._table_cells import find_levels
 from ...utils._json_documents import Fields
-from .._reading.observations import CODES
 from ._looks.residuals import ResidualAxis
+from .gram import make_packer
+from .grid import MomentGrid
+from .moments import read_grid
+from .observations import CODES
 from .residual_kernels import fill_bins
 from .rows import PreparedRows
 
@@ -24,6 +27,10 @@ N_OCTAVES = 4 * OCTAVES + 1
 ZERO = 2 * OCTAVES
 # Largest number of columns, labels or bins that a plan may name: room is made for them before rows are read.
 _MOST = 2**24
+# Rows whose standardised errors are computed together: 256 kB at six columns.
+_BLOCK_ROWS = 4096
+# Codes of an event are numbers of one byte.
+_MOST_KINDS = 256
 
 
 class Axis(Protocol):
@@ -277,9 +284,86 @@ class TargetAxis:
         return cls(fields.number("center"), half, fields.integer("size", 1, _MOST))
 
 
+@dataclass(frozen=True, eq=False)
+class ErrorAxis:
+    """Cell of the standardised error theta . z of a row on a grid, in a table for its kind of observation.
+
+    Attributes
+    ----------
+    grid : MomentGrid
+    theta : ndarray of shape (n_features + 2,)
+        Public, or made of released values; index 0 the constant, 1 the target, then the features.
+    edges : ndarray of shape (n_edges,)
+        Increasing. An error on an edge is in the cell above it; there is one cell more than edges.
+    tables : tuple of int
+        Table of every code of an event, 0 being the first: censored rows, then events.
+
+    Notes
+    -----
+    **Privacy.** The error is added up in one fixed order, and follows from the row and the axis alone.
+    """
+
+    grid: MomentGrid
+    theta: FloatArray
+    edges: FloatArray
+    tables: tuple[int, ...] = (0, 1)
+    kind: ClassVar[str] = "error"
+
+    @property
+    def size(self) -> int:
+        """Number of cells of all tables."""
+        return (max(self.tables) + 1) * (len(self.edges) + 1)
+
+    def codes(self, rows: PreparedRows) -> IntArray:
+        """Return the cell of every row; ValueError where a value is NaN or infinite."""
+        if rows.y is None or rows.event is None:
+            raise ValueError("the rows have no times and events.")
+        if rows.X.shape != (len(rows.y), self.grid.n_features) or rows.event.shape != rows.y.shape:
+            wanted = f"(n, {self.grid.n_features})"
+            raise ValueError(f"X must have shape {wanted}, and a target and an event per row.")
+        if len(rows.event) and int(rows.event.max()) >= len(self.tables):
+            raise ValueError("the rows have kinds of observation that the plan does not count.")
+        codes = np.array(self.tables, dtype=np.int64)[rows.event] * (len(self.edges) + 1)
+        # The order of a packed row: features, target, constant.
+        theta = self.theta[[*range(2, self.grid.size), 1, 0]] / 2.0**self.grid.exponent
+        pack, block = make_packer(self.grid), np.empty((_BLOCK_ROWS, self.grid.size))
+        for first in range(0, len(rows.y), _BLOCK_ROWS):
+            here = slice(first, first + _BLOCK_ROWS)
+            packed = block[: len(rows.y[here])]
+            if not pack(rows.X[here], rows.y[here], packed):
+                raise ValueError("X and y must be finite: NaN and inf are refused.")
+            errors = np.zeros(len(packed))
+            # Huge parameters may give no number; it is in the last cell.
+            with np.errstate(over="ignore", invalid="ignore"):
+                for weight, column in zip(theta, packed.T, strict=True):
+                    errors += weight * column
+            codes[here] += np.searchsorted(self.edges, errors, side="right")
+        return codes
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return JSON values."""
+        numbers = {"theta": self.theta.tolist(), "edges": self.edges.tolist(), "tables": list(self.tables)}
+        return {"kind": self.kind, "grid": self.grid.to_dict(), **numbers}
+
+    @classmethod
+    def from_dict(cls, content: dict[str, Any]) -> Self:
+        """Restore the axis."""
+        fields = Fields(content, ("kind", "grid", "theta", "edges", "tables"), what="an axis")
+        grid = read_grid(fields)
+        edges = np.array(fields.numbers("edges"))
+        tables = fields.items("tables")
+        if not len(edges) or len(edges) > _MOST or not (np.diff(edges) > 0).all():
+            raise ValueError("an axis: edges must increase")
+        numbered = all(type(table) is int and 0 <= table < len(tables) for table in tables)
+        if not numbered or not 0 < len(tables) <= _MOST_KINDS:
+            raise ValueError("an axis: tables must be numbered from 0")
+        return cls(grid, np.array(fields.numbers("theta", grid.size)), edges, tuple(tables))
+
+
 _KINDS: dict[str, Any] = {
     axis.kind: axis
     for axis in (
+        ErrorAxis,
         LeafAxis,
         LabelAxis,
         LevelAxis,

@@ -9,10 +9,10 @@ from numpy.typing import NDArray
 
 from ..._typing import FloatArray, IntArray
 from ...utils._json_documents import Fields
-from .._reading.observations import CODES, KINDS, check_observations
 from .gram import EXACT, make_packer
 from .grid import FINEST, MomentGrid
 from .moments import read_grid
+from .observations import CODES, KINDS, check_observations
 from .residual_kernels import fill_observed, fill_residuals
 from .rows import PreparedRows
 

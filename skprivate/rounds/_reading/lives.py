@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..._typing import BoolArray, FloatArray
-from .observations import CODES
+from .._plans.observations import CODES
 
 _RIGHT, _EXACT, _LEFT, _INTERVAL = (CODES[kind] for kind in ("right", "exact", "left", "interval"))
 _NAMES = {

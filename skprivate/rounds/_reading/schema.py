@@ -16,10 +16,10 @@ from ...utils._groups import KEY_BYTES, RowUnits, number_units
 from ...utils._json_documents import Fields
 from ...utils._refused_values import refuse_cells, refuse_kinds, refuse_missing
 from ...utils._replacements import labels_of, within_bounds
+from .._plans.observations import check_observations
 from .._plans.rows import PreparedRows
 from .columns import OPTIONAL_ROLES, Piece, TableColumns, read_pieces
 from .lives import Target, within_target_bounds
-from .observations import check_observations
 from .targets import check_target_bounds, find_roles, on_model_scale, read_target, replace_target
 
 _FIELDS = (

@@ -10,8 +10,8 @@ from sklearn.utils import column_or_1d
 from ..._typing import BoolArray, FloatArray
 from ...utils import as_column, check_bounds, is_frame, is_structured
 from ...utils._replacements import numbers_of, within_bounds
+from .._plans.observations import CODES, KINDS
 from .lives import Target, codes_of, read_undeclared, refuse_undeclared
-from .observations import CODES, KINDS
 
 # Of half the distance of bounds: its square, and that times the noise of a tiny epsilon, is a float.
 _NARROWEST, _WIDEST = 1e-135, 1e135

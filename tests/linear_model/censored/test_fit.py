@@ -3,22 +3,31 @@
 
 from dataclasses import replace
 from fractions import Fraction
+from math import ceil
 
 import numpy as np
 import pytest
 from scipy.optimize import minimize
 
 from skprivate.linear_model._censored import fit as censored
-from skprivate.linear_model._censored.fit import fit_censored, plan_censored
+from skprivate.linear_model._censored.fit import (
+    censored_rounds,
+    censored_rows,
+    fit_censored,
+    plan_censored,
+)
 from skprivate.linear_model._censored.gradient_round import RoundPlan
 from skprivate.linear_model._censored.histogram import kaplan_meier
 from skprivate.linear_model._censored.newton_step import regularized_covariance
-from skprivate.linear_model._censored.release import _inverse, bootstrap_censored, censored_warning, errors_of
+from skprivate.linear_model._censored.release import bootstrap_censored, censored_warning, errors_of
+from skprivate.linear_model._censored.step_errors import _inverse
 from skprivate.linear_model._distributions import LOGISTIC, NORMAL, SEV
 from skprivate.linear_model._moments.release import Neighbours
 from skprivate.linear_model._moments.solve import unscale
 from skprivate.linear_model._moments.weights import MomentWeights
+from skprivate.noise import DiscreteLaplaceMechanism, check_entropy
 from skprivate.noise._fit_budget import FitBudget
+from skprivate.rounds._driver import RowsInMemory, drive
 from skprivate.rounds._plans.grid import MomentGrid
 
 DISTRIBUTIONS = [SEV, LOGISTIC, NORMAL]
@@ -191,26 +200,52 @@ def test_one_feature():
 
 @pytest.mark.parametrize("relation", ["replace-one", "add-remove"])
 @pytest.mark.parametrize("max_iter", [1, 2, 3, 6, "auto"])
-def test_the_whole_budget_is_spent_and_no_more(relation, max_iter, monkeypatch):
-    amounts = []
-    round_at = RoundPlan.round_at
+@pytest.mark.parametrize(("epsilon", "counts"), [(Fraction(1, 3), 1), (Fraction(30), 3)])
+def test_the_whole_budget_is_spent_and_no_more(relation, max_iter, epsilon, counts, monkeypatch):
+    """Residuals are counted where that tells something; else the last round has their share."""
+    made = {}
 
-    def recording(plan, grid, theta, amount, *rest):
-        amounts.append(amount)
-        return round_at(plan, grid, theta, amount, *rest)
+    def recording(kind, make):
+        def record(*arguments):
+            step = make(*arguments)
+            made[id(step)] = kind, arguments[3 if kind == "gradient" else 2], step
+            return step
 
-    monkeypatch.setattr(RoundPlan, "round_at", recording)
+        return record
+
+    monkeypatch.setattr(RoundPlan, "round_at", recording("gradient", RoundPlan.round_at))
+    monkeypatch.setattr(censored, "_counts_round", recording("counts", censored._counts_round))
     X, time, event, _ = fleet(2000, 0.5)
-    plan = make_plan(Fraction(1, 3), relation=relation, max_iter=max_iter)
-    release = fit_censored(plan, X, time, event, 0)
+    plan = make_plan(epsilon, relation=relation, max_iter=max_iter)
+    rows = RowsInMemory(censored_rows(plan, X, time, event))
+    spent = []
+
+    def recorded(rounds):
+        step = next(rounds)
+        while True:
+            spent.append(made[id(step)][:2])
+            try:
+                step = rounds.send((yield step))
+            except StopIteration as end:
+                return end.value
+
+    release = drive(recorded(censored_rounds(plan)), rows, check_entropy(0))
+    amounts = [amount / plan.budget.amount for _, amount in spent]
     assert all(amount > 0 for amount in amounts)
-    assert sum(amounts) + Fraction(1, 5) * plan.budget.amount == plan.budget.amount
-    assert len(release.rounds) == len(amounts)
-    # Scale of the noise: sensitivity over a fifth of epsilon.
-    scale = (2 if relation == "replace-one" else 1) / (float(plan.budget.amount) / 5)
-    assert release.histogram.noise_std == pytest.approx(np.sqrt(2) * scale, rel=0.01)
+    assert sum(amounts) == 1
+    tables = [amount / plan.budget.amount for kind, amount in spent if kind == "counts"]
+    counts = 1 if max_iter == 1 else counts
+    assert tables == [Fraction(1, 10), Fraction(1, 20), Fraction(1, 10)][:counts]
+    assert (release.residuals is not None) == (counts == 3)
+    assert len(release.rounds) == len(amounts) - counts
+    # Scale of the noise: sensitivity over a tenth of epsilon, as a whole number.
+    scale = ceil((2 if relation == "replace-one" else 1) / (epsilon / 10))
+    variance = DiscreteLaplaceMechanism.from_scale(scale).variance
+    assert release.histogram.noise_std == pytest.approx(np.sqrt(variance))
+    if counts == 3:
+        assert release.residuals.noise_std == release.histogram.noise_std
     if max_iter != "auto":
-        assert len(amounts) == max_iter
+        assert len(release.rounds) == max_iter
 
 
 @pytest.mark.parametrize("bad", [0, -1, 2.5, True, "two", None])
@@ -294,7 +329,8 @@ def test_levels_of_a_category_may_sum_to_more_than_one_feature():
     features = np.full((4, 4), 0.98) + 0.02 * np.eye(4)
     covariance = np.eye(5)
     covariance[1:, 1:] = features
-    regularized = regularized_covariance(covariance, 0.0, np.zeros(4), (9.0, (0.1, 2.0)))
+    regularized, kept = regularized_covariance(covariance, 0.0, np.zeros(4), (9.0, (0.1, 2.0)))
+    assert kept.shape == covariance.shape
     np.testing.assert_allclose(regularized[1:, 1:], features, atol=1e-12)
 
 
@@ -339,9 +375,8 @@ class TestErrorsOfTheLastStep:
     def test_a_curvature_of_elsewhere_widens_them(self, release):
         far = replace(release.curvature_estimate, theta=release.theta * np.r_[1.0, 0.5, np.ones(5)])
         assert self.spread(replace(release, curvature_estimate=far)) > 1.2 * self.spread(release)
-        assert (
-            errors_of(replace(release, curvature_estimate=replace(far, theta=release.theta))).unfinished == 0
-        )
+        here = replace(far, theta=release.correction.theta)
+        assert errors_of(replace(release, curvature_estimate=here)).unfinished == 0
 
     def test_no_information_is_no_interval(self, release):
         assert "settled" not in (censored_warning(release, SEV) or "")

@@ -15,8 +15,8 @@ from skprivate.linear_model._moments.solve import unscale
 from skprivate.linear_model._moments.weights import MomentWeights
 from skprivate.noise._fit_budget import FitBudget
 from skprivate.rounds._plans.grid import MomentGrid
+from skprivate.rounds._plans.observations import CODES, KINDS
 from skprivate.rounds._plans.rows import PreparedRows
-from skprivate.rounds._reading.observations import CODES, KINDS
 
 DISTRIBUTIONS = [SEV, LOGISTIC, NORMAL]
 GRID = MomentGrid(lower=-np.ones(3), upper=np.ones(3), target=(-5.0, 3.0), exponent=20)

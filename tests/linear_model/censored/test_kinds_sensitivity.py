@@ -18,8 +18,8 @@ from skprivate.linear_model._distributions import LOGISTIC, NORMAL, SEV
 from skprivate.linear_model._moments.release import Neighbours
 from skprivate.linear_model._moments.weights import MomentWeights
 from skprivate.rounds._plans.grid import MomentGrid
+from skprivate.rounds._plans.observations import KINDS
 from skprivate.rounds._plans.rows import PreparedRows
-from skprivate.rounds._reading.observations import KINDS
 
 DISTRIBUTIONS = [SEV, LOGISTIC, NORMAL]
 DECLARED = [

@@ -8,8 +8,8 @@ import pandas as pd
 import polars as pl
 import pytest
 
+from skprivate.rounds._plans.observations import CODES, KINDS, check_observations
 from skprivate.rounds._reading.lives import within_target_bounds
-from skprivate.rounds._reading.observations import CODES, KINDS, check_observations
 from skprivate.rounds._reading.targets import find_roles, read_target, replace_target
 
 INF = np.inf

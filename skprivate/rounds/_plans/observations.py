@@ -29,7 +29,7 @@ def check_observations(observations: Any, structured: bool, roles: tuple[str, ..
 
     Examples
     --------
-    >>> from skprivate.rounds._reading.observations import check_observations
+    >>> from skprivate.rounds._plans.observations import check_observations
     >>> check_observations(None, structured=True), check_observations(["interval", "right"], structured=True)
     (('exact', 'right'), ('right', 'interval'))
     """

@@ -1,0 +1,120 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The histogram of residuals: what it finds of location and scale, what its noise does, and its weight."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from skprivate.linear_model._censored.fit import fit_censored, plan_censored
+from skprivate.linear_model._censored.release import bootstrap_censored
+from skprivate.linear_model._censored.residual_histogram import (
+    N_BINS,
+    ResidualHistogram,
+    fit_law,
+    residual_edges,
+)
+from skprivate.linear_model._distributions import LOGISTIC, NORMAL, SEV
+from skprivate.linear_model._moments.release import Neighbours
+from skprivate.linear_model._moments.solve import unscale
+from skprivate.linear_model._moments.weights import MomentWeights
+from skprivate.noise._fit_budget import FitBudget
+from skprivate.rounds._plans.grid import MomentGrid
+
+DISTRIBUTIONS = [SEV, LOGISTIC, NORMAL]
+COEF = np.array([0.5, -0.5, 0.5, 0.0, 0.5])
+GRID = MomentGrid(lower=np.full(5, -4.0), upper=np.full(5, 4.0), target=(-5.0, 5.0), exponent=20)
+
+
+def counts_of(distribution, location, scale, censored, spread=0.0, n=400_000):
+    """Counts of standardised residuals that are watched to times within two scales."""
+    rng = np.random.default_rng(3)
+    u = location + scale * distribution.quantile(rng.random(n)) + np.sqrt(spread) * rng.standard_normal(n)
+    offset = rng.uniform(-1.0, 1.0, n)
+    end = offset + (np.quantile(u - offset, 1 - censored) if censored else np.inf)
+    edges, event = residual_edges(distribution), u <= end
+    cells = np.searchsorted(edges[1:-1], np.minimum(u, end), side="right")
+    counts = np.stack([np.bincount(cells[event == seen], minlength=N_BINS + 2) for seen in (0, 1)])
+    return ResidualHistogram(edges, counts.astype(float), 0.0)
+
+
+@pytest.mark.parametrize("distribution", DISTRIBUTIONS)
+@pytest.mark.parametrize("censored", [0.0, 0.3, 0.8])
+@pytest.mark.parametrize(("location", "scale"), [(0.0, 1.0), (0.2, 0.9), (-0.3, 1.25)])
+def test_location_and_scale_are_those_of_the_residuals(distribution, censored, location, scale):
+    # The error of the bins' middles is the limit; standard errors are some .005.
+    law = fit_law(counts_of(distribution, location, scale, censored), distribution, 0.0)
+    assert law.settled
+    assert law.location == pytest.approx(location, abs=0.025)
+    assert law.log_scale == pytest.approx(np.log(scale), abs=0.02)
+
+
+@pytest.mark.parametrize("distribution", DISTRIBUTIONS)
+def test_errors_of_slopes_do_not_widen_the_scale(distribution):
+    """They widen the residuals, by a variance that is known on average."""
+    wide = counts_of(distribution, 0.0, 1.0, 0.3, spread=0.1)
+    assert fit_law(wide, distribution, 0.0).log_scale > 0.012
+    assert abs(fit_law(wide, distribution, 0.1).log_scale) < 0.008
+
+
+@pytest.mark.parametrize("distribution", DISTRIBUTIONS)
+def test_noise_of_the_counts_moves_the_estimate_as_is_claimed(distribution):
+    """Counts below 0 count: leaving them out moves the scale by more than its noise."""
+    rng, exact = np.random.default_rng(4), counts_of(distribution, 0.0, 1.0, 0.8, n=100_000)
+    noise_std, n = 28.3, 200
+    found = []
+    for _ in range(n):
+        noisy = exact.counts + rng.laplace(scale=noise_std / np.sqrt(2), size=exact.counts.shape)
+        law = fit_law(replace(exact, counts=noisy, noise_std=noise_std), distribution, 0.0)
+        found.append([law.location, law.log_scale, np.sqrt(law.noise(noise_std)[1, 1])])
+    off, spread = np.mean(found, axis=0), np.std(found, axis=0)
+    # Six standard errors of the mean; a standard deviation of 200 is within a fifth.
+    assert (np.abs(off[:2]) < 6 * spread[:2] / np.sqrt(n) + 0.006).all()
+    assert 0.75 < np.median([claimed for _, _, claimed in found]) / spread[1] < 1.3
+
+
+def released(distribution=SEV, n=100_000, seed=0, rows=0, censored=0.4):
+    rng = np.random.default_rng([rows, 77])
+    X = np.clip(rng.standard_normal((n, 5)), -4, 4)
+    y = X @ COEF + 0.5 * distribution.quantile(rng.random(n))
+    end = np.quantile(y, 1 - censored)
+    neighbours = Neighbours(weights=MomentWeights(2, 1, 5))
+    plan = plan_censored(GRID, distribution, FitBudget.of(1, 0, "laplace"), neighbours, n_rows=n)
+    return fit_censored(plan, X, np.minimum(y, end), y <= end, seed)
+
+
+@pytest.mark.parametrize("distribution", [SEV, NORMAL])
+def test_residuals_mend_a_scale_that_is_off(distribution):
+    """That of the rounds is off by several times as much; with logistic errors they are as good here."""
+    found = [released(distribution, seed=seed, rows=seed) for seed in range(10)]
+    ends = np.array([[one.theta[1], one.correction.theta[1]] for one in found])
+    errors = np.abs(0.5 / 5.0 * ends - 1.0)
+    assert np.median(errors[:, 0]) < 0.02
+    assert np.median(errors[:, 0]) < 0.7 * np.median(errors[:, 1])
+
+
+def test_slopes_stay_and_the_edges_are_those_of_the_final_law():
+    release = released()
+    before, after = release.correction.theta, release.theta
+    np.testing.assert_allclose(after[2:] / after[1], before[2:] / before[1], rtol=1e-12)
+    assert release.residuals.counts.shape == (2, N_BINS + 2)
+    assert release.residuals.edges.shape == (N_BINS + 3,)
+    law = fit_law(release.residuals, SEV, release.correction.spread)
+    # The weight of the residuals is nearly 1, and what is left is the rounds' part.
+    assert abs(law.log_scale) <= 0.5 * abs(release.correction.law.log_scale) + 1e-3
+
+
+def test_replicates_scatter_about_the_estimate():
+    release = released()
+    replicates, (coef, intercept, scale) = bootstrap_censored(release), unscale(release.fit, GRID)
+    slopes, intercepts, scales = unscale(replicates, GRID)
+    for values, estimate in ((slopes[:, 0], coef[0]), (intercepts, intercept), (scales, scale)):
+        # Six standard errors of a mean of 400.
+        assert abs(values.mean() - estimate) < 6 * values.std() / 20
+
+
+def test_noise_of_the_counts_widens_the_replicates():
+    release = released()
+    louder = replace(release, residuals=replace(release.residuals, noise_std=5 * release.residuals.noise_std))
+    wide, narrow = (bootstrap_censored(one).scale.std() for one in (louder, release))
+    assert wide > 1.4 * narrow

@@ -1,0 +1,202 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Goodness of fit of hand-made releases: curves, intervals, and how often a wrong law is found."""
+
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from scipy import stats
+from sklearn.exceptions import NotFittedError
+
+from skprivate import DPLogLocationScaleRegressor
+from skprivate.datasets import make_location_scale
+from skprivate.linear_model._distributions import LOGISTIC, NORMAL, SEV
+from skprivate.linear_model._predictions.goodness_of_fit import goodness_of_fit
+
+IN_SCIPY = {"sev": stats.gumbel_l, "logistic": stats.logistic, "normal": stats.norm}
+LAWS = (SEV, LOGISTIC, NORMAL)
+
+
+def edges_of(law):
+    return np.concatenate([[-np.inf], np.linspace(*law.quantile([2e-4, 1 - 2e-4]), 49), [np.inf]])
+
+
+def counts_of(law, seed, n=100_000, censored=0.0, cells=SEV, noise_std=0.0):
+    """Return counts of errors of a law, censored at normal times, in the cells of another, with noise."""
+    rng = np.random.default_rng([seed, 1])
+    errors = IN_SCIPY[law.name].rvs(size=n, random_state=rng)
+    ends = np.full(n, np.inf)
+    if censored:
+        ends = law.quantile(1 - censored) + 1.5 * rng.normal(size=n)
+    event, errors = errors <= ends, np.minimum(errors, ends)
+    place = np.searchsorted(edges_of(cells)[1:-1], errors, side="right")
+    counts = np.stack([np.bincount(place[event == kind], minlength=50) for kind in (False, True)])
+    noise = np.random.default_rng([seed, 2]).laplace(size=counts.shape) * noise_std / np.sqrt(2)
+    if not censored:
+        noise[0] = 0
+    return counts + noise
+
+
+@pytest.mark.parametrize("law", LAWS, ids=lambda law: law.name)
+class TestCurve:
+    def test_of_complete_rows_without_noise_is_the_empirical_one(self, law):
+        counts = counts_of(law, 0, cells=law)
+        fit = goodness_of_fit(edges_of(law), counts, 0.0, law, "laplace")
+        empirical = 1 - np.cumsum(counts[1])[: len(fit.errors)] / counts.sum()
+        np.testing.assert_array_equal(fit.errors, edges_of(law)[1 : 1 + len(fit.errors)])
+        # Events leave within cells as the law says, not exactly as these did.
+        np.testing.assert_allclose(np.exp(-fit.cumulative_hazard), empirical, atol=2e-3)
+        np.testing.assert_allclose(fit.law_hazard, -IN_SCIPY[law.name].logsf(fit.errors), rtol=1e-9)
+        # No noise: its interval is empty, and that of the rows has Greenwood's width, to first order.
+        np.testing.assert_allclose(fit.noise_interval, fit.cumulative_hazard[:, np.newaxis] * [1, 1])
+        half = 0.5 * np.diff(fit.interval, axis=1)[:, 0]
+        middle = (empirical > 0.1) & (empirical < 0.9)
+        greenwood = 1.645 * np.sqrt((1 - empirical) / (counts.sum() * empirical))
+        np.testing.assert_allclose(half[middle], greenwood[middle], rtol=0.02)
+
+    def test_of_censored_rows_is_that_of_the_law(self, law):
+        """A million rows; five standard errors of sampling, a share of 1e-6 of all tables."""
+        counts = counts_of(law, 1, n=1_000_000, censored=0.5, cells=law)
+        fit = goodness_of_fit(edges_of(law), counts, 0.0, law, "laplace")
+        known = fit.law_hazard < 1.0
+        width = np.abs(fit.interval - fit.cumulative_hazard[:, np.newaxis]).max(axis=1) / 1.645
+        difference = np.abs(fit.cumulative_hazard - fit.law_hazard)
+        assert known.sum() > 20
+        assert (difference[known] < 5 * width[known] + 1e-9).all()
+
+    def test_rises_whatever_the_noise(self, law):
+        for seed in range(5):
+            counts = counts_of(law, seed, n=3000, censored=0.5, cells=law, noise_std=40.0)
+            fit = goodness_of_fit(edges_of(law), counts, 40.0, law, "laplace")
+            assert (np.diff(fit.cumulative_hazard) >= 0).all()
+            assert (fit.cumulative_hazard >= 0).all()
+            for interval in (fit.interval, fit.noise_interval):
+                assert np.isfinite(interval).all()
+                assert (interval[:, 0] <= fit.cumulative_hazard).all()
+                assert (fit.cumulative_hazard <= interval[:, 1]).all()
+            assert 0 < fit.p_value <= 1
+
+    @pytest.mark.parametrize("counts", [np.zeros((2, 50)), -np.ones((2, 50)), np.full((2, 50), 1e-300)])
+    def test_counts_that_say_nothing(self, law, counts):
+        fit = goodness_of_fit(edges_of(law), counts, 5.0, law, "gaussian")
+        assert len(fit.errors) >= 1
+        assert np.isfinite([fit.distance, fit.statistic, fit.limit, fit.p_value]).all()
+
+
+def test_a_late_edge_does_not_bend_the_early_ones():
+    """Of a million rows of which few reach the last edges, where noise makes the estimate fall by far.
+
+    Five standard errors, of ten tables: a share of 1e-5 of normal errors, and of these seeds none.
+    """
+    for seed in range(10):
+        counts = counts_of(LOGISTIC, seed, n=1_000_000, censored=0.95, cells=LOGISTIC, noise_std=28.0)
+        fit = goodness_of_fit(edges_of(LOGISTIC), counts, 28.0, LOGISTIC, "laplace")
+        early = slice(4, 14)
+        width = (fit.interval[early, 1] - fit.cumulative_hazard[early]) / 1.645
+        assert (np.abs(fit.cumulative_hazard - fit.law_hazard)[early] < 5 * width).all()
+
+
+def test_the_interval_of_the_noise_is_what_fresh_noise_does():
+    """Standard deviations over 300 releases of one table; their relative error is below a tenth.
+
+    Half of the interval is compared within .4 of it, more than five of these errors.
+    """
+    counts, edges = counts_of(NORMAL, 0, censored=0.6, cells=NORMAL), edges_of(NORMAL)
+    hazards = []
+    for seed in range(300):
+        noise = np.random.default_rng([seed, 3]).laplace(size=counts.shape) * 20.0
+        noisy = goodness_of_fit(edges, counts + noise, 20.0 * np.sqrt(2), NORMAL, "laplace")
+        hazards.append(noisy.cumulative_hazard[:20])
+    spread = np.std(hazards, axis=0)
+    fit = goodness_of_fit(edges, counts, 20.0 * np.sqrt(2), NORMAL, "laplace")
+    half = 0.5 * np.diff(fit.noise_interval, axis=1)[:20, 0] / 1.645
+    known = fit.cumulative_hazard[:20] > 3 * half
+    assert known.sum() > 8
+    np.testing.assert_allclose(half[known], spread[known], rtol=0.4)
+
+
+@pytest.mark.parametrize(("censored", "noise_std"), [(0.0, 30.0), (0.8, 30.0), (0.5, 60.0)])
+@pytest.mark.parametrize("law", LAWS, ids=lambda law: law.name)
+def test_a_right_law_is_seldom_called_wrong(law, censored, noise_std):
+    """40 tables of 100,000 rows: p is below .05 in one of twenty, and sees no tails that are not there.
+
+    More than 14 of 40 have a probability below 1e-8 at .05, and below 3e-6 at .1, over nine cells.
+    """
+    found = 0
+    for seed in range(40):
+        counts = counts_of(law, seed, censored=censored, cells=law, noise_std=noise_std)
+        fit = goodness_of_fit(edges_of(law), counts, noise_std, law, "laplace")
+        found += fit.p_value <= 0.05
+        assert (fit.statistic > fit.limit) == ("more than" in str(fit))
+    assert found <= 14
+
+
+@pytest.mark.parametrize("law", LAWS, ids=lambda law: law.name)
+def test_intervals_hold_the_law(law):
+    """Means over 40 tables of the share of edges whose 90 % interval holds the law.
+
+    Edges of a table move together; the standard error of the mean is about .03.
+    """
+    held = []
+    for seed in range(40):
+        counts = counts_of(law, seed, censored=0.8, cells=law, noise_std=30.0)
+        fit = goodness_of_fit(edges_of(law), counts, 30.0, law, "laplace")
+        held.append(np.mean((fit.interval[:, 0] <= fit.law_hazard) & (fit.law_hazard <= fit.interval[:, 1])))
+    assert 0.72 < np.mean(held) <= 0.99
+
+
+@pytest.mark.parametrize(("true", "fitted"), [(SEV, NORMAL), (NORMAL, SEV), (LOGISTIC, SEV)])
+def test_a_wrong_law_is_found(true, fitted):
+    """Errors of the same mean and variance as the fitted law's, of 100,000 rows, with noise; always found."""
+    for seed in range(5):
+        rng = np.random.default_rng(seed)
+        errors = IN_SCIPY[true.name].rvs(size=100_000, random_state=rng)
+        errors = (errors - true.mean) * np.sqrt(fitted.variance / true.variance) + fitted.mean
+        counts = np.zeros((2, 50))
+        counts[1] = np.bincount(np.searchsorted(edges_of(fitted)[1:-1], errors), minlength=50)
+        counts[1] += np.random.default_rng(seed + 100).laplace(size=50) * 20
+        fit = goodness_of_fit(edges_of(fitted), counts, 20 * np.sqrt(2), fitted, "laplace")
+        assert fit.p_value < 0.01
+        assert "more than" in str(fit)
+
+
+class TestModel:
+    @pytest.fixture
+    def model(self):
+        X = np.random.default_rng(0).uniform(-1, 1, (2000, 1))
+        y = np.exp(X[:, 0]) * np.random.default_rng(1).weibull(2.0, 2000)
+        return DPLogLocationScaleRegressor(10.0, bounds_X=(-1, 1), bounds_y=(0.01, 20), max_iter=1).fit(X, y)
+
+    def test_reads_the_release(self, model):
+        counts = counts_of(SEV, 0, noise_std=10.0)
+        residuals = SimpleNamespace(edges=edges_of(SEV), counts=counts, noise_std=10.0)
+        model.release_ = SimpleNamespace(residuals=residuals, mechanism="gaussian")
+        found = model.goodness_of_fit(confidence=0.8)
+        expected = goodness_of_fit(edges_of(SEV), counts, 10.0, SEV, "gaussian", confidence=0.8)
+        np.testing.assert_array_equal(found.interval, expected.interval)
+        assert found.p_value == expected.p_value
+        assert found.limit == expected.limit
+
+    @pytest.mark.parametrize(
+        "residuals",
+        [None, SimpleNamespace(edges=edges_of(SEV)[1:-1], counts=np.ones((2, 50)), noise_std=1.0)],
+    )
+    def test_residuals_that_say_nothing_of_the_fit(self, model, residuals):
+        model.release_ = SimpleNamespace(residuals=residuals, mechanism="laplace")
+        with pytest.raises(ValueError, match="released no histogram of residuals about its estimates"):
+            model.goodness_of_fit()
+
+    def test_of_fits_to_censored_rows(self):
+        """One release of each law: seeded, so that nothing is left to chance."""
+        X, y = make_location_scale(100_000, 2, distribution="loglogistic", censoring=0.5, random_state=0)
+        options = {"bounds_X": (-1, 1), "bounds_y": (0.005, 40), "random_state": 10**6}
+        right = DPLogLocationScaleRegressor(2.0, distribution="loglogistic", **options).fit(X, y)
+        wrong = DPLogLocationScaleRegressor(2.0, distribution="weibull", **options).fit(X, y)
+        assert right.goodness_of_fit().p_value > 0.01
+        assert wrong.goodness_of_fit().p_value < 0.01
+
+    def test_errors(self, model):
+        with pytest.raises(ValueError, match="confidence must be"):
+            model.goodness_of_fit(confidence=90)
+        with pytest.raises(NotFittedError):
+            DPLogLocationScaleRegressor().goodness_of_fit()
