@@ -113,7 +113,7 @@ class BoostedAdaSSP:
         rows = np.column_stack([np.full(len(X), 1.0 / math.sqrt(d)), X / self.x_norm])
         targets, square = np.clip(y / self.y_norm, -1.0, 1.0), 1.0 + 1.0 / d
         gram, sigma = rows.T @ rows, 1.0 / math.sqrt(2.0 * self.rho / 3.0)
-        # Noise on one triangle; products count twice in the squared sensitivity, and have half of its variance.
+        # Noise on one triangle: products count twice in the squared sensitivity, so their variance is half.
         noise = math.sqrt(self.adjacency) * square * sigma
         matrix = gram + noise * _symmetric(rng.standard_normal(gram.shape)) / np.where(
             np.eye(d + 1), 1.0, math.sqrt(2.0)

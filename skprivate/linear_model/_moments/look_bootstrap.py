@@ -46,10 +46,11 @@ def bootstrap_looks(
     **Privacy**: a function of released values.
     """
     metric, law = Metric.of(release.moments), clipped_law(distribution)
-    rng = np.random.default_rng(seed)
+    # Of the rows, and of the noise: without noise the rows' part is the same.
+    rng, others = (np.random.default_rng(child) for child in np.random.SeedSequence(seed).spawn(2))
     count = number_of_replicates(n_replicates, len(metric.mean))
     fit = release.fit
-    draw = _drawer(release.mechanism if with_noise else "none", rng)
+    draw = _drawer(release.mechanism if with_noise else "none", others)
     slopes = metric.vectors.T @ fit.coef
     own = rng.standard_normal((count, len(slopes))) * np.sqrt(np.maximum(metric.plausible, 1.0))
     error = (np.clip(metric.values, 0.0, None) / metric.raised - 1.0) * slopes
@@ -64,7 +65,7 @@ def bootstrap_looks(
         share = max(law.share(look.fit.scale, look.clip), 1e-3)
         spread = np.sqrt(np.clip(look.sums[-1] / metric.n, 0.0, 1.0)) * look.clip
         size = np.sqrt(np.sum(error**2, axis=1, keepdims=True))
-        acting = (rng.standard_normal(error.shape) * (metric.entry * size)) if with_noise else 0.0
+        acting = (others.standard_normal(error.shape) * (metric.entry * size)) if with_noise else 0.0
         missed = (error**2) @ metric.plausible / (metric.n * variance)
         pulled = (noise[:, 1:-1] - noise[:, :1] * metric.mean) @ metric.vectors
         error = kept * error + (acting + (pulled + own * spread) / share) / metric.raised
