@@ -73,8 +73,8 @@ class PlannedMoments(DomainMixin, PrivateEstimatorMixin):
         raise NotImplementedError
 
     def roles_for(self, y: Any = None) -> Mapping[str, str]:
-        # Where there are several rounds, one depends on the estimate of the round before.
-        several = self._most_looks() != 0 or (y is not None and is_structured(y))
+        # Where there may be several rounds, one depends on the estimate of the round before.
+        several = self.max_iter != 1 or (y is not None and is_structured(y))
         again = ("method", "regularization") if several else ()
         return {**self.declared_roles, **dict.fromkeys(again, "release")}
 

@@ -50,7 +50,8 @@ CASES = {
     "censored, rounds by release": (DPSEVRegressor(**AFT), {"X": X, "y": LIFE}, None),
     "censored, logistic": (DPLogisticLLSRegressor(max_iter=2, **AFT), {"X": X, "y": LIFE}, 3),
     "labels": (DPLogisticRegression(bounds=(-1, 1), random_state=0), {"X": X, "y": TARGET > 0}, None),
-    "moments": (DPNormalLLSRegressor(**LLS), {"X": X, "y": TARGET}, 0),
+    "moments": (DPNormalLLSRegressor(max_iter=1, **LLS), {"X": X, "y": TARGET}, 1),
+    "looks": (DPNormalLLSRegressor(max_iter=3, **LLS), {"X": X, "y": TARGET}, 4),
     "platform": (CollaborativeRegressor(), {"X": X, "y": TARGET, "sites": SITES}, 5),
     "platform, preset": (
         CollaborativeLARRegressor(bounds=(-1, 1)),

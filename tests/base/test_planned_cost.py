@@ -64,9 +64,12 @@ def test_pruning_by_the_paper_comes_with_a_depth_of_its_own():
     assert parameter_roles(DPTreeClassifier(prune="paper", max_depth=3))["prune"] == "post-processing"
 
 
-def test_censored_targets_make_the_regularisation_part_of_the_release():
+def test_several_rounds_make_the_regularisation_part_of_the_release():
     censored = np.array([(True, 1.0)], dtype=[("event", bool), ("time", float)])
-    model = DPLogLocationScaleRegressor()
+    for several in (DPLogLocationScaleRegressor(), DPLogLocationScaleRegressor(method="taylor")):
+        assert parameter_roles(several)["regularization"] == "release"
+        assert parameter_roles(several, np.ones(1))["method"] == "release"
+    model = DPLogLocationScaleRegressor(max_iter=1)
     assert parameter_roles(model)["regularization"] == "post-processing"
     assert parameter_roles(model, np.ones(1))["regularization"] == "post-processing"
     assert parameter_roles(model, censored)["regularization"] == "release"
@@ -93,7 +96,7 @@ def test_post_processing_of_a_tree_is_what_a_fit_with_the_same_noise_gives(kind,
 
 @pytest.mark.parametrize("change", [{"regularization": "zhang"}, {"method": "taylor"}])
 def test_post_processing_of_a_regressor_is_what_a_fit_with_the_same_noise_gives(change):
-    common = {"bounds_X": (0, 1), "bounds_y": (-2, 2), "epsilon": 5.0, "random_state": 0}
+    common = {"bounds_X": (0, 1), "bounds_y": (-2, 2), "epsilon": 5.0, "random_state": 0, "max_iter": 1}
     y = X[:, 0] - X[:, 1]
     fitted = DPSEVRegressor(**common).fit(X, y)
     before = fitted.coef_interval_
