@@ -19,6 +19,9 @@ from ._moments.release import Neighbours, make_grid
 # Bounds of scale_ where none are declared, in half-widths of the target: no distribution whose scale is
 # beyond 2 keeps to the bounds of the target, and 1e-3 is 500 times finer than a histogram between them shows.
 _SCALE_RANGE = (1e-3, 2.0)
+# Declared bounds of scale_, and these in half-widths of the target: the squares of both are floats.
+_NARROWEST, _WIDEST = 1e-70, 1e70
+_LEAST, _GREATEST = 1e-100, 1e100
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,7 +89,7 @@ class FitTask:
         if self.scale_bounds is None:
             return _SCALE_RANGE
         low, high = self.scale_bounds
-        return low / grid.y_half, high / grid.y_half
+        return max(low / grid.y_half, _LEAST), min(high / grid.y_half, _GREATEST)
 
 
 def check_scale_bounds(bounds: Any) -> tuple[float, float]:
@@ -94,4 +97,6 @@ def check_scale_bounds(bounds: Any) -> tuple[float, float]:
     lower, upper = check_bounds(bounds, 1, name="scale_bounds")
     if lower[0] <= 0:
         raise ValueError("scale_bounds must be above 0.")
+    if not (lower[0] >= _NARROWEST and upper[0] <= _WIDEST):
+        raise ValueError("scale_bounds are too close to 0 or too far from it for floats.")
     return float(lower[0]), float(upper[0])

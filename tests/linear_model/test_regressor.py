@@ -476,7 +476,9 @@ class TestRefusals:
         with pytest.raises(ValueError, match=match):
             DPSEVRegressor(**{**BOX, **parameters}).fit(X, y)
 
-    @pytest.mark.parametrize("bounds", [(2, 1), (0, 1), (1,), ("a", 1), (0.1, np.inf)])
+    @pytest.mark.parametrize(
+        "bounds", [(2, 1), (0, 1), (1,), ("a", 1), (0.1, np.inf), (1e-300, 1), (1, 1e300)]
+    )
     def test_bounds_of_the_scale_are_checked_before_the_charge(self, bounds, tmp_path):
         X, y = make(100)
         ledger = PrivacyLedger(tmp_path / "one.ledger", epsilon=10)

@@ -115,9 +115,8 @@ def bootstrap_censored(
     rows, left = _scores(rng, errors.information, (2, n_replicates))
     nothing = np.zeros(len(last.theta))
     bent = rng.multivariate_normal(nothing, errors.noise_of_curvature, n_replicates, method="eigh")
-    # Rounds leave something undone where noise keeps them from settling.
-    push += with_noise * (bent + np.sqrt(errors.unfinished) * left)
-    moved = errors.theta + (push + rows) @ errors.inverse
+    push += with_noise * bent
+    moved = errors.theta + (push + rows + np.sqrt(errors.unfinished) * left) @ errors.inverse
     moved[:, 1] = np.clip(moved[:, 1], *release.rule.limits)
     correction, residuals = release.correction, release.residuals
     if correction is not None and residuals is not None:

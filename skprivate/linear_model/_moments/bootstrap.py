@@ -1,18 +1,19 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Parametric bootstrap of released moments: fits to releases drawn from the fitted model."""
 
+from dataclasses import replace
+
 import numpy as np
 from numpy.typing import ArrayLike
 
 from ..._typing import FloatArray
 from .._distributions import ErrorDistribution
 from .release import MomentRelease
-from .solve import ScaledFit, noise_level, solve_moments
+from .solve import ScaledFit, least_squares, noise_level, scale_of, solve_moments
 
-# Entries of all replicated matrices together (32 MB): beyond 100 features there are fewer replicates, but at
-# least 100, with which 5 % quantiles have an error of a fifth of a standard deviation.
-_MOST_ENTRIES = 2**22
-_FEWEST = 100
+# Features beyond which replicates are of first order: the noise of so many products is close to normal, and a
+# decomposition of every replicate takes time with their cube.
+_WHOLE = 100
 
 
 def bootstrap_moments(
@@ -42,7 +43,6 @@ def bootstrap_moments(
     method : {"moments", "taylor"}, default="moments"
         What fits the replicates; the model that they are drawn from is the consistent one.
     n_replicates : int, default=400
-        With more than 100 features in inverse proportion to the square of their number, but at least 100.
     seed : int, default=0
         The same release always has the same intervals.
     with_noise : bool, default=True
@@ -56,6 +56,9 @@ def bootstrap_moments(
     Notes
     -----
     **Privacy**: a function of released values alone, with noise that protects nothing; it spends nothing.
+
+    With more than 100 features the fits are of first order in what is drawn: the equations of the slopes are
+    solved with the released moments of the features.
 
     Slopes that the regulariser shrinks are shrunk in the replicates about as much, but the shrinkage of the
     fit itself is unknown: intervals of directions that are below the noise are too narrow.
@@ -81,17 +84,15 @@ def bootstrap_moments(
     """
     fit = solve_moments(release, distribution, regularization, scale_bounds)
     rng = np.random.default_rng(seed)
-    count = number_of_replicates(n_replicates, len(release.matrix))
-    matrices = _sampled(release, fit, distribution, rng, count)
+    if len(fit.coef) > _WHOLE:
+        return _first_order(
+            release, fit, distribution, regularization, scale_bounds, method, rng, n_replicates, with_noise
+        )
+    matrices = _sampled(release, fit, distribution, rng, n_replicates)
     if with_noise:
-        matrices += _noise(release, rng, count)
+        matrices += _noise(release, rng, n_replicates)
     replicated = MomentRelease(matrices, release.noise_std, release.mechanism)
     return solve_moments(replicated, distribution, regularization, scale_bounds, method)
-
-
-def number_of_replicates(wanted: int, size: int) -> int:
-    """Return how many replicates of a fit with so many columns are drawn."""
-    return min(wanted, max(_FEWEST, _MOST_ENTRIES // size**2))
 
 
 def pivotal(estimates: ArrayLike, replicates: FloatArray, confidence: float) -> FloatArray:
@@ -143,6 +144,49 @@ def _sampled(
     matrices[:, 1, others] = matrices[:, others, 1] = cross
     matrices[:, 1, 1] = (cross + products) @ line + spread**2 * (n + np.sqrt(n) * squares)
     return matrices
+
+
+def _first_order(
+    release: MomentRelease,
+    fit: ScaledFit,
+    distribution: ErrorDistribution,
+    regularization: str,
+    scale_bounds: tuple[float, float],
+    method: str,
+    rng: np.random.Generator,
+    count: int,
+    with_noise: bool,
+) -> ScaledFit:
+    """Fit releases whose moments differ a little from the released ones.
+
+    With w = (-intercept, 1, -coef), noise N moves the equations of the line by N w and the mean squared
+    residual about it by w'N w. The entries of N w have the covariances s_ij^2 w_i w_j, and the variances
+    sum_j s_ij^2 w_j^2, with s the standard deviations of the noise.
+    """
+    line = least_squares(release, regularization)
+    n = max(float(release.matrix[0, 0]), 1.0)
+    design = _possible_design(release)
+    spread = float(fit.scale) * np.sqrt(distribution.variance)
+    z = rng.standard_normal((count, len(design) + 1))
+    pushes = spread * (z[:, :-1] @ np.linalg.cholesky(design).T)
+    free = np.sqrt(distribution.kurtosis - 1.0 - distribution.skewness**2)
+    square = spread**2 * (1.0 + (distribution.skewness * z[:, 0] + free * z[:, -1]) / np.sqrt(n))
+    if with_noise:
+        w = np.concatenate([[-float(line.intercept), 1.0], -line.coef])
+        squares = release.noise_std**2
+        covariance = squares * np.outer(w, w)
+        np.fill_diagonal(covariance, squares @ w**2)
+        noise = rng.multivariate_normal(np.zeros(len(w)), covariance, count, method="eigh")
+        pushes += np.delete(noise, 1, axis=1)
+        square += noise @ w / n
+    pushes /= n
+    along = (pushes[:, 1:] - pushes[:, :1] * line.means) @ line.vectors
+    moved = along * line.inverse
+    coef = line.coef + moved @ line.vectors.T
+    square += (moved * (line.values * moved - 2.0 * along)).sum(axis=1)
+    intercept = line.intercept + pushes[:, 0] - (coef - line.coef) @ line.means
+    replicated = replace(line, intercept=intercept, coef=coef, residual=square)
+    return scale_of(replicated, distribution, scale_bounds, method)
 
 
 def _possible_design(release: MomentRelease) -> FloatArray:

@@ -5,7 +5,6 @@ import numpy as np
 
 from ..._typing import FloatArray
 from .._distributions import ErrorDistribution
-from .bootstrap import number_of_replicates
 from .clipped_law import ClippedLaw, clipped_law
 from .looks import Look, LookRelease, Metric, noise_of_equations
 from .solve import ScaledFit
@@ -48,20 +47,19 @@ def bootstrap_looks(
     metric, law = Metric.of(release.moments), clipped_law(distribution)
     # Of the rows, and of the noise: without noise the rows' part is the same.
     rng, others = (np.random.default_rng(child) for child in np.random.SeedSequence(seed).spawn(2))
-    count = number_of_replicates(n_replicates, len(metric.mean))
     fit = release.fit
     draw = _drawer(release.mechanism if with_noise else "none", others)
     slopes = metric.vectors.T @ fit.coef
-    own = rng.standard_normal((count, len(slopes))) * np.sqrt(np.maximum(metric.plausible, 1.0))
+    own = rng.standard_normal((n_replicates, len(slopes))) * np.sqrt(np.maximum(metric.plausible, 1.0))
     error = (np.clip(metric.values, 0.0, None) / metric.raised - 1.0) * slopes
     first = np.sqrt(noise_of_equations(release.moments, metric, fit.coef))
-    error = error + (draw((count, len(slopes))) * first) @ metric.vectors / metric.raised
+    error = error + (draw((n_replicates, len(slopes))) * first) @ metric.vectors / metric.raised
     error += own * (fit.scale * law.std) / metric.raised
     kept = 1.0 - np.clip(metric.values, 0.0, None) / metric.raised
-    mean_error, place, widened = np.zeros_like(error), np.zeros((count, 2)), np.zeros(count)
+    mean_error, place, widened = np.zeros_like(error), np.zeros((n_replicates, 2)), np.zeros(n_replicates)
     variance = (fit.scale * law.std) ** 2
     for number, look in enumerate(release.looks):
-        noise = draw((count, len(look.noise_std))) * look.noise_std * look.clip
+        noise = draw((n_replicates, len(look.noise_std))) * look.noise_std * look.clip
         share = max(law.share(look.fit.scale, look.clip), 1e-3)
         spread = np.sqrt(np.clip(look.sums[-1] / metric.n, 0.0, 1.0)) * look.clip
         size = np.sqrt(np.sum(error**2, axis=1, keepdims=True))

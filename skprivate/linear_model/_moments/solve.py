@@ -35,6 +35,32 @@ class ScaledFit:
     scale: Any
 
 
+@dataclass(frozen=True, eq=False)
+class Line:
+    """Least squares: the line, the mean squared residual by the noisy moments, and its expected bias.
+
+    Attributes
+    ----------
+    intercept, residual, optimism : float or ndarray of shape (n_fits,)
+    coef, means : ndarray of shape (n_features,) or (n_fits, n_features)
+        Slopes, and means of the features.
+    values, inverse : ndarray of the same shape
+        Variances along the directions of the features, and their reciprocals after regularisation: 0 where a
+        direction is dropped.
+    vectors : ndarray of shape (..., n_features, n_features)
+        These directions, as columns.
+    """
+
+    intercept: FloatArray
+    coef: FloatArray
+    residual: FloatArray
+    optimism: FloatArray
+    means: FloatArray
+    values: FloatArray
+    inverse: FloatArray
+    vectors: FloatArray
+
+
 def solve_moments(
     release: MomentRelease,
     distribution: ErrorDistribution,
@@ -93,7 +119,13 @@ def solve_moments(
     >>> fit.coef.round(2), round(float(fit.intercept), 2), round(float(fit.scale), 2)
     (array([0.4]), 0.1, 0.05)
     """
-    line = _least_squares(release, regularization)
+    return scale_of(least_squares(release, regularization), distribution, scale_bounds, method)
+
+
+def scale_of(
+    line: Line, distribution: ErrorDistribution, scale_bounds: tuple[float, float], method: str
+) -> ScaledFit:
+    """Return the fit of a line, whose scale is that of the residuals about it; see `solve_moments`."""
     if method == "taylor":
         scale = taylor_scale(line.residual, distribution.name, scale_bounds)
         return ScaledFit(line.intercept, line.coef, scale)
@@ -131,17 +163,8 @@ def unscale(fit: ScaledFit, grid: MomentGrid) -> tuple[FloatArray, Any, Any]:
     return coef, intercept, grid.y_half * fit.scale
 
 
-@dataclass(frozen=True, eq=False)
-class _Line:
-    """Least squares: the line, the mean squared residual by the noisy moments, and its expected bias."""
-
-    intercept: FloatArray
-    coef: FloatArray
-    residual: FloatArray
-    optimism: FloatArray
-
-
-def _least_squares(release: MomentRelease, regularization: str) -> _Line:
+def least_squares(release: MomentRelease, regularization: str) -> Line:
+    """Return the regression line of released moments, as `solve_moments` takes it."""
     n = np.maximum(release.matrix[..., 0, 0], 1.0)[..., np.newaxis]
     moments = _CentredMoments.of(release.matrix / n[..., np.newaxis])
     values, vectors = np.linalg.eigh(moments.features)
@@ -153,7 +176,8 @@ def _least_squares(release: MomentRelease, regularization: str) -> _Line:
     diagonal = np.einsum("...jk,...k->...j", vectors**2, np.maximum(inverse, 0.0))
     optimism = _optimism(coef, diagonal, release.noise_std[1:, 2:] / n[..., np.newaxis])
     residual = moments.target + _dot(coef, _times(moments.features, coef) - 2.0 * moments.cross)
-    return _Line(moments.mean_target - _dot(coef, moments.mean_features), coef, residual, optimism)
+    intercept = moments.mean_target - _dot(coef, moments.mean_features)
+    return Line(intercept, coef, residual, optimism, moments.mean_features, values, inverse, vectors)
 
 
 def _optimism(coef: FloatArray, inverse: FloatArray, noise_std: FloatArray) -> FloatArray:

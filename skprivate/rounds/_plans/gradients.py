@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from ..._typing import FloatArray, IntArray
 from ...utils._json_documents import Fields
-from .gram import EXACT, make_packer
+from .gram import EXACT, exceeds, make_packer
 from .grid import FINEST, MomentGrid
 from .moments import read_grid
 from .observations import CODES, KINDS, check_observations
@@ -180,9 +180,9 @@ class GradientsPlan:
             raise ValueError("the sums are not those of so many rows")
         possible = abs(events) <= n_rows * 2**about.residual_bits + n_rows * about.limits[3]
         if matrix is not None and self.coarse is not None:
-            possible &= bool(np.abs(matrix).max() <= n_rows * about.limits[2] * 4**self.coarse)
+            possible &= not exceeds(matrix, n_rows * about.limits[2] * 4**self.coarse)
             possible &= bool((matrix == matrix.T).all())
-        if not possible or np.abs(gradient).max() > most:
+        if not possible or exceeds(gradient, most):
             raise ValueError("the sums are not those of so many rows")
 
     def check_room(self, n_rows: int) -> None:

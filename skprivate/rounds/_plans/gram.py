@@ -22,6 +22,11 @@ WIDEST = 128
 PADDING = 3
 
 
+def exceeds(values: IntArray, most: float) -> bool:
+    """Return whether an integer is beyond a bound; the magnitude of the least int64 is none."""
+    return bool((values > most).any() or (values < -most).any())
+
+
 def exact_gram(
     grid: MomentGrid,
     X: NDArray[Any],

@@ -11,11 +11,11 @@ from hypothesis.extra.numpy import arrays
 from scipy import optimize
 
 from skprivate.linear_model._distributions import LOGISTIC, NORMAL, SEV
+from skprivate.linear_model._moments import solve
 from skprivate.linear_model._moments.release import MomentRelease
 from skprivate.linear_model._moments.solve import (
     METHODS,
     REGULARIZATIONS,
-    _least_squares,
     solve_moments,
     unscale,
 )
@@ -271,7 +271,7 @@ def test_optimism_makes_the_residual_that_about_the_released_line():
     exact = release_of(rows, noise=50.0)
     noise = np.triu(rng.normal(size=(10_000, 12, 12)) * exact.noise_std)
     stack = exact.matrix + noise + np.triu(noise, 1).transpose(0, 2, 1)
-    line = _least_squares(replace(exact, matrix=stack), "floor")
+    line = solve.least_squares(replace(exact, matrix=stack), "floor")
     theta = np.column_stack([line.intercept, np.full(10_000, -1.0), line.coef])
     true = np.mean(np.sum(theta @ exact.matrix * theta, axis=1)) / 2000
     assert np.mean(line.residual) < 0

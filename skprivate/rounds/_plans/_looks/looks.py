@@ -8,7 +8,7 @@ import numpy as np
 
 from ...._typing import FloatArray, IntArray
 from ....utils._json_documents import Fields
-from ..gram import EXACT
+from ..gram import EXACT, exceeds
 from ..grid import FINEST, MomentGrid
 from ..moments import read_grid
 from ..rows import PreparedRows
@@ -65,7 +65,7 @@ class LooksPlan:
     def check_sums(self, values: IntArray, n_rows: int) -> None:
         """Refuse sums that no n_rows rows have."""
         most = n_rows * 2 ** (self.grid.exponent + self.bits)
-        if np.abs(values[:-1]).max() > most or not 0 <= int(values[-1]) <= n_rows * 4**self.bits:
+        if exceeds(values[:-1], most) or not 0 <= int(values[-1]) <= n_rows * 4**self.bits:
             raise ValueError("the sums are not those of so many rows")
 
     def check_room(self, n_rows: int) -> None:
