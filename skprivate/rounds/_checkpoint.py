@@ -24,8 +24,10 @@ from ..utils._json_documents import (
 from ._plans.plan import Plan
 
 _FORMAT = "skprivate.run"
-_VERSION = 1
-_FIELDS = ("fit", "run", "key", "rounds")
+# Raised when any estimator's rounds, their noise or their shares of the budget change: what was released
+# before would be read, and paid for, as something else. Versions of the package are told apart besides.
+_VERSION = 2
+_FIELDS = ("fit", "package", "run", "key", "rounds")
 # 128 bits: no two runs draw the same id.
 _RUN_BYTES = 16
 
@@ -90,7 +92,8 @@ class RunRecord:
         if self._path is None:
             return
         rounds = [[plan, list(values.shape), pack_integers(values)] for plan, values in self._rounds]
-        content = {"fit": self._fit, "run": self.run, "key": self.key.hex(), "rounds": rounds}
+        facts = {"fit": self._fit, "package": _package(), "run": self.run, "key": self.key.hex()}
+        content = {**facts, "rounds": rounds}
         write_atomically(self._path, seal_document(_FORMAT, _VERSION, content))
 
     def _read(self, data: bytes) -> None:
@@ -98,12 +101,21 @@ class RunRecord:
             fields = Fields(read_sealed(data, _FORMAT, _VERSION, _FIELDS), ("format", "version", *_FIELDS))
             rounds = [_read_round(item) for item in fields.items("rounds")]
             fit, run, key = fields.text("fit"), fields.text("run"), bytes.fromhex(fields.text("key"))
+            package = fields.text("package")
             if len(key) not in (0, KEY_BYTES):
                 raise ValueError("a key has eight bytes")
         except UNREADABLE:
             fit = None
         if fit is None:
-            raise ValueError("the checkpoint cannot be used: damaged, foreign or newer. Move it away.")
+            raise ValueError(
+                "the checkpoint cannot be used: damaged, foreign, or of another version of the package. Move "
+                "it away; what was charged stays charged."
+            )
+        if package != _package():
+            raise ValueError(
+                "the checkpoint is of another version of the package, whose rounds may have had other noise: "
+                "go on with that version, or move the file away; what was charged stays charged."
+            )
         if fit != self._fit:
             raise ValueError(
                 "the checkpoint is of another fit: other parameters, columns, public rows or number of rows."
@@ -127,6 +139,12 @@ def open_record(path: str | os.PathLike[str] | None, fit: str) -> Iterator[RunRe
             except BlockingIOError:
                 raise BlockingIOError(f"another fit goes on from the checkpoint {path} now.") from None
         yield RunRecord(path, fit)
+
+
+def _package() -> str:
+    from .. import __version__
+
+    return __version__
 
 
 def _read_round(item: Any) -> tuple[str, IntArray]:

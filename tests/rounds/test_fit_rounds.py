@@ -18,6 +18,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import skprivate
 from skprivate import (
     DPLogisticLLSRegressor,
     DPLogisticRegression,
@@ -275,7 +276,7 @@ def test_a_driver_that_is_killed_goes_on_and_nothing_is_charged_twice(name, dies
     assert len(ledger.entries()) == 2
 
 
-def test_a_checkpoint_of_another_fit_is_refused(tmp_path):
+def test_a_checkpoint_of_another_fit_is_refused(tmp_path, monkeypatch):
     path = tmp_path / "run"
 
     def fit(epsilon, tables, dies_at):
@@ -293,6 +294,10 @@ def test_a_checkpoint_of_another_fit_is_refused(tmp_path):
     with pytest.raises(ValueError, match="cannot be used"):
         fit(4.0, [ROWS], 0)
     path.write_bytes(before)
+    with monkeypatch.context() as patch:
+        patch.setattr(skprivate, "__version__", "0.0.9")
+        with pytest.raises(ValueError, match="another version"):
+            fit(4.0, [ROWS], 0)
     assert fit(4.0, [ROWS], 0).n_iter_ >= 3
 
 

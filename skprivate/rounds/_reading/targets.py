@@ -259,12 +259,16 @@ def _strict_ends(
 
 def _strict_event(event: NDArray[Any]) -> BoolArray:
     if event.dtype != object:
-        return _check_event(event)
+        if event.dtype != bool:
+            # Its type is not told: a missing cell turns integers of pandas into floats.
+            raise TypeError(f"{_FORM}; the event is not boolean.")
+        return event
     return np.array([isinstance(cell, bool | np.bool_) and bool(cell) for cell in event], dtype=bool)
 
 
 def _strict_numbers(times: NDArray[Any], role: str) -> FloatArray:
-    if times.dtype.kind not in "iufO":
+    # Nullable booleans are objects where one is missing: both are read as numbers.
+    if times.dtype.kind not in "biufO":
         raise TypeError(f"{_FORMS}; the {role} is of type {times.dtype}, not a number.")
     values: FloatArray = numbers_of(times, "y")
     return values

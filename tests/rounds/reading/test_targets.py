@@ -6,7 +6,7 @@ import pandas as pd
 import polars as pl
 import pytest
 
-from skprivate.rounds._reading.targets import is_structured, read_target
+from skprivate.rounds._reading.targets import is_structured, read_target, replace_target
 
 EVENT = np.array([True, False, True])
 TIMES = np.array([7.25, 1.5, 1234.5])
@@ -109,3 +109,13 @@ def test_numeric_times_are_above_zero(bad):
     with pytest.raises(ValueError, match="not above 0") as caught:
         read_target(y, True)
     assert "1.5" not in str(caught.value)
+
+
+@pytest.mark.parametrize("missing", [False, True])
+def test_what_strict_mode_says_of_a_nullable_column_does_not_depend_on_a_cell(missing):
+    cell = pd.NA if missing else 1
+    events = pd.DataFrame({"event": pd.array([1, cell], dtype="Int64"), "time": [1.0, 2.0]})
+    with pytest.raises(TypeError, match=r"the event is not boolean\.$"):
+        replace_target(events, (0.5, 4.0), log_target=True)
+    times = pd.DataFrame({"event": [True, True], "time": pd.array([True, cell], dtype="boolean")})
+    assert replace_target(times, (0.5, 4.0), log_target=True).time_on_model_scale[0] == 0.0
