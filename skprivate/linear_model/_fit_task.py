@@ -5,6 +5,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
+
 from .._typing import FloatArray, IndexArray
 from ..noise._fit_budget import FitBudget
 from ..rounds._plans.grid import MANY_ROWS, MomentGrid
@@ -88,8 +90,8 @@ class FitTask:
         """Bounds of the scale in scaled units."""
         if self.scale_bounds is None:
             return _SCALE_RANGE
-        low, high = self.scale_bounds
-        return max(low / grid.y_half, _LEAST), min(high / grid.y_half, _GREATEST)
+        scaled = np.clip(np.divide(self.scale_bounds, grid.y_half), _LEAST, _GREATEST)
+        return float(scaled[0]), float(scaled[1])
 
 
 def check_scale_bounds(bounds: Any) -> tuple[float, float]:

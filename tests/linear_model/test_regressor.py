@@ -486,6 +486,13 @@ class TestRefusals:
             DPSEVRegressor(scale_bounds=bounds, ledger=ledger, **BOX).fit(X, y)
         assert not ledger.entries()
 
+    @pytest.mark.parametrize("bounds", [(1e-70, 1e-60), (1e30, 1e40), (1e-70, 1e70)])
+    def test_bounds_of_the_scale_far_from_those_of_the_target_fail_no_fit(self, bounds):
+        X, y = make(100)
+        narrow = {**BOX, "bounds_y": (0, 1e-130), "epsilon": 1.0}
+        fit = DPNormalLLSRegressor(scale_bounds=bounds, **narrow).fit(X, y)
+        assert np.isfinite(fit.scale_interval_).all()
+
     @pytest.mark.parametrize(
         ("target", "error", "match"),
         [

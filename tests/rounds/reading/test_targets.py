@@ -113,9 +113,9 @@ def test_numeric_times_are_above_zero(bad):
 
 @pytest.mark.parametrize("missing", [False, True])
 def test_what_strict_mode_says_of_a_nullable_column_does_not_depend_on_a_cell(missing):
-    cell = pd.NA if missing else 1
-    events = pd.DataFrame({"event": pd.array([1, cell], dtype="Int64"), "time": [1.0, 2.0]})
+    whole, truth = (pd.array([one, pd.NA if missing else one]) for one in (1, True))
+    assert (str(whole.dtype), str(truth.dtype)) == ("Int64", "boolean")
     with pytest.raises(TypeError, match=r"the event is not boolean\.$"):
-        replace_target(events, (0.5, 4.0), log_target=True)
-    times = pd.DataFrame({"event": [True, True], "time": pd.array([True, cell], dtype="boolean")})
+        replace_target(pd.DataFrame({"event": whole, "time": [1.0, 2.0]}), (0.5, 4.0), log_target=True)
+    times = pd.DataFrame({"event": [True, True], "time": truth})
     assert replace_target(times, (0.5, 4.0), log_target=True).time_on_model_scale[0] == 0.0
