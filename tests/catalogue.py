@@ -187,6 +187,7 @@ INSTANCES = {
         DPBoostingClassifier(1.5, domain=DOMAIN, classes=[0, 1], interactions=2), "labels"
     ),
     "sev": Instance(DPSEVRegressor(**LLS), "numbers"),
+    "sev, one release": Instance(DPSEVRegressor(max_iter=1, **LLS), "numbers"),
     "declared columns, sev": Instance(DPSEVRegressor(1.5, domain=DOMAIN, bounds_y=(-1, 1)), "numbers"),
     "sev, taylor": Instance(DPSEVRegressor(method="taylor", **LLS), "numbers"),
     "logistic, add-remove": Instance(DPLogisticLLSRegressor(**LLS, **ADD_REMOVE), "numbers"),

@@ -16,6 +16,7 @@ from skops.io.exceptions import UntrustedTypesFoundException
 
 from skprivate import (
     BoundsScaler,
+    DPLogLocationScaleRegressor,
     DPTreeClassifier,
     DPTreeRegressor,
     LabelPrivateClassifier,
@@ -34,6 +35,7 @@ from skprivate import (
 from skprivate.base import trusted_types
 from skprivate.base._trusted_types import _TYPES
 from skprivate.collection import SplitCurator
+from skprivate.datasets import make_location_scale
 from skprivate.utils._compat import ProgressBar
 from tests.catalogue import INSTANCES, arguments, public_estimators
 from tests.marks import needs_callbacks
@@ -70,6 +72,14 @@ def tree_around_a_model():
     X = np.random.default_rng(5).uniform(-1, 1, (200, 2))
     tree = DPTreeRegressor(8.0, public_model=LinearRegression(), bounds_X=(-1, 1), bounds_y=(-1, 1))
     return tree.fit(X, X[:, 0], is_public=np.arange(200) < 100)
+
+
+def lives_with_residuals():
+    """A fit whose residuals were worth counting, as they are not on the few rows of the catalogue."""
+    X, y = make_location_scale(5000, 2, censoring=0.3, random_state=0)
+    model = DPLogLocationScaleRegressor(20.0, bounds_X=(-1, 1), bounds_y=(0.01, 20), random_state=1).fit(X, y)
+    assert model.release_.correction is not None
+    return model
 
 
 def tree_of_levels():
@@ -147,8 +157,8 @@ def test_the_list_holds_every_estimator_and_nothing_that_is_not_needed():
     needed = set()
     for instance in INSTANCES.values():
         needed |= set(skops.io.get_untrusted_types(data=skops.io.dumps(fit(instance))))
-    for tree in (tree_of_levels(), tree_around_a_model()):
-        needed |= set(skops.io.get_untrusted_types(data=skops.io.dumps(tree)))
+    for model in (tree_of_levels(), tree_around_a_model(), lives_with_residuals()):
+        needed |= set(skops.io.get_untrusted_types(data=skops.io.dumps(model)))
     assert set(trusted_types()) == needed - {NODES_OF_TREES}
 
 

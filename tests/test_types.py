@@ -8,7 +8,6 @@ import pkgutil
 import typing
 
 import pytest
-from skprivate.rounds._reading.observations import KINDS
 
 import skprivate
 from skprivate.collection._external_counts import _MECHANISMS, _RELATIONS
@@ -18,6 +17,7 @@ from skprivate.datasets._posterior_drift import _DRIFTS
 from skprivate.linear_model._distributions import DISTRIBUTIONS
 from skprivate.randomizers import make_randomizer
 from skprivate.randomizers._factory import MECHANISMS
+from skprivate.rounds._plans.observations import KINDS
 from skprivate.utils._compat import StrOptions
 from tests.catalogue import public_estimators
 from tests.types import calls

@@ -66,6 +66,7 @@ def residual_cells(grid: MomentGrid, theta: FloatArray, distribution: ErrorDistr
     return CellsPlan(((ErrorAxis(replace(grid, exponent=FINEST), theta, inner),),))
 
 
+@public_module("skprivate.linear_model")
 @dataclass(frozen=True, eq=False)
 class LawFit:
     """Location m and log scale of residuals whose law is known, and the errors of both.

@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg.blas import dgemm, dsyrk
 
 from ..._typing import FloatArray, IntArray
 from .grid import SUM_BITS, MomentGrid
@@ -142,6 +141,9 @@ def _multiplier(
     shape: tuple[int, int], *, weighted: bool
 ) -> Callable[[FloatArray, FloatArray | None, FloatArray], None]:
     """Return a function that adds block' diag(steps) block to `total`, at least above the diagonal."""
+    # Not with the module: clients, who add up nothing, have NumPy alone.
+    from scipy.linalg.blas import dgemm, dsyrk
+
     # Exact sums cannot depend on the routine.
     own = shape[1] <= WIDEST and has_vectors()
     product = np.zeros(shape) if weighted else None

@@ -18,7 +18,8 @@ TREE = {"epsilon": 1.5, "max_depth": 2, "bounds": (-1, 1), "classes": [0, 1]}
 ESTIMATORS = {
     "boosting": DPBoostingClassifier(1.5, bounds=(-1, 1), classes=[0, 1], interactions=0),
     "central": DPTreeClassifier(**TREE),
-    "sev": DPSEVRegressor(1.5, bounds_X=(-1, 1), bounds_y=(-1, 1)),
+    "sev": DPSEVRegressor(1.5, bounds_X=(-1, 1), bounds_y=(-1, 1), max_iter=1),
+    "looks": DPSEVRegressor(1.5, bounds_X=(-1, 1), bounds_y=(-1, 1)),
     "gaussian": DPSEVRegressor(1.5, delta=1e-6, mechanism="gaussian", bounds_X=(-1, 1), bounds_y=(-1, 1)),
 }
 
