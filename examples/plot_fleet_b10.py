@@ -59,7 +59,8 @@ print(model.b_lives(machines).round(2).to_string(index=False))
 # A warranty wants more confidence. Were the fleet drawn anew and released anew with fresh noise, 95 of 100
 # bounds would be below the true B10 life: with 95 % confidence, at most a tenth of such machines fails before
 # it. That is also the lower end of the two-sided 90 % interval. It counts on the Weibull law, and on the
-# bounds that were declared.
+# bounds that were declared. And it takes intervals that hold for such a table: the page on life data lists
+# designs for which they do not.
 b10 = model.predict_quantile(machines, 0.1)
 bound = model.predict_quantile_bound(machines, 0.1, confidence=0.95)
 truth = np.exp(intercept + machines.to_numpy() @ coef) * (-np.log(0.9)) ** scale

@@ -184,7 +184,9 @@ class BaseLogLocationScale(
         PrivacyLeakWarning
             Bounds were read from private rows.
         UtilityWarning
-            By the released values, the noise hides the effect of the features.
+            By the released values, the noise hides the effect of the features, or the rounds of a fit to
+            censored targets did not settle. That none comes is no promise: the page on life data lists
+            designs whose intervals fail without a warning.
         """
         leaks = self._find_leaks()
         if self.is_strict():
