@@ -151,7 +151,7 @@ def replicate(
     of_rounds = np.column_stack([theta[0] - rounds[:, 0] * factor, np.log(factor)]) + shared
     of_rows = rows @ errors.law_directions @ np.linalg.inv(errors.law_information)
     # The slopes' errors spread the residuals; their mean square has been allowed for.
-    squares = np.einsum("ni,ij,nj->n", slopes, errors.features, slopes)
+    squares = np.minimum(np.einsum("ni,ij,nj->n", slopes, errors.features, slopes), _MOST_SPREAD)
     of_residuals = of_rows + residuals - (squares - squares.mean())[:, None] * correction.law.bend
     both = of_rounds + (of_residuals - of_rounds) @ correction.weight.T - shared + correction.by
     moved = np.empty_like(rounds)

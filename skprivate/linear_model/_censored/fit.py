@@ -25,37 +25,21 @@ from .._moments.noise_scale import gaussian_scales, laplace_scales
 from .._moments.release import Neighbours
 from .._moments.sensitivity import sensitivity_of_unit
 from .correction import Correction, correct, residuals_pay
-from .curvature import CurvatureEstimate, StepRule, length_of
-from .gradient_round import GradientRound, RoundPlan, plan_rounds
-from .histogram import HistogramRelease, fit_histogram, histogram_cells, tilts_of
+from .curvature import CurvatureEstimate, StepRule
+from .gradient_round import GradientRound, RoundPlan, mirrored, plan_rounds
+from .histogram import HistogramRelease, fit_histogram, histogram_cells
+from .pace import Ahead, Pace, least_share
 from .release import CensoredRelease, errors_of
 from .residual_histogram import ResidualHistogram, residual_cells, residual_edges
 from .sensitivity import histogram_sensitivity, residuals_of
-from .step_errors import StepErrors
+from .step_errors import StepErrors, left_noise, noise_length, relative_error
 
-# Shares of the budget: the histogram, that of residuals, and of what is left, the first round and (of a
-# given number) the last. Chosen by `python -m benchmarks censored`: three distributions, normal columns, 30
-# to 99 % censored.
+# Shares of the budget: the histogram, and the residuals before and after the last round. Chosen by
+# `python -m benchmarks censored`: three distributions, normal columns, 30 to 99 % censored.
 HISTOGRAM_SHARE = Fraction(1, 10)
 RESIDUAL_SHARE = Fraction(1, 10)
 EARLY_SHARE = Fraction(1, 20)
 _ROUNDS_SHARE = 1 - HISTOGRAM_SHARE - RESIDUAL_SHARE - EARLY_SHARE
-_FIRST_SHARE = Fraction(3, 8)
-_LAST_SHARE = Fraction(3, 8)
-# Rounds when their number is chosen by released values; a middle one takes so much of what is left. With
-# three, the curvature can be released once near the end; the eighth has 3 % of the rounds' budget.
-_FEWEST_ROUNDS = 3
-_MOST_ROUNDS = 8
-_MIDDLE_SHARE = Fraction(2, 5)
-# The round after a step so short is the last, in square roots of the step that noise alone will make in it:
-# as steps shrink with their square, the next is about as long as the noise's. Or so many times the noise's
-# step, where that is large. At half and at twice these numbers errors of B10 were 6 and 2 % larger (three
-# distributions, five kinds of columns, 30 and 80 % censored); intervals follow from what was released.
-_SHORT_STEP = 1.5
-_NOISY = 4.0
-# A curvature with a greater relative error than this does not halve the way that is left in a step, and is
-# not worth the noise that it adds to its round's gradient.
-_USABLE = 0.5
 # Cumulative hazard at which a row counts as censored: what may be asked for, and what is chosen by the noisy
 # share of events. Where there are few, all but a few of them come early, and a smaller clip means less noise:
 # with a share s of events most cumulative hazards are below -log(1 - s). No clip biases estimates.
@@ -159,8 +143,7 @@ def plan_censored(
         isinstance(count, bool) or not isinstance(count, int | np.integer) or count < 1
     ):
         raise ValueError("max_iter must be 'auto' or an int of at least 1.")
-    shares = _least_shares() if count is None else _shares(int(count))
-    least = min(shares) * _ROUNDS_SHARE * budget.amount
+    least = least_share(None if count is None else int(count)) * _ROUNDS_SHARE * budget.amount
     rare, usual = (
         plan_rounds(
             neighbours, residuals_of(distribution, clip, observations), budget.mechanism, n_rows, least
@@ -180,22 +163,6 @@ def _clips(hazard_clip: Any) -> tuple[float, float]:
     if not isinstance(hazard_clip, Real) or not _CLIP_RANGE[0] <= float(hazard_clip) <= _CLIP_RANGE[1]:
         raise ValueError("hazard_clip must be 'auto' or a number between 0.1 and 100.")
     return float(hazard_clip), float(hazard_clip)
-
-
-def _shares(count: int) -> list[Fraction]:
-    """Shares of the rounds' budget for a given number of rounds."""
-    if count <= 2:
-        return [Fraction(1, count)] * count
-    middle = (1 - _FIRST_SHARE - _LAST_SHARE) / (count - 2)
-    return [_FIRST_SHARE, *[middle] * (count - 2), _LAST_SHARE]
-
-
-def _least_shares() -> list[Fraction]:
-    """Shares of the rounds' budget when their number turns out the greatest."""
-    shares = [_FIRST_SHARE]
-    while len(shares) < _MOST_ROUNDS - 1:
-        shares.append(_MIDDLE_SHARE * (Fraction(1) - sum(shares)))
-    return [*shares, Fraction(1) - sum(shares)]
 
 
 def fit_censored(
@@ -335,24 +302,19 @@ class _CensoredFit:
         self._plan = plan.rounds[0 if histogram.event_share < _FEW_EVENTS else 1]
         location, scale = fit_histogram(histogram, plan.distribution)
         slope = float(np.clip(1.0 / scale, *plan.limits))
-        tilts = tilts_of(histogram, plan.distribution, location, scale)
-        self.rule = StepRule.of(
-            plan.distribution, self._plan.residuals, tilts, slope, plan.regularization, plan.limits
-        )
-        # Only of events and censored rows are the curvatures the events minus the residuals.
-        self.rule = replace(self.rule, exact_total=self.rule.exact_total and plan.is_plain)
+        self.rule = StepRule.of(plan.distribution, self._plan.residuals, plan.regularization, plan.limits)
         self.theta = np.zeros(plan.grid.size)
         self.theta[:2] = -location * slope, slope
         self.rounds: list[GradientRound] = []
         self._whole = self._left = _ROUNDS_SHARE * plan.budget.amount
         self._early, self._late = EARLY_SHARE * plan.budget.amount, RESIDUAL_SHARE * plan.budget.amount
-        self._step = np.zeros(plan.grid.size)
+        self._pace = Pace(plan.max_iter, plan.budget.mechanism)
 
     def rounds_of_newton(self, on_progress: Callable[[], object]) -> Rounds[CensoredRelease]:
         """Yield rounds until the budget is spent."""
         estimate = None
         while estimate is None or self._left > 0:
-            amount = self._next_amount(estimate)
+            amount, curvature = self._next_round(estimate)
             self._left -= amount
             if self._left == 0:
                 # What is not spent on residuals goes to the last round.
@@ -362,11 +324,11 @@ class _CensoredFit:
                     amount, self._late = amount + self._late, Fraction(0)
                 if estimate is not None and self._early:
                     yield from self._recentre(estimate)
-            curvature = estimate is None or (self._left > 0 and self._curvature_pays(estimate, amount))
             step = self._plan.round_at(self.plan.grid, self.theta, amount, curvature)
             new = self._plan.read(step, (yield step))
-            estimate = self.rule.update(estimate, self.rounds[-1] if self.rounds else None, new)
-            self._move(estimate, new)
+            estimate = self.rule.update(estimate, new)
+            self.theta = self.rule.move(self.rule.newton_model(estimate, float(new.theta[1])), new)
+            self.rounds.append(new)
             on_progress()
         release = CensoredRelease(
             self._histogram, tuple(self.rounds), estimate, self.rule, self.theta, self.plan.budget.mechanism
@@ -393,13 +355,13 @@ class _CensoredFit:
         # Rows of other kinds than events and censored ones have no one residual.
         if estimate is None or not self.plan.is_plain or not self._histogram.shows_events:
             return False
-        errors = StepErrors.of(self.rule, estimate, self.rounds[-1], self.theta)
+        errors = StepErrors.of(self.rule, estimate, self.rounds, self.theta)
         noise = self._residual_round(amount).noise.std[0]  # type: ignore[attr-defined]
         return residuals_pay(errors, self.plan.distribution, float(noise))
 
     def _recentre(self, estimate: CurvatureEstimate) -> Rounds[None]:
         """Correct location and scale before the last round, whose slopes suffer from their errors most."""
-        errors = StepErrors.of(self.rule, estimate, self.rounds[-1], self.theta)
+        errors = StepErrors.of(self.rule, estimate, self.rounds, self.theta)
         _, correction = yield from self._count_residuals(errors, self._early)
         self.theta = correction.apply(self.plan.limits)
 
@@ -413,47 +375,27 @@ class _CensoredFit:
         residuals = ResidualHistogram(residual_edges(self.plan.distribution), counts, noise_std)
         return residuals, correct(residuals, self.plan.distribution, errors, self.rounds[-1])
 
-    def _move(self, estimate: CurvatureEstimate, new: GradientRound) -> None:
-        model = self.rule.newton_model(estimate, float(new.theta[1]))
-        moved = self.rule.move(model, new.theta, new.gradient, np.array(new.events), not self.rounds)
-        self.rounds.append(new)
-        self._length = float(length_of(model, moved - new.theta))
-        self.theta, self._step = moved, moved - new.theta
-
-    def _next_amount(self, estimate: CurvatureEstimate | None) -> Fraction:
-        """Return the budget of the next round: a share of the rest, or all of it once steps are short."""
-        n_rounds = len(self.rounds)
-        if self.plan.max_iter is not None:
-            return _shares(self.plan.max_iter)[n_rounds] * self._whole
+    def _next_round(self, estimate: CurvatureEstimate | None) -> tuple[Fraction, bool]:
+        """Return the budget of the next round, and whether it releases the curvature."""
         if estimate is None:
-            return _FIRST_SHARE * self._whole
-        if n_rounds == _MOST_ROUNDS - 1:
-            return self._left
-        if n_rounds >= _FEWEST_ROUNDS - 1 and self._arrived(estimate):
-            return self._left
-        return _MIDDLE_SHARE * self._left
-
-    def _arrived(self, estimate: CurvatureEstimate) -> bool:
-        """Whether the next step ends within the noise: steps shrink with their square."""
-        noise = self._noise_step(estimate)
-        return self._length < max(_NOISY * noise, _SHORT_STEP * np.sqrt(noise))
-
-    def _noise_step(self, estimate: CurvatureEstimate) -> float:
-        """Length of the step that noise alone would make in a round with everything that is left."""
-        rounds = self._plan
-        noise = rounds.noise(len(self.theta), self._left, False).std[rounds.n_counts + 1 :]
-        noise /= 2.0 ** (rounds.exponent + rounds.residual_bits) * estimate.total
-        information = np.array(self.rule.newton_model(estimate, float(self.theta[1])).covariance)
-        information[0, 0] += 1.0 / self.theta[1] ** 2
-        return float(np.sqrt(np.diagonal(np.linalg.inv(information)) @ noise**2))
-
-    def _curvature_pays(self, estimate: CurvatureEstimate, amount: Fraction) -> bool:
-        """Whether a curvature released now would have a smaller error along the step than the estimate."""
-        rounds = self._plan
-        # The least noise is that of products of features.
-        noise = rounds.noise(len(self.theta), amount, True).std[len(self.theta) + rounds.n_counts :].min()
-        noise /= 2.0 ** (2 * rounds.coarse + rounds.curvature_bits) * estimate.total
-        here = replace(estimate, theta=self.theta)
-        fresh = self.rule.relative_error(here, self.theta, self._step, noise)
-        present = self.rule.relative_error(estimate, self.theta, self._step, estimate.noise)
-        return fresh < min(present, _USABLE)
+            return self._pace.first * self._whole, True
+        errors = StepErrors.of(self.rule, estimate, self.rounds, self.theta)
+        plan, model, last, slope = self._plan, errors.model, self.rounds[-1], float(self.theta[1])
+        size, unit = len(self.theta), 2.0 ** (self._plan.exponent + self._plan.residual_bits)
+        stds = [plan.noise(size, self._left, curvature).std[plan.n_counts :] for curvature in (False, True)]
+        fresh = mirrored(stds[1][size:] / 2.0 ** (2 * plan.coarse + plan.curvature_bits), size)
+        fresh = left_noise(replace(estimate, std=fresh / estimate.total), model)
+        noises = [noise_length(model, std[:size] / unit, 0.0, slope) for std in stds]
+        ahead = Ahead(
+            length=model.length(errors.step),
+            farthest=model.farthest(errors.step),
+            noise=noise_length(model, last.gradient_std, last.events_std, slope),
+            contraction=errors.share,
+            error=errors.error,
+            fresh=relative_error(model, fresh, errors.step),
+            noises=(noises[0], noises[1]),
+        )
+        import os
+        share, curvature = self._pace.next_round(len(self.rounds), ahead, self._left / self._whole)
+        if os.environ.get('TR'): print(ahead, 'way',ahead.way,'left',ahead.left_of(ahead.way,ahead.error),'->',float(share),curvature,'of',float(self._left/self._whole))
+        return share * self._whole, curvature

@@ -197,7 +197,7 @@ class RoundPlan:
         if len(noisy) == size + first:
             return result
         unit = 2.0 ** (2 * self.coarse + self.curvature_bits)
-        full, full_std = (_mirrored(values[size + first :] / unit, size) for values in (noisy, std))
+        full, full_std = (mirrored(values[size + first :] / unit, size) for values in (noisy, std))
         return replace(result, curvature=full, curvature_std=full_std)
 
     def _gradient_classes(self) -> list[Fraction]:
@@ -270,7 +270,8 @@ class _RoundNoise:
         return self.scales.randomize(np.concatenate(parts), entropy)
 
 
-def _mirrored(values: FloatArray, size: int) -> FloatArray:
+def mirrored(values: FloatArray, size: int) -> FloatArray:
+    """Return the symmetric matrix with these values on and above its diagonal."""
     matrix = np.empty((size, size))
     rows, columns = np.triu_indices(size)
     matrix[rows, columns] = matrix[columns, rows] = values

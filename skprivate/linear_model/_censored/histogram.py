@@ -11,7 +11,7 @@ from ...rounds._plans.axes import SurvivalAxis
 from ...rounds._plans.cells import CellsPlan
 from ...rounds._plans.grid import MomentGrid
 from ...utils._public_module import public_module
-from .._distributions import LOGISTIC, SEV, ErrorDistribution
+from .._distributions import ErrorDistribution
 
 N_BINS = 64  # a bin of bounds of exp(+-5) is a factor of 1.17 in time
 # Cells below so many standard deviations of the noise are taken for empty in the first fit; some 3 % of the
@@ -132,41 +132,6 @@ def fit_histogram(release: HistogramRelease, distribution: ErrorDistribution) ->
     found = minimize(loss, best, method="Nelder-Mead", options={"xatol": 1e-4, "fatol": 1e-9, "maxiter": 400})
     location = float(np.clip(found.x[0], *_LOCATION_RANGE))
     return location, float(np.exp(np.clip(found.x[1], *_LOG_SCALE_RANGE)))
-
-
-def tilts_of(
-    release: HistogramRelease, distribution: ErrorDistribution, location: float, scale: float
-) -> tuple[float, float]:
-    """Return how the curvature of a row's log likelihood grows with its error u.
-
-    Returns
-    -------
-    tilt : float
-        a such that the curvature grows like exp(a u). For SEV errors it is 1. For the others it is the mean
-        of the curvature's logarithmic derivative over the rows of the histogram, weighted by the curvature;
-        within [0.2, 1.5].
-    steepest : float
-        Root mean square of that derivative, at least a: what a row's curvature may change by.
-    """
-    if distribution is SEV:
-        return 1.0, 1.0
-    counts = np.where(release.counts > _VISIBLE * release.noise_std, release.counts, 0.0)
-    counts = np.stack([counts[0], counts[1:].sum(axis=0)])
-    edges = np.linspace(-1.0, 1.0, counts.shape[1] + 1)
-    u = np.clip((0.5 * (edges[1:] + edges[:-1]) - location) / scale, -8.0, 8.0)
-    if distribution is LOGISTIC:
-        p = 1.0 - distribution.survival(u)
-        weights = (1.0 + np.arange(2.0))[:, None] * p * (1.0 - p)
-        slopes = np.broadcast_to(1.0 - 2.0 * p, weights.shape)
-    else:
-        hazard = np.exp(distribution.log_density(u) - distribution.log_survival(u))
-        curved = hazard * (hazard - u)
-        # Events have curvature 1 everywhere.
-        weights = np.stack([curved, np.ones_like(u)])
-        slopes = np.stack([2.0 * hazard - u - 1.0 / (hazard - u), np.zeros_like(u)])
-    shares = counts * weights / max((counts * weights).sum(), 1e-300)
-    tilt = float(np.clip((shares * slopes).sum(), 0.2, 1.5))
-    return tilt, max(tilt, float(np.sqrt((shares * slopes**2).sum())))
 
 
 def _log_likelihood(counts: FloatArray, errors: FloatArray, distribution: ErrorDistribution) -> float:

@@ -12,139 +12,106 @@ _LARGEST_VARIANCE = 1.0
 # Of the mean variance of the features, and of the largest eigenvalue: only keeps a constant column regular.
 # The variance of a rare level of a category is some thousandths of the others'.
 _LEAST_SHARE = 1e-4
-# Of a concave maximisation, which takes 3 to 10 and 0 to 5; the ridge is relative, near the rounding.
-_ITERATIONS = 40
-_HALVINGS = 30
-_RIDGE = 1e-12
+# Part of the lower bound of the target's variance given the features that noise can bring it down to: it only
+# keeps the matrix regular.
+_LEAST_LEFT = 0.1
 
 
 @dataclass(frozen=True, eq=False)
 class NewtonModel:
-    """Model of the log likelihood about a round: mean and covariance of (y', x') weighted by the curvature.
+    """Information about the parameters: mean and covariance of (y', x') weighted by the curvature.
 
     Attributes
     ----------
     total : float
         Sum of the weights.
     mean : ndarray of shape (D - 1,)
-    covariance : ndarray of shape (..., D - 1, D - 1)
-    tilt : float
-        a > 0: the weights grow as exp(a u). For SEV errors it is 1.
+    covariance : ndarray of shape (D - 1, D - 1)
+        Regularised: positive definite.
+    of_scale : float
+        Information about theta_1 beside that of the weights.
+    seen : ndarray of shape (D - 1, D - 1)
+        The covariance as the noise leaves it, shrunk but not made positive definite.
     kept : ndarray of shape (D - 1, D - 1)
-        Part of the noise's variance in the covariance that its regularisation has left.
+        Part of the noise's variance in the covariance that shrinkage has left.
     """
 
     total: float
     mean: FloatArray
     covariance: FloatArray
-    tilt: float
+    of_scale: float
+    seen: FloatArray
     kept: FloatArray
 
-    def step(
-        self, theta: FloatArray, gradient: FloatArray, events: FloatArray, limits: FloatArray
-    ) -> FloatArray:
-        """Maximise the model of the log likelihood around theta; return the new parameters.
+    @property
+    def information(self) -> FloatArray:
+        """Information, of shape (D, D)."""
+        whole = np.concatenate([[1.0], self.mean])
+        information = self.total * np.outer(whole, whole)
+        information[1:, 1:] += self._centred
+        return information
 
-        The model is ``events log(theta_1) + gradient . s`` minus the convex part without its linear term.
-        Where weights are exp(a u), that part is the sum of exp(a u) / a^2, for which normally distributed
-        rows at risk give ``total exp(a m . s + a^2 s' V s / 2) / a^2``: a quadratic, the limit of small a, is
-        too short-sighted for the long steps that lead from a fit without features.
+    @property
+    def inverse(self) -> FloatArray:
+        """Inverse of the information.
 
-        Parameters
-        ----------
-        theta : ndarray of shape (D,)
-        gradient : ndarray of shape (..., D)
-            Sum of residual times z.
-        events : ndarray of shape (...,)
-        limits : ndarray of shape (2,)
-            Least and greatest theta_1.
+        By blocks: where the targets hardly vary, a mean that is not 0 would leave the sum singular in float64.
         """
-        free = self._maximise(theta, gradient, events, None)
-        slope = np.clip(free[..., 1], *limits)
-        if np.all(slope == free[..., 1]):
-            return free
-        return self._maximise(theta, gradient, events, slope - theta[1])
+        centred = self._centred
+        widths = np.sqrt(np.diagonal(centred))
+        rest = np.linalg.inv(correlation(centred)) / np.outer(widths, widths)
+        cross = -rest @ self.mean
+        corner = np.array([[1.0 / self.total - self.mean @ cross]])
+        return np.block([[corner, cross], [cross[:, None], rest]])
 
-    def _maximise(
-        self, theta: FloatArray, gradient: FloatArray, events: FloatArray, fixed: FloatArray | None
-    ) -> FloatArray:
-        step = np.zeros_like(gradient)
-        if fixed is not None:
-            step[..., 1] = fixed
-        value, slope, hessian = self._derivatives(step, theta, gradient, events)
-        for _ in range(_ITERATIONS):
-            if fixed is not None:
-                slope[..., 1] = 0.0
-                hessian[..., 1, :] = hessian[..., :, 1] = 0.0
-                hessian[..., 1, 1] = 1.0
-            move = np.linalg.solve(hessian, slope[..., None])[..., 0].astype(np.float64, copy=False)
-            gain = np.einsum("...i,...i->...", slope, move)
-            if np.all(gain <= 1e-10 * self.total):
-                break
-            step, (value, slope, hessian) = self._search(step, move, value, theta, gradient, events)
-        return theta + step
+    @property
+    def _centred(self) -> FloatArray:
+        centred = self.total * self.covariance
+        centred[0, 0] += self.of_scale
+        return centred
 
-    def _search(
-        self,
-        step: FloatArray,
-        move: FloatArray,
-        value: FloatArray,
-        theta: FloatArray,
-        gradient: FloatArray,
-        events: FloatArray,
-    ) -> tuple[FloatArray, tuple[FloatArray, FloatArray, FloatArray]]:
-        """Go along a move as far as the model improves."""
-        length = np.ones(gradient.shape[:-1], dtype=np.float64)
-        for _ in range(_HALVINGS):
-            trial = step + length[..., None] * move
-            found = self._derivatives(trial, theta, gradient, events)
-            worse = ~(found[0] >= value - 1e-12 * np.abs(value))
-            if not worse.any():
-                break
-            length = np.where(worse, 0.5 * length, length)
-        step = np.where(worse[..., None], step, trial)
-        return step, self._derivatives(step, theta, gradient, events)
+    def length(self, step: FloatArray) -> float:
+        """Length of a step: the change of the error, as a root mean square over the rows at risk."""
+        return float(np.sqrt(step @ self.information @ step / self.total))
 
-    def _derivatives(
-        self, step: FloatArray, theta: FloatArray, gradient: FloatArray, events: FloatArray
-    ) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """Value, slope and minus the Hessian of the model; the value is -inf outside of its domain."""
-        rest, total = step[..., 1:], self.total
-        spread = np.einsum("...ij,...j->...i", self.covariance, rest)
-        along = step[..., 0] + np.einsum("...i,...i->...", self.mean, rest)
-        square = np.einsum("...i,...i->...", rest, spread)
-        mean = np.broadcast_to(np.concatenate([[1.0], self.mean]), gradient.shape)
-        spread = np.concatenate([np.zeros_like(along)[..., None], spread], axis=-1)
-        a = self.tilt
-        factor = np.exp(np.minimum(a * along + 0.5 * a**2 * square, 50.0))
-        convex = (factor - 1.0) / a**2 - along / a
-        pull = factor[..., None] * (mean / a + spread) - mean / a
-        mean = mean + a * spread
-        hessian = np.einsum("...i,...j->...ij", mean, mean)
-        hessian[..., 1:, 1:] += self.covariance
-        hessian *= (total * factor)[..., None, None]
-        scale = np.maximum(theta[1] + step[..., 1], 1e-100)
-        value = events * np.log(scale) + np.einsum("...i,...i->...", gradient, step) - total * convex
-        slope = gradient - total * pull
-        slope[..., 1] += events / scale
-        hessian[..., 1, 1] += events / scale**2
-        # Of no weight but where a step has gone to the end of the range of floats.
-        size = np.einsum("...ii->...", hessian) + 1e-100
-        hessian += _RIDGE * size[..., None, None] * np.eye(gradient.shape[-1])
-        return np.where(theta[1] + step[..., 1] > 0, value, -np.inf), slope, hessian
+    def farthest(self, step: FloatArray) -> float:
+        """Largest change of the error that a step may make, over its length; along one column at a time.
+
+        A column whose mean is m has rows within 1 + |m| of it; that few rows are so far is not known.
+        """
+        slopes = np.abs(step[2:]) * (1.0 + np.abs(self.mean[1:]))
+        length = max(self.length(step), 1e-300)
+        return max(1.0, float(slopes.max()) / length)
+
+    def length_of_noise(self, variances: FloatArray) -> float:
+        """Length of the step that noise of such variances in the gradient makes, as a root mean square."""
+        return float(np.sqrt(np.diagonal(self.inverse) @ variances / self.total))
+
+    def step(self, gradient: FloatArray, limits: FloatArray) -> FloatArray:
+        """Return the step that answers a gradient, with its entry for the scale between limits."""
+        inverse = self.inverse
+        step = inverse @ gradient
+        wanted = np.clip(step[1], *limits)
+        return step + inverse[1] * ((wanted - step[1]) / inverse[1, 1])
+
+
+def correlation(covariance: FloatArray) -> FloatArray:
+    """Scale a covariance to a diagonal of 1: theta_1 may be of another order than the rest by far."""
+    widths = np.sqrt(np.diagonal(covariance))
+    return covariance / np.outer(widths, widths)
 
 
 def regularized_covariance(
-    covariance: FloatArray, noise: float, direction: FloatArray, spread: tuple[float, tuple[float, float]]
-) -> tuple[FloatArray, FloatArray]:
+    covariance: FloatArray, noise: float, direction: FloatArray, given: tuple[float, float]
+) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Shrink the noise in a covariance of (y', x'), and bound its eigenvalues; say what noise is left.
 
     Only a preconditioner is needed: where steps end is set by the gradients. So everything that the noise may
     have made is taken back: products of different features are shrunk toward 0 and squares toward their mean
     by the noise's share in them (James and Stein); products of the target and a feature are shrunk toward
     their part along `direction`, the direction in which features with an elliptical distribution move the
-    target; eigenvalues are floored; the target's variance, and that given the features, are kept within what
-    the model allows, the latter shrunk toward the middle.
+    target; eigenvalues are floored; the target's variance given the features is shrunk toward the middle of
+    what the model makes likely. Without noise, all of it is as it was released.
 
     Parameters
     ----------
@@ -152,54 +119,60 @@ def regularized_covariance(
     noise : float
         Standard deviation of the noise of a product of two features.
     direction : ndarray of shape (D - 2,)
-    spread : tuple of a float and a pair of floats
-        Upper bound of the target's variance, and both bounds of that given the features.
+    given : pair of floats
+        Likely bounds of the target's variance given the features.
 
     Returns
     -------
     regularized : ndarray of shape (D - 1, D - 1)
+        Positive definite.
+    seen : ndarray of shape (D - 1, D - 1)
+        Shrunk only.
     kept : ndarray of shape (D - 1, D - 1)
         Part of the noise's variance that is left. Where values of variance t have noise of variance v, an
         estimate shrunk by t / (t + v) is off by a variance of v times that share.
     """
-    features, of_squares, of_products = _regularized_features(covariance[1:, 1:], noise)
+    shrunk, features, of_squares, of_products = _regularized_features(covariance[1:, 1:], noise)
     raw = covariance[0, 1:]
     cross, of_cross = _shrink_cross(raw, noise, direction)
-    whole, given = spread
-    explained = _explained(cross, features)
-    factor = min(1.0, 0.9 * whole / max(explained, 1e-100))
     # Without the shrinkage, which would leave too much unexplained; the noise explains its own part.
     own = noise**2 * np.trace(np.linalg.inv(features))
     left = covariance[0, 0] - _explained(raw, features) + own
     left, of_left = _shrunk_to_middle(left, 2.0 * noise, given)
-    result = np.array(covariance)
+    seen = np.array(covariance)
+    seen[1:, 1:] = shrunk
+    seen[0, 1:] = seen[1:, 0] = cross
+    seen[0, 0] = max(left, _LEAST_LEFT * given[0]) + _explained(cross, features)
+    result = np.array(seen)
     result[1:, 1:] = features
-    result[0, 1:] = result[1:, 0] = cross * np.sqrt(factor)
-    result[0, 0] = np.clip(left, *given) + explained * factor
     kept = np.full(covariance.shape, of_products)
     np.fill_diagonal(kept, of_squares)
     kept[0, :] = kept[:, 0] = of_cross
     kept[0, 0] = of_left
-    return result, kept
+    return result, seen, kept
 
 
-def _regularized_features(covariance: FloatArray, noise: float) -> tuple[FloatArray, float, float]:
-    """Return the features' covariance, and what is left of the noise's variance in squares and products."""
+def _regularized_features(
+    covariance: FloatArray, noise: float
+) -> tuple[FloatArray, FloatArray, float, float]:
+    """Return the features' covariance shrunk, and regular, and what is left of the noise's variance."""
     d = len(covariance)
     squares = np.diagonal(covariance)
     mean = squares.mean()
     of_squares = _signal_share(squares - mean, (d - 1) * 4 * noise**2)
-    # Less than the noise's own size (twice the 0.4: squares) would make steps along it as long as noise can.
     squares = mean + (squares - mean) * of_squares
-    squares = np.clip(squares, max(_LEAST_SHARE * mean, 0.4 * noise), _LARGEST_VARIANCE)
     products = covariance * (1 - np.eye(d))
     of_products = _signal_share(products.ravel(), d * (d - 1) * noise**2)
+    shrunk = products * of_products + np.diag(squares)
+    # Less than the noise's own size (twice the 0.4: squares) would make steps along it as long as noise can.
+    squares = np.clip(squares, max(_LEAST_SHARE * mean, 0.4 * noise), _LARGEST_VARIANCE)
     values, vectors = np.linalg.eigh(products * of_products + np.diag(squares))
     # A symmetric matrix of noise has a norm of about 2 sqrt(d) times it; half of that shrinkage took.
     floor = max(0.5 * noise * np.sqrt(2 * d), _LEAST_SHARE * max(values[-1], 1e-6))
     # No eigenvalue of a covariance is above its trace.
     values = np.clip(values, floor, max(floor, squares.sum()))
-    return (vectors * values) @ vectors.T, (1.0 + (d - 1) * of_squares) / d, of_products
+    regular = (vectors * values) @ vectors.T
+    return shrunk, regular, (1.0 + (d - 1) * of_squares) / d, of_products
 
 
 def _explained(cross: FloatArray, features: FloatArray) -> float:
@@ -228,20 +201,3 @@ def _shrink_cross(cross: FloatArray, noise: float, direction: FloatArray) -> tup
 def _signal_share(values: FloatArray, noise_square: float) -> float:
     """Return the share of values that is not noise, by the expected square of the noise."""
     return max(0.0, 1.0 - noise_square / max(float(values @ values), 1e-300))
-
-
-def secant(matrix: FloatArray, step: FloatArray, miss: FloatArray) -> FloatArray:
-    """Correct a symmetric matrix along a step (Powell's symmetric Broyden update).
-
-    Parameters
-    ----------
-    matrix : ndarray of shape (m, m)
-    step : ndarray of shape (m,)
-    miss : ndarray of shape (m,)
-        What matrix times step lacks, as later observed.
-    """
-    square = float(step @ step)
-    if square == 0.0:
-        return matrix
-    both = np.outer(miss, step)
-    return matrix + (both + both.T) / square - (step @ miss) * np.outer(step, step) / square**2

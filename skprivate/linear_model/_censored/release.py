@@ -14,8 +14,14 @@ from .curvature import CurvatureEstimate, StepRule, to_fit
 from .gradient_round import GradientRound
 from .histogram import HistogramRelease
 from .residual_histogram import ResidualHistogram
-from .step_errors import StepErrors, correlation
+from .newton_step import correlation
+from .step_errors import StepErrors
 
+# Parameters up to which every replicate inverts its own information: of many, that takes time with their cube.
+_WHOLE = 40
+# Of the information as it was believed, in some direction, what the noise may leave: intervals are up to so
+# many times as wide there.
+_LEAST_INFORMATION = 0.02
 # Replicates that the warnings look at.
 _FEW_REPLICATES = 100
 # Slopes within two standard errors of none tell nothing: the errors of the predictions are that part of them.
@@ -95,15 +101,18 @@ def bootstrap_censored(
 
     Notes
     -----
-    The last step is theta - theta_K = I^-1 g, with I the information and g the gradient that was released at
-    theta_K. Errors of both move it by I^-1 (dg - dI s), s the step, to first order. A replicate draws
+    The last step is s = theta - theta_K = I^-1 g, with I the information and g the gradient that was released
+    at theta_K. Had the information been J, the step would have been J^-1 g, and errors of the gradient dg move
+    it by J^-1 dg: so theta is off by (I^-1 - J^-1) g + J^-1 dg. A replicate draws
 
+    - J: I as it was seen, before it was made positive definite, with the noise that is left in it. Where the
+      features hardly vary in some direction, J^-1 is anything, and intervals are as wide;
     - dg: the rows' own spread, normal with covariance I, and the noise of the gradient and of the events;
-    - dI: the noise of the released curvature, which moves the step and the error of dg alike;
-    - what the information has changed since it was released: relative to I of first order in the length of
-      the way since then, so that a step of length l leaves an error of about that change times l, in a
-      direction that is not known. It is normal with covariance I^-1 times the square of both and the sum of
-      the curvatures.
+    - what the rounds have left undone: of the last step, a part as large as the step before left of its own,
+      as the last one showed, either way; and the cube of the step's length, or the step times half of the way
+      since the curvature was released, in a direction that is not known: normal with covariance I^-1.
+
+    With many parameters J^-1 is taken to first order in the noise.
 
     Post-processing of released values: it spends nothing.
     """
@@ -113,10 +122,14 @@ def bootstrap_censored(
     events = with_noise * _noise(rng, mechanism, np.array([last.events_std]), n_replicates)[:, 0]
     push[:, 1] += events / errors.theta[1]
     rows, left = _scores(rng, errors.information, (2, n_replicates))
-    nothing = np.zeros(len(last.theta))
-    bent = rng.multivariate_normal(nothing, errors.noise_of_curvature, n_replicates, method="eigh")
-    push += with_noise * bent
-    moved = errors.theta + (push + rows + np.sqrt(errors.unfinished) * left) @ errors.inverse
+    undone = errors.share * rng.standard_normal((n_replicates, 1)) * (errors.information @ errors.step)
+    push += rows + with_noise * (np.sqrt(errors.unfinished) * left + undone)
+    if with_noise and len(errors.step) <= _WHOLE:
+        moved = errors.theta + _off(rng, mechanism, errors, push)
+    else:
+        nothing = np.zeros(len(last.theta))
+        bent = rng.multivariate_normal(nothing, errors.noise_of_curvature, n_replicates, method="eigh")
+        moved = errors.theta + (push + with_noise * bent) @ errors.inverse
     moved[:, 1] = np.clip(moved[:, 1], *release.rule.limits)
     correction, residuals = release.correction, release.residuals
     if correction is not None and residuals is not None:
@@ -124,6 +137,28 @@ def bootstrap_censored(
         moved = replicate(correction, errors, moved, rows, noise)
         moved[:, 1] = np.clip(moved[:, 1], *release.rule.limits)
     return to_fit(moved)
+
+
+def _off(rng: np.random.Generator, mechanism: str, errors: StepErrors, push: FloatArray) -> FloatArray:
+    """Draw by how much a step is off, with errors of the gradient, where the information is noisy."""
+    std, size = errors.curvature_std, len(errors.step)
+    above = np.triu_indices(size)
+    noise = np.empty((len(push), size, size))
+    noise[:, above[0], above[1]] = noise[:, above[1], above[0]] = _noise(rng, mechanism, std[above], len(push))
+    model = errors.model
+    noise[:, 1:, 1:] += model.total * (model.seen - model.covariance)
+    # About the mean of the rows at risk, and in the coordinates in which the information is the identity.
+    forth = np.eye(size)
+    forth[0, 1:] = model.mean
+    centred = np.linalg.inv(forth).T @ errors.information @ np.linalg.inv(forth)
+    widths = np.sqrt(np.diagonal(centred))
+    values, vectors = np.linalg.eigh(correlation(centred))
+    inverse = vectors / (widths[:, None] * np.sqrt(values))
+    other, turned = np.linalg.eigh(np.eye(size) + inverse.T @ noise @ inverse)
+    step = (forth @ errors.step) @ (widths[:, None] * vectors * np.sqrt(values))
+    pushes = push @ np.linalg.inv(forth) @ inverse
+    along = np.einsum("nij,ni->nj", turned, pushes - step) / np.maximum(other, _LEAST_INFORMATION)
+    return (step + np.einsum("nij,nj->ni", turned, along)) @ inverse.T @ np.linalg.inv(forth).T
 
 
 def _scores(rng: np.random.Generator, information: FloatArray, shape: tuple[int, int]) -> FloatArray:
@@ -135,9 +170,9 @@ def _scores(rng: np.random.Generator, information: FloatArray, shape: tuple[int,
 
 def errors_of(release: CensoredRelease) -> StepErrors:
     """Return the errors of the last step; see `bootstrap_censored`."""
-    correction, last = release.correction, release.rounds[-1]
+    correction = release.correction
     theta = release.theta if correction is None else correction.theta
-    errors = StepErrors.of(release.rule, release.curvature_estimate, last, theta)
+    errors = StepErrors.of(release.rule, release.curvature_estimate, release.rounds, theta)
     return errors if correction is None else replace(errors, unfinished=correction.unfinished)
 
 

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 from scipy import special
+from scipy.optimize import brentq
 
 from ..._typing import FloatArray
 from ...rounds._plans.gradients import count_sums
@@ -37,7 +38,7 @@ class Residuals:
         the residual times the target) of every row. The moment is the residual's magnitude, but for rows with
         an entry.
     curvature : Fraction
-        Largest curvature; the least is 0.
+        Largest sum of both halves of the curvature; the least is 0.
     off : Fraction
         Most that is taken off an event.
     observations : tuple of str
@@ -52,19 +53,21 @@ class Residuals:
     observations: tuple[str, ...] = KINDS[:2]
 
     def spread(self, distribution: ErrorDistribution) -> float:
-        """Variance of the error of uncensored rows, up to the cuts and weighted by the curvature."""
+        """Variance of the error of uncensored rows, by both halves of the curvature."""
         u = distribution.quantile((np.arange(4000) + 0.5) / 4000)
-        inside = (u > self.cuts[0]) & (u < self.cuts[1])
+        inside = u < self.cuts[1]
         u = np.clip(u, *self.cuts)
         if distribution is SEV:
-            weights = np.exp(u)
+            weights, steep = np.exp(u), np.ones_like(u)
         elif distribution is LOGISTIC:
-            weights = special.expit(u) * special.expit(-u)
+            weights, steep = 2.0 * special.expit(u) * special.expit(-u), special.expit(-u)
         else:
-            hazard = _normal_hazard(np.abs(u))
-            weights = np.where(inside, 1.0, hazard * (hazard - np.abs(u)))
-        mean = np.average(u, weights=weights)
-        return float(np.average((u - mean) ** 2, weights=weights))
+            hazard = _normal_hazard(u)
+            weights, steep = np.where(inside, 1.0, hazard * (hazard - u)), hazard - u
+        both = np.concatenate([weights, inside * np.minimum(steep, 1.0) ** 2])
+        errors = np.concatenate([u, u + 1.0 / np.maximum(steep, 1e-6)])
+        mean = np.average(errors, weights=both)
+        return float(np.average((errors - mean) ** 2, weights=both))
 
     @property
     def extent(self) -> tuple[Fraction, Fraction]:
@@ -112,11 +115,17 @@ def residuals_of(
     -----
     With d = 1 for an event that is left, 0 otherwise, and u the standardised error:
 
-    *SEV.* The residual is d - w with w = exp(u) in [0, C], the curvature is w: corners (0, 0), (0, -C), (1,
+    The curvature is the mean of two matrices of the same expectation under the model, so that it is that of
+    the middle of the way from other parameters: half of w z z', with -w the second derivative, and half of what
+    an event says, a^2 v v', with a <= 1 the derivative of the log hazard at the event and v the row z whose
+    target is moved by 1 / (a theta_1), within its bounds. Both rows are in the cube, so the curvature is in the
+    convex hull of 0 and all K v v', where K bounds (w + d a^2) / 2.
+
+    *SEV.* The residual is d - w with w = exp(u) in [0, C] and a = 1, K = (C + 1) / 2: corners (0, 0), (0, -C), (1,
     1), (1, 1 - C).
 
-    *Logistic.* The residual is d - (1 + d) p with p in [0, 1], the curvature is (1 + d) p (1 - p) <= 1/2, and
-    no row needs a cut: corners (0, 0), (0, -1), (1, 1), (1, -1).
+    *Logistic.* The residual is d - (1 + d) p with p in [0, 1], w is (1 + d) p (1 - p), a is 1 - p, and
+    (w + d a^2) / 2 is (1 - p^2) / 2 for an event and p (1 - p) / 2 otherwise, K = 1/2. No row needs a cut: corners (0, 0), (0, -1), (1, 1), (1, -1).
 
     *Normal.* Rows end at the cut c where survival is exp(-C). With h the hazard, the score of a row that was
     seen up to u is the integral of a(s) dM(s) up to u, where a = h - s is the derivative of log h and M
@@ -126,8 +135,9 @@ def residuals_of(
     residual is A (d - H(u)) below l, else k - u for an event and k - h(u) otherwise: between min(-c, 0) and A
     for an event, between -h(c) and 0 otherwise. The score of theta_1 integrates 1 / theta_1 + a(s) y'(s), so
     that beside the residual times y' at u stands (d - g(u)) / theta_1, with g(u) = H(u) - A times the
-    integral of H below l, else g(l) + k (u - l): between 0 and g(c). The curvature is A h(u) below l, else 1
-    for an event and h (h - u), at most 1, otherwise.
+    integral of H below l, else g(l) + k (u - l): between 0 and g(c). The curvature w is A h(u) below l, else 1
+    for an event and h (h - u), at most 1, otherwise. Of events with a > 1 only a^2 = 1 counts; the rest has the
+    expectation of the integral of (a^2 - 1) dH where a > 1, which w gets: at most G, and K = 1 + G / 2.
 
     *Intervals.* A row whose event came between two times contributes the mean, under the parameters of the
     round, of the rows that it may have been: events in between, and rows censored where rows end. That is in
@@ -149,7 +159,7 @@ def residuals_of(
     clip = Fraction(hazard_clip)
     off = Fraction(0)
     if distribution is SEV:
-        code, cuts, curvature = 0, (-np.inf, log(hazard_clip)), clip
+        code, cuts, curvature = 0, (-np.inf, log(hazard_clip)), (clip + 1) / 2
         censored, event = clip, (1 - clip, Fraction(1))
     elif distribution is LOGISTIC:
         code, cuts, curvature = 1, (-np.inf, np.inf), Fraction(1, 2)
@@ -161,7 +171,7 @@ def residuals_of(
         slope, cumulative = hazard - low, -float(special.log_ndtr(-low))
         # The integral of H is above 0 and is left out: a bound.
         off = _rounded_up(cumulative + (hazard - slope * cumulative) * (cut - low))
-        code, cuts, curvature = 2, (low, cut), Fraction(1)
+        code, cuts, curvature = 2, (low, cut), 1 + _rounded_up(_early_information(low) / 2.0)
         censored = _rounded_up(float(_normal_hazard(cut)))
         event = -_rounded_up(max(cut, 0.0)), _rounded_up(slope)
     corners = _corners(censored, event, off, observations)
@@ -196,6 +206,18 @@ def _corners(
 
 def _normal_hazard(u: Any) -> Any:
     return np.exp(-0.5 * u * u - 0.5 * log(2 * np.pi) - special.log_ndtr(-u))
+
+
+def _early_information(low: float) -> float:
+    """Integral of (a^2 - 1) dH where a > 1, with a = h - u, for normal errors; a is flat below `low`."""
+    end = brentq(lambda u: float(_normal_hazard(u)) - u - 1.0, -1.0, 0.0)
+    values = []
+    for u in (low, end):
+        h, cumulative = float(_normal_hazard(u)), -float(special.log_ndtr(-u))
+        # An antiderivative of (h - u)^2 h, and H.
+        values.append((h * (0.5 * h - u) + cumulative, cumulative))
+    flat = (float(_normal_hazard(low)) - low) ** 2 - 1.0
+    return flat * values[0][1] + values[1][0] - values[0][0] - (values[1][1] - values[0][1])
 
 
 def _rounded_up(value: float) -> Fraction:
@@ -264,16 +286,17 @@ def squared_l2_gradient(residuals: Residuals, weights: MomentWeights, relation: 
 
 
 def l1_curvature(residuals: Residuals, weights: MomentWeights, relation: str) -> Fraction:
-    """L1 sensitivity of the coefficients of sum w (v . theta)^2 / 2 to one row, w the curvature.
+    """L1 sensitivity of the coefficients of theta' M theta / 2 to one row, M the sum of the curvatures.
 
     Notes
     -----
-    The difference of w v v' and w' v' v'' is convex in (w, w'), so largest where both are 0 or the largest
-    curvature; with one of them 0 that is the bound for an absent row.
+    A row's curvature is in the convex hull of 0 and all K v v', K the largest (see `residuals_of`). The norm
+    of the difference of two is convex in both, so largest at corners: K v v' and K v' v'', or one of them 0,
+    which is the bound for an absent row.
     """
     return residuals.curvature * l1_moments(weights, relation)
 
 
 def squared_l2_curvature(residuals: Residuals, weights: MomentWeights, relation: str) -> Fraction:
-    """Squared L2 sensitivity of sum w v v', products of different entries counted twice."""
+    """Squared L2 sensitivity of the sum of curvatures, products of different entries counted twice."""
     return residuals.curvature**2 * squared_l2_moments(weights, relation)

@@ -1,13 +1,19 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Errors of the last Newton step of a censored fit: what is known about them from released values."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from ..._typing import FloatArray
-from .curvature import CurvatureEstimate, StepRule, length_of
+from .curvature import CurvatureEstimate, StepRule
 from .gradient_round import GradientRound
+from .newton_step import NewtonModel
+
+# The mean square of a step is compared with that of its noise: with three parameters noise alone is twice as
+# large in one of nine steps, with ten in one of thirty.
+_CLEAR = 2.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -20,55 +26,68 @@ class StepErrors:
         Where the step led.
     step : ndarray of shape (D,)
         The last step.
+    model : NewtonModel
+        Of the rows about theta, by the released values.
     information, inverse : ndarray of shape (D, D)
-        Of the rows about theta, by the released values; it is the covariance of the rows' own spread, too.
+        Its own; the information is the covariance of the rows' own spread, too.
     curvature_std : ndarray of shape (D, D)
-        Standard deviations of the noise that is left in the information.
-    features : ndarray of shape (D - 2, D - 2)
-        Covariance of the features over the rows at risk.
+        Standard deviations of the noise that is left in the information about the mean of the rows at risk.
+    error : float
+        Of the information: of a step as a part of it, by the noise and by the way since it was released.
     unfinished : float
         Variance of the gradient that rounds have left undone, as a multiple of the information.
+    share : float
+        Part of the step that the rounds before have left undone of theirs: the next may be as long again.
     """
 
     theta: FloatArray
     step: FloatArray
+    model: NewtonModel
     information: FloatArray
     inverse: FloatArray
     curvature_std: FloatArray
-    features: FloatArray
+    error: float
     unfinished: float
+    share: float
 
     @classmethod
     def of(
-        cls, rule: StepRule, estimate: CurvatureEstimate, last: GradientRound, theta: FloatArray
+        cls,
+        rule: StepRule,
+        estimate: CurvatureEstimate,
+        rounds: Sequence[GradientRound],
+        theta: FloatArray,
     ) -> "StepErrors":
         """Return the errors of the step from the last round to theta."""
-        model, step = rule.newton_model(estimate, float(theta[1])), theta - last.theta
-        whole = np.concatenate([[1.0], model.mean])
-        centred = model.total * model.covariance
-        centred[0, 0] += last.scale_information / theta[1] ** 2
-        information = model.total * np.outer(whole, whole)
-        information[1:, 1:] += centred
-        inverse = _inverse(model.total, model.mean, centred)
-        std = estimate.total * estimate.std
-        std[1:, 1:] *= np.sqrt(model.kept)
-        if rule.exact_total:
-            std[0, 0] = 0.0
-        left = rule.change_since(estimate, theta) * float(length_of(model, step))
-        features = model.covariance[1:, 1:]
-        return cls(theta, step, information, inverse, std, features, left**2 * model.total / len(theta))
+        model, last = rule.newton_model(estimate, float(theta[1])), rounds[-1]
+        step = theta - last.theta
+        length = model.length(step)
+        changed = estimate.changed(model, last.theta)
+        left = length * float(np.hypot(left_by_curvatures(model.farthest(step) * length), changed))
+        std = left_noise(estimate, model)
+        error = float(np.hypot(relative_error(model, std, step), estimate.changed(model, theta)))
+        unfinished, share = left**2 * model.total / len(theta), contraction(model, rounds, theta)
+        return cls(theta, step, model, model.information, model.inverse, std, error, unfinished, share)
+
+    @property
+    def features(self) -> FloatArray:
+        """Covariance of the features over the rows at risk, of shape (D - 2, D - 2)."""
+        return self.model.covariance[1:, 1:]
 
     @property
     def noise_of_curvature(self) -> FloatArray:
         """Covariance of what the noise in the information, times the step, adds to the gradient."""
-        squares = self.curvature_std**2
-        noise = squares * np.outer(self.step, self.step)
-        np.fill_diagonal(noise, squares @ self.step**2)
-        return noise
+        return noise_along(self.model, self.curvature_std, self.step)
+
+    @property
+    def noise_of_unfinished(self) -> FloatArray:
+        """Covariance of what rounds may have left undone along the last step, in the gradient."""
+        push = self.share * (self.information @ self.step)
+        return np.outer(push, push)
 
     def noise(self, last: GradientRound) -> FloatArray:
         """Covariance of the noise that the step followed: of the gradient, the events and the curvature."""
-        noise = self.noise_of_curvature + np.diag(last.gradient_std**2)
+        noise = self.noise_of_curvature + self.noise_of_unfinished + np.diag(last.gradient_std**2)
         noise[1, 1] += (last.events_std / self.theta[1]) ** 2
         return noise
 
@@ -90,18 +109,53 @@ class StepErrors:
         return np.asarray(np.linalg.solve(self.law_information, both))
 
 
-def _inverse(total: float, mean: FloatArray, centred: FloatArray) -> FloatArray:
-    """Invert total (1, mean) (1, mean)' + centred, the latter without the constant.
+def left_by_curvatures(way: float) -> float:
+    """Return what part of the way a step leaves that follows the mean of the curvatures at both of its ends.
 
-    By blocks: where the targets hardly vary, a mean that is not 0 would leave the sum singular in float64.
+    Where hazards grow as exp(u) and the way is delta, the step is 2 tanh(delta / 2).
     """
-    widths = np.sqrt(np.diagonal(centred))
-    rest = np.linalg.inv(correlation(centred)) / np.outer(widths, widths)
-    cross = -rest @ mean
-    return np.block([[np.array([[1.0 / total - mean @ cross]]), cross], [cross[:, None], rest]])
+    half = max(0.5 * way, 1e-6)
+    return 1.0 - float(np.tanh(half)) / half
 
 
-def correlation(covariance: FloatArray) -> FloatArray:
-    """Scale a covariance to a diagonal of 1: theta_1 may be of another order than the rest by far."""
-    widths = np.sqrt(np.diagonal(covariance))
-    return covariance / np.outer(widths, widths)
+def left_noise(estimate: CurvatureEstimate, model: NewtonModel) -> FloatArray:
+    """Return the standard deviations of the noise that is left in the information, as `centred_std` does."""
+    std = model.total * estimate.centred_std
+    std[1:, 1:] *= np.sqrt(model.kept)
+    return std
+
+
+def noise_along(model: NewtonModel, std: FloatArray, step: FloatArray) -> FloatArray:
+    """Return the covariance of N s, with N noise in the information of centred standard deviations."""
+    squares, centred = std**2, step.copy()
+    centred[0] += model.mean @ step[1:]
+    noise = squares * np.outer(centred, centred)
+    np.fill_diagonal(noise, squares @ centred**2)
+    back = np.eye(len(step))
+    back[1:, 0] = model.mean
+    return np.asarray(back @ noise @ back.T, dtype=np.float64)
+
+
+def relative_error(model: NewtonModel, std: FloatArray, step: FloatArray) -> float:
+    """Return the error of a step that noise in the information makes, as a part of the step."""
+    error = np.einsum("ij,ji->", model.inverse, noise_along(model, std, step))
+    return float(np.sqrt(error / max(float(step @ model.information @ step), 1e-300)))
+
+
+def noise_length(model: NewtonModel, gradient_std: FloatArray, events_std: float, slope: float) -> float:
+    """Return the length of the step that the noise of a round makes, as a root mean square."""
+    variances = gradient_std**2
+    variances[1] += (events_std / slope) ** 2
+    return model.length_of_noise(variances)
+
+
+def contraction(model: NewtonModel, rounds: Sequence[GradientRound], theta: FloatArray) -> float:
+    """Return what part of the way the last step but one has left, as the last one shows beside its noise."""
+    if len(rounds) < 2:
+        return 0.0
+    before, last = rounds[-2:]
+    slope = float(theta[1])
+    noise = sum(noise_length(model, one.gradient_std, one.events_std, slope) ** 2 for one in rounds[-2:])
+    excess = model.length(theta - last.theta) ** 2 - _CLEAR * noise
+    way = max(model.length(last.theta - before.theta), 1e-300)
+    return min(1.0, float(np.sqrt(max(excess, 0.0))) / way)

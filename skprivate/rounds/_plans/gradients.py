@@ -128,7 +128,7 @@ class GradientsPlan:
             raise ValueError(f"X must have shape (n, {grid.n_features}), and a target and an event per row.")
         order = np.array([*range(2, size), 1, 0])
         pack, theta = make_packer(grid), self.theta[order] / 2.0**grid.exponent
-        block, residual, curvature = np.empty((BLOCK_ROWS, size)), np.empty(BLOCK_ROWS), np.empty(BLOCK_ROWS)
+        block, columns = np.empty((BLOCK_ROWS, size)), np.empty(7 * BLOCK_ROWS)
         units = np.array([2.0**about.residual_bits, 2.0**about.curvature_bits])
         cuts, limits = np.array(about.cuts), np.array(about.limits)
         counts, gradient = np.zeros(about.n_counts, dtype=np.int64), np.zeros(size, dtype=np.int64)
@@ -137,28 +137,48 @@ class GradientsPlan:
         for first in range(0, len(rows.y), BLOCK_ROWS):
             here = slice(first, first + BLOCK_ROWS)
             m = len(rows.y[here])
-            q, r, w = block[:m], residual[:m], curvature[:m]
+            q, r, moment = block[:m], columns[:m], columns[m : 2 * m]
+            weights, places = columns[2 * m : 5 * m].reshape(3, m), columns[5 * m : 7 * m].reshape(2, m)
             if not pack(rows.X[here], rows.y[here], q):
                 raise ValueError("X and y must be finite: NaN and inf are refused.")
             if observed is None:
                 counts += fill_residuals(
-                    q, rows.event[here], theta, about.distribution, cuts, units, limits, r, w
+                    q,
+                    rows.event[here],
+                    theta,
+                    about.distribution,
+                    cuts,
+                    units,
+                    limits,
+                    r,
+                    weights,
+                    places,
                 )
                 gradient += (r @ q).astype(np.int64)
             else:
-                moment = np.empty(m)
                 code, (end, start, entry) = observed[0][here], (column[here] for column in observed[1])
                 both = fill_observed(
-                    q, code, end, start, entry, theta, about.distribution, cuts, units, limits, r, w, moment
+                    q,
+                    code,
+                    end,
+                    start,
+                    entry,
+                    theta,
+                    about.distribution,
+                    cuts,
+                    units,
+                    limits,
+                    r,
+                    moment,
+                    weights,
+                    places,
                 )
                 counts += both[: about.n_counts]
                 one = r @ q
                 one[-2] = moment.sum()
                 gradient += one.astype(np.int64)
             if self.coarse is not None:
-                # Toward zero, so that no norm grows.
-                short = np.trunc(q * 2.0 ** (self.coarse - grid.exponent))
-                matrix += ((short * w[:, None]).T @ short).astype(np.int64)
+                matrix += _curvature(q, weights, places, 2.0 ** (self.coarse - grid.exponent))
         back = np.argsort(order)
         parts = [counts, gradient[back]]
         if self.coarse is not None:
@@ -237,6 +257,17 @@ class GradientsPlan:
         )
         theta = np.array(fields.numbers("theta", grid.size))
         return cls(grid, residuals, theta, fields.maybe(fields.integer, "coarse", 0, FINEST))
+
+
+def _curvature(block: FloatArray, weights: FloatArray, places: FloatArray, factor: float) -> IntArray:
+    """Sum weights z z', where z has one more target, the last entry but one, with each of the later weights."""
+    # Toward zero, so that no norm grows.
+    short = np.trunc(block * factor)
+    targets = np.stack([short[:, -2], *np.trunc(places * factor)])
+    matrix = (short * weights.sum(axis=0)[:, None]).T @ short
+    matrix[-2] = matrix[:, -2] = (weights * targets).sum(axis=0) @ short
+    matrix[-2, -2] = (weights * targets**2).sum()
+    return matrix.astype(np.int64)
 
 
 def _read_observed(

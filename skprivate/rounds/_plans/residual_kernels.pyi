@@ -11,7 +11,8 @@ def fill_residuals(
     units: NDArray[np.float64],
     limits: NDArray[np.float64],
     residual: NDArray[np.float64],
-    curvature: NDArray[np.float64],
+    weights: NDArray[np.float64],
+    places: NDArray[np.float64],
 ) -> int: ...
 def fill_observed(
     block: NDArray[np.float64],
@@ -25,8 +26,9 @@ def fill_observed(
     units: NDArray[np.float64],
     limits: NDArray[np.float64],
     residual: NDArray[np.float64],
-    curvature: NDArray[np.float64],
     moment: NDArray[np.float64],
+    weights: NDArray[np.float64],
+    places: NDArray[np.float64],
 ) -> tuple[int, int]: ...
 def fill_bins(
     target: NDArray[np.float64],

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """One round's residual and curvature of every row, as integers, and the bins of the histogram."""
 
-from libc.math cimport INFINITY, M_PI, M_SQRT1_2, ceil, erfc, exp, expm1, log, log1p, rint, sqrt, trunc
+from libc.math cimport INFINITY, M_PI, M_SQRT1_2, ceil, erfc, exp, expm1, fabs, log, log1p, rint, sqrt, trunc
 from libc.stdint cimport int64_t, uint8_t
 
 cdef enum:
@@ -11,6 +11,7 @@ cdef enum:
 
     NODES = 8
     # Codes of the rows, `CODES` of `_plans.observations`.
+    RIGHT = 0
     EXACT = 1
     LEFT = 2
     INTERVAL = 3
@@ -87,15 +88,25 @@ cdef inline double expit(double u) noexcept nogil:
     return e / (1.0 + e)
 
 
+# Where the derivative of the log hazard of normal errors is 1: early events count as if it were.
+cdef double STEEP = -0.48105838703462783
+# Where the score of the scale of such events is on average, by what they count too little; from a = h(-2) + 2
+# on. It is -1.10 from a = h(-4) + 4 on.
+cdef double EARLY_PLACE = -0.9452
+# Least derivative of the log hazard of an event whose target is moved by its reciprocal.
+cdef double LEAST = 1e-6
+
+
 cdef struct Law:
     # Distribution, flat below low, rows end at high; the rest is of normal errors alone.
     int code
-    double low, high, slope, excess, kink, base
+    double low, high, slope, excess, kink, base, early
 
 
 cdef struct Row:
-    # Residual, what is taken off its event, curvature, and what the event is compared with.
-    double r, off, w, p
+    # Residual, what is taken off its event, curvature, what the event is compared with, and the derivative of
+    # the log hazard where it is.
+    double r, off, w, p, a
 
 
 cdef struct Observed:
@@ -104,16 +115,24 @@ cdef struct Observed:
     double d, r, t, off, w, place, own
 
 
+cdef inline double early_information(const Law* law, double u) noexcept nogil:
+    """Integral, up to u <= STEEP, of what the square of the log hazard's derivative is above 1."""
+    if u < law.low:
+        return (law.slope * law.slope - 1.0) * early_hazard(u)
+    return law.base + late_information(u) - cumulative(NORMAL, u)
+
+
 cdef Law law_of(int distribution, const double[::1] cuts) noexcept:
     cdef Law law
     law.code, law.low, law.high = distribution, cuts[0], cuts[1]
-    law.slope = law.kink = law.excess = law.base = 0.0
+    law.slope = law.kink = law.excess = law.base = law.early = 0.0
     if distribution == NORMAL:
         law.slope = hazard(law.low) - law.low
         law.kink = hazard(law.low) - law.slope * early_hazard(law.low)
         law.excess = early_excess(law.low, law.slope)
         law.base = law.slope * law.slope * early_hazard(law.low)
         law.base -= late_information(law.low)
+        law.early = early_information(&law, STEEP)
     return law
 
 
@@ -123,21 +142,61 @@ cdef inline Row complete(const Law* law, double u, double d) noexcept nogil:
     row.off = row.p = 0.0
     if law.code == SEV:
         row.p = row.w = exp(u)
-        row.r = d - row.p
+        row.r, row.a = d - row.p, 1.0
     elif law.code == LOGISTIC:
         row.p = expit(u)
         row.r = d - (1.0 + d) * row.p
-        row.w = (1.0 + d) * row.p * (1.0 - row.p)
+        row.w, row.a = (1.0 + d) * row.p * (1.0 - row.p), 1.0 - row.p
     elif u < law.low:
         row.r = law.slope * (d - early_hazard(u))
         row.w = law.slope * hazard(u)
-        row.off = early_excess(u, law.slope)
+        row.off, row.a = early_excess(u, law.slope), law.slope
     else:
         row.p = hazard(u)
+        row.a = row.p - u
         row.r = law.kink - u if d != 0.0 else law.kink - row.p
         row.w = 1.0 if d != 0.0 else row.p * (row.p - u)
         row.off = law.excess + law.kink * (u - law.low)
     return row
+
+
+cdef inline double compensated(const Law* law, double u) noexcept nogil:
+    """What is expected beyond 1 of the squares of the log hazard's derivative at events up to u."""
+    return early_information(law, u if u < STEEP else STEEP) if law.code == NORMAL else 0.0
+
+
+cdef inline double shortest(double a) noexcept nogil:
+    """How far beyond an event's error the score of the scale is, which is a times (the error + 1 / a)."""
+    return 1.0 / (a if a > LEAST else LEAST)
+
+
+cdef inline void fill_curvature(
+    double u,
+    double y,
+    double w,
+    double d,
+    double a,
+    double early,
+    double slope,
+    double span,
+    double most,
+    double fine,
+    Py_ssize_t i,
+    double[:, ::1] weights,
+    double[:, ::1] places,
+) noexcept nogil:
+    """Fill in the parts of a row's curvature, up to `most`, and the targets that go with them.
+
+    Half of w, minus the second derivative, at the row's own target; half of d a^2, what an event says, where
+    a^2 counts as 1 at most; and half of what is expected beyond that.
+    """
+    cdef double beyond = shortest(a), rest
+    weights[1, i] = bounded(rint(0.5 * (d * a * a if a < 1.0 else d) * fine), 0.0, most)
+    places[0, i] = inward(y + beyond / slope, span, span)
+    rest = most - weights[1, i]
+    weights[2, i] = bounded(rint(0.5 * early * fine), 0.0, rest)
+    places[1, i] = inward(y + (min(EARLY_PLACE, u + beyond) - u) / slope, span, span)
+    weights[0, i] = bounded(rint(0.5 * w * fine), 0.0, rest - weights[2, i])
 
 
 def fill_residuals(
@@ -149,9 +208,13 @@ def fill_residuals(
     const double[::1] units,
     const double[::1] limits,
     double[::1] residual,
-    double[::1] curvature,
+    double[:, ::1] weights,
+    double[:, ::1] places,
 ):
     """Fill in residuals and curvatures of a block's rows; late rows end at the cut. Return the events left.
+
+    The curvature has three parts, the rows of `weights`: half of minus the second derivative, at the target in
+    the block, and half of what events say of it, at the targets in the rows of `places`.
 
     `block` holds packed rows (features, target, constant) as integers, the constant being the number of
     steps in 1; the targets of rows beyond the upper cut are replaced. `theta` is per step, in the same order.
@@ -196,7 +259,21 @@ def fill_residuals(
                 r = bounded(rint(row.p * unit), 0.0, limits[0])
                 r = d * unit - (r if distribution == SEV else (1.0 + d) * r)
             residual[i] = r
-            curvature[i] = bounded(rint(row.w * fine), 0.0, limits[2])
+            fill_curvature(
+                u,
+                q[target],
+                row.w,
+                d,
+                row.a,
+                compensated(&law, u),
+                t[target],
+                span,
+                limits[2],
+                fine,
+                i,
+                weights,
+                places,
+            )
             events += <int64_t> (d * unit - bounded(trunc(row.off * unit), 0.0, limits[3]))
     return events
 
@@ -361,14 +438,17 @@ def fill_observed(
     const double[::1] units,
     const double[::1] limits,
     double[::1] residual,
-    double[::1] curvature,
     double[::1] moment,
+    double[:, ::1] weights,
+    double[:, ::1] places,
 ):
     """Fill in residuals and curvatures of rows of every kind, and residuals times targets.
 
     As `fill_residuals`, for rows with a code of `CODES`. `end`, `start` and `entry` are targets in steps, not
     rounded and not clipped; -inf: no entry. `limits` has one more, of a residual times a target of 1. The
-    targets in the block become those that go with the curvature. Return the events left, and how much less
+    targets in the block become those that go with the curvature. Rows of earlier events and of intervals put
+    both halves of their own curvature, so far apart that they hold half of what they tell of the scale
+    beside it. Return the events left, and how much less
     than their number all rows tell of the scale, in the same units.
     """
     cdef:
@@ -376,7 +456,8 @@ def fill_observed(
         double high = cuts[1], unit = units[0], fine = units[1]
         Py_ssize_t target = width - 2
         double span = block[0, width - 1] if n else 0.0
-        double rest, slope = theta[width - 2], u, y, v, watched, across
+        double rest, slope = theta[width - 2], u, y, v, watched, across, apart
+        double extra = 0.0, steep = 0.0
         Law law = law_of(distribution, cuts)
         Row row
         Observed found
@@ -395,7 +476,8 @@ def fill_observed(
             v = error_at(&law, rest, slope, entry[i]) if entered else 0.0
             if entered and (v >= high or entry[i] >= span):
                 # It was never watched before its end.
-                q[target] = residual[i] = curvature[i] = moment[i] = 0.0
+                q[target] = residual[i] = moment[i] = places[0, i] = places[1, i] = 0.0
+                weights[0, i] = weights[1, i] = weights[2, i] = 0.0
                 continue
             if code[i] == INTERVAL or (code[i] == LEFT and entered):
                 y = start[i] if code[i] == INTERVAL and start[i] > -span else -span
@@ -414,6 +496,8 @@ def fill_observed(
                     found = of_left(&law, y, u, v, late)
                 else:
                     found = of_row(&law, y, u, 1.0 if code[i] == EXACT and not late else 0.0)
+                    extra = compensated(&law, u) - (compensated(&law, min(v, u)) if entered else 0.0)
+                    steep = complete(&law, u, found.d).a
                     if entered:
                         found.w = information(&law, u)
             if entered:
@@ -433,8 +517,31 @@ def fill_observed(
             less += <int64_t> bounded(rint(u - found.own * unit), 0.0, unit)
             residual[i] = inward(found.r * unit, limits[0], limits[1])
             moment[i] = inward(found.t * unit, limits[4] * span, limits[4] * span)
-            curvature[i] = bounded(rint(found.w * fine), 0.0, limits[2])
-            q[target] = inward(found.place, span, span)
+            if code[i] == EXACT or code[i] == RIGHT:
+                fill_curvature(
+                    error_at(&law, rest, slope, y),
+                    y,
+                    found.w,
+                    found.d,
+                    steep,
+                    extra,
+                    slope,
+                    span,
+                    limits[2],
+                    fine,
+                    i,
+                    weights,
+                    places,
+                )
+                q[target] = inward(found.place, span, span)
+                continue
+            # Both halves its own, so far apart that they hold half of what is told of the scale beside it.
+            apart = sqrt(0.5 * found.own / found.w) / slope if found.own > 0 and found.w > 0 else 0.0
+            apart = bounded(apart, 0.0, span - fabs(found.place))
+            weights[0, i] = weights[1, i] = bounded(trunc(0.5 * found.w * fine), 0.0, trunc(0.5 * limits[2]))
+            weights[2, i] = places[1, i] = 0.0
+            q[target] = inward(found.place - apart, span, span)
+            places[0, i] = inward(found.place + apart, span, span)
     return events, less
 
 
