@@ -188,7 +188,9 @@ class StepRule:
     def newton_model(self, estimate: CurvatureEstimate, slope: float) -> NewtonModel:
         """Return the model of the next step where theta_1 is `slope`."""
         noise = estimate.noise if self.shrink else 0.0
-        given = _TIGHT * self.spread / slope**2, _LOOSE * self.spread / slope**2
+        # The targets' own spread does not follow theta_1: it is as likely as where the curvature was released.
+        variance = self.spread / float(estimate.theta[1]) ** 2
+        given = _TIGHT * variance, _LOOSE * variance
         regular, seen, kept = regularized_covariance(estimate.covariance, noise, estimate.direction, given)
         of_scale = 0.5 * estimate.events / slope**2
         return NewtonModel(estimate.total, estimate.mean, regular, of_scale, seen, kept)

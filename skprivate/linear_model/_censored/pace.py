@@ -19,6 +19,8 @@ _GIVEN = Fraction(3, 8)
 _TRIED = (1 / 16, 1 / 8, 1 / 4, 1 / 2)
 _DEPTH = 3
 _MOST_ROUNDS = 10
+# What a step leaves at most in plans, but for errors of the curvature: it goes half of the way.
+_SLOWEST = 0.5
 # A curvature with a greater relative error than this does not halve the way that is left in a step, and is
 # not worth the noise that it adds to its round's gradient, where the number of rounds is given.
 _USABLE = 0.5
@@ -61,7 +63,8 @@ class Ahead:
         # What is left shrinks with the step at least as fast as it did.
         seen = self.contraction * min(1.0, length / max(self.length, 1e-300))
         known = left_by_curvatures(self.farthest * length)
-        return length * min(1.0, float(np.sqrt(known**2 + seen**2 + error**2)))
+        slow = min(float(np.hypot(known, seen)), _SLOWEST)
+        return length * min(1.0, float(np.hypot(slow, error)))
 
     @property
     def way(self) -> float:

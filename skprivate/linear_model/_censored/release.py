@@ -29,6 +29,9 @@ _LOOSE_SLOPES = 0.5
 # A fit is of little use if the 90 % interval of its 10 % quantile holds its 20 % quantile as well.
 _NEXT_LEVEL = 0.2
 _HALF_WIDTH = 1.645  # of that interval, in standard deviations
+# Parts of a normal distribution below one standard deviation, of its magnitude and of itself: replicates may
+# have tails without a variance.
+_ONE_ERROR, _TWO_SIDED = 0.683, 0.841
 # Mean square of two normal differences, in standard deviations: it is beyond in 5 of 100,000 fits.
 _SURPRISING = 10.0
 # What is no noise: differences of counts, and the features' mean square, in standard deviations.
@@ -231,7 +234,7 @@ def _noise_hides_slopes(release: CensoredRelease, replicates: ScaledFit) -> bool
     ]
     coef = release.fit.coef
     misses = replicates.coef - coef
-    error = np.einsum("ri,ij,rj->r", misses, features, misses).mean()
+    error = np.quantile(np.einsum("ri,ij,rj->r", misses, features, misses), _ONE_ERROR)
     return bool(error > _LOOSE_SLOPES**2 * (coef @ features @ coef))
 
 
@@ -242,7 +245,8 @@ def _noise_hides_quantile(
     low, next_level = (float(distribution.quantile(level)) for level in (0.1, _NEXT_LEVEL))
     center = release.curvature_estimate.mean[1:]
     quantiles = replicates.intercept + replicates.coef @ center + low * replicates.scale
-    return bool(_HALF_WIDTH * np.std(quantiles) > (next_level - low) * release.fit.scale)
+    error = 0.5 * float(np.diff(np.quantile(quantiles, [1.0 - _TWO_SIDED, _TWO_SIDED]))[0])
+    return bool(_HALF_WIDTH * error > (next_level - low) * release.fit.scale)
 
 
 def _unconverged(release: CensoredRelease, distribution: ErrorDistribution) -> bool:

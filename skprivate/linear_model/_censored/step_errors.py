@@ -109,13 +109,13 @@ class StepErrors:
         return np.asarray(np.linalg.solve(self.law_information, both))
 
 
-def left_by_curvatures(way: float) -> float:
-    """Return what part of the way a step leaves that follows the mean of the curvatures at both of its ends.
+def left_by_curvatures(step: float) -> float:
+    """Return what a step leaves that follows the mean of the curvatures at both of its ends, as a part of it.
 
-    Where hazards grow as exp(u) and the way is delta, the step is 2 tanh(delta / 2).
+    Where hazards grow as exp(u) and the way is delta, the step is 2 tanh(delta / 2). At most 1.
     """
-    half = max(0.5 * way, 1e-6)
-    return 1.0 - float(np.tanh(half)) / half
+    half = min(max(0.5 * step, 1e-6), 0.999)
+    return min(1.0, float(np.arctanh(half)) / half - 1.0)
 
 
 def left_noise(estimate: CurvatureEstimate, model: NewtonModel) -> FloatArray:
