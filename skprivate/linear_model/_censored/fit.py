@@ -375,10 +375,17 @@ class _CensoredFit:
         residuals = ResidualHistogram(residual_edges(self.plan.distribution), counts, noise_std)
         return residuals, correct(residuals, self.plan.distribution, errors, self.rounds[-1])
 
+    def _level_of_noise(self) -> float:
+        """Typical norm of the noise on the features' covariance if it took the whole budget."""
+        plan, size = self._plan, len(self.theta)
+        # Of the last entry but one, a product of two features, or of the target and the feature.
+        std = plan.noise(size, self._whole, True).std[-2] / 2.0 ** (2 * plan.coarse + plan.curvature_bits)
+        return float(np.sqrt(2.0 * (size - 2)) * std / self._histogram.n_events)
+
     def _next_round(self, estimate: CurvatureEstimate | None) -> tuple[Fraction, bool]:
         """Return the budget of the next round, and whether it releases the curvature."""
         if estimate is None:
-            return self._pace.first * self._whole, True
+            return self._pace.first(self._level_of_noise()) * self._whole, True
         errors = StepErrors.of(self.rule, estimate, self.rounds, self.theta)
         plan, model, last, slope = self._plan, errors.model, self.rounds[-1], float(self.theta[1])
         size, unit = len(self.theta), 2.0 ** (self._plan.exponent + self._plan.residual_bits)

@@ -32,6 +32,11 @@ _HALF_WIDTH = 1.645  # of that interval, in standard deviations
 # Parts of a normal distribution below one standard deviation, of its magnitude and of itself: replicates may
 # have tails without a variance.
 _ONE_ERROR, _TWO_SIDED = 0.683, 0.841
+# Share of the largest variance that its mean allows, from which a column counts as one of two values: a uniform
+# one has a third, levels of a category have all of it.
+_TWO_VALUES = 0.6
+# Half-width of a 90 % interval of the logarithm of a level's events, beyond which they may be few.
+_FEW = 0.7
 # Mean square of two normal differences, in standard deviations: it is beyond in 5 of 100,000 fits.
 _SURPRISING = 10.0
 # What is no noise: differences of counts, and the features' mean square, in standard deviations.
@@ -212,6 +217,11 @@ def censored_warning(release: CensoredRelease, distribution: ErrorDistribution) 
         return (
             "by the released values, the noise hides the lower quantiles; use more rows or a larger epsilon."
         )
+    if _few_events_in_a_level(release, replicates, distribution):
+        return (
+            "by the released values, so few events come from rows with one value of some feature that the noise "
+            "hides how few: its slope may be off by more than its interval. Use more rows or a larger epsilon."
+        )
     if _unconverged(release, distribution):
         return (
             "by the released values, the rounds ended before the estimates settled: they may be off by more "
@@ -247,6 +257,36 @@ def _noise_hides_quantile(
     quantiles = replicates.intercept + replicates.coef @ center + low * replicates.scale
     error = 0.5 * float(np.diff(np.quantile(quantiles, [1.0 - _TWO_SIDED, _TWO_SIDED]))[0])
     return bool(_HALF_WIDTH * error > (next_level - low) * release.fit.scale)
+
+
+def _few_events_in_a_level(
+    release: CensoredRelease, replicates: ScaledFit, distribution: ErrorDistribution
+) -> bool:
+    """Whether the events of a level of a column with two values may be twice, or half, as many.
+
+    The likelihood of few events is not near its quadratic: on one side, it does not end. A column of two
+    values has as large a variance as its mean allows.
+    """
+    model, theta = errors_of(release).model, release.theta
+    mean, variance = model.mean[1:], np.diagonal(model.covariance)[1:]
+    parameters = np.column_stack([-replicates.intercept, np.ones(len(replicates.coef)), -replicates.coef])
+    parameters /= replicates.scale[:, None]
+    for j in np.flatnonzero(variance > _TWO_VALUES * (1.0 - mean**2)):
+        place = np.concatenate([[1.0], model.mean])
+        place[2 + j] = -np.sign(mean[j])
+        ends = np.quantile(parameters @ place, [1.0 - _TWO_SIDED, _TWO_SIDED])
+        # Errors grow as the logarithm of the hazard does: at early errors of normal distributions, faster.
+        steep = _steepness(distribution, float(theta @ place))
+        if 0.5 * _HALF_WIDTH * steep * float(ends[1] - ends[0]) > _FEW:
+            return True
+    return False
+
+
+def _steepness(distribution: ErrorDistribution, error: float) -> float:
+    """Derivative of the logarithm of the cumulative hazard."""
+    error = float(np.clip(error, *distribution.quantile([1e-12, 0.5])))
+    survival = float(distribution.log_survival(error))
+    return float(np.exp(distribution.log_density(error) - survival)) / -survival
 
 
 def _unconverged(release: CensoredRelease, distribution: ErrorDistribution) -> bool:
