@@ -7,7 +7,7 @@ import numpy as np
 
 from ..._typing import FloatArray
 from ...utils._public_module import public_module
-from .._distributions import SEV, ErrorDistribution
+from .._distributions import NORMAL, SEV, ErrorDistribution
 from .._moments.solve import ScaledFit
 from .gradient_round import GradientRound
 from .newton_step import NewtonModel, regularized_covariance
@@ -25,6 +25,11 @@ _FARTHEST_LOCATION = 3.0
 # The half of the curvature that is a round's own grows as exp(u): that of another place, so far away, is off
 # by this part of the way.
 CHANGE = 0.5
+#: Share of the largest variance that its mean allows, from which a column counts as one of two values: a uniform
+#: one has a third, levels of a category have all of it.
+TWO_VALUES = 0.6
+# Standard deviations of a column within which its rows are: all of a uniform one, 99.7 % of a normal one.
+_FAR = 3.0
 # Likely bounds of the targets' variance given the features, in multiples of that of uncensored rows. For three
 # distributions, with and without features that explain four fifths, it is .37 to 1.5 times that up to 50 %
 # censored, and less beyond.
@@ -64,10 +69,6 @@ class CurvatureEstimate:
     off: float
     direction: FloatArray
     events: float
-
-    def changed(self, model: NewtonModel, theta: FloatArray) -> float:
-        """Return its relative error at other parameters, beside its noise."""
-        return float(np.hypot(self.off, CHANGE * model.length(theta - self.theta)))
 
     @property
     def centred_std(self) -> FloatArray:
@@ -115,6 +116,8 @@ class StepRule:
 
     Attributes
     ----------
+    grows : bool
+        Whether the logarithm of the hazard follows early errors the faster, the earlier they are (normal).
     exact_total : bool
         Whether the weights' sum follows from the events and residuals (SEV), whose noise is small.
     spread : float
@@ -125,6 +128,7 @@ class StepRule:
         Least and greatest theta_1.
     """
 
+    grows: bool
     exact_total: bool
     spread: float
     shrink: bool
@@ -141,7 +145,7 @@ class StepRule:
         """Collect the constants."""
         # Only of events and censored rows are the curvatures the events minus the residuals.
         exact = distribution is SEV and residuals.is_plain
-        return cls(exact, residuals.spread(distribution), regularization != "none", limits)
+        return cls(distribution is NORMAL, exact, residuals.spread(distribution), regularization != "none", limits)
 
     def update(self, estimate: CurvatureEstimate | None, new: GradientRound) -> CurvatureEstimate:
         """Return the estimate after a new round."""
@@ -174,7 +178,7 @@ class StepRule:
         """Weigh two estimates by the variances of products of features: by noise, and what has changed."""
         model = self.newton_model(fresh, float(fresh.theta[1]))
         typical = float(np.mean(np.diagonal(model.covariance)[1:]))
-        changed = old.changed(model, fresh.theta)
+        changed = self.changed(old, model, fresh.theta)
         of_old, of_fresh = old.noise**2 + (changed * typical) ** 2, fresh.noise**2
         part = of_fresh / max(of_old + of_fresh, 1e-300)
         return replace(
@@ -195,6 +199,15 @@ class StepRule:
         of_scale = 0.5 * estimate.events / slope**2
         return NewtonModel(estimate.total, estimate.mean, regular, of_scale, seen, kept)
 
+    def change(self, model: NewtonModel, start: FloatArray, end: FloatArray) -> float:
+        """Return by how much the logarithm of the hazard changes on a way, of some rows far out."""
+        step = end - start
+        return float(np.max(np.abs(step[2:]) * _reach(model, end, self.grows), initial=model.length(step)))
+
+    def changed(self, estimate: CurvatureEstimate, model: NewtonModel, theta: FloatArray) -> float:
+        """Return the relative error of an estimate at other parameters, beside its noise."""
+        return float(np.hypot(estimate.off, CHANGE * self.change(model, estimate.theta, theta)))
+
     def move(self, model: NewtonModel, new: GradientRound) -> FloatArray:
         """Take a step from a round, shortened where it would change the errors too much.
 
@@ -209,6 +222,23 @@ class StepRule:
         farthest = _FARTHEST_LOCATION * moved[1]
         moved[0] = np.clip(moved[0], -farthest, farthest)
         return np.asarray(moved, dtype=np.float64)
+
+
+def _reach(model: NewtonModel, theta: FloatArray, grows: bool) -> FloatArray:
+    """Return how far the logarithm of hazards follows each slope, at the rows that are far out.
+
+    A column of two values has as large a variance as its mean allows, and rows at both; of others, rows are
+    taken to be within three standard deviations. Where it `grows` (normal errors), the hazard's logarithm
+    follows early errors as fast as these are early.
+    """
+    mean, variance = model.mean[1:], np.diagonal(model.covariance)[1:]
+    ends = 1.0 + np.abs(mean)
+    two_valued = variance > TWO_VALUES * (1.0 - mean**2)
+    far = np.where(two_valued, ends, np.minimum(ends, _FAR * np.sqrt(np.maximum(variance, 0.0))))
+    if not grows:
+        return far
+    middle = float(theta[0] + theta[1:] @ model.mean)
+    return far * np.maximum(1.0, far * np.abs(theta[2:]) - middle)
 
 
 def to_fit(theta: FloatArray) -> ScaledFit:

@@ -395,9 +395,10 @@ class _CensoredFit:
         noises = [noise_length(model, std[:size] / unit, 0.0, slope) for std in stds]
         ahead = Ahead(
             length=model.length(errors.step),
-            farthest=model.farthest(errors.step),
+            change=errors.change,
+            grows=self.rule.grows,
             noise=noise_length(model, last.gradient_std, last.events_std, slope),
-            contraction=errors.share,
+            contraction=errors.contraction,
             error=errors.error,
             fresh=relative_error(model, fresh, errors.step),
             noises=(noises[0], noises[1]),

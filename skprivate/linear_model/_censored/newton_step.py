@@ -74,15 +74,6 @@ class NewtonModel:
         """Length of a step: the change of the error, as a root mean square over the rows at risk."""
         return float(np.sqrt(step @ self.information @ step / self.total))
 
-    def farthest(self, step: FloatArray) -> float:
-        """Largest change of the error that a step may make, over its length; along one column at a time.
-
-        A column whose mean is m has rows within 1 + |m| of it; that few rows are so far is not known.
-        """
-        slopes = np.abs(step[2:]) * (1.0 + np.abs(self.mean[1:]))
-        length = max(self.length(step), 1e-300)
-        return max(1.0, float(slopes.max()) / length)
-
     def length_of_noise(self, variances: FloatArray) -> float:
         """Length of the step that noise of such variances in the gradient makes, as a root mean square."""
         return float(np.sqrt(np.diagonal(self.inverse) @ variances / self.total))

@@ -38,8 +38,10 @@ class Ahead:
     ----------
     length : float
         Of the last step.
-    farthest : float
-        The largest change of an error that it may have made, over its length.
+    change : float
+        By how much it changed the logarithm of the hazard of some rows.
+    grows : bool
+        Whether the errors are normal, see `left_by_curvatures`.
     noise : float
         Of the step that its noise made.
     contraction : float
@@ -54,7 +56,8 @@ class Ahead:
     """
 
     length: float
-    farthest: float
+    change: float
+    grows: bool
     noise: float
     contraction: float
     error: float
@@ -65,7 +68,7 @@ class Ahead:
         """Return what a step of such a length is expected to leave."""
         # What is left shrinks with the step at least as fast as it did.
         seen = self.contraction * min(1.0, length / max(self.length, 1e-300))
-        known = left_by_curvatures(self.farthest * length)
+        known = left_by_curvatures(self.change * length / max(self.length, 1e-300), self.grows)
         slow = min(float(np.hypot(known, seen)), _SLOWEST)
         return length * min(1.0, float(np.hypot(slow, error)))
 

@@ -10,7 +10,7 @@ from ...utils._public_module import public_module
 from .._distributions import ErrorDistribution
 from .._moments.solve import ScaledFit
 from .correction import Correction, replicate
-from .curvature import CurvatureEstimate, StepRule, to_fit
+from .curvature import TWO_VALUES, CurvatureEstimate, StepRule, to_fit
 from .gradient_round import GradientRound
 from .histogram import HistogramRelease
 from .residual_histogram import ResidualHistogram
@@ -32,9 +32,6 @@ _HALF_WIDTH = 1.645  # of that interval, in standard deviations
 # Parts of a normal distribution below one standard deviation, of its magnitude and of itself: replicates may
 # have tails without a variance.
 _ONE_ERROR, _TWO_SIDED = 0.683, 0.841
-# Share of the largest variance that its mean allows, from which a column counts as one of two values: a uniform
-# one has a third, levels of a category have all of it.
-_TWO_VALUES = 0.6
 # Half-width of a 90 % interval of the logarithm of a level's events, beyond which they may be few.
 _FEW = 0.7
 # Mean square of two normal differences, in standard deviations: it is beyond in 5 of 100,000 fits.
@@ -271,7 +268,7 @@ def _few_events_in_a_level(
     mean, variance = model.mean[1:], np.diagonal(model.covariance)[1:]
     parameters = np.column_stack([-replicates.intercept, np.ones(len(replicates.coef)), -replicates.coef])
     parameters /= replicates.scale[:, None]
-    for j in np.flatnonzero(variance > _TWO_VALUES * (1.0 - mean**2)):
+    for j in np.flatnonzero(variance > TWO_VALUES * (1.0 - mean**2)):
         place = np.concatenate([[1.0], model.mean])
         place[2 + j] = -np.sign(mean[j])
         ends = np.quantile(parameters @ place, [1.0 - _TWO_SIDED, _TWO_SIDED])

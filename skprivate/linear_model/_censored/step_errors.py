@@ -14,6 +14,8 @@ from .newton_step import NewtonModel
 # The mean square of a step is compared with that of its noise: with three parameters noise alone is twice as
 # large in one of nine steps, with ten in one of thirty.
 _CLEAR = 2.0
+# What a step may have left is so many times itself at most.
+_MOST_LEFT = 5.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,8 +38,12 @@ class StepErrors:
         Of the information: of a step as a part of it, by the noise and by the way since it was released.
     unfinished : float
         Variance of the gradient that rounds have left undone, as a multiple of the information.
+    contraction : float
+        Part of the step before that was left, as the last one shows.
+    change : float
+        By how much the last step changed the logarithm of the hazard of some rows.
     share : float
-        Part of the step that the rounds before have left undone of theirs: the next may be as long again.
+        What the last step may have left in its own direction, as a part of it.
     """
 
     theta: FloatArray
@@ -48,6 +54,8 @@ class StepErrors:
     curvature_std: FloatArray
     error: float
     unfinished: float
+    contraction: float
+    change: float
     share: float
 
     @classmethod
@@ -62,12 +70,17 @@ class StepErrors:
         model, last = rule.newton_model(estimate, float(theta[1])), rounds[-1]
         step = theta - last.theta
         length = model.length(step)
-        changed = estimate.changed(model, last.theta)
-        left = length * float(np.hypot(left_by_curvatures(model.farthest(step) * length), changed))
+        changed = rule.changed(estimate, model, last.theta)
+        left = length * changed
+        change = rule.change(model, last.theta, theta)
         std = left_noise(estimate, model)
-        error = float(np.hypot(relative_error(model, std, step), estimate.changed(model, theta)))
-        unfinished, share = left**2 * model.total / len(theta), contraction(model, rounds, theta)
-        return cls(theta, step, model, model.information, model.inverse, std, error, unfinished, share)
+        error = float(np.hypot(relative_error(model, std, step), rule.changed(estimate, model, theta)))
+        seen = contraction(model, rounds, theta)
+        share = float(np.hypot(seen / max(1.0 - seen, 1.0 / _MOST_LEFT), left_by_curvatures(change, rule.grows)))
+        unfinished = left**2 * model.total / len(theta)
+        return cls(
+            theta, step, model, model.information, model.inverse, std, error, unfinished, seen, change, share
+        )
 
     @property
     def features(self) -> FloatArray:
@@ -109,13 +122,17 @@ class StepErrors:
         return np.asarray(np.linalg.solve(self.law_information, both))
 
 
-def left_by_curvatures(step: float) -> float:
-    """Return what a step leaves that follows the mean of the curvatures at both of its ends, as a part of it.
+def left_by_curvatures(change: float, grows: bool) -> float:
+    """Return what a step leaves, as a part of it, that changes the logarithm of hazards so much.
 
-    Where hazards grow as exp(u) and the way is delta, the step is 2 tanh(delta / 2). At most 1.
+    Of a way delta, a step by the mean of the curvatures at both of its ends goes 2 tanh(delta / 2). Early
+    events of normal errors are too few in that mean, and 1 - exp(-delta) is what it goes at least.
     """
-    half = min(max(0.5 * step, 1e-6), 0.999)
-    return min(1.0, float(np.arctanh(half)) / half - 1.0)
+    if grows:
+        change = min(max(change, 1e-6), 0.999)
+        return min(_MOST_LEFT, -float(np.log1p(-change)) / change - 1.0)
+    half = min(max(0.5 * change, 1e-6), 0.999)
+    return min(_MOST_LEFT, float(np.arctanh(half)) / half - 1.0)
 
 
 def left_noise(estimate: CurvatureEstimate, model: NewtonModel) -> FloatArray:
