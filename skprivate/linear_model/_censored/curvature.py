@@ -28,8 +28,6 @@ CHANGE = 0.5
 #: Share of the largest variance that its mean allows, from which a column counts as one of two values: a uniform
 #: one has a third, levels of a category have all of it.
 TWO_VALUES = 0.6
-# Standard deviations of a column within which its rows are: all of a uniform one, 99.7 % of a normal one.
-_FAR = 3.0
 # Likely bounds of the targets' variance given the features, in multiples of that of uncensored rows. For three
 # distributions, with and without features that explain four fifths, it is .37 to 1.5 times that up to 50 %
 # censored, and less beyond.
@@ -225,16 +223,13 @@ class StepRule:
 
 
 def _reach(model: NewtonModel, theta: FloatArray, grows: bool) -> FloatArray:
-    """Return how far the logarithm of hazards follows each slope, at the rows that are far out.
+    """Return how far the logarithm of the hazard follows the slope of each column of two values; 0 for others.
 
-    A column of two values has as large a variance as its mean allows, and rows at both; of others, rows are
-    taken to be within three standard deviations. Where it `grows` (normal errors), the hazard's logarithm
-    follows early errors as fast as these are early.
+    Such a column has as large a variance as its mean allows, and rows at both values. Where it `grows` (normal
+    errors), the hazard's logarithm follows early errors as fast as these are early.
     """
     mean, variance = model.mean[1:], np.diagonal(model.covariance)[1:]
-    ends = 1.0 + np.abs(mean)
-    two_valued = variance > TWO_VALUES * (1.0 - mean**2)
-    far = np.where(two_valued, ends, np.minimum(ends, _FAR * np.sqrt(np.maximum(variance, 0.0))))
+    far = np.where(variance > TWO_VALUES * (1.0 - mean**2), 1.0 + np.abs(mean), 0.0)
     if not grows:
         return far
     middle = float(theta[0] + theta[1:] @ model.mean)

@@ -70,7 +70,8 @@ class Ahead:
         seen = self.contraction * min(1.0, length / max(self.length, 1e-300))
         known = left_by_curvatures(self.change * length / max(self.length, 1e-300), self.grows)
         slow = min(float(np.hypot(known, seen)), _SLOWEST)
-        return length * min(1.0, float(np.hypot(slow, error)))
+        part = float(np.hypot(slow, error))
+        return length * part / float(np.hypot(1.0, part))
 
     @property
     def way(self) -> float:
