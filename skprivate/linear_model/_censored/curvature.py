@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Estimate of the curvature of the log likelihood between two rounds, and the rule of the next step."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -187,15 +188,23 @@ class StepRule:
             off=part * changed,
         )
 
-    def newton_model(self, estimate: CurvatureEstimate, slope: float) -> NewtonModel:
-        """Return the model of the next step where theta_1 is `slope`."""
+    def newton_model(
+        self, estimate: CurvatureEstimate, slope: float, rounds: Sequence[GradientRound] = ()
+    ) -> NewtonModel:
+        """Return the model of the next step where theta_1 is `slope`, after rounds."""
         noise = estimate.noise if self.shrink else 0.0
         # The targets' own spread does not follow theta_1: it is as likely as where the curvature was released.
         variance = self.spread / float(estimate.theta[1]) ** 2
         given = _TIGHT * variance, _LOOSE * variance
         regular, seen, kept = regularized_covariance(estimate.covariance, noise, estimate.direction, given)
         of_scale = 0.5 * estimate.events / slope**2
-        return NewtonModel(estimate.total, estimate.mean, regular, of_scale, seen, kept)
+        nothing = np.zeros(len(estimate.theta))
+        model = NewtonModel(estimate.total, estimate.mean, regular, of_scale, seen, kept, nothing)
+        if len(rounds) < 2:
+            return model
+        before, last = rounds[-2:]
+        fall = before.score - last.score
+        return model.bent(last.theta - before.theta, fall, before.score_variance + last.score_variance)
 
     def change(self, model: NewtonModel, start: FloatArray, end: FloatArray) -> float:
         """Return by how much the logarithm of the hazard changes on a way, of some rows far out."""
@@ -212,10 +221,8 @@ class StepRule:
         The location where all features are at their centres stays within three half-widths of the target's.
         """
         theta = new.theta
-        gradient = new.gradient.copy()
-        gradient[1] += max(new.events, 1.0) / theta[1]
         limits = np.clip([theta[1] / _FACTOR, theta[1] * _FACTOR], *self.limits) - theta[1]
-        step = model.step(gradient, limits)
+        step = model.step(new.score, limits)
         moved = theta + step * min(1.0, _LONGEST_STEP / max(model.length(step), 1e-300))
         farthest = _FARTHEST_LOCATION * moved[1]
         moved[0] = np.clip(moved[0], -farthest, farthest)

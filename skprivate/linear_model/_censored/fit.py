@@ -32,7 +32,7 @@ from .pace import Ahead, Pace, least_share
 from .release import CensoredRelease, errors_of
 from .residual_histogram import ResidualHistogram, residual_cells, residual_edges
 from .sensitivity import histogram_sensitivity, residuals_of
-from .step_errors import StepErrors, left_noise, noise_length, relative_error
+from .step_errors import StepErrors, left_noise, relative_error
 
 # Shares of the budget: the histogram, and the residuals before and after the last round. Chosen by
 # `python -m benchmarks censored`: three distributions, normal columns, 30 to 99 % censored.
@@ -327,8 +327,9 @@ class _CensoredFit:
             step = self._plan.round_at(self.plan.grid, self.theta, amount, curvature)
             new = self._plan.read(step, (yield step))
             estimate = self.rule.update(estimate, new)
-            self.theta = self.rule.move(self.rule.newton_model(estimate, float(new.theta[1])), new)
             self.rounds.append(new)
+            model = self.rule.newton_model(estimate, float(new.theta[1]), self.rounds)
+            self.theta = self.rule.move(model, new)
             on_progress()
         release = CensoredRelease(
             self._histogram, tuple(self.rounds), estimate, self.rule, self.theta, self.plan.budget.mechanism
@@ -387,17 +388,17 @@ class _CensoredFit:
         if estimate is None:
             return self._pace.first(self._level_of_noise()) * self._whole, True
         errors = StepErrors.of(self.rule, estimate, self.rounds, self.theta)
-        plan, model, last, slope = self._plan, errors.model, self.rounds[-1], float(self.theta[1])
+        plan, model = self._plan, errors.model
         size, unit = len(self.theta), 2.0 ** (self._plan.exponent + self._plan.residual_bits)
         stds = [plan.noise(size, self._left, curvature).std[plan.n_counts :] for curvature in (False, True)]
         fresh = mirrored(stds[1][size:] / 2.0 ** (2 * plan.coarse + plan.curvature_bits), size)
         fresh = left_noise(replace(estimate, std=fresh / estimate.total), model)
-        noises = [noise_length(model, std[:size] / unit, 0.0, slope) for std in stds]
+        noises = [model.length_of_noise((std[:size] / unit) ** 2) for std in stds]
         ahead = Ahead(
             length=model.length(errors.step),
             change=errors.change,
             grows=self.rule.grows,
-            noise=noise_length(model, last.gradient_std, last.events_std, slope),
+            noise=model.length_of_noise(self.rounds[-1].score_variance),
             contraction=errors.contraction,
             error=errors.error,
             fresh=relative_error(model, fresh, errors.step),

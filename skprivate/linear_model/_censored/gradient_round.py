@@ -69,6 +69,20 @@ class GradientRound:
     less: float = 0.0
 
     @property
+    def score(self) -> FloatArray:
+        """Noisy derivative of the log likelihood by theta."""
+        score = self.gradient.copy()
+        score[1] += max(self.events, 1.0) / self.theta[1]
+        return score
+
+    @property
+    def score_variance(self) -> FloatArray:
+        """Variances of its noise."""
+        variance = self.gradient_std**2
+        variance[1] += (self.events_std / self.theta[1]) ** 2
+        return variance
+
+    @property
     def scale_information(self) -> float:
         """Information about the logarithm of the scale beside that of the curvature, at least 1."""
         return max(self.events - self.less, 1.0)

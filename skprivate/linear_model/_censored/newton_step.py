@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Newton step from a released round to the next parameters; post-processing."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -15,6 +15,9 @@ _LEAST_SHARE = 1e-4
 # Part of the lower bound of the target's variance given the features that noise can bring it down to: it only
 # keeps the matrix regular.
 _LEAST_LEFT = 0.1
+# What the information along a step is taken to be greater by: a third to three times as large, as theta_1 may
+# change by a factor of three in a step.
+_BENT = (-2.0 / 3.0, 2.0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,6 +37,10 @@ class NewtonModel:
         The covariance as the noise leaves it, shrunk but not made positive definite.
     kept : ndarray of shape (D - 1, D - 1)
         Part of the noise's variance in the covariance that shrinkage has left.
+    along : ndarray of shape (D,)
+        A step whose length by all of these is 1.
+    more : float
+        What the information along it is greater by, above -1.
     """
 
     total: float
@@ -42,6 +49,8 @@ class NewtonModel:
     of_scale: float
     seen: FloatArray
     kept: FloatArray
+    along: FloatArray
+    more: float = 0.0
 
     @property
     def information(self) -> FloatArray:
@@ -49,7 +58,8 @@ class NewtonModel:
         whole = np.concatenate([[1.0], self.mean])
         information = self.total * np.outer(whole, whole)
         information[1:, 1:] += self._centred
-        return information
+        push = information @ self.along
+        return information + self.more * np.outer(push, push)
 
     @property
     def inverse(self) -> FloatArray:
@@ -62,7 +72,25 @@ class NewtonModel:
         rest = np.linalg.inv(correlation(centred)) / np.outer(widths, widths)
         cross = -rest @ self.mean
         corner = np.array([[1.0 / self.total - self.mean @ cross]])
-        return np.block([[corner, cross], [cross[:, None], rest]])
+        inverse = np.block([[corner, cross], [cross[:, None], rest]])
+        return inverse - self.more / (1.0 + self.more) * np.outer(self.along, self.along)
+
+    def bent(self, step: FloatArray, fall: FloatArray, variance: FloatArray) -> "NewtonModel":
+        """Return the model that knows what the gradient fell by on a step, as far as that is not noise.
+
+        Parameters
+        ----------
+        step, fall : ndarray of shape (D,)
+        variance : ndarray of shape (D,)
+            Of the noise in `fall`.
+        """
+        square = float(step @ self.information @ step)
+        if square <= 0.0:
+            return self
+        more = float(step @ fall) / square - 1.0
+        noise = float(step**2 @ variance) / square**2
+        more = float(np.clip(more * max(0.0, 1.0 - noise / max(more**2, 1e-300)), *_BENT))
+        return replace(self, along=step / np.sqrt(square), more=more)
 
     @property
     def _centred(self) -> FloatArray:

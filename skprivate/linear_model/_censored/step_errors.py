@@ -67,7 +67,7 @@ class StepErrors:
         theta: FloatArray,
     ) -> "StepErrors":
         """Return the errors of the step from the last round to theta."""
-        model, last = rule.newton_model(estimate, float(theta[1])), rounds[-1]
+        model, last = rule.newton_model(estimate, float(theta[1]), rounds), rounds[-1]
         step = theta - last.theta
         length = model.length(step)
         changed = rule.changed(estimate, model, last.theta)
@@ -100,9 +100,7 @@ class StepErrors:
 
     def noise(self, last: GradientRound) -> FloatArray:
         """Covariance of the noise that the step followed: of the gradient, the events and the curvature."""
-        noise = self.noise_of_curvature + self.noise_of_unfinished + np.diag(last.gradient_std**2)
-        noise[1, 1] += (last.events_std / self.theta[1]) ** 2
-        return noise
+        return self.noise_of_curvature + self.noise_of_unfinished + np.diag(last.score_variance)
 
     @property
     def law_directions(self) -> FloatArray:
@@ -159,20 +157,12 @@ def relative_error(model: NewtonModel, std: FloatArray, step: FloatArray) -> flo
     return float(np.sqrt(error / max(float(step @ model.information @ step), 1e-300)))
 
 
-def noise_length(model: NewtonModel, gradient_std: FloatArray, events_std: float, slope: float) -> float:
-    """Return the length of the step that the noise of a round makes, as a root mean square."""
-    variances = gradient_std**2
-    variances[1] += (events_std / slope) ** 2
-    return model.length_of_noise(variances)
-
-
 def contraction(model: NewtonModel, rounds: Sequence[GradientRound], theta: FloatArray) -> float:
     """Return what part of the way the last step but one has left, as the last one shows beside its noise."""
     if len(rounds) < 2:
         return 0.0
     before, last = rounds[-2:]
-    slope = float(theta[1])
-    noise = sum(noise_length(model, one.gradient_std, one.events_std, slope) ** 2 for one in rounds[-2:])
+    noise = sum(model.length_of_noise(one.score_variance) ** 2 for one in rounds[-2:])
     excess = model.length(theta - last.theta) ** 2 - _CLEAR * noise
     way = max(model.length(last.theta - before.theta), 1e-300)
     return min(1.0, float(np.sqrt(max(excess, 0.0))) / way)
