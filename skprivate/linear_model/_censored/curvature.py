@@ -120,7 +120,8 @@ class StepRule:
     exact_total : bool
         Whether the weights' sum follows from the events and residuals (SEV), whose noise is small.
     spread : float
-        Variance of the error of uncensored rows, weighted by the curvature.
+        Variance of the error of uncensored rows, weighted by the curvature; 0 where rows may not tell it, such
+        as those that were looked at once.
     shrink : bool
         Whether noise in the covariance is taken back.
     limits : tuple of two floats
@@ -144,7 +145,9 @@ class StepRule:
         """Collect the constants."""
         # Only of events and censored rows are the curvatures the events minus the residuals.
         exact = distribution is SEV and residuals.is_plain
-        return cls(distribution is NORMAL, exact, residuals.spread(distribution), regularization != "none", limits)
+        is_seen = {"left", "interval"}.isdisjoint(residuals.observations)
+        spread = residuals.spread(distribution) if is_seen else 0.0
+        return cls(distribution is NORMAL, exact, spread, regularization != "none", limits)
 
     def update(self, estimate: CurvatureEstimate | None, new: GradientRound) -> CurvatureEstimate:
         """Return the estimate after a new round."""

@@ -139,7 +139,7 @@ def regularized_covariance(
         Standard deviation of the noise of a product of two features.
     direction : ndarray of shape (D - 2,)
     given : pair of floats
-        Likely bounds of the target's variance given the features.
+        Likely bounds of the target's variance given the features; zeros where none are known.
 
     Returns
     -------
@@ -157,12 +157,13 @@ def regularized_covariance(
     # Without the shrinkage, which would leave too much unexplained; the noise explains its own part.
     own = noise**2 * np.trace(np.linalg.inv(features))
     left = covariance[0, 0] - _explained(raw, features) + own
-    left, of_left = _shrunk_to_middle(left, 2.0 * noise, given)
+    left, of_left = _shrunk_to_middle(left, 2.0 * noise, given) if given[1] else (left, 1.0)
     seen = np.array(covariance)
     seen[1:, 1:] = shrunk
     seen[0, 1:] = seen[1:, 0] = cross
-    seen[0, 0] = max(left, _LEAST_LEFT * given[0]) + _explained(cross, features)
+    seen[0, 0] = left + _explained(cross, features)
     result = np.array(seen)
+    result[0, 0] += max(left, _LEAST_LEFT * given[0], noise if not given[1] else 0.0) - left
     result[1:, 1:] = features
     kept = np.full(covariance.shape, of_products)
     np.fill_diagonal(kept, of_squares)

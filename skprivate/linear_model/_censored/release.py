@@ -204,6 +204,11 @@ def censored_warning(release: CensoredRelease, distribution: ErrorDistribution) 
             "by the released values, the noise hides how much the features vary within their bounds, and so "
             "their effect; use tighter bounds, more rows, a larger epsilon, or fewer features."
         )
+    if _noise_hides_information_of_scale(release):
+        return (
+            "by the released values, the rows may tell nothing of the scale, as where all are looked at once, at "
+            "one time; the slopes and lower quantiles are not known without it."
+        )
     replicates = bootstrap_censored(release, _FEW_REPLICATES)
     if _noise_hides_slopes(release, replicates):
         return (
@@ -232,6 +237,18 @@ def _events_below_bound(release: CensoredRelease) -> bool:
     first, second = release.histogram.counts[1, :2]
     noise = _CLEARLY * float(np.sqrt(2.0 * release.histogram.noise_std**2 + max(first + second, 0.0)))
     return bool(first - second > max(noise, _CLIPPED * release.histogram.n_events))
+
+
+def _noise_hides_information_of_scale(release: CensoredRelease) -> bool:
+    """Whether the information about the scale, with slopes unknown, may be none where kinds do not tell it."""
+    if release.rule.spread > 0.0:
+        return False
+    errors, last = errors_of(release), release.rounds[-1]
+    model, theta_1 = errors.model, float(errors.theta[1])
+    cross = model.seen[0, 1:]
+    left = model.seen[0, 0] - cross @ np.linalg.solve(model.covariance[1:, 1:], cross)
+    noise = np.hypot(errors.curvature_std[1, 1], 0.5 * last.events_std / theta_1**2)
+    return bool(model.total * left + model.of_scale < _CLEARLY * noise)
 
 
 def _noise_hides_slopes(release: CensoredRelease, replicates: ScaledFit) -> bool:

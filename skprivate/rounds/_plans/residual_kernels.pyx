@@ -447,8 +447,7 @@ def fill_observed(
     As `fill_residuals`, for rows with a code of `CODES`. `end`, `start` and `entry` are targets in steps, not
     rounded and not clipped; -inf: no entry. `limits` has one more, of a residual times a target of 1. The
     targets in the block become those that go with the curvature. Rows of earlier events and of intervals put
-    both halves of their own curvature, so far apart that they hold half of what they tell of the scale
-    beside it. Return the events left, and how much less
+    both halves of their own curvature. Return the events left, and how much less
     than their number all rows tell of the scale, in the same units.
     """
     cdef:
@@ -535,8 +534,11 @@ def fill_observed(
                 )
                 q[target] = inward(found.place, span, span)
                 continue
-            # Both halves its own, so far apart that they hold half of what is told of the scale beside it.
-            apart = sqrt(0.5 * found.own / found.w) / slope if found.own > 0 and found.w > 0 else 0.0
+            # Both halves its own; of an interval so far apart that they hold half of what it tells of the scale
+            # beside it. Of earlier events, that is as much as censored rows tell too little.
+            apart = 0.0
+            if found.own > 0 and found.w > 0 and (code[i] == INTERVAL or entered):
+                apart = sqrt(0.5 * found.own / found.w) / slope
             apart = bounded(apart, 0.0, span - fabs(found.place))
             weights[0, i] = weights[1, i] = bounded(trunc(0.5 * found.w * fine), 0.0, trunc(0.5 * limits[2]))
             weights[2, i] = places[1, i] = 0.0
