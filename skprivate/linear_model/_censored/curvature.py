@@ -115,6 +115,8 @@ class StepRule:
 
     Attributes
     ----------
+    in_halves : bool
+        Whether the curvature is that mean; otherwise it is a round's own.
     grows : bool
         Whether the logarithm of the hazard follows early errors the faster, the earlier they are (normal).
     exact_total : bool
@@ -128,6 +130,7 @@ class StepRule:
         Least and greatest theta_1.
     """
 
+    in_halves: bool
     grows: bool
     exact_total: bool
     spread: float
@@ -145,9 +148,9 @@ class StepRule:
         """Collect the constants."""
         # Only of events and censored rows are the curvatures the events minus the residuals.
         exact = distribution is SEV and residuals.is_plain
-        is_seen = {"left", "interval"}.isdisjoint(residuals.observations)
-        spread = residuals.spread(distribution) if is_seen else 0.0
-        return cls(distribution is NORMAL, exact, spread, regularization != "none", limits)
+        halves = {"left", "interval"}.isdisjoint(residuals.observations)
+        spread = residuals.spread(distribution) if halves else 0.0
+        return cls(halves, distribution is NORMAL, exact, spread, regularization != "none", limits)
 
     def update(self, estimate: CurvatureEstimate | None, new: GradientRound) -> CurvatureEstimate:
         """Return the estimate after a new round."""
@@ -200,7 +203,7 @@ class StepRule:
         variance = self.spread / float(estimate.theta[1]) ** 2
         given = _TIGHT * variance, _LOOSE * variance
         regular, seen, kept = regularized_covariance(estimate.covariance, noise, estimate.direction, given)
-        of_scale = 0.5 * estimate.events / slope**2
+        of_scale = (0.5 if self.in_halves else 1.0) * estimate.events / slope**2
         nothing = np.zeros(len(estimate.theta))
         model = NewtonModel(estimate.total, estimate.mean, regular, of_scale, seen, kept, nothing)
         if len(rounds) < 2:
@@ -208,6 +211,11 @@ class StepRule:
         before, last = rounds[-2:]
         fall = before.score - last.score
         return model.bent(last.theta - before.theta, fall, before.score_variance + last.score_variance)
+
+    @property
+    def is_one_sided(self) -> bool:
+        """Whether steps are as `left_by_curvatures` says of one side."""
+        return self.grows or not self.in_halves
 
     def change(self, model: NewtonModel, start: FloatArray, end: FloatArray) -> float:
         """Return by how much the logarithm of the hazard changes on a way, of some rows far out."""

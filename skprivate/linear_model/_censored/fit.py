@@ -397,7 +397,7 @@ class _CensoredFit:
         ahead = Ahead(
             length=model.length(errors.step),
             change=errors.change,
-            grows=self.rule.grows,
+            one_sided=self.rule.is_one_sided,
             noise=model.length_of_noise(self.rounds[-1].score_variance),
             contraction=errors.contraction,
             error=errors.error,

@@ -40,8 +40,8 @@ class Ahead:
         Of the last step.
     change : float
         By how much it changed the logarithm of the hazard of some rows.
-    grows : bool
-        Whether the errors are normal, see `left_by_curvatures`.
+    one_sided : bool
+        As in `left_by_curvatures`.
     noise : float
         Of the step that its noise made.
     contraction : float
@@ -57,7 +57,7 @@ class Ahead:
 
     length: float
     change: float
-    grows: bool
+    one_sided: bool
     noise: float
     contraction: float
     error: float
@@ -68,7 +68,7 @@ class Ahead:
         """Return what a step of such a length is expected to leave."""
         # What is left shrinks with the step at least as fast as it did.
         seen = self.contraction * min(1.0, length / max(self.length, 1e-300))
-        known = left_by_curvatures(self.change * length / max(self.length, 1e-300), self.grows)
+        known = left_by_curvatures(self.change * length / max(self.length, 1e-300), self.one_sided)
         slow = min(float(np.hypot(known, seen)), _SLOWEST)
         part = float(np.hypot(slow, error))
         return length * part / float(np.hypot(1.0, part))

@@ -204,10 +204,10 @@ def censored_warning(release: CensoredRelease, distribution: ErrorDistribution) 
             "by the released values, the noise hides how much the features vary within their bounds, and so "
             "their effect; use tighter bounds, more rows, a larger epsilon, or fewer features."
         )
-    if _noise_hides_information_of_scale(release):
+    if not release.rule.in_halves and _is_one_time(release.histogram):
         return (
-            "by the released values, the rows may tell nothing of the scale, as where all are looked at once, at "
-            "one time; the slopes and lower quantiles are not known without it."
+            "by the released counts, all rows were looked at at about one time: they tell the scale and the slopes "
+            "only relative to each other, and no lifetime but that time."
         )
     replicates = bootstrap_censored(release, _FEW_REPLICATES)
     if _noise_hides_slopes(release, replicates):
@@ -239,16 +239,10 @@ def _events_below_bound(release: CensoredRelease) -> bool:
     return bool(first - second > max(noise, _CLIPPED * release.histogram.n_events))
 
 
-def _noise_hides_information_of_scale(release: CensoredRelease) -> bool:
-    """Whether the information about the scale, with slopes unknown, may be none where kinds do not tell it."""
-    if release.rule.spread > 0.0:
-        return False
-    errors, last = errors_of(release), release.rounds[-1]
-    model, theta_1 = errors.model, float(errors.theta[1])
-    cross = model.seen[0, 1:]
-    left = model.seen[0, 0] - cross @ np.linalg.solve(model.covariance[1:, 1:], cross)
-    noise = np.hypot(errors.curvature_std[1, 1], 0.5 * last.events_std / theta_1**2)
-    return bool(model.total * left + model.of_scale < _CLEARLY * noise)
+def _is_one_time(histogram: HistogramRelease) -> bool:
+    """Whether only one bin of times stands out of the noise."""
+    noise = _CLEARLY * histogram.noise_std * np.sqrt(len(histogram.counts))
+    return int(np.sum(histogram.counts.sum(axis=0) > noise)) <= 1
 
 
 def _noise_hides_slopes(release: CensoredRelease, replicates: ScaledFit) -> bool:

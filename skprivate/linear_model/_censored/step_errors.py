@@ -76,7 +76,7 @@ class StepErrors:
         std = left_noise(estimate, model)
         error = float(np.hypot(relative_error(model, std, step), rule.changed(estimate, model, theta)))
         seen = contraction(model, rounds, theta)
-        share = float(np.hypot(seen / max(1.0 - seen, 1.0 / _MOST_LEFT), left_by_curvatures(change, rule.grows)))
+        share = float(np.hypot(seen / max(1.0 - seen, 1.0 / _MOST_LEFT), left_by_curvatures(change, rule.is_one_sided)))
         unfinished = left**2 * model.total / len(theta)
         return cls(
             theta, step, model, model.information, model.inverse, std, error, unfinished, seen, change, share
@@ -120,13 +120,14 @@ class StepErrors:
         return np.asarray(np.linalg.solve(self.law_information, both))
 
 
-def left_by_curvatures(change: float, grows: bool) -> float:
+def left_by_curvatures(change: float, one_sided: bool) -> float:
     """Return what a step leaves, as a part of it, that changes the logarithm of hazards so much.
 
     Of a way delta, a step by the mean of the curvatures at both of its ends goes 2 tanh(delta / 2). Early
-    events of normal errors are too few in that mean, and 1 - exp(-delta) is what it goes at least.
+    events of normal errors are too few in that mean, and other kinds have none of it: 1 - exp(-delta) is what a
+    step by the curvature at one end goes.
     """
-    if grows:
+    if one_sided:
         change = min(max(change, 1e-6), 0.999)
         return min(_MOST_LEFT, -float(np.log1p(-change)) / change - 1.0)
     half = min(max(0.5 * change, 1e-6), 0.999)

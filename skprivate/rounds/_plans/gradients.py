@@ -66,6 +66,11 @@ class ResidualGrid:
         return set(self.observations) <= set(KINDS[:2])
 
     @property
+    def in_halves(self) -> bool:
+        """Whether the curvature is the mean of two of the same expectation; see `residuals_of`."""
+        return {"left", "interval"}.isdisjoint(self.observations)
+
+    @property
     def n_counts(self) -> int:
         """Number of sums beside gradient and curvature: events and, for some kinds, the information less."""
         return count_sums(self.observations)
@@ -168,6 +173,7 @@ class GradientsPlan:
                     cuts,
                     units,
                     limits,
+                    about.in_halves,
                     r,
                     moment,
                     weights,

@@ -25,6 +25,7 @@ def fill_observed(
     cuts: NDArray[np.float64],
     units: NDArray[np.float64],
     limits: NDArray[np.float64],
+    in_halves: bool,
     residual: NDArray[np.float64],
     moment: NDArray[np.float64],
     weights: NDArray[np.float64],

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """One round's residual and curvature of every row, as integers, and the bins of the histogram."""
 
-from libc.math cimport INFINITY, M_PI, M_SQRT1_2, ceil, erfc, exp, expm1, fabs, log, log1p, rint, sqrt, trunc
+from libc.math cimport INFINITY, M_PI, M_SQRT1_2, ceil, erfc, exp, expm1, log, log1p, rint, sqrt, trunc
 from libc.stdint cimport int64_t, uint8_t
 
 cdef enum:
@@ -437,6 +437,7 @@ def fill_observed(
     const double[::1] cuts,
     const double[::1] units,
     const double[::1] limits,
+    bint in_halves,
     double[::1] residual,
     double[::1] moment,
     double[:, ::1] weights,
@@ -446,8 +447,9 @@ def fill_observed(
 
     As `fill_residuals`, for rows with a code of `CODES`. `end`, `start` and `entry` are targets in steps, not
     rounded and not clipped; -inf: no entry. `limits` has one more, of a residual times a target of 1. The
-    targets in the block become those that go with the curvature. Rows of earlier events and of intervals put
-    both halves of their own curvature. Return the events left, and how much less
+    targets in the block become those that go with the curvature. Only if all rows are events or censored is the
+    curvature `in_halves`, and minus the second derivative otherwise: what earlier events and intervals say of
+    it is their own. Return the events left, and how much less
     than their number all rows tell of the scale, in the same units.
     """
     cdef:
@@ -455,7 +457,7 @@ def fill_observed(
         double high = cuts[1], unit = units[0], fine = units[1]
         Py_ssize_t target = width - 2
         double span = block[0, width - 1] if n else 0.0
-        double rest, slope = theta[width - 2], u, y, v, watched, across, apart
+        double rest, slope = theta[width - 2], u, y, v, watched, across
         double extra = 0.0, steep = 0.0
         Law law = law_of(distribution, cuts)
         Row row
@@ -516,7 +518,7 @@ def fill_observed(
             less += <int64_t> bounded(rint(u - found.own * unit), 0.0, unit)
             residual[i] = inward(found.r * unit, limits[0], limits[1])
             moment[i] = inward(found.t * unit, limits[4] * span, limits[4] * span)
-            if code[i] == EXACT or code[i] == RIGHT:
+            if in_halves:
                 fill_curvature(
                     error_at(&law, rest, slope, y),
                     y,
@@ -534,16 +536,9 @@ def fill_observed(
                 )
                 q[target] = inward(found.place, span, span)
                 continue
-            # Both halves its own; of an interval so far apart that they hold half of what it tells of the scale
-            # beside it. Of earlier events, that is as much as censored rows tell too little.
-            apart = 0.0
-            if found.own > 0 and found.w > 0 and (code[i] == INTERVAL or entered):
-                apart = sqrt(0.5 * found.own / found.w) / slope
-            apart = bounded(apart, 0.0, span - fabs(found.place))
-            weights[0, i] = weights[1, i] = bounded(trunc(0.5 * found.w * fine), 0.0, trunc(0.5 * limits[2]))
-            weights[2, i] = places[1, i] = 0.0
-            q[target] = inward(found.place - apart, span, span)
-            places[0, i] = inward(found.place + apart, span, span)
+            weights[0, i] = bounded(rint(found.w * fine), 0.0, limits[2])
+            weights[1, i] = weights[2, i] = places[0, i] = places[1, i] = 0.0
+            q[target] = inward(found.place, span, span)
     return events, less
 
 
