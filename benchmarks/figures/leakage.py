@@ -148,7 +148,12 @@ def run() -> None:
     rng = np.random.default_rng(0)
     n_cases = int(os.environ.get("SKPRIVATE_CASES", "1000"))
     table = Table(
-        *(("queries", "<27"), ("cases", ">6"), ("formula - vertices", ">9.1e"), ("- interior", ">8.1e")),
+        *(
+            ("queries", "<27"),
+            ("cases", ">6"),
+            ("|formula - vertices|", ">9.1e"),
+            ("formula - interior", ">8.1e"),
+        ),
         *(("least epsilon - leakage", ">8.1e"), ("leakage / epsilon", ">8.3f"), ("c / epsilon", ">8.3f")),
     )
     worst, strict = 0.0, True

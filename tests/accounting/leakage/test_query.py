@@ -11,6 +11,8 @@ from hypothesis import strategies as st
 
 from benchmarks.figures.leakage import KINDS, Case, draw_case, fixed_others, independent_others
 from skprivate.accounting import max_information, pml_from_ldp, pml_laplace, pml_laplace_query
+from skprivate.linear_model._moments.sensitivity import l1_moments
+from skprivate.linear_model._moments.weights import MomentWeights
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -65,6 +67,24 @@ def test_leaf_counts_attain_what_their_epsilon_allows():
     assert pml_laplace_query(2, absent, 0.03) == pytest.approx(
         -math.log(0.03 + 0.03 * math.exp(-1 / 2) + 0.94 * math.exp(-1)), abs=1e-12
     )
+
+
+def test_moments_of_a_regression_leak_less_than_their_epsilon_allows():
+    steps = np.linspace(-1, 1, 5)
+    y, x = (grid.ravel() for grid in np.meshgrid(steps, steps))
+    weights = MomentWeights(target=2, features=1, n_features=1)
+    sensitivity = l1_moments(weights, "replace-one")
+    # Scales as the noise of the moments has them, at epsilon = 1, for y, x, y^2, x y and x^2.
+    scales = [sensitivity / weight for weight in (2, 1, Fraction(4, 2), 2, Fraction(1, 2))]
+    rows = np.column_stack([y, x, y * y, x * y, x * x])
+    distances = (np.abs(rows[:, None] - rows) / np.array(scales, dtype=float)).sum(axis=2)
+    assert distances.max() == pytest.approx(1, abs=1e-12)
+    for floor in (0.001, 0.02, 0.04):
+        found = pml_laplace_query(scales, rows, floor)
+        outcomes = np.exp(-distances)
+        worst = (floor * outcomes.sum(axis=0) + (1 - 25 * floor) * outcomes.min(axis=0)).min()
+        assert found == pytest.approx(-math.log(worst), abs=1e-12)
+        assert found < pml_from_ldp(1, floor) < 1
 
 
 def test_the_worst_outcome_may_be_in_the_middle_of_the_range():
