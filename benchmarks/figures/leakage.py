@@ -26,7 +26,6 @@ _MARGIN = 2  # of outcomes beyond the range; further ones have the ratios of its
 class Case:
     """A secret of a few values, queries on it, and what an outcome's probability is."""
 
-    kind: str
     scales: FloatArray
     values: FloatArray
     floors: FloatArray
@@ -141,7 +140,7 @@ def draw_case(rng: np.random.Generator, kind: str) -> Case:
     values = draw_values(rng, m).astype(np.float64)
     scales = rng.uniform(0.3, 6, values.shape[1] if rng.random() < 0.5 else 1) * np.ones(values.shape[1])
     floors = rng.uniform(0.02, 1) * (rng.dirichlet(np.ones(m)) if rng.random() < 0.5 else np.full(m, 1 / m))
-    return Case(kind, scales, values, floors, channel(values, scales, rng))
+    return Case(scales, values, floors, channel(values, scales, rng))
 
 
 def run() -> None:

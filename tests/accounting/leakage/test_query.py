@@ -99,7 +99,7 @@ def test_leakages_of_two_queries_do_not_add_up_and_their_columns_do():
     each = [pml_laplace_query(1, column, p_min) for column in queries.T]
     together = pml_laplace_query(1, queries, p_min)
     assert [round(value, 3) for value in (*each, together)] == [0.821, 0.821, 2.12]
-    case = Case("", np.ones(2), queries / 10, np.array(p_min), fixed_others(queries / 10, np.ones(2), None))
+    case = Case(np.ones(2), queries / 10, np.array(p_min), fixed_others(queries / 10, np.ones(2), None))
     assert case.largest_leakage(case.vertices()) == pytest.approx(case.formula, abs=1e-12)
 
 
@@ -113,7 +113,7 @@ def test_a_second_query_that_looks_at_the_first_outcome_may_leak_beyond_the_nois
             for x in (0, 1)
         ]
     )
-    case = Case("", np.ones(2), np.array([[0, 0], [1, 3]]), np.array([0.1, 0.1]), log_channel)
+    case = Case(np.ones(2), np.array([[0, 0], [1, 3]]), np.array([0.1, 0.1]), log_channel)
     attained = case.largest_leakage(case.vertices())
     noiseless = pml_laplace_query(1, [0, 1], 0.1)
     assert noiseless + 0.5 < attained
@@ -126,7 +126,7 @@ def test_independent_others_can_only_hide_the_person():
     rng = np.random.default_rng(2)
     # The worst value is in the middle: others blur it there.
     heaps, one, floors = np.array([[-4.0], [-4], [0], [4], [4]]), np.ones(1), np.full(5, 0.2)
-    case = Case("", one, heaps, floors, independent_others(heaps, one, rng))
+    case = Case(one, heaps, floors, independent_others(heaps, one, rng))
     assert case.largest_leakage(case.vertices()) < case.formula - 0.01
 
 
