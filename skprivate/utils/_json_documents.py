@@ -160,9 +160,7 @@ def parse_json(text: str | bytes) -> Any:
     try:
         if isinstance(text, bytes):
             text = text.decode("ascii")
-        content = json.loads(
-            text, parse_constant=_refuse_constant, parse_float=_finite, object_pairs_hook=_different_names
-        )
+        content = _DECODER.decode(text)
     except (json.JSONDecodeError, RecursionError, UnicodeError):
         raise ValueError("it is not JSON, or only a part of it") from None
     check_nesting(content)
@@ -187,11 +185,18 @@ def _different_names(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return content
 
 
+# One for all: `json.loads` and `json.dumps` would make a new one at every call.
+_DECODER = json.JSONDecoder(
+    parse_constant=_refuse_constant, parse_float=_finite, object_pairs_hook=_different_names
+)
+_ENCODER = json.JSONEncoder(sort_keys=True, separators=(",", ":"), allow_nan=False)
+
+
 def check_nesting(content: Any) -> None:
     """Refuse lists and objects in each other deeper than any that is written, and texts that are none."""
     level = [content]
     for _ in range(_DEEPEST):
-        level = [inner for value in level for inner in _inner(value)]
+        level = [inner for value in level if type(value) not in _NUMBERS for inner in _inner(value)]
         if not level:
             return
     raise ValueError("its lists and objects are nested too deep")
@@ -201,6 +206,7 @@ def _inner(value: Any) -> list[Any]:
     """Return what of a value needs to be looked at; not the numbers of a long list one by one."""
     if isinstance(value, str):
         check_characters(value, "a text in it")
+        return []
     if isinstance(value, Mapping):
         return [*value, *value.values()]
     if isinstance(value, list | tuple) and not set(map(type, value)) <= _NUMBERS:
@@ -263,7 +269,7 @@ def seal_document(format_name: str, version: int, content: dict[str, Any]) -> by
 
 def canonical(content: dict[str, Any]) -> bytes:
     """Return the one JSON of this content: sorted, without spaces, ASCII."""
-    return json.dumps(content, sort_keys=True, separators=(",", ":"), allow_nan=False).encode("ascii")
+    return _ENCODER.encode(content).encode("ascii")
 
 
 def digest(content: dict[str, Any]) -> str:
