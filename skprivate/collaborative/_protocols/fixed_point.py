@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Fixed-point numbers modulo 2^256 in units of 2^-128, whose sums are exact and can be masked."""
 
-
 import numpy as np
 from numpy.typing import NDArray
 

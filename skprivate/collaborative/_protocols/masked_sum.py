@@ -20,8 +20,8 @@ from .roster import Asked, Roster
 
 # Two fixed-point numbers per query, one for the values and one for the sizes, of 32 bytes each.
 _ROW_BYTES = 4 * 2 * WORDS
-# Up to so many rows a hash is cheaper than to set up a cipher: measured for 3, 20 and 100 parties, to 35 to 41
-# rows. Both sides of a pair must choose alike: another number is another version of the protocol.
+# Up to so many rows a hash is cheaper than to set up a cipher: up to 36 to 41, measured for 3, 20 and 100
+# parties. Both sites of a pair must choose alike: another number is another version of the protocol.
 _STRETCHED_ROWS = 32
 # Streams are read for so many rows at a time: a megabyte for 20 parties.
 _BLOCK_ROWS = 1024
@@ -31,8 +31,8 @@ _BLOCK_ROWS = 1024
 class MaskedSum(Roster):
     """Secure aggregation: each site masks its answers, and only the sum over all sites can be read.
 
-    Every two sites share a secret; for one query both stretch it to the same stream of random words, which
-    one adds to its answers and the other subtracts. Each message alone is uniformly random; in the sum over
+    Every two sites share a secret; for one query both stretch it to the same random words, which one adds to
+    its answers and the other subtracts. Each message alone is uniformly random; in the sum over
     all sites the masks cancel exactly. **A site that drops out stops the query**: the masks of the
     others no longer cancel, and nothing is returned rather than a wrong sum.
 
@@ -69,9 +69,9 @@ class MaskedSum(Roster):
     Notes
     -----
     **Privacy.** Not differential privacy. Assumed: a platform and sites that follow the protocol but are
-    curious, public keys that are authentic, and X25519, HKDF-SHA256 and AES-256. Then the platform, together
-    with up to m - 2 of the m sites, learns of the others only the two sums over them; with m - 1 sites it
-    learns the last one's answer as the difference. What the sums tell is not protected:
+    curious, public keys that are authentic, and X25519, HKDF-SHA256, SHAKE-256 and AES-256. Then the
+    platform, together with up to m - 2 of the m sites, learns of the others only the two sums over them; with
+    m - 1 sites it learns the last one's answer as the difference. What the sums tell is not protected:
 
     - the sum of sizes shows how many sites, or which, are active, and if it is one, its answer;
     - one query put to two rosters that differ in one site gives that site's answer as a difference, and so do
@@ -84,11 +84,9 @@ class MaskedSum(Roster):
     Masks are made of what was asked: of the digest of id, rows and names of columns (with the types, signs of
     zero and order of all values) and of the roster. A platform, or an asker, that shows one site other rows
     than the rest under one id gets messages whose masks do not cancel, a sum that is noise; and `open`
-    compares a tag of the digest in every message, and refuses. *Proof.* A mask of two sites is the stream of
-    a key that HKDF derives from their secret and the digest, which is injective but for collisions of
-    SHA-256 (``_protocols/query_digest.py``). A site that was asked something else uses keys that no other
-    honest site uses in any message; as long as one other honest site is left, its message is masked by at
-    least one stream that appears nowhere else, and is uniform. The sums: :doc:`/proofs/swapping`.
+    compares a tag of the digest in every message, and refuses. A mask is SHAKE-256 of the
+    pair's secret and that digest, or from 33 rows on the AES-256 stream of such a key, so that no mask serves
+    two queries. Proof, with what is assumed of the cryptography: :doc:`/proofs/swapping`.
 
     Binding does not stop differencing: every opened sum tells about rows near the query. Let a query be
     opened once, limit the number of queries, and add noise to sums that many may see.
@@ -231,7 +229,11 @@ class MaskedSum(Roster):
 
 
 def _masks(secrets: list[bytes], binding: bytes, n_rows: int) -> Iterator[tuple[int, bytes | memoryview]]:
-    """Yield the first row of each block, and its masks: of one secret after the other, 64 bytes a row."""
+    """Yield the first row of each block, and its masks: of one secret after the other, 64 bytes a row.
+
+    The next block may take the place of the last in memory. A binding tells the number of rows, so that it is
+    stretched to one length; the labels differ from their second byte on.
+    """
     if n_rows <= _STRETCHED_ROWS:
         context = b"words" + binding
         yield 0, b"".join([stretch(secret, context, _ROW_BYTES * n_rows) for secret in secrets])
