@@ -160,7 +160,9 @@ def parse_json(text: str | bytes) -> Any:
     try:
         if isinstance(text, bytes):
             text = text.decode("ascii")
-        content = _DECODER.decode(text)
+        content = json.loads(
+            text, parse_constant=_refuse_constant, parse_float=_finite, object_pairs_hook=_different_names
+        )
     except (json.JSONDecodeError, RecursionError, UnicodeError):
         raise ValueError("it is not JSON, or only a part of it") from None
     check_nesting(content)
@@ -183,13 +185,6 @@ def _different_names(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     if len(content) < len(pairs):
         raise ValueError("it names a field twice")
     return content
-
-
-# One for all: `json.loads` and `json.dumps` would make a new one at every call.
-_DECODER = json.JSONDecoder(
-    parse_constant=_refuse_constant, parse_float=_finite, object_pairs_hook=_different_names
-)
-_ENCODER = json.JSONEncoder(sort_keys=True, separators=(",", ":"), allow_nan=False)
 
 
 def check_nesting(content: Any) -> None:
@@ -269,7 +264,7 @@ def seal_document(format_name: str, version: int, content: dict[str, Any]) -> by
 
 def canonical(content: dict[str, Any]) -> bytes:
     """Return the one JSON of this content: sorted, without spaces, ASCII."""
-    return _ENCODER.encode(content).encode("ascii")
+    return json.dumps(content, sort_keys=True, separators=(",", ":"), allow_nan=False).encode("ascii")
 
 
 def digest(content: dict[str, Any]) -> str:
