@@ -149,6 +149,22 @@ class PartialDerivatives:
         return np.asarray(by_strategy + self.weights[:, None].astype(by_aggregate.dtype) * by_aggregate)
 
 
+def residual_noise(gradient: Any, start: FloatArray) -> Callable[[FloatArray], float] | None:
+    """Return the residual that rounding alone may make, as a function of strategies; None where it is little.
+
+    It is that of differences, or of a gradient that comes in less than double precision, relative to its size
+    at these strategies, from which a solution starts.
+    """
+    if isinstance(gradient, CostDifferences):
+        return lambda x: gradient.noise(x, np.broadcast_to(x.mean(axis=0), x.shape))
+    values = np.asarray(gradient(read_only(start), np.broadcast_to(start.mean(axis=0), start.shape)))
+    precision = precision_of(values)
+    if precision <= np.finfo(np.float64).eps:
+        return None
+    noise = _OPERATIONS * precision * float(np.sqrt(np.square(values, dtype=np.float64).sum(axis=1).max()))
+    return lambda x: noise
+
+
 def own_weights(own_effect: Any, n_players: int) -> FloatArray:
     """Return by how much the aggregate moves with every player's own strategy, of shape (n_players,).
 

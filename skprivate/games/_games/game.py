@@ -14,7 +14,7 @@ from ...utils._public_module import public_module
 from ...utils._user_frame import warn_user
 from .best_response import searched_gains
 from .cost_checks import compare_gradient, gradient_of_cost
-from .cost_gradient import CostDifferences, own_weights
+from .cost_gradient import own_weights, residual_noise
 from .equilibrium import VariationalInequality, extragradient, warn_of_no_convergence
 from .monotone import some_pair_is_not_monotone
 from .player_functions import PlayerFunction, check_player_function, read_only
@@ -407,7 +407,7 @@ class AggregativeGame:
             Where to start; None is the set's public start.
         tol : float, default=1e-10
             Stop at a `residual` of ``tol * max(1, largest |x|, largest |F|)``; with differences of a cost
-            (`from_cost`) also where the residual is no more than their rounding.
+            (`from_cost`), or in single precision, also where the residual is no more than their rounding.
         max_iter : int, default=100_000
             Most iterations of the extragradient method.
 
@@ -452,12 +452,9 @@ class AggregativeGame:
         return solution
 
     def _solve_from(self, start: FloatArray, tol: float, max_iter: int) -> tuple[FloatArray, bool]:
-        noise = self._difference_noise if isinstance(self._function, CostDifferences) else None
+        noise = residual_noise(self._function, start)
         problem = VariationalInequality(self._operator, self.constraint, tol, noise=noise)
         return extragradient(problem, start, max_iter)
-
-    def _difference_noise(self, x: FloatArray) -> float:
-        return float(self._function.noise(x, self._rows(x.mean(axis=0))))
 
     def _operator(self, x: FloatArray) -> FloatArray:
         """Return the pseudo-gradients where all players know the mean."""
