@@ -302,7 +302,8 @@ class CostChecks:
         ratios = np.divide(size, way, out=np.zeros(way.shape), where=way > 0)
         ratio = ratios.max(axis=tuple(axis for axis in range(ratios.ndim) if axis != ratios.ndim - 2))
         largest = np.abs(costs).max(axis=0) + np.ptp(costs, axis=0) * ratio
-        return np.asarray(LOST_DIGITS * self.precision * largest)
+        # Numbers below the smallest normal one have fewer digits.
+        return np.asarray(LOST_DIGITS * (self.precision * largest + np.finfo(np.float64).tiny))
 
 
 class _Errors:
