@@ -117,6 +117,14 @@ def test_the_rounds_that_lose_connection_are_named(game, first_lost):
         solver(weights=weights).fit(game)
 
 
+def test_the_last_rounds_of_a_sequence_are_judged_too(game):
+    lost = [turn(k) for k in range(9)] + APART
+    with pytest.raises(ValueError, match="rounds 8 to 10 together"):
+        solver(weights=lost, max_iter=11).fit(game)
+    # A sequence that ends before three rounds are told leaves open what comes next.
+    assert solver(weights=lost[:10], max_iter=10).fit(game).n_iter_ == 10
+
+
 def test_a_connection_that_comes_late_is_awaited_for_as_long_as_is_said(game):
     def weights(k):
         return link(1, 2) if k % 6 == 5 else APART[k % 2]
