@@ -219,7 +219,8 @@ class AggregativeGame:
         pseudo_gradient = gradient_of_cost(cost, gradient, weights, constraint, shape, check=check)
         game = cls(pseudo_gradient, *shape, bounds=constraint, cost=cost)
         # Players who overlook their own effect may gain by it all the same.
-        game._own_weights = None if own_effect is False else weights
+        overlooked = isinstance(own_effect, bool | np.bool_) and not own_effect
+        game._own_weights = None if overlooked else weights
         return game
 
     def _set_shape(self, n_players: int, n_dims: int, constraint: ConstraintSet) -> None:
