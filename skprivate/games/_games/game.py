@@ -188,8 +188,8 @@ class AggregativeGame:
         The pseudo-gradient is the total derivative ``d f_i / d x_i + w_i d f_i / d delta``, w_i the own
         effect. Steps of differences are eps^(1/3) times the width of the set in that coordinate (or times
         ``max(1, |x|)`` without sides), eps being that of the type in which the cost returns its numbers:
-        about ten digits in double precision, five in single. Costs are not evaluated outside a `Box` or the
-        coordinates' range of a `Simplex`; for other sets up to a step outside. With noise a player's estimate
+        about ten digits in double precision, five in single. Differences do not leave a `Box`, or the range
+        of coordinates of a `Simplex`; another set they may leave by a step. With noise a player's estimate
         of the aggregate may leave the range of means: a cost that is not finite there is no move.
 
         **Privacy**: checks use points that depend on a seed and on public sets alone. A message names a
