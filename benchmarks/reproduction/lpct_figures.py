@@ -3,7 +3,7 @@
 
 LPCT, LPCT-P (no public labels), LPCT-Q (no private rows) and LPCT-R (random partition) are as printed; as in
 the paper their best depth and weight are chosen by the mean accuracy on test rows, which no user can do.
-LPCT-prune is Algorithm 2 as printed on the same Laplace reports. "ours" chooses by itself, from released counts.
+LPCT-prune is Algorithm 2 as printed on the same Laplace reports. "ours" chooses from released counts.
 """
 
 import warnings
