@@ -75,8 +75,9 @@ def _introduction(page: str) -> str:
     packages = ", ".join(f"{name} {version(name)}" for name in PACKAGES)
     return (
         ".. Written by python -m benchmarks._document; do not edit.\n\n"
-        f"The tables below are what ``python -m benchmarks._document {page}`` prints, on {platform.system()} with\n"
-        f"Python {platform.python_version()}, skprivate {skprivate.__version__},\n{packages}.\n"
+        f"The tables below are what ``python -m benchmarks._document {page}`` prints,\n"
+        f"on {platform.system()} with Python {platform.python_version()},\n"
+        f"skprivate {skprivate.__version__}, {packages}.\n"
     )
 
 

@@ -1,19 +1,24 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Figures and tables of the papers: small runs of their commands, and what those compute by themselves."""
 
+import os
 import re
 import sys
 from functools import cache
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 from benchmarks import __main__ as command
+from benchmarks import _document as document
+from benchmarks.reproduction import games_figures, lls_figures, lpct_figures
 from benchmarks.reproduction.collaborative import (
     collaborative_figure_7,
     collaborative_figure_9,
     collaborative_figures_5_6_10,
     collaborative_table_4,
+    collaborative_table_5,
 )
 from benchmarks.reproduction.collaborative._noise import laplace, multiplicative, shares_of, synthesis
 from skprivate.collaborative import BSTDAggregator, CollaborativeRegressor, LocalAverageRegressor
@@ -34,6 +39,14 @@ ITEMS = {
     "Log-location-scale regression": {"Figure": range(1, 10)},
     "Locally private trees": {"Figure": range(1, 11), "Table": range(1, 4)},
 }
+
+
+#: A folder of data, as SKPRIVATE_DATA names one.
+FOLDER = Path(os.environ.get("SKPRIVATE_DATA", "no folder"))
+
+
+def needs(name):
+    return pytest.mark.skipif(not (FOLDER / name).is_dir(), reason=f"SKPRIVATE_DATA has no folder {name}")
 
 
 @cache
@@ -123,6 +136,89 @@ def test_coarsening_and_swapping_change_little_for_trees_too(capsys):
         assert change < 5
         assert orientation < 10
         assert linkage < 2
+
+
+@needs("warfarin")
+def test_noise_on_both_sides_hides_less_than_the_platform(tmp_path, capsys):
+    pytest.importorskip("matplotlib")
+    lines = run(collaborative_table_5, capsys, save=tmp_path)
+    # CO, RL, RMSE of the low and of the high group.
+    platform, noisy = (numbers(lines, name) for name in ("TB", "NN"))
+    assert platform[1] < 5 < 15 < noisy[1]
+    assert noisy[0] <= collaborative_table_5.CO
+    networks = numbers(lines, "CMPP, neural networks")
+    assert networks[0] == pytest.approx(numbers(lines, "CMPP")[0], rel=0.3)
+    assert [path.name for path in tmp_path.iterdir()] == ["collaborative_table_5.png"]
+
+
+def test_figures_of_games_are_drawn(tmp_path, monkeypatch, capsys):
+    pytest.importorskip("matplotlib")
+    monkeypatch.setattr(games_figures, "GAMES", 3)
+    monkeypatch.setattr(games_figures, "SEEDS", 1)
+    games_figures.run(save=tmp_path)
+    assert sorted(path.name for path in tmp_path.iterdir()) == [f"games_figure_{n}.png" for n in (1, 2, 3)]
+    lines = [line.split() for line in capsys.readouterr().out.splitlines()]
+    # Gains after passes, then the standard error: the printed sign learns the opposite of r.
+    assert numbers(lines, "corrected, no noise")[-2] > 1.5
+    assert numbers(lines, "printed, no noise")[-2] < 0.5
+
+
+@pytest.mark.filterwarnings("ignore::skprivate.exceptions.UtilityWarning")
+def test_standardised_rows_come_near_the_papers_errors():
+    setting = lls_figures.Setting("sev", 25, 10_000, 0.3, 0.0)
+    errors = {name: np.median(rows) for name, rows in lls_figures.errors_of(setting, 0).items()}
+    assert errors["no noise"] < errors["X, y standardised"] < errors["as printed"] / 2
+    assert errors["ours, Gaussian"] < errors["as printed"] / 2
+
+
+@needs("turbofan")
+def test_figures_of_lifetimes_are_drawn(tmp_path, monkeypatch, capsys):
+    pytest.importorskip("matplotlib")
+    monkeypatch.setattr(lls_figures, "RELEASES", 2)
+    small = lls_figures._sweep(1, "sev", "d", (2, 3), n=500, epsilon=2.0, printed={2: 0.5})
+    lines = run(lls_figures, capsys, save=tmp_path, sweeps=(small,))
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["lls_figure_7.png", "lls_figures.png"]
+    titles = [" ".join(line[:2]) for line in lines if line[0] == "Figure"]
+    assert titles == ["Figure 1:", "Figure 8:", "Figure 9:", "Figure 7:"]
+
+
+def test_trees_of_the_paper_use_the_rows_that_their_names_say():
+    """Differences of three percent points and more, over five seeds: each about four standard errors."""
+    few, many = (lpct_figures.study(n, 50, 0.5, 8.0, 5) for n in (1000, 16_000))
+    assert many["LPCT-P"] > few["LPCT-P"] + 0.03
+    assert many["LPCT"] >= many["LPCT-P"] - 0.01
+    assert few["ours"] > few["LPCT-P"]
+    # Public rows alone, whatever the noise of private ones.
+    noisy, exact = (lpct_figures.study(4000, 50, 0.5, epsilon, 2)["LPCT-Q"] for epsilon in (0.5, 1000.0))
+    assert noisy == exact
+
+
+def test_an_assumed_range_costs_accuracy():
+    (title, (_, _, series)), _ = lpct_figures.figure_8(2).items()
+    assert title.startswith("Figure 8 (b)")
+    assert np.all(np.array(series["known"]) > np.array(series["assumed, mean of ends"]))
+
+
+def test_figures_of_trees_are_drawn(tmp_path, monkeypatch, capsys):
+    pytest.importorskip("matplotlib")
+    monkeypatch.setattr(lpct_figures, "FIGURES", (lpct_figures.figure_9,))
+    lines = run(lpct_figures, capsys, save=tmp_path)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["lpct_figure_3.png", "lpct_figures.png"]
+    # The last budget is none: a random partition is nearly as good.
+    plain, drawn = (numbers(lines, name) for name in ("LPCT", "LPCT-R"))
+    assert plain[-1] > 0.7
+    assert drawn[-1] > 0.7
+
+
+def test_tables_are_written_with_command_and_time(tmp_path, monkeypatch):
+    monkeypatch.setattr(document, "DOC", tmp_path)
+    monkeypatch.setattr(document, "PAGES", {"short": ("reproduction/games_as_printed",)})
+    monkeypatch.setattr(sys, "argv", ["document", "short"])
+    document.main()
+    text = (tmp_path / "short_tables.inc").read_text(encoding="utf-8")
+    assert "``python -m benchmarks reproduction/games_as_printed``" in text
+    assert "seconds of processor time" in text
+    assert "Lemma 5 (1)" in text
 
 
 def test_missing_data_are_said_and_the_rest_runs(monkeypatch, tmp_path, capsys):
