@@ -106,7 +106,7 @@ class Trial:
         return [(mse, self.orientation(X), rl) for X, (mse, rl) in found]
 
 
-def run(seeds: int = 5, save: Path | None = None) -> None:
+def run(seeds: int = 20, save: Path | None = None) -> None:
     with warnings.catch_warnings():
         # Narrow windows, and sizes that tell whose share it is, are what is shown.
         warnings.simplefilter("ignore", DisclosureWarning)

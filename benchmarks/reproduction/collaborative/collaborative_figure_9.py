@@ -73,7 +73,7 @@ class Answers:
         }
 
 
-def run(seeds: int = 10, save: Path | None = None) -> None:
+def run(seeds: int = 20, save: Path | None = None) -> None:
     with warnings.catch_warnings():
         # Narrow windows, and sizes that tell whose share it is, are what is shown.
         warnings.simplefilter("ignore", DisclosureWarning)

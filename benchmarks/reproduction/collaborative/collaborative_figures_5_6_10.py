@@ -44,7 +44,7 @@ def figures_of_seed(seed: int, estimator: Any) -> list[float]:
     ]
 
 
-def run(seeds: int = 10, save: Path | None = None) -> None:
+def run(seeds: int = 20, save: Path | None = None) -> None:
     tree = GridSearchCV(DecisionTreeRegressor(random_state=0), LEAVES, cv=5)
     with warnings.catch_warnings():
         # Of the site whose size tells which share is its own.

@@ -58,7 +58,7 @@ def rows_of(platform: Any, toy: Toy, seed: int) -> Iterator[tuple[str, Attacked]
         yield name, attacked(platform, X, truth, noise, (seed, 3))
 
 
-def run(seeds: int = 10, save: Path | None = None) -> None:
+def run(seeds: int = 20, save: Path | None = None) -> None:
     found: dict[tuple[str, str], list[Attacked]] = {}
     for seed in range(seeds):
         with warnings.catch_warnings():

@@ -156,7 +156,7 @@ def network(data: Bunch, seed: int) -> Any:
     return GridSearchCV(make_pipeline(BoundsScaler(data.bounds), layers), {"mlpregressor__alpha": PENALTIES})
 
 
-def run(seeds: int = 10, save: Path | None = None) -> None:
+def run(seeds: int = 20, save: Path | None = None) -> None:
     data = with_codes(fetch_warfarin())
     rows: dict[str, list[list[float]]] = {}
     risks: dict[str, list[tuple[float, float]]] = {}
