@@ -153,10 +153,14 @@ def test_noise_on_both_sides_hides_less_than_the_platform(tmp_path, capsys):
 
 def test_figures_of_games_are_drawn(tmp_path, monkeypatch, capsys):
     pytest.importorskip("matplotlib")
+    drawn = {}
     monkeypatch.setattr(games_figures, "GAMES", 3)
     monkeypatch.setattr(games_figures, "SEEDS", 1)
+    monkeypatch.setattr(games_figures, "write", lambda figure, folder, name: drawn.update({name: figure}))
     games_figures.run(save=tmp_path)
-    assert sorted(path.name for path in tmp_path.iterdir()) == [f"games_figure_{n}.png" for n in (1, 2, 3)]
+    counts = {name: [len(panel.lines) for panel in figure.axes] for name, figure in drawn.items()}
+    # Five noises and a gain of 1; bounds and attacks.
+    assert counts == {"games_figure_1": [6] * 4, "games_figure_2": [8], "games_figure_3": [7]}
     lines = [line.split() for line in capsys.readouterr().out.splitlines()]
     # Gains after passes, then the standard error: the printed sign learns the opposite of r.
     assert numbers(lines, "corrected, no noise")[-2] > 1.5
