@@ -65,6 +65,8 @@ def main() -> None:
     given = vars(parser.parse_args())
     names, found = given.pop("names"), catalogue()
     options = {name: value for name, value in given.items() if value is not None}
+    if options.get("seeds", 1) < 1:
+        parser.error("--seeds must be at least 1")
     if not names:
         print("python -m benchmarks NAME ... runs benchmarks, folders of them, or all:")
         show(found)

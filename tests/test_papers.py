@@ -245,6 +245,13 @@ def test_an_option_that_nobody_takes_is_refused(monkeypatch, capsys):
     assert "none of these benchmarks takes --seeds" in capsys.readouterr().err
 
 
+def test_no_repetition_is_refused(monkeypatch, capsys):
+    monkeypatch.setattr(sys, "argv", ["benchmarks", "lpct_figures", "--seeds", "0"])
+    with pytest.raises(SystemExit):
+        command.main()
+    assert "--seeds must be at least 1" in capsys.readouterr().err
+
+
 def items_of(text):
     """Return every (kind, number) that the first cells of a section's rows name."""
     found = set()
