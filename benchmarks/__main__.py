@@ -2,12 +2,16 @@
 """Run benchmarks: ``python -m benchmarks NAME ...``; without a name, list them with one line each.
 
 A name is a module (``censored`` or ``figures/life_data/censored``), a folder (``speed``) or ``all``.
+Benchmarks that repeat draws take ``--seeds``, those that draw pictures ``--save``.
 """
 
 import argparse
 import ast
 import importlib
+import inspect
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 HOME = Path(__file__).parent
 FOLDERS = ("speed", "figures", "reproduction")
@@ -47,21 +51,50 @@ def show(found: dict[str, str]) -> None:
         print(f"  {name:<24}{line}")
 
 
+def taken(run: Callable[..., None], options: dict[str, Any]) -> dict[str, Any]:
+    """Return those of the given options that a benchmark's `run` has a parameter for."""
+    return {name: value for name, value in options.items() if name in inspect.signature(run).parameters}
+
+
 def main() -> None:
     """List the benchmarks, or run those that are named."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
     parser.add_argument("names", nargs="*", metavar="NAME", help="a benchmark, a folder of them, or all")
-    names, found = parser.parse_args().names, catalogue()
+    parser.add_argument("--seeds", type=int, metavar="N", help="repetitions; more than the quick default")
+    parser.add_argument("--save", type=Path, metavar="DIR", help="folder for pictures (matplotlib)")
+    given = vars(parser.parse_args())
+    names, found = given.pop("names"), catalogue()
+    options = {name: value for name, value in given.items() if value is not None}
+    if options.get("seeds", 1) < 1:
+        parser.error("--seeds must be at least 1")
     if not names:
         print("python -m benchmarks NAME ... runs benchmarks, folders of them, or all:")
         show(found)
-    paths = {name: chosen(name, list(found)) for name in names}
+    named = {name: chosen(name, list(found)) for name in names}
     for name in names:
-        if not paths[name]:
+        if not named[name]:
             parser.error(f"there is no benchmark {name!r}; without a name, the command lists them")
-    for path in dict.fromkeys(path for name in names for path in paths[name]):
-        print(f"\n== {path}", flush=True)
-        importlib.import_module(f"benchmarks.{path.replace('/', '.')}").run()
+    paths = dict.fromkeys(path for name in names for path in named[name])
+    runs = {path: importlib.import_module(f"benchmarks.{path.replace('/', '.')}").run for path in paths}
+    for name in options:
+        if runs and not any(taken(run, {name: None}) for run in runs.values()):
+            parser.error(f"none of these benchmarks takes --{name}")
+    missing = [path for path, run in runs.items() if not completed(path, run, options)]
+    if missing:
+        parser.exit(1, f"data missing: {', '.join(missing)}\n")
+
+
+def completed(path: str, run: Callable[..., None], options: dict[str, Any]) -> bool:
+    """Run a benchmark, and tell whether its data were there; without them it says where to get them."""
+    print(f"\n== {path}", flush=True)
+    try:
+        run(**taken(run, options))
+    except FileNotFoundError as error:
+        if "SKPRIVATE_DATA" not in str(error):
+            raise
+        print(f"NOT RUN, data missing: {error}")
+        return False
+    return True
 
 
 if __name__ == "__main__":

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Write the tables of quick figures into the documentation: ``python -m benchmarks._document``.
+"""Write the tables of quick figures into the documentation: ``python -m benchmarks._document [PAGE ...]``.
 
-What is printed goes to doc/reproduction_tables.inc as it is, with the command, the time it took and versions.
+What is printed goes to doc/PAGE_tables.inc as it is, with the command, the time it took and versions.
 """
 
+import argparse
 import contextlib
 import importlib
 import io
@@ -17,24 +18,50 @@ import skprivate
 
 from ._timing import timed
 
-PAGE = Path(__file__).parent.parent / "doc" / "reproduction_tables.inc"
-TABLES = (
-    "figures/epsilon_and_rows",
-    "figures/life_data/turbofan",
-    "reproduction/games_as_printed",
-    "reproduction/lls_as_printed",
-)
+DOC = Path(__file__).parent.parent / "doc"
+PAGES = {
+    "reproduction": (
+        "figures/epsilon_and_rows",
+        "figures/life_data/turbofan",
+        "reproduction/games_as_printed",
+        "reproduction/lls_as_printed",
+    ),
+    "papers": (
+        "reproduction/collaborative_toy",
+        "reproduction/query_perturbation",
+        "reproduction/warfarin",
+        "reproduction/collaborative/collaborative_figures_5_6_10",
+        "reproduction/collaborative/collaborative_table_4",
+        "reproduction/collaborative/collaborative_figure_7",
+        "reproduction/collaborative/collaborative_table_5",
+        "reproduction/collaborative/collaborative_figure_9",
+        "reproduction/games_figures",
+        "reproduction/lls_figures",
+        "reproduction/lpct_figures",
+    ),
+}
 PACKAGES = ("numpy", "scipy", "scikit-learn")
 
 
 def main() -> None:
-    """Write the page."""
-    parts = [_introduction()]
-    for path in TABLES:
+    """Write the pages that are named, or all."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks._document", description=__doc__)
+    parser.add_argument("pages", nargs="*", metavar="PAGE", help=f"of {', '.join(PAGES)}; all by default")
+    pages = parser.parse_args().pages or list(PAGES)
+    if unknown := set(pages) - set(PAGES):
+        parser.error(f"there is no page {', '.join(sorted(unknown))}")
+    for page in pages:
+        write_page(page)
+
+
+def write_page(page: str) -> None:
+    """Run the benchmarks of a page and write what they print."""
+    parts = [_introduction(page)]
+    for path in PAGES[page]:
         printed, took = _captured(importlib.import_module(f"benchmarks.{path.replace('/', '.')}").run)
         parts.append(_section(f"python -m benchmarks {path}", printed, took))
         print(f"{path}: {took:.0f} s", flush=True)
-    PAGE.write_text("\n".join(parts), encoding="utf-8")
+    (DOC / f"{page}_tables.inc").write_text("\n".join(parts), encoding="utf-8")
 
 
 def _captured(run: Callable[[], None]) -> tuple[str, float]:
@@ -44,12 +71,13 @@ def _captured(run: Callable[[], None]) -> tuple[str, float]:
     return printed.getvalue(), took
 
 
-def _introduction() -> str:
+def _introduction(page: str) -> str:
     packages = ", ".join(f"{name} {version(name)}" for name in PACKAGES)
     return (
         ".. Written by python -m benchmarks._document; do not edit.\n\n"
-        f"The tables below are what ``python -m benchmarks._document`` prints, on {platform.system()} with\n"
-        f"Python {platform.python_version()}, skprivate {skprivate.__version__},\n{packages}.\n"
+        f"The tables below are what ``python -m benchmarks._document {page}`` prints,\n"
+        f"on {platform.system()} with Python {platform.python_version()},\n"
+        f"skprivate {skprivate.__version__}, {packages}.\n"
     )
 
 

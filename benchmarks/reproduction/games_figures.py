@@ -5,6 +5,7 @@ import math
 import warnings
 from collections.abc import Callable, Sequence
 from itertools import product
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,7 @@ from skprivate.audit import BayesAdversary, GradientMatchingAdversary
 from skprivate.audit._attacks.gradient_matching import blind_gain
 from skprivate.games import TwoTypePrior, TypePrior, VaccinationGame
 
+from .._pictures import lines, new_panels, write
 from .._tables import Table, across, standard_error
 from .games_as_printed import ALPHA, BETA, EPSILON, corrected_lower_bound, upper_bound
 
@@ -28,13 +30,15 @@ EXPECTED = {0.5: (7.44, 12.67, 17.31), 1.0: (5.63, 9.26, 12.56), 1.5: (4.54, 7.3
 EXPECTED_LOWER = {2: 0.162, 5: 0.410, 10: 0.692, 20: 0.999, 50: 1.192}
 
 
-def run() -> None:
+def run(save: Path | None = None) -> None:
     with warnings.catch_warnings():
         # Runs without noise, or with a private B, are what is shown.
         warnings.simplefilter("ignore")
-        figure_1()
-        figure_2()
-        figure_3()
+        gains, entire, individual = figure_1(), figure_2(), figure_3()
+    if save is not None:
+        draw_gains(gains, save)
+        draw_bounds(entire, "p2, M = 1 + p2 k", save, "games_figure_2")
+        draw_bounds(individual, "N", save, "games_figure_3")
 
 
 def vaccination(seed: int) -> VaccinationGame:
@@ -63,7 +67,9 @@ def played(game: Any, noise: Any, n_rounds: int, seed: int, step: Any = (1, 1, 0
     return solver.fit(game)
 
 
-def figure_1() -> None:
+def figure_1() -> dict[str, dict[str, Any]]:
+    """Print mean gains after passes, and return them after every step, by game and noise."""
+    means: dict[str, dict[str, Any]] = {}
     noises = {"no noise": 0.0, "M = 0.1": 0.1} | {f"M = 1 + {p2:g} k": (1.0, p2, 1.0) for p2 in P2}
     for make, theta in ((quadratic, "r"), (vaccination, "A and B")):
         games = [make(seed) for seed in range(GAMES)]
@@ -76,17 +82,21 @@ def figure_1() -> None:
         )
         for sign, (name, noise) in product(("corrected", "printed"), noises.items()):
             paths = np.array([_path(game, noise, s, sign) for s, game in enumerate(games)])
-            table.row(f"{sign}, {name}", *paths.mean(axis=0)[list(PASSES)], standard_error(paths)[-1])
+            mean, error = paths.mean(axis=0), standard_error(paths)[-1]
+            table.row(f"{sign}, {name}", *mean[:: FEW - 1][list(PASSES)], error)
+            means.setdefault(f"gain of {theta}, {sign} sign", {})[name] = mean
         print(f"  blind guess that knows the prior: {blind_gain(games):.3f}")
+    return means
 
 
 def _path(game: Any, noise: Any, seed: int, sign: Any) -> Any:
-    """Gains before the first pass and after every pass."""
+    """Gains before the first step and after every step; a pass has one step less than rounds."""
     adversary = GradientMatchingAdversary(0.2, sign=sign, n_passes=PASSES[-1], random_state=seed)
-    return adversary.run(game, played(game, noise, FEW, seed)).gains[:: FEW - 1]
+    return adversary.run(game, played(game, noise, FEW, seed)).gains
 
 
-def figure_2() -> None:
+def figure_2() -> dict[str, dict[float, float]]:
+    """Print bounds and attacks on all players, and return them by name and p2."""
     print(
         f"  Figure 2: all {N_PLAYERS} players, r uniform on [-1, 1], P = 1, Q = 1/2, ye, l = 1 / (1 + k), "
         f"M = 1 + p2 k, 200 rounds; attacks: mean of seeds 0 to {4 * SEEDS - 1}"
@@ -94,7 +104,8 @@ def figure_2() -> None:
     print("  leakage of Bayes: r -1 or 1 alike; its Theorem 1 in the column before")
     bounds = ("Theorem 1", "Corollary 1", "group DP")
     attacks = ("log g", "honest", "Theorem 1 (two)", "Bayes", "its honest")
-    table = Table(("p2", "<5g"), *across((*bounds, *attacks), ">11.3f"), indent=2)
+    names, found = (*bounds, *attacks), {}
+    table = Table(("p2", "<5g"), *across(names, ">11.3f"), indent=2)
     for p2 in P2:
         row = [*_bounds(p2), *_matched(p2), *_bayes(p2)]
         if not np.allclose(row[:3], EXPECTED[p2], atol=0.006):
@@ -102,6 +113,8 @@ def figure_2() -> None:
         if not max(row[4], 0.0) <= row[0] <= row[1] <= row[2] or not row[7] <= row[6] <= row[5]:
             raise RuntimeError("the order of the bounds and attacks is broken")
         table.row(p2, *row)
+        found[p2] = row
+    return _by_name(names, found)
 
 
 def _scalar(
@@ -149,7 +162,9 @@ def _bayes(p2: float) -> list[float]:
     return [bound, worst, max(honest)]
 
 
-def figure_3() -> None:
+def figure_3() -> dict[str, dict[float, float]]:
+    """Print bounds and attacks on player 1, and return them by name and number of players."""
+    found: dict[float, Sequence[float]] = {}
     print(
         f"  Figure 3: player 1 of N, TwoTypePrior(alpha = {ALPHA}, beta = {BETA}), types -1 and 1, P = 1, "
         f"Q = 1/2, ye, l = 1 / (1 + k), 50 rounds, M constant with eps_o = {EPSILON} for one player; "
@@ -164,6 +179,32 @@ def figure_3() -> None:
         if row[6] > row[1]:
             raise RuntimeError("an attack learnt more than the guarantee allows")
         table.row(n_players, *row)
+        found[n_players] = row
+    return _by_name(names, found)
+
+
+def _by_name(names: Sequence[str], rows: dict[float, Sequence[float]]) -> dict[str, dict[float, float]]:
+    return {name: {x: row[i] for x, row in rows.items()} for i, name in enumerate(names)}
+
+
+def draw_gains(gains: dict[str, dict[str, Any]], folder: Path) -> None:
+    """Draw Figure 1: the gain after every step, a line for each noise."""
+    figure, panels = new_panels(list(gains), columns=2)
+    for panel, series in zip(panels, gains.values(), strict=True):
+        steps = np.arange(len(next(iter(series.values()))))
+        lines(panel, steps, series, ("steps of the adversary", "gain"))
+        panel.axhline(1.0, linestyle=":", color="grey")
+        panel.set_ylim(0, 2)
+    write(figure, folder, "games_figure_1")
+
+
+def draw_bounds(found: dict[str, dict[float, float]], label: str, folder: Path, name: str) -> None:
+    """Draw Figure 2 or 3: bounds and attacks, in nats, over what is varied."""
+    figure, (panel,) = new_panels([name.replace("_", " ")])
+    figure.set_size_inches(7, 5)
+    series = {line: list(values.values()) for line, values in found.items()}
+    lines(panel, list(next(iter(found.values()))), series, (label, "leakage, nats"))
+    write(figure, folder, name)
 
 
 def _followed(n_players: int) -> Sequence[float]:
