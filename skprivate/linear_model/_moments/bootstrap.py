@@ -23,6 +23,7 @@ def bootstrap_moments(
     scale_bounds: tuple[float, float],
     *,
     method: str = "moments",
+    rows_per_unit: int = 1,
     n_replicates: int = 400,
     seed: int = 0,
     with_noise: bool = True,
@@ -42,6 +43,10 @@ def bootstrap_moments(
         As in `solve_moments`.
     method : {"moments", "taylor"}, default="moments"
         What fits the replicates; the model that they are drawn from is the consistent one.
+    rows_per_unit : int, default=1
+        Rows of one person that count. The errors of so many rows may depend on each other in any way: the
+        variance of a sum over persons is at most that of independent rows times their number, by the
+        inequality of Cauchy and Schwarz, and the rows' part of the replicates has this variance.
     n_replicates : int, default=400
     seed : int, default=0
         The same release always has the same intervals.
@@ -61,7 +66,8 @@ def bootstrap_moments(
     solved with the released moments of the features.
 
     Slopes that the regulariser shrinks are shrunk in the replicates about as much, but the shrinkage of the
-    fit itself is unknown: intervals of directions that are below the noise are too narrow.
+    fit itself is unknown: intervals of directions that are below the noise are too narrow, and such fits warn
+    (`slopes_are_told`). The default regulariser shrinks no slopes of others.
 
     References
     ----------
@@ -84,11 +90,13 @@ def bootstrap_moments(
     """
     fit = solve_moments(release, distribution, regularization, scale_bounds)
     rng = np.random.default_rng(seed)
+    # Of the rows' own spread: their sums with (1, x), and one that is independent of these.
+    z = np.sqrt(rows_per_unit) * rng.standard_normal((n_replicates, len(fit.coef) + 2))
     if len(fit.coef) > _WHOLE:
         return _first_order(
-            release, fit, distribution, regularization, scale_bounds, method, rng, n_replicates, with_noise
+            release, fit, distribution, regularization, scale_bounds, method, rng, z, with_noise
         )
-    matrices = _sampled(release, fit, distribution, rng, n_replicates)
+    matrices = _sampled(release, fit, distribution, z)
     if with_noise:
         matrices += _noise(release, rng, n_replicates)
     replicated = MomentRelease(matrices, release.noise_std, release.mechanism)
@@ -124,22 +132,20 @@ def _sampled(
     release: MomentRelease,
     fit: ScaledFit,
     distribution: ErrorDistribution,
-    rng: np.random.Generator,
-    count: int,
+    z: FloatArray,
 ) -> FloatArray:
     """Moments of (1, y, x) without noise, of shape (count, D, D)."""
     others = np.r_[0, 2 : len(release.matrix)]  # the constant and the features
     design = _possible_design(release)
     line = np.r_[fit.intercept + distribution.mean * fit.scale, fit.coef]
     spread = float(fit.scale) * np.sqrt(distribution.variance)
-    z = rng.standard_normal((count, len(others) + 1))
     # Residuals times (1, x), the first of them their sum; and the sum of their squares.
     products = spread * (z[:, :-1] @ np.linalg.cholesky(design).T)
     free = np.sqrt(distribution.kurtosis - 1.0 - distribution.skewness**2)
     squares = distribution.skewness * z[:, 0] + free * z[:, -1]
     n = design[0, 0]
     cross = design @ line + products
-    matrices = np.empty((count, *release.matrix.shape))
+    matrices = np.empty((len(z), *release.matrix.shape))
     matrices[:, others[:, np.newaxis], others] = design
     matrices[:, 1, others] = matrices[:, others, 1] = cross
     matrices[:, 1, 1] = (cross + products) @ line + spread**2 * (n + np.sqrt(n) * squares)
@@ -154,7 +160,7 @@ def _first_order(
     scale_bounds: tuple[float, float],
     method: str,
     rng: np.random.Generator,
-    count: int,
+    z: FloatArray,
     with_noise: bool,
 ) -> ScaledFit:
     """Fit releases whose moments differ a little from the released ones.
@@ -167,7 +173,6 @@ def _first_order(
     n = max(float(release.matrix[0, 0]), 1.0)
     design = _possible_design(release)
     spread = float(fit.scale) * np.sqrt(distribution.variance)
-    z = rng.standard_normal((count, len(design) + 1))
     pushes = spread * (z[:, :-1] @ np.linalg.cholesky(design).T)
     free = np.sqrt(distribution.kurtosis - 1.0 - distribution.skewness**2)
     square = spread**2 * (1.0 + (distribution.skewness * z[:, 0] + free * z[:, -1]) / np.sqrt(n))
@@ -176,7 +181,7 @@ def _first_order(
         squares = release.noise_std**2
         covariance = squares * np.outer(w, w)
         np.fill_diagonal(covariance, squares @ w**2)
-        noise = rng.multivariate_normal(np.zeros(len(w)), covariance, count, method="eigh")
+        noise = rng.multivariate_normal(np.zeros(len(w)), covariance, len(z), method="eigh")
         pushes += np.delete(noise, 1, axis=1)
         square += noise @ w / n
     pushes /= n

@@ -1,20 +1,23 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Replicates of a fit with looks, and the warning that the noise hides the effect of the features."""
 
+from dataclasses import dataclass
+
 import numpy as np
 
 from ..._typing import FloatArray
 from .._distributions import ErrorDistribution
 from .clipped_law import ClippedLaw, clipped_law
-from .looks import Look, LookRelease, Metric, noise_of_equations
+from .looks import Look, LookRelease, Metric, noise_of_equations, noise_of_products
 from .solve import ScaledFit
-from .utility import HIDDEN
+from .utility import HIDDEN, UNTOLD, slopes_are_told
 
 
 def bootstrap_looks(
     release: LookRelease,
     distribution: ErrorDistribution,
     *,
+    rows_per_unit: int = 1,
     n_replicates: int = 400,
     seed: int = 0,
     with_noise: bool = True,
@@ -25,7 +28,7 @@ def bootstrap_looks(
     ----------
     release : LookRelease
     distribution : ErrorDistribution
-    n_replicates, seed, with_noise
+    rows_per_unit, n_replicates, seed, with_noise
         As in `bootstrap_moments`.
 
     Returns
@@ -35,12 +38,11 @@ def bootstrap_looks(
 
     Notes
     -----
-    The slopes' error goes through the steps of the fit, in the directions of the released moments: that of
-    the first fit is made of the noise of the moments, the rows' own spread, and what the regulariser takes. A
-    look multiplies it by what its moments miss, where the noise E of the moments acts on an error as a random
-    vector of the size of E, drawn anew for every look; and adds its own noise and the rows' spread, the same
-    in all looks. Location and scale are off by the spread and the noise of the clipped mean and mean square,
-    and residuals are wider than the errors by what the slopes miss.
+    Where the released moments tell all directions of the features, slopes are drawn that the last looks
+    leave possible (`_left_by_looks`); elsewhere, errors that the steps of the fit would leave if the hidden
+    directions varied as the others do (`_left_by_steps`), which is not known. Replicates are the fit and its
+    error. Location and scale are off by the spread and the noise of the clipped mean and mean square, and
+    residuals are wider than the errors by what the slopes miss.
 
     **Privacy**: a function of released values.
     """
@@ -48,37 +50,116 @@ def bootstrap_looks(
     # Of the rows, and of the noise: without noise the rows' part is the same.
     rng, others = (np.random.default_rng(child) for child in np.random.SeedSequence(seed).spawn(2))
     fit = release.fit
-    draw = _drawer(release.mechanism if with_noise else "none", others)
-    slopes = metric.vectors.T @ fit.coef
-    own = rng.standard_normal((n_replicates, len(slopes))) * np.sqrt(np.maximum(metric.plausible, 1.0))
+    shape = n_replicates, len(fit.coef)
+    own = rng.standard_normal(shape) * np.sqrt(rows_per_unit * np.maximum(metric.plausible, 1.0))
+    noise = _Noise(release.mechanism if with_noise else "none", others)
+    left = _left_by_looks if slopes_are_told(release.moments) else _left_by_steps
+    error, widened, place = left(release, distribution, metric, own, noise)
+    place = _located(law, release.looks[-1], fit, metric.n / rows_per_unit, place, rng)
+    coef = fit.coef + error
+    intercept = fit.intercept + place[:, 0] - error @ metric.mean
+    return ScaledFit(intercept, coef, fit.scale * np.exp(place[:, 1] + widened))
+
+
+@dataclass(frozen=True, eq=False)
+class _Noise:
+    """Draws of noise of mean 0 and standard deviation 1; none at all with the mechanism "none"."""
+
+    mechanism: str
+    rng: np.random.Generator
+
+    def draw(self, shape: tuple[int, ...]) -> FloatArray:
+        if self.mechanism == "none":
+            return np.zeros(shape)
+        if self.mechanism == "laplace":
+            return self.rng.laplace(scale=np.sqrt(0.5), size=shape)
+        return self.rng.standard_normal(shape)
+
+    def normal(self, shape: tuple[int, ...]) -> FloatArray:
+        """Return normal draws, for what many entries of noise add up to."""
+        return np.zeros(shape) if self.mechanism == "none" else self.rng.standard_normal(shape)
+
+    def of(self, look: Look, count: int) -> FloatArray:
+        """Return noise of the sums of a look."""
+        return self.draw((count, len(look.noise_std))) * look.noise_std * look.clip
+
+
+_Left = tuple[FloatArray, FloatArray, FloatArray]
+
+
+def _left_by_looks(
+    release: LookRelease, distribution: ErrorDistribution, metric: Metric, own: FloatArray, noise: _Noise
+) -> _Left:
+    """Return errors of slopes and log scale, and noise of the last looks' mean and mean square.
+
+    A look about slopes b released s = q C (b_0 - b) + h, with b_0 the true slopes, q the share of unclipped
+    rows and h its noise and the rows' spread. So b_0 = b + C^-1 (s - h) / q, whatever the steps of the fit were
+    and however far they went. This is taken of the mean of the last looks, with the released C + E in place of
+    C: of first order in E, C^-1 s is off by C^-1 E (C + E)^-1 s. The rows' spread is the same in all looks.
+    """
+    law, looks = clipped_law(distribution), release.looks[-release.n_averaged :]
+    start, sums = np.zeros(own.shape[1]), np.zeros(own.shape[1])
+    pushed, place = np.zeros_like(own), np.zeros((len(own), 2))
+    for look in looks:
+        share, spread = _share_and_spread(look, law, metric)
+        drawn, released = noise.of(look, len(own)), look.sums * look.clip
+        start += look.fit.coef / len(looks)
+        sums += (released[1:-1] - released[0] * metric.mean) / share / len(looks)
+        pushed += ((drawn[:, 1:-1] - drawn[:, :1] * metric.mean) @ metric.vectors + own * spread) / share
+        place += drawn[:, [0, -1]] * [1.0, look.clip] / metric.n / len(looks)
+    step = metric.vectors.T @ sums / metric.values @ metric.vectors.T
+    bent = np.sqrt(noise_of_products(release.moments, metric, step))
+    moved = pushed / len(looks) + noise.draw(own.shape) * bent @ metric.vectors
+    possible = start + step - moved / metric.values @ metric.vectors.T
+    variance = (release.fit.scale * law.std) ** 2
+    widened = np.zeros(len(own))
+    for look in looks:
+        missed = ((look.fit.coef - possible) @ metric.vectors) ** 2 @ metric.values
+        widened += 0.5 * np.log1p(missed / (metric.n * variance)) / len(looks)
+    return release.fit.coef - possible, widened, place
+
+
+def _left_by_steps(
+    release: LookRelease, distribution: ErrorDistribution, metric: Metric, own: FloatArray, noise: _Noise
+) -> _Left:
+    """Return the same, where the noise hides directions of the features.
+
+    The error of the first fit is made of the noise of the moments, the rows' own spread, and what the
+    regulariser takes. A look multiplies it by what its moments miss, where the noise E of the moments acts on
+    an error as a random vector of the size of E, drawn anew for every look; and adds its own noise and the
+    rows' spread, the same in all looks.
+    """
+    law, fit = clipped_law(distribution), release.fit
+    slopes, variance = metric.vectors.T @ fit.coef, (fit.scale * law.std) ** 2
     error = (np.clip(metric.values, 0.0, None) / metric.raised - 1.0) * slopes
     first = np.sqrt(noise_of_equations(release.moments, metric, fit.coef))
-    error = error + (draw((n_replicates, len(slopes))) * first) @ metric.vectors / metric.raised
-    error += own * (fit.scale * law.std) / metric.raised
+    error = error + (noise.draw(own.shape) * first) @ metric.vectors / metric.raised
+    error += own * np.sqrt(variance) / metric.raised
     kept = 1.0 - np.clip(metric.values, 0.0, None) / metric.raised
-    mean_error, place, widened = np.zeros_like(error), np.zeros((n_replicates, 2)), np.zeros(n_replicates)
-    variance = (fit.scale * law.std) ** 2
+    mean_error, place, widened = np.zeros_like(error), np.zeros((len(own), 2)), np.zeros(len(own))
     for number, look in enumerate(release.looks):
-        noise = draw((n_replicates, len(look.noise_std))) * look.noise_std * look.clip
-        share = max(law.share(look.fit.scale, look.clip), 1e-3)
-        spread = np.sqrt(np.clip(look.sums[-1] / metric.n, 0.0, 1.0)) * look.clip
+        drawn = noise.of(look, len(own))
+        share, spread = _share_and_spread(look, law, metric)
         size = np.sqrt(np.sum(error**2, axis=1, keepdims=True))
-        acting = (others.standard_normal(error.shape) * (metric.entry * size)) if with_noise else 0.0
+        acting = noise.normal(error.shape) * (metric.entry * size)
         missed = (error**2) @ metric.plausible / (metric.n * variance)
-        pulled = (noise[:, 1:-1] - noise[:, :1] * metric.mean) @ metric.vectors
+        pulled = (drawn[:, 1:-1] - drawn[:, :1] * metric.mean) @ metric.vectors
         error = kept * error + (acting + (pulled + own * spread) / share) / metric.raised
         if number >= len(release.looks) - release.n_averaged:
             mean_error += error / release.n_averaged
             widened += 0.5 * np.log1p(missed) / release.n_averaged
-            place += noise[:, [0, -1]] * [1.0, look.clip] / metric.n / release.n_averaged
-    place = _located(law, release.looks[-1], fit, metric.n, place, rng)
-    coef = fit.coef + mean_error @ metric.vectors.T
-    intercept = fit.intercept + place[:, 0] - (coef - fit.coef) @ metric.mean
-    return ScaledFit(intercept, coef, fit.scale * np.exp(place[:, 1] + widened))
+            place += drawn[:, [0, -1]] * [1.0, look.clip] / metric.n / release.n_averaged
+    return mean_error @ metric.vectors.T, widened, place
+
+
+def _share_and_spread(look: Look, law: ClippedLaw, metric: Metric) -> tuple[float, float]:
+    """Return the share of unclipped rows, and the root mean square of clipped residuals."""
+    share = max(law.share(look.fit.scale, look.clip), 1e-3)
+    return share, float(np.sqrt(np.clip(look.sums[-1] / metric.n, 0.0, 1.0))) * look.clip
 
 
 def looks_warning(release: LookRelease, replicates: ScaledFit) -> str | None:
-    """Return why a constant may predict better than a fit, or None; from released values.
+    """Return why a constant may predict better than a fit, or why intervals are too narrow, or None.
 
     Parameters
     ----------
@@ -98,20 +179,9 @@ def looks_warning(release: LookRelease, replicates: ScaledFit) -> str | None:
     losses = (errors**2) @ weights
     gain = float(weights @ along**2 - 2.0 * losses.mean())
     spread = np.hypot(np.std(2.0 * (errors * along) @ weights), np.std(losses))
-    return None if gain > spread else HIDDEN
-
-
-def _drawer(mechanism: str, rng: np.random.Generator):  # type: ignore[no-untyped-def]
-    """Return a function that draws noise of standard deviation 1."""
-
-    def draw(shape: tuple[int, ...]) -> FloatArray:
-        if mechanism == "none":
-            return np.zeros(shape)
-        if mechanism == "laplace":
-            return rng.laplace(scale=np.sqrt(0.5), size=shape)
-        return rng.standard_normal(shape)
-
-    return draw
+    if gain > spread:
+        return None if slopes_are_told(release.moments) else UNTOLD
+    return HIDDEN
 
 
 def _located(

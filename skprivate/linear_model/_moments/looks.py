@@ -166,10 +166,26 @@ def noise_of_equations(release: MomentRelease, metric: Metric, coef: FloatArray)
     The sum of centred features times residuals of a line with the constant a is off by
     e_y - E b - a e_x - m (e_0y - e_x . b), where the e are the noises of sums and products.
     """
-    variances, squares = release.noise_std**2, coef**2
+    variances = release.noise_std**2
     constant = np.clip(release.matrix[0, 1] / metric.n, -1.0, 1.0) - metric.mean @ coef
-    own = variances[1, 2:] + variances[2:, 2:] @ squares + constant**2 * variances[0, 2:]
-    return own + metric.mean**2 * (variances[0, 1] + variances[0, 2:] @ squares)
+    of_target = variances[1, 2:] + metric.mean**2 * variances[0, 1]
+    return of_target + noise_of_products(release, metric, coef, constant)
+
+
+def noise_of_products(
+    release: MomentRelease, metric: Metric, coef: FloatArray, constant: float | None = None
+) -> FloatArray:
+    """Return the variances of the noise of the centred features' moments times slopes, per feature.
+
+    It is that of E b + a e_x - m (e_x . b), where a is the constant of a line; None: that of targets of mean 0.
+    """
+    variances, squares = release.noise_std**2, coef**2
+    level = -metric.mean @ coef if constant is None else constant
+    return (
+        variances[2:, 2:] @ squares
+        + level**2 * variances[0, 2:]
+        + metric.mean**2 * (variances[0, 2:] @ squares)
+    )
 
 
 def choose_number(
