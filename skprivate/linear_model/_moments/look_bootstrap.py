@@ -75,10 +75,6 @@ class _Noise:
             return self.rng.laplace(scale=np.sqrt(0.5), size=shape)
         return self.rng.standard_normal(shape)
 
-    def normal(self, shape: tuple[int, ...]) -> FloatArray:
-        """Return normal draws, for what many entries of noise add up to."""
-        return np.zeros(shape) if self.mechanism == "none" else self.rng.standard_normal(shape)
-
     def of(self, look: Look, count: int) -> FloatArray:
         """Return noise of the sums of a look."""
         return self.draw((count, len(look.noise_std))) * look.noise_std * look.clip
@@ -93,9 +89,10 @@ def _left_by_looks(
     """Return errors of slopes and log scale, and noise of the last looks' mean and mean square.
 
     A look about slopes b released s = q C (b_0 - b) + h, with b_0 the true slopes, q the share of unclipped
-    rows and h its noise and the rows' spread. So b_0 = b + C^-1 (s - h) / q, whatever the steps of the fit were
-    and however far they went. This is taken of the mean of the last looks, with the released C + E in place of
-    C: of first order in E, C^-1 s is off by C^-1 E (C + E)^-1 s. The rows' spread is the same in all looks.
+    rows and h its noise and the rows' spread. So b_0 = b + C^-1 (s - h) / q, whatever the steps of the fit
+    were and however far they went. This is taken of the mean of the last looks, with the released C + E in
+    place of C, which moves the step (C + E)^-1 s / q by (C + E)^-1 E times itself, to first order. The rows'
+    spread is the same in all looks.
     """
     law, looks = clipped_law(distribution), release.looks[-release.n_averaged :]
     start, sums = np.zeros(own.shape[1]), np.zeros(own.shape[1])
@@ -108,7 +105,7 @@ def _left_by_looks(
         pushed += ((drawn[:, 1:-1] - drawn[:, :1] * metric.mean) @ metric.vectors + own * spread) / share
         place += drawn[:, [0, -1]] * [1.0, look.clip] / metric.n / len(looks)
     step = metric.vectors.T @ sums / metric.values @ metric.vectors.T
-    bent = np.sqrt(noise_of_products(release.moments, metric, step))
+    bent = np.sqrt(noise_of_products(release.moments, metric, step, -metric.mean @ step))
     moved = pushed / len(looks) + noise.draw(own.shape) * bent @ metric.vectors
     possible = start + step - moved / metric.values @ metric.vectors.T
     variance = (release.fit.scale * law.std) ** 2
@@ -141,7 +138,7 @@ def _left_by_steps(
         drawn = noise.of(look, len(own))
         share, spread = _share_and_spread(look, law, metric)
         size = np.sqrt(np.sum(error**2, axis=1, keepdims=True))
-        acting = noise.normal(error.shape) * (metric.entry * size)
+        acting = noise.draw(error.shape) * (metric.entry * size)
         missed = (error**2) @ metric.plausible / (metric.n * variance)
         pulled = (drawn[:, 1:-1] - drawn[:, :1] * metric.mean) @ metric.vectors
         error = kept * error + (acting + (pulled + own * spread) / share) / metric.raised

@@ -168,24 +168,17 @@ def noise_of_equations(release: MomentRelease, metric: Metric, coef: FloatArray)
     """
     variances = release.noise_std**2
     constant = np.clip(release.matrix[0, 1] / metric.n, -1.0, 1.0) - metric.mean @ coef
-    of_target = variances[1, 2:] + metric.mean**2 * variances[0, 1]
-    return of_target + noise_of_products(release, metric, coef, constant)
+    own = variances[1, 2:] + metric.mean**2 * variances[0, 1]
+    return own + noise_of_products(release, metric, coef, constant)
 
 
 def noise_of_products(
-    release: MomentRelease, metric: Metric, coef: FloatArray, constant: float | None = None
+    release: MomentRelease, metric: Metric, coef: FloatArray, constant: float
 ) -> FloatArray:
-    """Return the variances of the noise of the centred features' moments times slopes, per feature.
-
-    It is that of E b + a e_x - m (e_x . b), where a is the constant of a line; None: that of targets of mean 0.
-    """
+    """Return the same for a target without noise."""
     variances, squares = release.noise_std**2, coef**2
-    level = -metric.mean @ coef if constant is None else constant
-    return (
-        variances[2:, 2:] @ squares
-        + level**2 * variances[0, 2:]
-        + metric.mean**2 * (variances[0, 2:] @ squares)
-    )
+    own = variances[2:, 2:] @ squares + constant**2 * variances[0, 2:]
+    return own + metric.mean**2 * (variances[0, 2:] @ squares)
 
 
 def choose_number(

@@ -30,8 +30,8 @@ HIDDEN = (
 #: The warning that slopes are shrunk by an unknown amount.
 UNTOLD = (
     "by the released values, the noise hides how much some combination of the features varies. Slopes along "
-    "it are pulled toward 0, and intervals do not account for that. Leave out one of columns that nearly "
-    "determine each other (of one-hot coded columns that add up to 1, one level: their slopes are not "
+    "it are pulled toward zero, and intervals do not account for that. Leave out one of columns that nearly "
+    "determine each other (of one-hot coded columns that add up to one, a level: their slopes are not "
     "determined, only predictions are), or tighten the bounds; more rows or a larger epsilon would help, too."
 )
 
@@ -107,9 +107,9 @@ def slopes_are_told(release: MomentRelease) -> bool:
     -----
     The released equations c + e = (C + E) b of the slopes have noise of mean 0 at the true b. An interval of
     the slope along a direction w is the set of those that they do not contradict (of Fieller, or Anderson and
-    Rubin): it is finite where w'(C + E) w is clear of the noise of w'C w, and else any slope may be true. The
-    noise of w'C w, C being about the means m, is w'E w - 2 (w'm) (w'e_0) + (w'm)^2 e_00, with e_0 the noise of
-    the features' sums and e_00 that of the number of rows.
+    Rubin): it is finite where w'(C + E) w is clear of its noise; elsewhere any slope may be true. That noise
+    is w'E w - 2 (w'm) (w'e_0) + (w'm)^2 e_00, with m the means, e_0 the noise of the features' sums and e_00
+    that of the number of rows.
 
     **Privacy**: a function of released values.
 

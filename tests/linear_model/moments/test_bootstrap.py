@@ -155,3 +155,25 @@ def test_replicates_of_first_order_vary_as_whole_ones_do(method, level, monkeypa
     np.testing.assert_allclose(columns(short).std(axis=0), columns(whole).std(axis=0), rtol=0.1)
     deviations = (columns(short).mean(axis=0) - columns(whole).mean(axis=0)) / columns(whole).std(axis=0)
     np.testing.assert_allclose(deviations, 0.0, atol=0.15)
+
+
+@pytest.mark.parametrize("whole", [100, 2])
+def test_rows_of_a_person_may_all_be_alike(monkeypatch, whole):
+    """The rows' part varies as if m rows in a row were one, and the noise's part as ever.
+
+    A variance of 4,000 replicates has a relative standard error of .022; limits are 6 of them.
+    """
+    monkeypatch.setattr(bootstrap, "_WHOLE", whole)
+    matrix = moments(np.random.default_rng(5), NORMAL, 5000)
+    release = MomentRelease(matrix, noise_of(0.5), "gaussian")
+
+    def variances(m, **options):
+        options = {"rows_per_unit": m, "n_replicates": 4000, "seed": m, **options}
+        return columns(bootstrap_moments(release, NORMAL, "floor", WIDE, **options)).var(axis=0)
+
+    own = variances(1, with_noise=False)
+    np.testing.assert_allclose(variances(4, with_noise=False) / own, 4.0, rtol=0.18)
+    # Without the logarithm of the scale, whose noise is far from normal.
+    noise = (variances(1) - own)[[0, 2, 3, 4]]
+    assert np.all(noise > 0.02 * own[[0, 2, 3, 4]])
+    np.testing.assert_allclose(variances(4)[[0, 2, 3, 4]], noise + 4 * own[[0, 2, 3, 4]], rtol=0.18)
