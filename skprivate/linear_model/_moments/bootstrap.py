@@ -10,10 +10,11 @@ from ..._typing import FloatArray
 from .._distributions import ErrorDistribution
 from .release import MomentRelease
 from .solve import ScaledFit, least_squares, noise_level, scale_of, solve_moments
+from .utility import slopes_are_told
 
-# Features beyond which replicates are of first order: the noise of so many products is close to normal, and a
-# decomposition of every replicate takes time with their cube.
-_WHOLE = 100
+#: Features beyond which replicates are of first order: the noise of so many products is close to normal, and
+#: a decomposition of every replicate takes time with their cube.
+WHOLE = 100
 
 
 def bootstrap_moments(
@@ -28,12 +29,17 @@ def bootstrap_moments(
     seed: int = 0,
     with_noise: bool = True,
 ) -> ScaledFit:
-    """Fit the releases that the fitted model would give [1]_.
+    """Draw what a fit would be with other rows and other noise, as the fitted model has them [1]_.
 
-    The features' moments are the released ones, made those of possible rows. The target's moments are drawn
-    from their joint limit distribution under the fitted model, where the errors' skewness ties the mean
-    square to the mean, and their kurtosis spreads it. Then fresh noise of the same distribution is added to
-    all, and every replicate is fitted as the release was.
+    The target's moments are drawn from their joint limit distribution under the fitted model, where the
+    errors' skewness ties the mean square to the mean, and their kurtosis spreads it; noise is drawn as that
+    of the release. Both are taken off the released moments, and what the rest leads to without regularisation
+    is a model that may have led to the release. A replicate is the fit and its error if this model were true.
+    So the noise of the features' moments counts in the way of Fieller's intervals: where it can make up a
+    good part of a small variance, the slope may be much larger, but not much smaller.
+
+    Where the noise hides a direction of the features there is no such interval (`slopes_are_told`). Then what
+    is drawn is added to the released moments, made those of possible rows, and fitted as the release was.
 
     Parameters
     ----------
@@ -65,9 +71,8 @@ def bootstrap_moments(
     With more than 100 features the fits are of first order in what is drawn: the equations of the slopes are
     solved with the released moments of the features.
 
-    Slopes that the regulariser shrinks are shrunk in the replicates about as much, but the shrinkage of the
-    fit itself is unknown: intervals of directions that are below the noise are too narrow, and such fits warn
-    (`slopes_are_told`). The default regulariser shrinks no slopes of others.
+    Slopes along directions that the noise hides are shrunk in the replicates about as much as in the fit, but
+    how much they are is unknown: their intervals are too narrow, and such fits warn.
 
     References
     ----------
@@ -92,15 +97,28 @@ def bootstrap_moments(
     rng = np.random.default_rng(seed)
     # Of the rows' own spread: their sums with (1, x), and one that is independent of these.
     z = np.sqrt(rows_per_unit) * rng.standard_normal((n_replicates, len(fit.coef) + 2))
-    if len(fit.coef) > _WHOLE:
+    if len(fit.coef) > WHOLE:
         return _first_order(
             release, fit, distribution, regularization, scale_bounds, method, rng, z, with_noise
         )
-    matrices = _sampled(release, fit, distribution, z)
-    if with_noise:
-        matrices += _noise(release, rng, n_replicates)
-    replicated = MomentRelease(matrices, release.noise_std, release.mechanism)
-    return solve_moments(replicated, distribution, regularization, scale_bounds, method)
+    drawn = _sampled(release, fit, distribution, z)
+    noise = noise_matrices(release, rng, n_replicates) if with_noise else 0.0
+    if slopes_are_told(release):
+        expected = _sampled(release, fit, distribution, 0.0 * z[:1])
+        possible = replace(release, matrix=release.matrix - (drawn - expected) - noise)
+        fits = solve_moments(possible, distribution, "none", scale_bounds, method)
+        reported = solve_moments(release, distribution, regularization, scale_bounds, method)
+        return _reflected(reported, fits, scale_bounds)
+    return solve_moments(
+        replace(release, matrix=drawn + noise), distribution, regularization, scale_bounds, method
+    )
+
+
+def _reflected(fit: ScaledFit, fits: ScaledFit, scale_bounds: tuple[float, float]) -> ScaledFit:
+    """Return the fit and its errors if others were true; of the scale on the scale of its square."""
+    low, high = scale_bounds
+    square = np.clip(2.0 * fit.scale**2 - fits.scale**2, low**2, high**2)
+    return ScaledFit(2.0 * fit.intercept - fits.intercept, 2.0 * fit.coef - fits.coef, np.sqrt(square))
 
 
 def pivotal(estimates: ArrayLike, replicates: FloatArray, confidence: float) -> FloatArray:
@@ -210,7 +228,7 @@ def _possible_design(release: MomentRelease) -> FloatArray:
     return design
 
 
-def _noise(release: MomentRelease, rng: np.random.Generator, count: int) -> FloatArray:
+def noise_matrices(release: MomentRelease, rng: np.random.Generator, count: int) -> FloatArray:
     """Draw symmetric matrices of noise as that of the release, of shape (count, D, D)."""
     rows, columns = np.triu_indices(len(release.matrix))
     shape = (count, len(rows))

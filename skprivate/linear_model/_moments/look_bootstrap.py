@@ -7,8 +7,10 @@ import numpy as np
 
 from ..._typing import FloatArray
 from .._distributions import ErrorDistribution
+from .bootstrap import WHOLE, noise_matrices
 from .clipped_law import ClippedLaw, clipped_law
-from .looks import Look, LookRelease, Metric, noise_of_equations, noise_of_products
+from .looks import Look, LookRelease, Metric, noise_of_equations
+from .release import MomentRelease
 from .solve import ScaledFit
 from .utility import HIDDEN, UNTOLD, slopes_are_told
 
@@ -39,10 +41,10 @@ def bootstrap_looks(
     Notes
     -----
     Where the released moments tell all directions of the features, slopes are drawn that the last looks
-    leave possible (`_left_by_looks`); elsewhere, errors that the steps of the fit would leave if the hidden
-    directions varied as the others do (`_left_by_steps`), which is not known. Replicates are the fit and its
-    error. Location and scale are off by the spread and the noise of the clipped mean and mean square, and
-    residuals are wider than the errors by what the slopes miss.
+    leave possible (`_left_by_looks`). Elsewhere, and with more than 100 features, errors are drawn that the
+    steps of the fit would leave if hidden directions varied as the others do (`_left_by_steps`). Replicates
+    are the fit and its error. Location and scale are off by the spread and the noise of the clipped mean and
+    mean square, and residuals are wider than the errors by what the slopes miss.
 
     **Privacy**: a function of released values.
     """
@@ -53,7 +55,8 @@ def bootstrap_looks(
     shape = n_replicates, len(fit.coef)
     own = rng.standard_normal(shape) * np.sqrt(rows_per_unit * np.maximum(metric.plausible, 1.0))
     noise = _Noise(release.mechanism if with_noise else "none", others)
-    left = _left_by_looks if slopes_are_told(release.moments) else _left_by_steps
+    told = len(fit.coef) <= WHOLE and slopes_are_told(release.moments)
+    left = _left_by_looks if told else _left_by_steps
     error, widened, place = left(release, distribution, metric, own, noise)
     place = _located(law, release.looks[-1], fit, metric.n / rows_per_unit, place, rng)
     coef = fit.coef + error
@@ -79,6 +82,15 @@ class _Noise:
         """Return noise of the sums of a look."""
         return self.draw((count, len(look.noise_std))) * look.noise_std * look.clip
 
+    def features(self, release: MomentRelease, count: int) -> tuple[FloatArray, FloatArray]:
+        """Return moments of the features about their means, and the means, less noise as theirs."""
+        matrices = release.matrix[np.newaxis]
+        if self.mechanism != "none":
+            matrices = matrices - noise_matrices(release, self.rng, count)
+        n = np.maximum(matrices[:, :1, :1], 1.0)
+        means = matrices[:, 0, 2:] / n[:, 0]
+        return matrices[:, 2:, 2:] - n * means[:, :, np.newaxis] * means[:, np.newaxis], means
+
 
 _Left = tuple[FloatArray, FloatArray, FloatArray]
 
@@ -90,36 +102,34 @@ def _left_by_looks(
 
     A look about slopes b released s = q C (b_0 - b) + h, with b_0 the true slopes, q the share of unclipped
     rows and h its noise and the rows' spread. So b_0 = b + C^-1 (s - h) / q, whatever the steps of the fit
-    were and however far they went. This is taken of the mean of the last looks, with the released C + E in
-    place of C, which moves the step (C + E)^-1 s / q by (C + E)^-1 E times itself, to first order. The rows'
-    spread is the same in all looks.
+    were and however far they went. This is taken of the mean of the last looks, with fresh h and, in place of
+    C, the released C + E less fresh noise as E. The rows' spread is the same in all looks.
     """
     law, looks = clipped_law(distribution), release.looks[-release.n_averaged :]
-    start, sums = np.zeros(own.shape[1]), np.zeros(own.shape[1])
-    pushed, place = np.zeros_like(own), np.zeros((len(own), 2))
+    features, means = noise.features(release.moments, len(own))
+    start, left = np.zeros(own.shape[1]), np.zeros_like(own)
+    place = np.zeros((len(own), 2))
+    along = own @ metric.vectors.T
     for look in looks:
         share, spread = _share_and_spread(look, law, metric)
-        drawn, released = noise.of(look, len(own)), look.sums * look.clip
+        drawn = noise.of(look, len(own))
+        sums = look.sums * look.clip - drawn
         start += look.fit.coef / len(looks)
-        sums += (released[1:-1] - released[0] * metric.mean) / share / len(looks)
-        pushed += ((drawn[:, 1:-1] - drawn[:, :1] * metric.mean) @ metric.vectors + own * spread) / share
+        left += (sums[:, 1:-1] - sums[:, :1] * means - along * spread) / share / len(looks)
         place += drawn[:, [0, -1]] * [1.0, look.clip] / metric.n / len(looks)
-    step = metric.vectors.T @ sums / metric.values @ metric.vectors.T
-    bent = np.sqrt(noise_of_products(release.moments, metric, step, -metric.mean @ step))
-    moved = pushed / len(looks) + noise.draw(own.shape) * bent @ metric.vectors
-    possible = start + step - moved / metric.values @ metric.vectors.T
-    variance = (release.fit.scale * law.std) ** 2
+    possible = start + np.linalg.solve(features, left[..., np.newaxis])[..., 0]
     widened = np.zeros(len(own))
     for look in looks:
-        missed = ((look.fit.coef - possible) @ metric.vectors) ** 2 @ metric.values
-        widened += 0.5 * np.log1p(missed / (metric.n * variance)) / len(looks)
+        missed = look.fit.coef - possible
+        square = np.sum(missed * (features @ missed[..., np.newaxis])[..., 0], axis=1) / metric.n
+        widened += 0.5 * np.log1p(np.maximum(square, 0.0) / (release.fit.scale * law.std) ** 2) / len(looks)
     return release.fit.coef - possible, widened, place
 
 
 def _left_by_steps(
     release: LookRelease, distribution: ErrorDistribution, metric: Metric, own: FloatArray, noise: _Noise
 ) -> _Left:
-    """Return the same, where the noise hides directions of the features.
+    """Return the same by the steps of the fit, where the noise hides directions of the features.
 
     The error of the first fit is made of the noise of the moments, the rows' own spread, and what the
     regulariser takes. A look multiplies it by what its moments miss, where the noise E of the moments acts on

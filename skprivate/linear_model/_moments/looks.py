@@ -166,19 +166,10 @@ def noise_of_equations(release: MomentRelease, metric: Metric, coef: FloatArray)
     The sum of centred features times residuals of a line with the constant a is off by
     e_y - E b - a e_x - m (e_0y - e_x . b), where the e are the noises of sums and products.
     """
-    variances = release.noise_std**2
-    constant = np.clip(release.matrix[0, 1] / metric.n, -1.0, 1.0) - metric.mean @ coef
-    own = variances[1, 2:] + metric.mean**2 * variances[0, 1]
-    return own + noise_of_products(release, metric, coef, constant)
-
-
-def noise_of_products(
-    release: MomentRelease, metric: Metric, coef: FloatArray, constant: float
-) -> FloatArray:
-    """Return the same for a target without noise."""
     variances, squares = release.noise_std**2, coef**2
-    own = variances[2:, 2:] @ squares + constant**2 * variances[0, 2:]
-    return own + metric.mean**2 * (variances[0, 2:] @ squares)
+    constant = np.clip(release.matrix[0, 1] / metric.n, -1.0, 1.0) - metric.mean @ coef
+    own = variances[1, 2:] + variances[2:, 2:] @ squares + constant**2 * variances[0, 2:]
+    return own + metric.mean**2 * (variances[0, 1] + variances[0, 2:] @ squares)
 
 
 def choose_number(

@@ -150,7 +150,7 @@ def test_replicates_of_first_order_vary_as_whole_ones_do(method, level, monkeypa
     exact = moments(np.random.default_rng(1), SEV, 20_000)
     release = add_noise(np.random.default_rng(2), exact, noise_of(level), "laplace")
     whole = bootstrap_moments(release, SEV, "floor", WIDE, method=method, n_replicates=4000)
-    monkeypatch.setattr(bootstrap, "_WHOLE", 0)
+    monkeypatch.setattr(bootstrap, "WHOLE", 0)
     short = bootstrap_moments(release, SEV, "floor", WIDE, method=method, n_replicates=4000)
     np.testing.assert_allclose(columns(short).std(axis=0), columns(whole).std(axis=0), rtol=0.1)
     deviations = (columns(short).mean(axis=0) - columns(whole).mean(axis=0)) / columns(whole).std(axis=0)
@@ -163,7 +163,7 @@ def test_rows_of_a_person_may_all_be_alike(monkeypatch, whole):
 
     A variance of 4,000 replicates has a relative standard error of .022; limits are 6 of them.
     """
-    monkeypatch.setattr(bootstrap, "_WHOLE", whole)
+    monkeypatch.setattr(bootstrap, "WHOLE", whole)
     matrix = moments(np.random.default_rng(5), NORMAL, 5000)
     release = MomentRelease(matrix, noise_of(0.5), "gaussian")
 

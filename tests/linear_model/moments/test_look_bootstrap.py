@@ -78,8 +78,11 @@ def test_the_noise_of_the_moments_moves_what_is_left_alone():
     """It acts on the step that is left: by E times a step of (.1, .1), where products have noise of 300."""
     own, step = variances(TRUE), np.array([0.1, 0.1])
     np.testing.assert_allclose(variances(TRUE, noise=300.0), own, rtol=0.15, atol=0.15 * own.max())
-    inverse, constant = np.linalg.inv(FEATURES), MEANS @ step
-    products = np.eye(2) * (step @ step + constant**2) + np.diag(MEANS**2) * (step @ step)
+    inverse, level = np.linalg.inv(FEATURES), MEANS @ step
+    # Of E a - m (e . a) - e (m . a), with E symmetric.
+    products = np.outer(step, step) + (step @ step + level**2) * np.eye(2) - np.diag(step**2)
+    products += (step @ step) * np.outer(MEANS, MEANS)
+    products += level * (np.outer(MEANS, step) + np.outer(step, MEANS))
     drawn = inverse @ products @ inverse * (300.0 / N) ** 2
     found = variances(TRUE - step, noise=300.0) - own
     np.testing.assert_allclose(np.diag(found), np.diag(drawn), rtol=0.2)
