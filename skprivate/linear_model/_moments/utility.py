@@ -14,10 +14,10 @@ _CLEARLY = 1.0
 # A direction is told if its variance is so many standard deviations of its own noise above 0, and so many
 # times the typical norm of the noise of all: with many features the noise lowers the least variance by that
 # norm. Simulations with 72 cells of nine designs (narrow, skewed, heavy-tailed, one-hot, nearly dependent and
-# normal columns) that had 3 to 15 of the first: 90 % intervals held in .89 of quiet fits on average, in .64 to
-# .79 in the seven worst cells, where a part of the fits warned. Below 3: in 0 to .8. At 4 or 5 as many cells
-# are bad: those that pass by chance have small intervals wherever the limit is. Ten normal columns: slopes
-# .90, scale .87, quantiles .88 beyond 1.5 of the second; .85, .45 and .7 below 1.
+# normal columns) that had 3 to 15 of the first: 90 % intervals held in .89 of the quiet fits on average, in
+# .64 to .79 in the seven worst cells, where a part of the fits warned. Below 3: in 0 to .8. At 4 or 5 as many
+# cells are bad: those that pass by chance have small intervals wherever the limit is. Ten normal columns:
+# slopes .90, scale .87, quantiles .88 beyond 1.5 of the second; .85, .45 and .7 below 1.
 _CLEAR = 3.0
 _ABOVE = 1.5
 # Slopes in scaled units beyond it have no meaning; keeps their squares finite (of a double's 2^1023).
