@@ -88,6 +88,7 @@ class ReleasedModel(LogLocationScalePredictions):
                 self.error_distribution_,
                 rows_per_unit=self._rows_per_unit,
                 n_replicates=_FEW,
+                by_steps=True,
             )
             return looks_warning(self.release_, replicates)
         return moments_warning(self.release_, self._scaled_fit)

@@ -23,6 +23,7 @@ def bootstrap_looks(
     n_replicates: int = 400,
     seed: int = 0,
     with_noise: bool = True,
+    by_steps: bool = False,
 ) -> ScaledFit:
     """Draw fits that the fitted model would give, from what was released and its noise.
 
@@ -32,6 +33,9 @@ def bootstrap_looks(
     distribution : ErrorDistribution
     rows_per_unit, n_replicates, seed, with_noise
         As in `bootstrap_moments`.
+    by_steps : bool, default=False
+        True: errors of the steps of the fit, whatever the moments tell. Those of slopes that the looks leave
+        possible have quantiles, but hardly a mean square.
 
     Returns
     -------
@@ -55,8 +59,8 @@ def bootstrap_looks(
     shape = n_replicates, len(fit.coef)
     own = rng.standard_normal(shape) * np.sqrt(rows_per_unit * np.maximum(metric.plausible, 1.0))
     noise = _Noise(release.mechanism if with_noise else "none", others)
-    told = len(fit.coef) <= WHOLE and slopes_are_told(release.moments)
-    left = _left_by_looks if told else _left_by_steps
+    by_steps = by_steps or len(fit.coef) > WHOLE or not slopes_are_told(release.moments)
+    left = _left_by_steps if by_steps else _left_by_looks
     error, widened, place = left(release, distribution, metric, own, noise)
     place = _located(law, release.looks[-1], fit, metric.n / rows_per_unit, place, rng)
     coef = fit.coef + error
@@ -172,7 +176,7 @@ def looks_warning(release: LookRelease, replicates: ScaledFit) -> str | None:
     ----------
     release : LookRelease
     replicates : ScaledFit
-        Of `bootstrap_looks`.
+        Of `bootstrap_looks`, by steps.
 
     Notes
     -----

@@ -40,7 +40,10 @@ def release_of(found, *, features=FEATURES, noise=0.0, of_look=0.0, looks=2):
 def test_what_the_looks_left_is_in_the_interval():
     """Looks about slopes that are off by a third: intervals are about the true slopes, not about the fit."""
     found = 0.67 * TRUE
-    replicates = bootstrap_looks(release_of(found, noise=10.0, of_look=10.0), NORMAL)
+    release = release_of(found, noise=10.0, of_look=10.0)
+    replicates = bootstrap_looks(release, NORMAL)
+    about_the_fit = bootstrap_looks(release, NORMAL, by_steps=True)
+    np.testing.assert_allclose(about_the_fit.coef.mean(axis=0), found, atol=0.02)
     possible = 2 * found - replicates.coef
     spread = possible.std(axis=0)
     assert np.all(np.abs(TRUE - found) > 20 * spread)
@@ -96,7 +99,7 @@ def test_hidden_directions_keep_replicates_about_the_fit():
     assert np.abs(replicates.coef - release.fit.coef).max() < 1.0
     assert "some combination of the features" in looks_warning(release, replicates)
     clear = release_of(0.67 * TRUE, noise=100.0, of_look=10.0)
-    assert looks_warning(clear, bootstrap_looks(clear, NORMAL)) is None
+    assert looks_warning(clear, bootstrap_looks(clear, NORMAL, by_steps=True)) is None
 
 
 class TestFit:
