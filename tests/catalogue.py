@@ -260,6 +260,7 @@ INSTANCES = {
     "pipeline": Instance(make_pipeline(BoundsScaler((-1, 1)), DPNormalLLSRegressor(**LLS)), "numbers"),
     "players": Instance(PrivateNashSolver(max_iter=3), "game"),
     "players in a box": Instance(PrivateNashSolver(weights=RING, max_iter=3), "game", "box"),
+    "players who take turns": Instance(PrivateNashSolver(weights=[RING, None] * 6, max_iter=3), "game"),
     "players on a simplex": Instance(PrivateNashSolver(max_iter=3), "game", "simplex"),
 }
 

@@ -14,6 +14,7 @@ from ._leakage.pml import (
     pointwise_maximal_leakage,
     prior_ratio,
 )
+from ._leakage.query import pml_laplace_query
 from ._ledger.audit import LedgerAudit
 from ._ledger.ledger import PrivacyLedger
 
@@ -57,6 +58,7 @@ __all__ = [
     "pml_from_ldp",
     "pml_guarantee",
     "pml_laplace",
+    "pml_laplace_query",
     "pointwise_maximal_leakage",
     "prior_ratio",
     "privacy_section",

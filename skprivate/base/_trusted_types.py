@@ -124,7 +124,13 @@ _TYPES: dict[str, tuple[str, ...]] = {
         *(
             f"skprivate.games.{name}"
             for name in (
-                *("BroadcastMechanism", "PrivateNashSolver", "CompleteMixing", "MatrixMixing"),
+                *(
+                    "BroadcastMechanism",
+                    "PrivateNashSolver",
+                    "ChangingMixing",
+                    "CompleteMixing",
+                    "MatrixMixing",
+                ),
                 *("Box", "Simplex", "Unconstrained"),
             )
         ),

@@ -242,8 +242,8 @@ def _risk(n_parties: int) -> DisclosureRisk:
         metric="single responses read from messages",
         bound={"each other party": 0.0} if n_parties > 1 else {},
         assumption=(
-            "all follow the protocol; public keys are authentic; X25519, HKDF-SHA256 and AES-256 hold; "
-            "at least two of the parties that do not collude are active in the query"
+            "all follow the protocol; public keys are authentic; X25519, HKDF-SHA256, SHAKE-256 and AES-256 "
+            "hold; at least two of the parties that do not collude are active in the query"
         ),
         unprotected=(
             "the two sums of a query, and so the prediction: membership may be inferred from it",

@@ -35,6 +35,7 @@ _HOMES = {
     # Not for users: pickles of fitted estimators name them here, so that files can be moved.
     "BroadcastMechanism": "._broadcast_mechanism",
     "LinearMap": "._games.linear_map",
+    "ChangingMixing": "._weight_schedule",
     "CompleteMixing": "._communication_weights",
     "MatrixMixing": "._communication_weights",
     "Unconstrained": "._games.sets",

@@ -8,7 +8,7 @@ import numpy as np
 
 from .._typing import FloatArray
 from ._broadcast_mechanism import Algorithm
-from ._communication_weights import Mixing
+from ._communication_weights import MixingSchedule
 from ._round_kernels import clip_rows
 
 
@@ -45,7 +45,7 @@ class Dynamics:
     Parameters
     ----------
     game : AggregativeGame
-    mixing : Mixing
+    mixing : MixingSchedule
         The communication weights.
     algorithm : {"wang_nedic", "ye"}
     clip_norm : float or None
@@ -53,7 +53,9 @@ class Dynamics:
         no finite numbers.
     """
 
-    def __init__(self, game: Any, mixing: Mixing, algorithm: Algorithm, clip_norm: float | None) -> None:
+    def __init__(
+        self, game: Any, mixing: MixingSchedule, algorithm: Algorithm, clip_norm: float | None
+    ) -> None:
         self.game = game
         self.mixing = mixing
         self.projects = algorithm == "wang_nedic"
@@ -68,7 +70,7 @@ class Dynamics:
         ----------
         state : PlayerStates
         averages : ndarray of shape (n_players, n_dims) or (1, n_dims)
-            ``mixing.average(o)``.
+            Of the broadcasts, by the weights of the round.
         o : ndarray of shape (n_players, n_dims)
             The broadcasts.
         step, consensus : float
@@ -117,6 +119,6 @@ def replay(
     estimates : ndarray of shape (n_players, n_dims)
     """
     state = PlayerStates.initial(start)
-    for o, step, gamma in zip(observations, steps, consensus, strict=True):
+    for k, (o, step, gamma) in enumerate(zip(observations, steps, consensus, strict=True)):
         yield state.v
-        state = dynamics.advance(state, dynamics.mixing.average(o), o, step, gamma)
+        state = dynamics.advance(state, dynamics.mixing.at(k).average(o), o, step, gamma)

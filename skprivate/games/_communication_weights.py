@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Communication weights of the players: checks, and weighted averages of broadcasts."""
 
+import hashlib
 from abc import ABC, abstractmethod
 from typing import Any
 
@@ -17,12 +18,28 @@ _TOLERANCE = 1e-9
 _LARGEST_DENSE = 10_000
 
 
-class Mixing(ABC):
-    """Weighted averages of broadcasts, one for every player."""
+class MixingSchedule(ABC):
+    """Weights of every round."""
+
+    @abstractmethod
+    def at(self, k: int) -> "Mixing":
+        """Return the weights of round k = 0, 1, ..."""
+
+
+class Mixing(MixingSchedule):
+    """Weighted averages of broadcasts, one for every player: the same weights in all rounds."""
+
+    def at(self, k: int) -> "Mixing":
+        """Return the weights themselves."""
+        return self
 
     @abstractmethod
     def average(self, broadcasts: FloatArray) -> FloatArray:
         """Return ``sum_j L_ij o_j`` of all players i; of shape (1, n_dims) where it is the same for all."""
+
+    @abstractmethod
+    def key(self) -> bytes:
+        """Return a digest that two weights share only if they are the same."""
 
 
 @public_module("skprivate.games")
@@ -31,6 +48,9 @@ class CompleteMixing(Mixing):
 
     def average(self, broadcasts: FloatArray) -> FloatArray:
         return broadcasts.mean(axis=0, keepdims=True)
+
+    def key(self) -> bytes:
+        return b"complete"
 
 
 @public_module("skprivate.games")
@@ -43,9 +63,17 @@ class MatrixMixing(Mixing):
     def average(self, broadcasts: FloatArray) -> FloatArray:
         return np.asarray(self.weights @ broadcasts)
 
+    def key(self) -> bytes:
+        matrix = sparse.csr_array(self.weights, copy=True)
+        matrix.sum_duplicates()
+        digest = hashlib.sha256(repr(matrix.shape).encode())
+        for part in (matrix.indptr.astype(np.int64), matrix.indices.astype(np.int64), matrix.data):
+            digest.update(part.tobytes())
+        return digest.digest()
 
-def check_weights(weights: Any, n_players: int, *, symmetric: bool) -> Mixing:
-    """Check communication weights.
+
+def check_weights(weights: Any, n_players: int, *, symmetric: bool, connected: bool = True) -> Mixing:
+    """Check communication weights of one round, or of all.
 
     Parameters
     ----------
@@ -57,6 +85,8 @@ def check_weights(weights: Any, n_players: int, *, symmetric: bool) -> Mixing:
         N.
     symmetric : bool
         Whether the matrix must equal its transpose.
+    connected : bool, default=True
+        Whether the graph of the weights must connect all players.
 
     Returns
     -------
@@ -78,7 +108,10 @@ def check_weights(weights: Any, n_players: int, *, symmetric: bool) -> Mixing:
             raise ValueError(f"weights must be doubly stochastic: a {side} does not sum to 1.")
     if symmetric and abs(matrix - matrix.T).max() > _TOLERANCE:
         raise ValueError("weights must be symmetric with algorithm='wang_nedic'.")
-    if connected_components(matrix, directed=True, connection="strong", return_labels=False) > 1:
+    if (
+        connected
+        and connected_components(matrix, directed=True, connection="strong", return_labels=False) > 1
+    ):
         raise ValueError("weights must connect all players: some never hear of others.")
     dense = matrix.nnz > 0.25 * n_players**2
     return MatrixMixing(np.ascontiguousarray(matrix.toarray()) if dense else matrix)
@@ -95,7 +128,8 @@ def _as_csr(weights: Any, n_players: int) -> Any:
             )
     if weights.shape != (n_players, n_players):
         raise ValueError(f"weights must have shape {(n_players, n_players)}, got {weights.shape}.")
-    matrix = sparse.csr_array(weights, dtype=np.float64)
+    # A copy: zeros are taken out in place, and what was checked must not change with the user's matrix.
+    matrix = sparse.csr_array(weights, dtype=np.float64, copy=True)
     matrix.eliminate_zeros()
     return matrix
 

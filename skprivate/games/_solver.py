@@ -25,12 +25,13 @@ from ..utils._user_frame import warn_user
 from ._broadcast_grid import make_grid
 from ._broadcast_mechanism import Algorithm, BroadcastMechanism, extend_rounds
 from ._broadcast_round import Dynamics
-from ._communication_weights import Mixing, check_weights
+from ._communication_weights import MixingSchedule
 from ._games.game import AggregativeGame
 from ._leakage.guarantees import View, privacy_guarantee
 from ._privacy_statement import largest_public_magnitude, make_mechanism, make_statement, player_epsilon
 from ._schedules import Schedules
 from ._solver_state import SolverState
+from ._weight_schedule import check_same_rounds, make_mixing
 
 
 @public_module("skprivate.games")
@@ -50,10 +51,12 @@ class PrivateNashSolver(CallbackSupportMixin, PrivateEstimatorMixin, BaseEstimat
     algorithm : {"wang_nedic", "ye"}, default="wang_nedic"
         The update. "ye" adds the mean of each round's noise to the mean estimate for good: with noise that
         grows it diverges, and warns. "wang_nedic" keeps the mean estimate equal to the mean strategy.
-    weights : None, array-like or sparse matrix of shape (n_players, n_players), or graph, default=None
+    weights : None, array-like or sparse matrix of shape (n_players, n_players), graph, or one per round, \
+default=None
         L, public: doubly stochastic and connected, with "wang_nedic" symmetric. None: the complete
         graph, with weight 1 / N for every pair. A graph as of networkx gets Metropolis weights, its i-th node
-        being player i.
+        being player i. Weights that change: a list of these, or an array of shape (n_rounds, n_players,
+        n_players), at least as long as all rounds, or a function of k = 0, 1, ...; see `connected_within`.
     max_iter : int, default=1000
         Rounds of one call of `fit` or `partial_fit`. There is no stopping rule that looks at private data.
     noise_scale : float, tuple, array-like or callable, default=1.0
@@ -64,6 +67,9 @@ class PrivateNashSolver(CallbackSupportMixin, PrivateEstimatorMixin, BaseEstimat
         l_k: as above, with ``(q1, q2, q3)`` for ``q1 / (q2 + q3 k)``.
     consensus_step : float, tuple, array-like or callable, default=(1.0, 2.0, 0.1)
         g_k of "wang_nedic", in the same forms; no effect with "ye".
+    connected_within : int or None, default=None
+        B, for weights that change: any B rounds in a row must connect all players, together. None: N - 1, see
+        Notes.
     clip_norm : float or None, default=None
         L1 norm at which every pseudo-gradient is clipped before the step. It bounds what any game can leak,
         and moves the equilibrium if it bites there.
@@ -121,6 +127,15 @@ class PrivateNashSolver(CallbackSupportMixin, PrivateEstimatorMixin, BaseEstimat
 
     Proof: :doc:`/proofs/games`.
 
+    **Weights that change** do not touch the guarantee: they are public, and a player's path given the
+    broadcasts is a function of its own costs with any weights. Convergence needs them to connect the players
+    again and again: with doubly stochastic weights, those above 0 bounded away from it, theory asks that
+    there is some B such that the graphs of any B rounds in a row connect all players together (Koshal, Nedić,
+    Shanbhag). It names no B; what remains of a disagreement after B rounds grows with it. The default N - 1
+    is the least that lets players talk over one link a round: a tree has N - 1 links, and taking turns uses
+    each once in any N - 1 rounds. Wang and Nedić prove convergence under noise for weights that do not
+    change.
+
     A warning says that a game is not monotone. Where P, Q or B is private, or the game is a user's own, that
     is one bit about the private part, for whoever runs `fit` and not in the broadcasts.
 
@@ -144,6 +159,9 @@ class PrivateNashSolver(CallbackSupportMixin, PrivateEstimatorMixin, BaseEstimat
     Wang, Nedić, "Differentially private distributed algorithms for aggregative games with guaranteed
     convergence", IEEE Transactions on Automatic Control 2024.
 
+    Koshal, Nedić, Shanbhag, "Distributed algorithms for aggregative games on graphs", Operations Research
+    2016.
+
     Ye, Hu, Xu, Xie, "Differentially private distributed Nash equilibrium seeking for aggregative games", IEEE
     Transactions on Automatic Control 2022.
 
@@ -165,7 +183,7 @@ class PrivateNashSolver(CallbackSupportMixin, PrivateEstimatorMixin, BaseEstimat
     __metadata_request__fit = {"game": UNUSED, "x0": UNUSED}
     __metadata_request__partial_fit = {"game": UNUSED}
     start_: FloatArray
-    mixing_: Mixing
+    mixing_: MixingSchedule
     strategies_: FloatArray
     estimates_: FloatArray
     observations_: FloatArray
@@ -179,8 +197,8 @@ class PrivateNashSolver(CallbackSupportMixin, PrivateEstimatorMixin, BaseEstimat
     )
 
     declared_roles = assign_roles(
-        release="algorithm weights max_iter noise_scale step_size consensus_step clip_norm store "
-        "random_state",
+        release="algorithm weights max_iter noise_scale step_size consensus_step connected_within clip_norm "
+        "store random_state",
         computing="ledger",
     )
 
@@ -191,6 +209,7 @@ class PrivateNashSolver(CallbackSupportMixin, PrivateEstimatorMixin, BaseEstimat
         "noise_scale": [Interval(Real, 0, None, closed="left"), tuple, "array-like", callable],
         "step_size": [Interval(Real, 0, None, closed="neither"), tuple, "array-like", callable],
         "consensus_step": [Interval(Real, 0, None, closed="neither"), tuple, "array-like", callable],
+        "connected_within": [Interval(Integral, 1, None, closed="left"), None],
         "clip_norm": [Interval(Real, 0, None, closed="neither"), None],
         "store": [StrOptions({"none", "observations", "all"})],
         "random_state": SHARED_CONSTRAINTS["random_state"],
@@ -206,6 +225,7 @@ class PrivateNashSolver(CallbackSupportMixin, PrivateEstimatorMixin, BaseEstimat
         noise_scale: Any = 1.0,
         step_size: Any = (1.0, 2.0, 0.1),
         consensus_step: Any = (1.0, 2.0, 0.1),
+        connected_within: int | None = None,
         clip_norm: float | None = None,
         store: Literal["none", "observations", "all"] = "none",
         random_state: RandomSource = None,
@@ -217,6 +237,7 @@ class PrivateNashSolver(CallbackSupportMixin, PrivateEstimatorMixin, BaseEstimat
         self.noise_scale = noise_scale
         self.step_size = step_size
         self.consensus_step = consensus_step
+        self.connected_within = connected_within
         self.clip_norm = clip_norm
         self.store = store
         self.random_state = random_state
@@ -256,15 +277,14 @@ class PrivateNashSolver(CallbackSupportMixin, PrivateEstimatorMixin, BaseEstimat
         """
         _check_game(game)
         start = self._check_start(game, x0)
-        mixing = check_weights(self.weights, game.n_players, symmetric=self.algorithm == "wang_nedic")
-        return self._run(game, SolverState.initial(start, mixing, self.store))
+        return self._run(game, SolverState.initial(start, self._check_weights(game, 0), self.store))
 
     @private_fit
     def partial_fit(self, game: AggregativeGame) -> Self:
         """Run `max_iter` more rounds from where the last call ended; the first call is `fit`.
 
         A ledger that was not charged for the rounds before is charged for all. The algorithm, clip_norm and
-        what schedules say of the rounds before must not change.
+        what schedules and weights say of the rounds before must not change (an error names the round).
 
         Parameters
         ----------
@@ -279,7 +299,10 @@ class PrivateNashSolver(CallbackSupportMixin, PrivateEstimatorMixin, BaseEstimat
         if not hasattr(self, "strategies_"):
             return self.fit(game)
         _check_game(game)
-        return self._run(game, SolverState.of_solver(self))
+        _check_players(game, self.start_)
+        mixing = self._check_weights(game, self.n_iter_)
+        check_same_rounds(self.mixing_, mixing, self.n_iter_)
+        return self._run(game, SolverState.of_solver(self, mixing))
 
     def privacy_guarantee(
         self, prior: Any = None, view: View = "entire", criterion: Criterion = "pml"
@@ -377,6 +400,15 @@ class PrivateNashSolver(CallbackSupportMixin, PrivateEstimatorMixin, BaseEstimat
             raise ValueError("x0 must lie in the constraint set of every player.")
         return start
 
+    def _check_weights(self, game: AggregativeGame, n_done: int) -> MixingSchedule:
+        return make_mixing(
+            self.weights,
+            game.n_players,
+            n_done + check_int(self.max_iter, "max_iter", least=1),
+            symmetric=self.algorithm == "wang_nedic",
+            connected_within=self.connected_within,
+        )
+
     def _warn_about_use(self, game: AggregativeGame, noise_scales: FloatArray) -> None:
         if self.algorithm == "ye" and noise_scales[-1] > noise_scales[0]:
             warn_user(
@@ -421,6 +453,11 @@ class PrivateNashSolver(CallbackSupportMixin, PrivateEstimatorMixin, BaseEstimat
 def _check_game(game: Any) -> None:
     if not isinstance(game, AggregativeGame):
         raise TypeError(f"game must be an AggregativeGame, got {type(game).__name__}.")
+
+
+def _check_players(game: AggregativeGame, start: FloatArray) -> None:
+    if (game.n_players, game.n_dims) != start.shape:
+        raise ValueError("game differs from the one of the rounds before in what is public about it.")
 
 
 def _entropy(random_state: Any, n_done: int) -> Entropy:

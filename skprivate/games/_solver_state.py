@@ -15,7 +15,7 @@ from ..noise._stream_kernels import WordStream
 from ..utils._user_frame import warn_user
 from ._broadcast_grid import Grid
 from ._broadcast_round import Dynamics, PlayerStates
-from ._communication_weights import Mixing
+from ._communication_weights import MixingSchedule
 from ._round_kernels import fill_broadcast
 from ._schedules import Schedules
 
@@ -35,7 +35,7 @@ class SolverState:
     ----------
     start : ndarray of shape (n_players, n_dims)
         The public starting point.
-    mixing : Mixing
+    mixing : MixingSchedule
         The checked communication weights.
     players : PlayerStates
         Strategies and estimates after `n_done` rounds.
@@ -48,7 +48,7 @@ class SolverState:
     def __init__(
         self,
         start: FloatArray,
-        mixing: Mixing,
+        mixing: MixingSchedule,
         players: PlayerStates,
         n_done: int,
         history: dict[str, list[FloatArray]],
@@ -60,7 +60,7 @@ class SolverState:
         self._progress = (players, n_done)
 
     @classmethod
-    def initial(cls, start: FloatArray, mixing: Mixing, store: str) -> Self:
+    def initial(cls, start: FloatArray, mixing: MixingSchedule, store: str) -> Self:
         """Make the state before the first round."""
         history: dict[str, list[FloatArray]] = {} if store == "none" else {"observations": []}
         if store == "all":
@@ -68,11 +68,11 @@ class SolverState:
         return cls(start, mixing, PlayerStates.initial(start), 0, history)
 
     @classmethod
-    def of_solver(cls, solver: Any) -> Self:
-        """Make the state after a solver's last round."""
+    def of_solver(cls, solver: Any, mixing: MixingSchedule) -> Self:
+        """Make the state after a solver's last round, with weights that tell of the rounds to come too."""
         history = {"observations": list(solver.observations_)} if hasattr(solver, "observations_") else {}
         history |= {name: list(path) for name, path in getattr(solver, "history_", {}).items()}
-        return cls(solver.start_, solver.mixing_, PlayerStates(*solver._state), solver.n_iter_, history)
+        return cls(solver.start_, mixing, PlayerStates(*solver._state), solver.n_iter_, history)
 
     @property
     def n_done(self) -> int:
@@ -116,7 +116,7 @@ class SolverState:
                 for k in range(self.n_done, n_rounds):
                     players = self._progress[0]
                     o = self._broadcast(players, grid, k, noise, stream)
-                    averages = dynamics.mixing.average(o)
+                    averages = dynamics.mixing.at(k).average(o)
                     players = dynamics.advance(
                         players, averages, o, schedules.steps[k], schedules.consensus_steps[k]
                     )

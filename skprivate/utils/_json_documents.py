@@ -191,7 +191,7 @@ def check_nesting(content: Any) -> None:
     """Refuse lists and objects in each other deeper than any that is written, and texts that are none."""
     level = [content]
     for _ in range(_DEEPEST):
-        level = [inner for value in level for inner in _inner(value)]
+        level = [inner for value in level if type(value) not in _NUMBERS for inner in _inner(value)]
         if not level:
             return
     raise ValueError("its lists and objects are nested too deep")
@@ -201,6 +201,7 @@ def _inner(value: Any) -> list[Any]:
     """Return what of a value needs to be looked at; not the numbers of a long list one by one."""
     if isinstance(value, str):
         check_characters(value, "a text in it")
+        return []
     if isinstance(value, Mapping):
         return [*value, *value.values()]
     if isinstance(value, list | tuple) and not set(map(type, value)) <= _NUMBERS:

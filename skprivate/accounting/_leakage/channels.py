@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 from ..._typing import FloatArray
 
 # What rows and priors may be off a sum of 1.
-_TOLERANCE = 1e-9
+TOLERANCE = 1e-9
 _MOST_OUTPUTS = 10**7  # entries of a joint channel: 80 MB
 # Priors of more values are described by their range.
 _MOST_LISTED = 4
@@ -74,16 +74,30 @@ def joint_channel(*channels: ArrayLike) -> FloatArray:
 
 def check_channel(channel: ArrayLike) -> FloatArray:
     """Return a matrix of conditional probabilities as float64; rows are inputs and sum to 1."""
-    matrix = _numbers(channel, "channel")
+    matrix = as_numbers(channel, "channel")
     if matrix.ndim != 2 or not matrix.size:
         raise ValueError(f"channel must have shape (n_inputs, n_outputs), got {matrix.shape}.")
     _check_probabilities(matrix, "every row of channel")
     return matrix
 
 
+def as_numbers(values: Any, name: str, what: str = "probabilities") -> FloatArray:
+    """Return numbers as float64; refuse what holds none."""
+    try:
+        array = np.asarray(values)
+        # Fractions come as objects; text would be parsed.
+        if array.dtype.kind in "iufO":
+            return array.astype(np.float64)
+    except TypeError:
+        raise TypeError(f"{name} must hold {what}, and nothing else.") from None
+    except (ValueError, OverflowError):
+        raise ValueError(f"{name} must be an array of {what} that floats can hold.") from None
+    raise TypeError(f"{name} must hold {what}, not {array.dtype}.")
+
+
 def check_prior(prior: ArrayLike, *, shapes: tuple[tuple[int, ...], ...] | None = None) -> FloatArray:
     """Return probabilities as a flat float64 array that sums to 1; `shapes` lists what is accepted."""
-    array = _numbers(prior, "prior")
+    array = as_numbers(prior, "prior")
     if shapes is not None and array.shape not in shapes:
         raise ValueError(f"prior must have shape {' or '.join(map(str, shapes))}, got {array.shape}.")
     if shapes is None and (array.ndim != 1 or not array.size):
@@ -126,16 +140,8 @@ def describe_prior(probabilities: FloatArray) -> str:
     return f"{len(possible)} values with probabilities from {possible[-1]:.3g} to {possible[0]:.3g}"
 
 
-def _numbers(values: ArrayLike, name: str) -> FloatArray:
-    array = np.asarray(values)
-    # Fractions come as objects; text would be parsed.
-    if array.dtype.kind not in "iufO":
-        raise TypeError(f"{name} must hold probabilities, not {array.dtype}.")
-    return array.astype(np.float64)
-
-
 def _check_probabilities(rows: FloatArray, name: str) -> None:
     if not np.isfinite(rows).all() or (rows < 0).any():
         raise ValueError(f"{name} must hold probabilities: finite, and at least 0.")
-    if np.abs(rows.sum(axis=1) - 1).max() > _TOLERANCE:
+    if np.abs(rows.sum(axis=1) - 1).max() > TOLERANCE:
         raise ValueError(f"{name} must sum to 1 (within 1e-9).")

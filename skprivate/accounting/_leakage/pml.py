@@ -261,7 +261,7 @@ def pml_from_ldp(epsilon: float | Fraction, p_min: float | Fraction) -> float:
     [0.322, 0.584, 1.203]
     """
     nats = float(epsilon) if _is_limit(epsilon) else float(check_epsilon(epsilon))
-    least = _share(p_min, "p_min")
+    least = check_share(p_min, "p_min")
     others = float(1 - least)
     mean = float(least) + others * math.exp(-nats)
     # Both underflow for probabilities below all floats; epsilon is a bound too.
@@ -413,7 +413,8 @@ def _open_probability(value: Any, name: str) -> float:
     return float(number)
 
 
-def _share(value: Any, name: str) -> Fraction:
+def check_share(value: Any, name: str) -> Fraction:
+    """Return a number in (0, 1] as the Fraction equal to it."""
     number = check_positive(value, name)
     if number > 1:
         raise ValueError(f"{name} must be above 0 and at most 1.")

@@ -1,15 +1,17 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Bound on what a run of some epsilon leaks about one unit to an adversary with a given prior."""
+"""Bound on what a run of some epsilon leaks about one unit, under one prior or all with a floor."""
 
+import math
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Protocol
 
+import numpy as np
 from numpy.typing import ArrayLike
 
-from ..._typing import FloatArray, Relation, Unit
+from ..._typing import Relation, Unit
 from .channels import check_prior, describe_prior
-from .pml import max_information, pml_from_ldp
+from .pml import check_share, max_information, pml_from_ldp
 
 _ASSUMED = {
     "local": "",
@@ -57,14 +59,19 @@ class LeakageBound:
     method: str
 
 
-def leakage_of_run(run: Run, prior: ArrayLike) -> LeakageBound:
-    """Return the bound that holds for every mechanism of this epsilon and the probabilities of a prior."""
-    probabilities = check_prior(prior)
-    bound, method = _bound(run, probabilities)
+def leakage_of_run(run: Run, prior: ArrayLike | Fraction) -> LeakageBound:
+    """Return the bound for every mechanism of this epsilon, and a prior or all priors with this floor."""
+    if isinstance(prior, Fraction) or np.ndim(prior) == 0:
+        p_min = check_share(prior, "prior")
+        known = f"any that gives every possible value a probability of at least {float(p_min)!r}"
+        largest = pml_from_ldp(math.inf, p_min)
+    else:
+        probabilities = check_prior(prior)
+        p_min = check_share(probabilities[probabilities > 0].min(), "prior")
+        known, largest = describe_prior(probabilities), max_information(probabilities)
+    bound, method = _bound(run, p_min, largest)
     assumed = _PLAYERS if run.unit == "player" else _ASSUMED[run.relation]
-    return LeakageBound(
-        epsilon=bound, subject=_subject(run), prior=describe_prior(probabilities) + assumed, method=method
-    )
+    return LeakageBound(epsilon=bound, subject=_subject(run), prior=known + assumed, method=method)
 
 
 def _subject(run: Run) -> str:
@@ -73,13 +80,12 @@ def _subject(run: Run) -> str:
     return "your report" if run.relation == "local" else "this release"
 
 
-def _bound(run: Run, probabilities: FloatArray) -> tuple[float, str]:
-    largest = max_information(probabilities)
+def _bound(run: Run, p_min: Fraction, largest: float) -> tuple[float, str]:
     if not run.private:
         return largest, "log 1 / p_min, all that the prior leaves to tell: the run is not private"
     if run.delta:
         return largest, "log 1 / p_min, all that the prior leaves to tell: delta is above 0"
     steps = _STEPS[run.relation]
     epsilon = "epsilon" if steps == 1 else f"{steps} epsilon"
-    bound = pml_from_ldp(steps * run.epsilon, probabilities[probabilities > 0].min())
+    bound = pml_from_ldp(steps * run.epsilon, p_min)
     return min(bound, largest), f"every mechanism of this epsilon: c({epsilon}, p_min)"

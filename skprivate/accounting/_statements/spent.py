@@ -189,14 +189,15 @@ class PrivacySpent:
         """Epsilon as a float, infinite when the run is not private."""
         return float(self.epsilon) if self.private else math.inf
 
-    def given_prior(self, prior: ArrayLike | PrivacyGuarantee) -> Self:
+    def given_prior(self, prior: ArrayLike | Fraction | PrivacyGuarantee) -> Self:
         """Return a copy that shows what the run leaks to an adversary with this prior.
 
         Parameters
         ----------
-        prior : array-like of shape (n_values,) or PrivacyGuarantee
-            Probabilities of the possible values of one unit (with relation "label", of its labels); or what
-            `LocalRandomizer.leakage` returned, which is taken as it is.
+        prior : array-like of shape (n_values,), float, Fraction or PrivacyGuarantee
+            Probabilities of the possible values of one unit (with relation "label", of its labels); a number
+            that none of them is below, for all such priors; or what `LocalRandomizer.leakage` returned, which
+            is taken as it is.
 
         Returns
         -------
@@ -208,8 +209,8 @@ class PrivacySpent:
         Raises
         ------
         TypeError, ValueError
-            The prior does not sum to 1, or a guarantee is given for a run that is not private, or that is not
-            about pointwise maximal leakage.
+            The prior does not sum to 1, the number is not in (0, 1], or a guarantee is given for a run that
+            is not private, or that is not about pointwise maximal leakage.
 
         Notes
         -----
@@ -235,7 +236,7 @@ class PrivacySpent:
         """
         return replace(self, leakage=self._leakage_given(prior))
 
-    def _leakage_given(self, prior: ArrayLike | PrivacyGuarantee) -> PrivacyGuarantee:
+    def _leakage_given(self, prior: ArrayLike | Fraction | PrivacyGuarantee) -> PrivacyGuarantee:
         if not isinstance(prior, PrivacyGuarantee):
             bound = leakage_of_run(self, prior)
             return PrivacyGuarantee(status="upper_bound", criterion="pml", **asdict(bound))

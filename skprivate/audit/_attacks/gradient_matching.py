@@ -196,7 +196,7 @@ class GradientMatchingAdversary:
             length = solver.steps_[k]
             moved = x - length * costs.gradient(guess, x, o)
             moved = game.constraint.project(moved) if projects else moved
-            heard = solver.mixing_.average(o)
+            heard = solver.mixing_.at(k).average(o)
             base = o + solver.consensus_steps_[k] * (heard - o) if projects else heard
             error = base + direction * (moved - x) - following
             # Of |error|^2, whose derivative by F is -2 direction length error.

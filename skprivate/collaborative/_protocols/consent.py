@@ -11,9 +11,9 @@ from numpy.typing import ArrayLike, NDArray
 from ...exceptions import ConsentError
 from ...utils._public_module import public_module
 from .keys import SiteKey
-from .messages import Query, as_doubles
+from .messages import as_doubles
 from .primitives import KEY_BYTES, REFUSED, SEAL_BYTES, expand, framed, seal, unseal
-from .roster import Roster
+from .roster import Asked, Roster
 
 _PIECE_BYTES = KEY_BYTES + SEAL_BYTES
 _VALUE_BYTES = 8
@@ -132,7 +132,7 @@ class ConsentBox(Roster):
         asked, binding = self._bind(query)
         self._check_member(name, key)
         column = _as_column(values)
-        if len(column) != len(asked.X):
+        if len(column) != asked.n_rows:
             raise ValueError("values must be as many as the query has rows.")
         self._note_rows(key, asked)
         return self._pack(binding, self._seal(name, key, binding, column.astype("<f8").tobytes()))
@@ -268,11 +268,11 @@ class ConsentBox(Roster):
         return expand(whole.to_bytes(KEY_BYTES, "big"), self._digest + binding + name.encode())
 
     def _check_sealed(
-        self, asked: Query, binding: bytes, sealed: Mapping[str, bytes]
+        self, asked: Asked, binding: bytes, sealed: Mapping[str, bytes]
     ) -> tuple[list[bytes], bytes]:
         """Return the columns sorted by name, and the digest of them all; refuse what cannot be opened."""
         columns = [self._unpack(binding, message) for message in self._complete(sealed)]
-        length = len(self._order) * _PIECE_BYTES + SEAL_BYTES + len(asked.X) * _VALUE_BYTES
+        length = len(self._order) * _PIECE_BYTES + SEAL_BYTES + asked.n_rows * _VALUE_BYTES
         if any(len(column) != length for column in columns):
             raise ConsentError("Nothing was opened: a sealed column is damaged, or of another length.")
         # Of digests: each column is hashed where it lies, not joined into one long copy.

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Fixed-point numbers modulo 2^256 in units of 2^-128, whose sums are exact and can be masked."""
 
-from typing import Any
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -53,13 +51,13 @@ def settle(words: NDArray[np.int64], lowest: int) -> NDArray[np.int64]:
     words : ndarray of shape (n, 8)
         The same numbers modulo 2^256.
     """
-    settled = np.empty_like(words)
-    carry: Any = 0
-    for word in range(WORDS):
-        current = words[:, word] + carry
-        carry = (current - lowest) >> BITS
-        settled[:, word] = current - (carry << BITS)
-    return settled
+    # Word by word, all numbers at once; a carry out of the highest word is a multiple of 2^256.
+    settled = np.ascontiguousarray(words.T) - lowest
+    for word in range(WORDS - 1):
+        settled[word + 1] += settled[word] >> BITS
+    settled &= 2**BITS - 1
+    settled += lowest
+    return settled.T
 
 
 def to_floats(words: NDArray[np.int64]) -> NDArray[np.float64]:

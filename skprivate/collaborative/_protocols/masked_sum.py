@@ -2,25 +2,28 @@
 """Sums of the parties' answers under pairwise masks: the platform learns the sums and no answer."""
 
 import os
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Iterator, Mapping
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ..._typing import FloatArray
 from ...exceptions import ConsentError, DisclosureWarning
 from ...utils._public_module import public_module
 from ...utils._user_frame import warn_user
-from .fixed_point import LIMIT, WORDS, settle, to_floats, to_words
+from .fixed_point import LIMIT, WORDS, to_floats, to_words
 from .keys import SiteKey
-from .messages import Query, as_doubles
-from .primitives import framed, key_stream, seal, unseal
-from .roster import Roster
+from .mask_kernels import mask_rows
+from .messages import as_doubles
+from .primitives import KEY_BYTES, SPARE_BYTES, framed, key_stream, read_streams, seal, stretch, unseal
+from .roster import Asked, Roster
 
 # Two fixed-point numbers per query, one for the values and one for the sizes, of 32 bytes each.
-_ROW_WORDS = 2 * WORDS
-_ROW_BYTES = 4 * _ROW_WORDS
-# Masks are made for so many queries at a time: a megabyte for 20 parties.
+_ROW_BYTES = 4 * 2 * WORDS
+# Up to so many rows a hash is cheaper than to set up a cipher: up to 36 to 41, measured for 3, 20 and 100
+# parties. Both sites of a pair must choose alike: another number is another version of the protocol.
+_STRETCHED_ROWS = 32
+# Streams are read for so many rows at a time: a megabyte for 20 parties.
 _BLOCK_ROWS = 1024
 
 
@@ -28,8 +31,8 @@ _BLOCK_ROWS = 1024
 class MaskedSum(Roster):
     """Secure aggregation: each site masks its answers, and only the sum over all sites can be read.
 
-    Every two sites share a secret; for one query both stretch it to the same stream of random words, which
-    one adds to its answers and the other subtracts. Each message alone is uniformly random; in the sum over
+    Every two sites share a secret; for one query both stretch it to the same random words, which one adds to
+    its answers and the other subtracts. Each message alone is uniformly random; in the sum over
     all sites the masks cancel exactly. **A site that drops out stops the query**: the masks of the
     others no longer cancel, and nothing is returned rather than a wrong sum.
 
@@ -66,9 +69,9 @@ class MaskedSum(Roster):
     Notes
     -----
     **Privacy.** Not differential privacy. Assumed: a platform and sites that follow the protocol but are
-    curious, public keys that are authentic, and X25519, HKDF-SHA256 and AES-256. Then the platform, together
-    with up to m - 2 of the m sites, learns of the others only the two sums over them; with m - 1 sites it
-    learns the last one's answer as the difference. What the sums tell is not protected:
+    curious, public keys that are authentic, and X25519, HKDF-SHA256, SHAKE-256 and AES-256. Then the
+    platform, together with up to m - 2 of the m sites, learns of the others only the two sums over them; with
+    m - 1 sites it learns the last one's answer as the difference. What the sums tell is not protected:
 
     - the sum of sizes shows how many sites, or which, are active, and if it is one, its answer;
     - one query put to two rosters that differ in one site gives that site's answer as a difference, and so do
@@ -81,11 +84,9 @@ class MaskedSum(Roster):
     Masks are made of what was asked: of the digest of id, rows and names of columns (with the types, signs of
     zero and order of all values) and of the roster. A platform, or an asker, that shows one site other rows
     than the rest under one id gets messages whose masks do not cancel, a sum that is noise; and `open`
-    compares a tag of the digest in every message, and refuses. *Proof.* A mask of two sites is the stream of
-    a key that HKDF derives from their secret and the digest, which is injective but for collisions of
-    SHA-256 (``_protocols/query_digest.py``). A site that was asked something else uses keys that no other
-    honest site uses in any message; as long as one other honest site is left, its message is masked by at
-    least one stream that appears nowhere else, and is uniform. The sums: :doc:`/proofs/swapping`.
+    compares a tag of the digest in every message, and refuses. A mask is SHAKE-256 of the
+    pair's secret and that digest, or from 33 rows on the AES-256 stream of such a key, so that no mask serves
+    two queries. Proof, with what is assumed of the cryptography: :doc:`/proofs/swapping`.
 
     Binding does not stop differencing: every opened sum tells about rows near the query. Let a query be
     opened once, limit the number of queries, and add noise to sums that many may see.
@@ -116,7 +117,7 @@ class MaskedSum(Roster):
     skprivate.exceptions.ConsentError: Nothing was opened: exactly one message, ...
     """
 
-    _protocol = b"skprivate masked sum 2"
+    _protocol = b"skprivate masked sum 3"
 
     def __init__(self, members: Mapping[str, bytes], platform: bytes) -> None:
         super().__init__(members, platform)
@@ -154,20 +155,31 @@ class MaskedSum(Roster):
             Values or sizes are not such numbers, or not as many as the query has rows; the message repeats
             none.
         """
-        return self._mask(name, key, *self._bind(query), _as_words(values, sizes))
+        return self._mask(name, key, *self._bind(query), _as_pairs(values, sizes))
 
-    def _mask(self, name: str, key: SiteKey, asked: Query, binding: bytes, words: NDArray[np.int64]) -> bytes:
+    def _mask(self, name: str, key: SiteKey, asked: Asked, binding: bytes, numbers: FloatArray) -> bytes:
         self._check_member(name, key)
-        if len(words) != len(asked.X):
+        if len(numbers) != asked.n_rows:
             raise ValueError("values must be as many as the query has rows.")
         self._note_rows(key, asked)
         # Fresh content: no second use under this id is the same as the first.
         if not key.remember(framed(b"mask", self._digest, asked.query_id), os.urandom(16)):
             raise ConsentError("this site masked an answer under the same query id before.")
-        self._add_masks(words, name, key, binding)
-        content = settle(words.reshape(-1, WORDS), 0).astype("<u4").tobytes()
+        content = self._masked(name, key, binding, numbers)
         link = self._link(key, self._receiver, b"message", binding)
         return self._pack(binding, seal(link, content, self._context(b"message", binding, name)))
+
+    def _masked(self, name: str, key: SiteKey, binding: bytes, numbers: FloatArray) -> bytes:
+        """Return numbers in fixed point plus the masks shared with later names, less those with earlier."""
+        place = self._order.index(name)
+        secrets = [key.agree(self._members[peer], self._protocol) for peer in self._order if peer != name]
+        blocks = []
+        for start, masks in _masks(secrets, binding, len(numbers)):
+            rows = to_words(numbers[start : start + _BLOCK_ROWS].ravel()).reshape(-1, 2 * WORDS)
+            block = bytearray(_ROW_BYTES * len(rows))
+            mask_rows(rows, masks, place, block)
+            blocks.append(block)
+        return b"".join(blocks)
 
     def open(
         self, platform_key: SiteKey, query: bytes, messages: Mapping[str, bytes]
@@ -194,23 +206,19 @@ class MaskedSum(Roster):
             A message is missing, altered, replayed, or of another query, site or roster; a site was asked
             other rows or columns under this id; or the masks do not cancel. No sum is returned then.
         """
-        return self._open(platform_key, *self._bind(query), messages)
-
-    def _open(
-        self, platform_key: SiteKey, asked: Query, binding: bytes, messages: Mapping[str, bytes]
-    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        asked, binding = self._bind(query)
         self._check_receiver(platform_key)
-        total = np.zeros((len(asked.X), _ROW_WORDS), dtype=np.int64)
+        total = np.zeros((2 * asked.n_rows, WORDS), dtype=np.int64)
         for name, message in zip(self._order, self._complete(messages), strict=True):
             content = unseal(
                 self._link(platform_key, self._members[name], b"message", binding),
                 self._unpack(binding, message),
                 self._context(b"message", binding, name),
             )
-            if len(content) != len(asked.X) * _ROW_BYTES:
+            if len(content) != asked.n_rows * _ROW_BYTES:
                 raise ConsentError("Nothing was opened: a site answered another number of queries.")
             total += np.frombuffer(content, dtype="<u4").reshape(total.shape)
-        values, sizes = to_floats(total[:, :WORDS]), to_floats(total[:, WORDS:])
+        values, sizes = to_floats(total).reshape(-1, 2).T
         # Every honest addend is below 2^100, every size at least 0; a mask that is left is uniform.
         most = len(self._order) * LIMIT
         if (np.abs(values) > most).any() or (sizes < 0).any() or (sizes > most).any():
@@ -219,45 +227,39 @@ class MaskedSum(Roster):
             )
         return values, sizes
 
-    def _add_masks(self, words: NDArray[np.int64], name: str, key: SiteKey, binding: bytes) -> None:
-        """Add the streams shared with later names, and subtract those shared with earlier ones, in place."""
-        place = self._order.index(name)
-        streams = [
-            key_stream(self._link(key, self._members[peer], b"mask", binding))
-            for peer in self._order
-            if peer != name
-        ]
-        for start in range(0, len(words), _BLOCK_ROWS):
-            block = words[start : start + _BLOCK_ROWS]
-            block += _sum_of(streams[place:], block.shape) - _sum_of(streams[:place], block.shape)
+
+def _masks(secrets: list[bytes], binding: bytes, n_rows: int) -> Iterator[tuple[int, bytes | memoryview]]:
+    """Yield the first row of each block, and its masks: of one secret after the other, 64 bytes a row.
+
+    The next block may take the place of the last in memory. A binding tells the number of rows, so that it is
+    stretched to one length; the labels differ from their second byte on.
+    """
+    if n_rows <= _STRETCHED_ROWS:
+        context = b"words" + binding
+        yield 0, b"".join([stretch(secret, context, _ROW_BYTES * n_rows) for secret in secrets])
+        return
+    streams = [key_stream(stretch(secret, b"stream" + binding, KEY_BYTES)) for secret in secrets]
+    masks = bytearray(_ROW_BYTES * min(_BLOCK_ROWS, n_rows) * len(secrets) + SPARE_BYTES)
+    for start in range(0, n_rows, _BLOCK_ROWS):
+        yield start, read_streams(streams, _ROW_BYTES * min(_BLOCK_ROWS, n_rows - start), masks)
 
 
-def _sum_of(streams: list[Any], shape: tuple[int, ...]) -> NDArray[np.int64]:
-    """Return the sum of the next words of every stream; below 2^32 each, so that int64 cannot overflow."""
-    zeros = bytes(4 * shape[0] * shape[1])
-    joined = b"".join(stream.update(zeros) for stream in streams)
-    masks = np.frombuffer(joined, dtype="<u4").reshape(len(streams), *shape)
-    return np.asarray(masks.sum(axis=0, dtype=np.int64))
-
-
-def _as_words(values: ArrayLike, sizes: ArrayLike) -> NDArray[np.int64]:
-    """Return values and sizes side by side in fixed point."""
-    numbers, weights = _as_numbers(values, "values"), _as_numbers(sizes, "sizes")
+def _as_pairs(values: ArrayLike, sizes: ArrayLike) -> FloatArray:
+    """Return values and sizes side by side."""
+    numbers, weights = as_doubles(values, "values"), as_doubles(sizes, "sizes")
     if numbers.ndim != 1:
         raise ValueError("values must be one-dimensional: one per query.")
     if weights.shape not in ((), numbers.shape):
         raise ValueError("sizes must be one number, or one per query.")
+    pairs = np.empty((len(numbers), 2))
+    pairs[:, 0], pairs[:, 1] = numbers, weights
+    # Written so that NaN fails too.
+    if not (np.abs(pairs) < LIMIT).all():
+        name = "sizes" if (np.abs(numbers) < LIMIT).all() else "values"
+        raise ValueError(f"{name} must be finite and below 2^100 in magnitude; choose a larger unit of y.")
     if (weights < 0).any():
         raise ValueError("sizes must not be negative.")
-    return np.hstack([to_words(numbers), to_words(np.broadcast_to(weights, numbers.shape))])
-
-
-def _as_numbers(values: ArrayLike, name: str) -> NDArray[np.float64]:
-    array = as_doubles(values, name)
-    # Written so that NaN fails too.
-    if not (np.abs(array) < LIMIT).all():
-        raise ValueError(f"{name} must be finite and below 2^100 in magnitude; choose a larger unit of y.")
-    return array
+    return pairs
 
 
 def warn_few_parties(n_parties: int) -> None:

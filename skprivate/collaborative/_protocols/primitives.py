@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Cryptographic primitives of the protocols: key derivation, authenticated encryption, a key stream."""
+"""Cryptographic primitives of the protocols: key derivation, sealing, stretching, a key stream."""
 
 import functools
+import hashlib
 import os
+from collections.abc import Sequence
 from types import SimpleNamespace
 from typing import Any
 
@@ -13,6 +15,8 @@ NONCE_BYTES = 12
 TAG_BYTES = 16
 #: What a sealed message is longer than its content.
 SEAL_BYTES = NONCE_BYTES + TAG_BYTES
+#: The library wants room for a block less a byte behind what it writes.
+SPARE_BYTES = 15
 
 REFUSED = (
     "Nothing was opened: a message is altered, replayed, or made with another key, query id, site or roster."
@@ -83,6 +87,15 @@ def unseal(key: bytes, message: bytes, context: bytes) -> bytes:
     return content
 
 
+def stretch(key: bytes, context: bytes, length: int) -> bytes:
+    """Return so many bytes for one context under a uniform key (SHAKE-256 of the one behind the other).
+
+    Two contexts give bytes that tell nothing about each other; one context must not be stretched to two
+    lengths, of which the shorter is the start of the longer.
+    """
+    return hashlib.shake_256(key + context).digest(length)
+
+
 def key_stream(key: bytes) -> Any:
     """Return an object whose ``update(zeros)`` gives as many bytes of the AES-256-CTR stream of a key.
 
@@ -90,3 +103,11 @@ def key_stream(key: bytes) -> Any:
     """
     ciphers = library().ciphers
     return ciphers.Cipher(ciphers.algorithms.AES(key), ciphers.modes.CTR(bytes(16))).encryptor()
+
+
+def read_streams(streams: Sequence[Any], length: int, out: bytearray) -> memoryview:
+    """Return so many next bytes of every stream, one behind the other; `out` has SPARE_BYTES more."""
+    zeros, room = bytes(length), memoryview(out)
+    for place, stream in enumerate(streams):
+        stream.update_into(zeros, room[place * length : (place + 1) * length + SPARE_BYTES])
+    return room[: len(streams) * length]

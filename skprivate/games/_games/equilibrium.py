@@ -36,18 +36,27 @@ class VariationalInequality:
         Tolerance of the residual, relative to the largest entry of x and F(x).
     weights : ndarray of shape (n_players,), default=None
         Weights of the players in the norm that step sizes are chosen by; None is 1 each.
+    noise : callable, default=None
+        From strategies to a residual that rounding of F alone may make; None is 0.
     """
 
     def __init__(
-        self, operator: Operator, constraint: ConstraintSet, tol: float, weights: FloatArray | None = None
+        self,
+        operator: Operator,
+        constraint: ConstraintSet,
+        tol: float,
+        weights: FloatArray | None = None,
+        noise: Callable[[FloatArray], float] | None = None,
     ) -> None:
         self.operator, self.constraint, self.tol, self.weights = operator, constraint, tol, weights
+        self.noise = noise
 
     def solved_by(self, x: FloatArray, gradients: FloatArray) -> bool:
         """Return whether the residual is below the tolerance."""
         moved = x - self.constraint.project(x - gradients)
         scale = max(1.0, float(np.abs(x).max()), float(np.abs(gradients).max()))
-        return float(np.sqrt(np.square(moved).sum(axis=1).max())) <= self.tol * scale
+        residual = float(np.sqrt(np.square(moved).sum(axis=1).max()))
+        return residual <= self.tol * scale or (self.noise is not None and residual <= self.noise(x))
 
     def norm(self, values: FloatArray) -> float:
         """Return the norm of all players' vectors together."""

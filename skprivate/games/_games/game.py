@@ -2,7 +2,7 @@
 """Aggregative games: costs of the own strategy and of the mean of all players' strategies."""
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Self, cast
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -13,22 +13,18 @@ from ...utils import check_int, check_positive
 from ...utils._public_module import public_module
 from ...utils._user_frame import warn_user
 from .best_response import searched_gains
+from .cost_checks import compare_gradient, gradient_of_cost
+from .cost_gradient import own_weights, residual_noise
 from .equilibrium import VariationalInequality, extragradient, warn_of_no_convergence
+from .monotone import some_pair_is_not_monotone
+from .player_functions import PlayerFunction, check_player_function, read_only
 from .projection_set import make_constraint
 from .sets import Bounds, ConstraintSet, Projection
-
-Function = Callable[[FloatArray, FloatArray], ArrayLike]
-
-# Scales of the pairs of points at which a user's game is asked whether it is monotone, in diameters or 1.
-_PAIR_SCALES = (0.1, 1.0, 10.0)
-_PAIRS_PER_SCALE = 8
-# A pair speaks against monotonicity if it does so by more than rounding could.
-_ROUNDING = 1e-9
 
 
 @public_module("skprivate.games")
 class AggregativeGame:
-    """A game given by its pseudo-gradient, for all players at once.
+    """A game given by its pseudo-gradient, or by its costs (`from_cost`), for all players at once.
 
     Player i picks x_i from a convex set and bears the cost ``f_i(x_i, delta)`` where delta is the mean of all
     strategies, its own included. A pseudo-gradient F_i tells in which direction that cost grows; strategies
@@ -53,7 +49,7 @@ class AggregativeGame:
         L1 diameter of a player's set, for a `projection`; None is unbounded.
     cost : callable, default=None
         ``cost(x, aggregate)``, with the same arguments, returns the players' costs, of shape (n_players,).
-        `regret` needs it.
+        `regret` needs it. That the pseudo-gradient is its derivative is not assumed: see `check_gradient`.
 
     Attributes
     ----------
@@ -111,17 +107,19 @@ class AggregativeGame:
     private: frozenset[str]
     _function: Any
     _cost: Any = None
+    # By how much the aggregate moves with the own strategy, where a game was told so; None is 1/N.
+    _own_weights: FloatArray | None = None
 
     def __init__(
         self,
-        pseudo_gradient: Function,
+        pseudo_gradient: PlayerFunction,
         n_players: int,
         n_dims: int = 1,
         *,
         bounds: Bounds = None,
         projection: Projection | None = None,
         diameter: float | None = None,
-        cost: Function | None = None,
+        cost: PlayerFunction | None = None,
     ) -> None:
         for name, function in (("pseudo_gradient", pseudo_gradient), ("cost", cost)):
             if not callable(function) and (name, function) != ("cost", None):
@@ -131,35 +129,102 @@ class AggregativeGame:
         self._set_shape(n_players, n_dims, make_constraint(bounds, projection, diameter, n_players, n_dims))
         self.private = frozenset({"pseudo_gradient"})
         self._function, self._cost = pseudo_gradient, cost
-        self._check_function("pseudo_gradient", pseudo_gradient, (n_players, n_dims))
-        if cost is not None:
-            self._check_function("cost", cost, (n_players,))
+        for name, function, found in (
+            ("pseudo_gradient", pseudo_gradient, (n_players, n_dims)),
+            ("cost", cost, (n_players,)),
+        ):
+            if function is not None:
+                check_player_function(name, function, found, self.constraint, n_players, n_dims)
+
+    @classmethod
+    def from_cost(
+        cls,
+        cost: PlayerFunction,
+        n_players: int,
+        n_dims: int = 1,
+        *,
+        bounds: Bounds = None,
+        projection: Projection | None = None,
+        diameter: float | None = None,
+        gradient: Callable[[FloatArray, FloatArray], Any] | None = None,
+        own_effect: bool | ArrayLike = True,
+        check: bool = True,
+    ) -> Self:
+        """Return the game of players with these costs; the pseudo-gradient is found from them.
+
+        Parameters
+        ----------
+        cost : callable
+            ``cost(x, aggregate)`` takes two arrays of shape (n_players, n_dims), row i being player i's
+            strategy and the aggregate, and returns the costs, of shape (n_players,), row by row.
+        n_players, n_dims, bounds, projection, diameter
+            As for the class.
+        gradient : callable, default=None
+            ``gradient(x, aggregate)`` returns two arrays of shape (n_players, n_dims): the derivatives of the
+            costs by the own strategy and by the aggregate, each with the other held fixed. As costs go row by
+            row, ``jax.grad(lambda x, mean: cost(x, mean).sum(), argnums=(0, 1))`` is one. None: central
+            differences of the cost, 2 n_dims evaluations for all players a round.
+        own_effect : bool, float, or array-like of shape (n_players,), default=True
+            By how much a player's own strategy moves the aggregate that it reckons with. True: 1/N, the Nash
+            equilibrium. False: 0, Wardrop's. Numbers in [0, 1], where a row is no single player: 1 / (N M_i)
+            for the mean of M_i players who decide alike, each for itself; `regret` is then that of one.
+        check : bool, default=True
+            Whether cost and gradient are tried at random points of the strategies' sets, from a fixed seed,
+            in some 400 evaluations of the cost. What is wrong between those points is not seen.
+
+        Returns
+        -------
+        game : AggregativeGame
+
+        Raises
+        ------
+        TypeError, ValueError
+            As for the class. If `check`, also a cost that is NaN or infinite, not differentiable, or not
+            convex in the own strategy, and a gradient that is not its derivative: the message names a player
+            and the point.
+
+        Notes
+        -----
+        The pseudo-gradient is the total derivative ``d f_i / d x_i + w_i d f_i / d delta``, w_i the own
+        effect. Steps of differences are eps^(1/3) times the width of the set in that coordinate (or times
+        ``max(1, |x|)`` without sides), eps being that of the type in which the cost returns its numbers:
+        about ten digits in double precision, five in single. Differences do not leave a `Box`, or the range
+        of coordinates of a `Simplex`; another set they may leave by a step. With noise a player's estimate
+        of the aggregate may leave the range of means: a cost that is not finite there is no move.
+
+        **Privacy**: checks use points that depend on a seed and on public sets alone. A message names a
+        player, a point and a relative error, and no cost.
+
+        Examples
+        --------
+        The firms of above, from what they pay less what they earn.
+
+        >>> import numpy as np
+        >>> from skprivate.games import AggregativeGame
+        >>> unit_cost = np.array([1.0, 1.5, 2.0, 2.5, 3.0])
+        >>> def cost(x, mean):
+        ...     return unit_cost * x[:, 0] + x[:, 0] ** 2 / 2 - x[:, 0] * (10 - 2 * mean[:, 0])
+        >>> AggregativeGame.from_cost(cost, 5, bounds=(0, 10)).solve().ravel().round(3)
+        array([3.067, 2.71 , 2.353, 1.996, 1.639])
+        """
+        if cls.__init__ is not AggregativeGame.__init__:
+            raise TypeError(f"{cls.__name__} is not made from a cost: use AggregativeGame.from_cost.")
+        for name, function in (("cost", cost), ("gradient", gradient)):
+            if not callable(function) and (name, function) != ("gradient", None):
+                raise TypeError(f"{name} must be callable, not {type(function).__name__}.")
+        shape = check_int(n_players, "n_players", least=1), check_int(n_dims, "n_dims", least=1)
+        constraint = make_constraint(bounds, projection, diameter, *shape)
+        check_player_function("cost", cost, shape[:1], constraint, *shape)
+        weights = own_weights(own_effect, shape[0])
+        pseudo_gradient = gradient_of_cost(cost, gradient, weights, constraint, shape, check=check)
+        game = cls(pseudo_gradient, *shape, bounds=constraint, cost=cost)
+        # Players who overlook their own effect may gain by it all the same.
+        overlooked = isinstance(own_effect, bool | np.bool_) and not own_effect
+        game._own_weights = None if overlooked else weights
+        return game
 
     def _set_shape(self, n_players: int, n_dims: int, constraint: ConstraintSet) -> None:
         self.n_players, self.n_dims, self.constraint = n_players, n_dims, constraint
-
-    def _check_function(self, name: str, function: Any, shape: tuple[int, ...]) -> None:
-        """Refuse a user's function that returns no finite numbers of this shape, or mixes the players."""
-        start = self.constraint.start(self.n_players, self.n_dims)
-        values = np.asarray(function(_read_only(start), _read_only(start)))
-        if values.dtype.kind not in "iuf" or values.shape != shape:
-            raise ValueError(
-                f"{name} must return real numbers of shape {shape} for a game of {self.n_players} players "
-                f"and {self.n_dims} dimensions; it returned {values.dtype} of shape {values.shape}."
-            )
-        if not np.isfinite(values).all():
-            raise ValueError(f"{name} must return finite numbers; it does not at the public start.")
-        half = self.n_players // 2
-        moved = self.constraint.project(start + np.linspace(0.1, 0.3, self.n_dims))
-        for kept, changed in ((slice(half), slice(half, None)), (slice(half, None), slice(half))):
-            other = start.copy()
-            other[changed] = moved[changed]
-            found = np.asarray(function(_read_only(other), _read_only(other)))
-            if not np.allclose(found[kept], values[kept], rtol=1e-9, atol=1e-12, equal_nan=True):
-                raise ValueError(
-                    f"{name}: row i of the result must depend on row i of the arguments alone, and it does "
-                    "not. The aggregate comes as an argument; do not take a mean inside."
-                )
 
     def pseudo_gradient(self, x: FloatArray, aggregate: FloatArray) -> FloatArray:
         """Return the players' pseudo-gradients.
@@ -175,7 +240,7 @@ class AggregativeGame:
         -------
         gradients : ndarray of shape (n_players, n_dims)
         """
-        return np.asarray(self._function(_read_only(x), self._rows(aggregate)), dtype=np.float64)
+        return np.asarray(self._function(read_only(x), self._rows(aggregate)), dtype=np.float64)
 
     def cost(self, x: FloatArray, aggregate: FloatArray) -> FloatArray | None:
         """Return the players' costs.
@@ -194,11 +259,74 @@ class AggregativeGame:
         """
         if self._cost is None:
             return None
-        return np.asarray(self._cost(_read_only(x), self._rows(aggregate)), dtype=np.float64)
+        return np.asarray(self._cost(read_only(x), self._rows(aggregate)), dtype=np.float64)
+
+    def check_gradient(
+        self, *, own_effect: bool | ArrayLike | None = None, n_points: int = 10, random_state: int = 0
+    ) -> float:
+        """Compare the pseudo-gradient with differences of the cost at random points of the strategies' sets.
+
+        Parameters
+        ----------
+        own_effect : bool, float, or array-like of shape (n_players,), default=None
+            As in `from_cost`: by how much the aggregate moves with the own strategy. None: what `from_cost`
+            was told, or else 1/N.
+        n_points : int, default=10
+            Number of points, for every player.
+        random_state : int, default=0
+            Seed of the points. They do not depend on anything private.
+
+        Returns
+        -------
+        error : float
+            Largest error found, relative to the largest derivative of the player's cost at these points.
+
+        Raises
+        ------
+        ValueError
+            The game has no cost, or one that is not finite at a point; or the pseudo-gradient is off by more
+            than rounding and the one-sided differences allow. The message names the player, the coordinate,
+            the point and the relative error, and says if the pseudo-gradient is the partial derivative, that
+            leads to Wardrop's equilibrium.
+
+        Notes
+        -----
+        A pseudo-gradient is allowed as far from the central difference as the two one-sided ones are apart
+        (the derivative of a convex cost lies between them), and three digits more than the cost's rounding.
+
+        Examples
+        --------
+        >>> from skprivate.games import AggregativeGame
+        >>> def cost(x, mean):
+        ...     return x[:, 0] ** 2 + x[:, 0] * mean[:, 0]
+        >>> partial = AggregativeGame(lambda x, mean: 2 * x + mean, 4, bounds=(-1, 1), cost=cost)
+        >>> partial.check_gradient()
+        Traceback (most recent call last):
+        ...
+        ValueError: pseudo_gradient is not the derivative of cost: player ..., coordinate 0, ...
+        >>> partial.check_gradient(own_effect=False) < 1e-6
+        True
+        """
+        n_points = check_int(n_points, "n_points", least=1)
+        seed = check_int(random_state, "random_state", least=0)
+        weights = self._deviation_weights if own_effect is None else own_weights(own_effect, self.n_players)
+        start = self.constraint.start(self.n_players, self.n_dims)
+        if self.cost(start, start) is None:
+            raise ValueError("check_gradient needs the players' costs: this game was given none (cost=...).")
+        # A user's functions as they are: in their own precision.
+        gradient, cost = getattr(self, "_function", self.pseudo_gradient), self._cost or cast(Any, self.cost)
+        return compare_gradient(gradient, cost, weights, self.constraint, start, n_points, seed)
+
+    @property
+    def _deviation_weights(self) -> FloatArray:
+        """By how much the aggregate moves when a player leaves its strategy."""
+        if self._own_weights is not None:
+            return self._own_weights
+        return np.full(self.n_players, 1.0 / self.n_players)
 
     def _rows(self, aggregate: FloatArray) -> FloatArray:
         if aggregate.ndim == 2:
-            return _read_only(aggregate)
+            return read_only(aggregate)
         return np.broadcast_to(aggregate, (self.n_players, self.n_dims))
 
     def residual(self, x: ArrayLike) -> float:
@@ -259,11 +387,11 @@ class AggregativeGame:
     def _gains(self, x: FloatArray) -> FloatArray:
         if self._cost is None:
             raise ValueError("regret needs the players' costs: this game was given none (cost=...).")
-        weight = 1.0 / self.n_players
+        weight = self._deviation_weights[:, None]
         others = x.mean(axis=0) - weight * x
 
         def cost(y: FloatArray) -> FloatArray:
-            return np.asarray(self._cost(_read_only(y), others + weight * y), dtype=np.float64)
+            return np.asarray(self._cost(read_only(y), others + weight * y), dtype=np.float64)
 
         if not np.isfinite(cost(x)).all():
             raise ValueError("regret compares costs, and these strategies have some that are not finite.")
@@ -279,7 +407,8 @@ class AggregativeGame:
         start : array-like of shape (n_players, n_dims), default=None
             Where to start; None is the set's public start.
         tol : float, default=1e-10
-            Stop at a `residual` of ``tol * max(1, largest |x|, largest |F|)``.
+            Stop at a `residual` of ``tol * max(1, largest |x|, largest |F|)``; with differences of a cost
+            (`from_cost`), or in single precision, also where the residual is no more than their rounding.
         max_iter : int, default=100_000
             Most iterations of the extragradient method.
 
@@ -324,7 +453,9 @@ class AggregativeGame:
         return solution
 
     def _solve_from(self, start: FloatArray, tol: float, max_iter: int) -> tuple[FloatArray, bool]:
-        return extragradient(VariationalInequality(self._operator, self.constraint, tol), start, max_iter)
+        noise = residual_noise(self._function, start)
+        problem = VariationalInequality(self._operator, self.constraint, tol, noise=noise)
+        return extragradient(problem, start, max_iter)
 
     def _operator(self, x: FloatArray) -> FloatArray:
         """Return the pseudo-gradients where all players know the mean."""
@@ -345,22 +476,8 @@ class AggregativeGame:
         are a convex set, and methods like `solve` find one. Pairs of three scales are tried, from a fixed
         seed: with players moving at random, with the mean unchanged, and all together.
         """
-        generator = np.random.default_rng(0)
         start = self.constraint.start(self.n_players, self.n_dims)
-        diameter = self.constraint.diameter
-        unit = diameter if 0 < diameter < np.inf else 1.0
-        for scale in np.repeat(_PAIR_SCALES, _PAIRS_PER_SCALE) * unit:
-            first = self.constraint.project(start + scale * generator.standard_normal(start.shape))
-            steps = scale * generator.standard_normal(start.shape)
-            mean = steps.mean(axis=0)
-            if any(self._violated(first, first + step) for step in (steps, steps - mean, steps[:1])):
-                return False
-        return None
-
-    def _violated(self, first: FloatArray, second: FloatArray) -> bool:
-        second = self.constraint.project(second)
-        rise, step = self._operator(second) - self._operator(first), second - first
-        return float((rise * step).sum()) < -_ROUNDING * float(np.linalg.norm(rise) * np.linalg.norm(step))
+        return False if some_pair_is_not_monotone(self._operator, self.constraint, start) else None
 
     def _check_strategies(self, x: ArrayLike) -> FloatArray:
         strategies = np.asarray(x)
@@ -382,10 +499,3 @@ class AggregativeGame:
             f"{type(self).__name__}(n_players={self.n_players}, n_dims={self.n_dims}, "
             f"constraint={self.constraint!r}, private={sorted(self.private)!r})"
         )
-
-
-def _read_only(values: FloatArray) -> FloatArray:
-    """Return a view that a user's function cannot write to: a step that it takes by itself is not clipped."""
-    view = values.view()
-    view.flags.writeable = False
-    return view

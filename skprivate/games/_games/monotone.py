@@ -1,12 +1,17 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Monotonicity of affine games: the signs of a large quadratic form's eigenvalues, from small matrices."""
+"""Monotonicity: of affine games by signs of eigenvalues, of others by pairs of profiles that are tried."""
 
 import numpy as np
 
 from ..._typing import FloatArray
+from .equilibrium import Operator
+from .sets import ConstraintSet
 
 # Negative eigenvalues above minus this times the largest matrix norm count as rounding.
 _ROUNDING = 1e-9
+# Scales of the pairs of points at which a user's game is asked whether it is monotone, in diameters or 1.
+_PAIR_SCALES = (0.1, 1.0, 10.0)
+_PAIRS_PER_SCALE = 8
 
 
 def is_nonnegative_form(P: FloatArray, Q: FloatArray, n_players: int) -> bool:
@@ -65,3 +70,31 @@ def _least_eigenvalue(matrix: FloatArray) -> float:
 
 def _largest_entry(matrices: FloatArray) -> float:
     return float(np.abs(matrices).max())
+
+
+def some_pair_is_not_monotone(operator: Operator, constraint: ConstraintSet, start: FloatArray) -> bool:
+    """Return whether one of the tried pairs of profiles speaks against monotonicity, by more than rounding.
+
+    Parameters
+    ----------
+    operator : callable
+        From strategies to the pseudo-gradients at them and their mean.
+    constraint : ConstraintSet
+    start : ndarray of shape (n_players, n_dims)
+        The public point that profiles lie around, from a fixed seed.
+    """
+
+    def violated(first: FloatArray, second: FloatArray) -> bool:
+        second = constraint.project(second)
+        rise, step = operator(second) - operator(first), second - first
+        return float((rise * step).sum()) < -_ROUNDING * float(np.linalg.norm(rise) * np.linalg.norm(step))
+
+    generator, diameter = np.random.default_rng(0), constraint.diameter
+    unit = diameter if 0 < diameter < np.inf else 1.0
+    for scale in np.repeat(_PAIR_SCALES, _PAIRS_PER_SCALE) * unit:
+        first = constraint.project(start + scale * generator.standard_normal(start.shape))
+        steps = scale * generator.standard_normal(start.shape)
+        mean = steps.mean(axis=0)
+        if any(violated(first, first + step) for step in (steps, steps - mean, steps[:1])):
+            return True
+    return False

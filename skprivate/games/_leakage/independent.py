@@ -10,12 +10,12 @@ from math import inf, isfinite, log
 from typing import Any
 
 import numpy as np
-from scipy import integrate, stats
+from scipy import integrate
 from scipy.special import logsumexp
 
 from ..._typing import FloatArray
 from ...accounting._leakage.laplace import uniform_log_mean, worst_log_mean
-from .priors import is_uniform
+from .priors import is_interval, is_uniform
 from .sensitivity import Distance
 
 
@@ -87,7 +87,8 @@ class ContinuousPlayerPrior(PlayerPrior):
     -----
     If D separates into ``sum_j S_j |r_j - r_j'|``, the mean of exp(-D) is a product over coordinates, and so
     the leakages add: one search in one dimension per coordinate. Otherwise that sum is still at least D, and
-    the result a bound. For a distribution with gaps in its support the search may end in a gap: a bound, too.
+    the result a bound. The search may end in a gap of the support, and the support's ends may be named too
+    far out: values are exact only for distributions whose support is known to be an interval.
     """
 
     distributions: tuple[Any, ...]
@@ -96,7 +97,7 @@ class ContinuousPlayerPrior(PlayerPrior):
         """Add up the coordinates."""
         parts = [_coordinate_leakage(*pair) for pair in zip(self.distributions, distance.rates, strict=True)]
         value = sum(parts) + distance.allowance
-        exact = distance.exact and distance.separable and not any(map(_may_have_gaps, self.distributions))
+        exact = distance.exact and distance.separable and self._has_known_support(distance)
         return LeakageBound(value if exact else min(value, self.largest_distance(distance).value), exact)
 
     def corollary1(self, distance: Distance) -> LeakageBound:
@@ -111,7 +112,13 @@ class ContinuousPlayerPrior(PlayerPrior):
     def largest_distance(self, distance: Distance) -> LeakageBound:
         """Take the box of the supports: its corners are limits of points of the support."""
         ends = np.array([item.support() for item in self.distributions], dtype=np.float64)
-        return LeakageBound(*distance.largest(ends[:, 1] - ends[:, 0]))
+        value, exact = distance.largest(ends[:, 1] - ends[:, 0])
+        return LeakageBound(value, exact and self._has_known_support(distance))
+
+    def _has_known_support(self, distance: Distance) -> bool:
+        """Whether the support is known to be a box, in all coordinates that move the broadcasts."""
+        pairs = zip(self.distributions, distance.rates, strict=True)
+        return all(rate == 0 or is_interval(distribution) for distribution, rate in pairs)
 
 
 @dataclass(frozen=True, eq=False)
@@ -175,7 +182,3 @@ def _ignore_quantile_warnings() -> Iterator[None]:
         warnings.simplefilter("ignore", RuntimeWarning)
         warnings.simplefilter("ignore", integrate.IntegrationWarning)
         yield
-
-
-def _may_have_gaps(distribution: Any) -> bool:
-    return isinstance(distribution.dist, stats.rv_histogram)

@@ -24,6 +24,12 @@ Sampler = Callable[[int, np.random.Generator], ArrayLike]
 
 # Longer lists of probabilities are described by their number.
 _SHOWN = 6
+# Families of SciPy with a bounded support, an interval: their densities are positive between its ends.
+_INTERVALS = (
+    *("anglit", "arcsine", "beta", "bradford", "cosine", "irwinhall", "johnsonsb", "loguniform", "powerlaw"),
+    *("rdist", "reciprocal", "semicircular", "trapezoid", "triang", "truncexpon", "truncnorm", "truncpareto"),
+    *("truncweibull_min", "uniform", "vonmises_line", "wrapcauchy"),
+)
 _FROZEN_METHODS = ("cdf", "sf", "ppf", "isf", "support")
 
 
@@ -116,7 +122,10 @@ class ContinuousPrior(Prior):
     Parameters
     ----------
     distribution : frozen distribution of scipy.stats, or a sequence of them
-        Continuous; of every coordinate, or one per coordinate. The support is taken to be an interval.
+        Continuous; of every coordinate, or one per coordinate. A guarantee is "exact" only for families of
+        SciPy whose density is known to be positive between the ends of a bounded support (uniform, beta,
+        truncnorm, triang, ...); for others, histograms and own subclasses of rv_continuous, gaps count as
+        possible and the same number is an "upper_bound".
 
     Attributes
     ----------
@@ -410,7 +419,23 @@ def as_prior(prior: Any) -> Prior:
 
 def is_uniform(distribution: Any) -> bool:
     """Return whether a frozen distribution is SciPy's uniform one: anyone may give that name to another."""
-    return isinstance(distribution.dist, type(stats.uniform))
+    return _is_of_scipy(distribution, "uniform")
+
+
+def is_interval(distribution: Any) -> bool:
+    """Return whether the density is known to be positive between the ends of the support.
+
+    So it is, but for single points, in the families of SciPy that are listed. Any other distribution, a
+    subclass of one of them included, may have gaps or name ends that nothing comes near.
+    """
+    return any(_is_of_scipy(distribution, name) for name in _INTERVALS)
+
+
+def _is_of_scipy(distribution: Any, name: str) -> bool:
+    """Return whether this is SciPy's own distribution of that name, with the ends that SciPy gave it."""
+    known: Any = getattr(stats, name, None)  # older versions of SciPy lack some
+    found = distribution.dist
+    return type(found) is type(known) and (found.a, found.b) == (known.a, known.b)
 
 
 def is_frozen(distribution: Any) -> bool:

@@ -243,6 +243,25 @@ def test_leakage_of_a_run_is_what_its_epsilon_allows(relation, steps, words):
     assert make(relation=relation).leakage is None
 
 
+@pytest.mark.parametrize("relation", ["local", "replace-one", "add-remove"])
+def test_leakage_under_all_priors_with_a_floor_is_that_of_the_worst(relation):
+    any_prior = make(relation=relation).given_prior(Fraction(1, 20)).leakage
+    of_one = [
+        make(relation=relation).given_prior(prior).leakage.epsilon
+        for prior in ([0.95, 0.05], [0.05, 0.2, 0.75], [0.3, 0.7], [0.05] * 20)
+    ]
+    assert any_prior.epsilon == pytest.approx(max(of_one), abs=1e-12)
+    assert min(of_one) < any_prior.epsilon
+    assert "any that gives every possible value a probability of at least 0.05" in any_prior.statement()
+    assert make(**NOT_PRIVATE).given_prior(0.05).leakage.epsilon == pytest.approx(math.log(20))
+
+
+@pytest.mark.parametrize("p_min", [0, -0.1, 1.5, math.nan, Fraction(3, 2)])
+def test_a_floor_that_no_prior_has_is_refused(p_min):
+    with pytest.raises(ValueError, match="prior must be"):
+        make().given_prior(p_min)
+
+
 def counts_with_noise(others_prior, epsilon, relation):
     """Channel from one bit (or absence) to a noisy count over it and an independent bit."""
     outputs, channel = np.arange(-40, 43), []

@@ -54,6 +54,20 @@ def test_learns_r_without_noise_and_its_opposite_with_the_printed_sign(algorithm
     assert printed.gain < 0.1
 
 
+def test_it_follows_weights_that_change():
+    def turn(k):
+        talking = np.isin(np.arange(6), [k % 5, k % 5 + 1])
+        return np.where(np.outer(talking, talking), 0.5, np.diag(~talking).astype(float))
+
+    game = quadratic(0)
+    solver = PrivateNashSolver(
+        weights=turn, max_iter=50, noise_scale=0, step_size=(1, 1, 0.1), store="observations"
+    ).fit(game)
+    found = GradientMatchingAdversary(step=0.2, n_passes=20, random_state=0).run(game, solver)
+    assert found.gain > 1.99
+    assert found.guess["r"] == pytest.approx(game.r_, abs=0.05)
+
+
 def test_noise_hides():
     gains = []
     for noise in (0.0, (1, 0.5, 1)):

@@ -16,7 +16,7 @@ from skprivate.collaborative import (
     MaskedSum,
     SiteKey,
 )
-from skprivate.collaborative._protocols.fixed_point import WORDS, to_floats
+from skprivate.collaborative._protocols.fixed_point import WORDS, settle, to_floats, to_words
 from skprivate.collaborative._protocols.messages import Query
 from skprivate.collaborative._protocols.primitives import unseal
 from skprivate.collaborative._protocols.query_digest import query_digest
@@ -115,14 +115,15 @@ def test_the_difference_of_two_sums_is_no_answer():
 def test_masks_that_are_left_are_refused_even_if_every_tag_and_seal_is_right(monkeypatch):
     sites = Sites()
     rows = dict.fromkeys(NAMES, OTHER)
-    honest = MaskedSum._add_masks
+    honest = MaskedSum._masked
     broken = sites.keys[VICTIM]
 
-    def without(self, words, name, key, binding):
+    def without(self, name, key, binding, numbers):
         if key is not broken:
-            honest(self, words, name, key, binding)
+            return honest(self, name, key, binding, numbers)
+        return settle(to_words(numbers.ravel()), 0).astype("<u4").tobytes()
 
-    monkeypatch.setattr(MaskedSum, "_add_masks", without)
+    monkeypatch.setattr(MaskedSum, "_masked", without)
     messages = sites.mask(rows, ONE)
     with pytest.raises(ConsentError, match="masks do not cancel"):
         sites.sum.open(sites.operator, asked(OTHER), messages)
@@ -208,6 +209,34 @@ def test_messages_of_version_1_are_refused_by_name(kind):
     extra = (old,) if kind is ConsentBox else ()
     with pytest.raises(ConsentError, match="not of this version of the protocol"):
         roster.open(receiver, query, old, *extra)
+
+
+class MaskedSum2(MaskedSum):
+    """A site that was not updated: everything is derived under the protocol's name of before."""
+
+    _protocol = b"skprivate masked sum 2"
+
+
+@pytest.mark.parametrize("many", [1, 6])
+def test_a_masked_answer_of_version_2_is_refused_also_under_the_new_name(many):
+    keys = {name: SiteKey.generate() for name in NAMES}
+    platform, query = SiteKey.generate(), asked(OTHER)
+    publics = {name: key.public for name, key in keys.items()}
+    new, old = (kind(publics, platform.public) for kind in (MaskedSum, MaskedSum2))
+    assert new.fingerprint != old.fingerprint
+    late = NAMES[:many]
+    messages = {
+        name: (old if name in late else new).mask(name, key, query, [1.0]) for name, key in keys.items()
+    }
+    for roster in {new} | ({old} if many < M else set()):
+        with pytest.raises(ConsentError, match="not of this version of the protocol; all parties need"):
+            roster.open(platform, query, messages)
+    # Whoever writes the new name, and the new tag, in front has content that was sealed for the old one.
+    binding = new._bind(query)[1]
+    head = len(new._protocol) + 32
+    renamed = {name: new._pack(binding, messages[name][head:]) for name in late}
+    with pytest.raises(ConsentError, match="Nothing was opened: a message is altered"):
+        new.open(platform, query, messages | renamed)
 
 
 @both

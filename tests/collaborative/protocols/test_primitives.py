@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The cryptographic steps against their standards, and what happens without the library."""
 
+import hashlib
 import hmac
 import itertools
 import subprocess
@@ -11,11 +12,14 @@ import pytest
 from skprivate.collaborative._protocols.primitives import (
     REFUSED,
     SEAL_BYTES,
+    SPARE_BYTES,
     expand,
     extract,
     framed,
     key_stream,
+    read_streams,
     seal,
+    stretch,
     unseal,
 )
 from skprivate.exceptions import ConsentError
@@ -48,6 +52,24 @@ def test_a_key_stream_is_aes_256_in_counter_mode():
     expected = Cipher(algorithms.AES(KEY), modes.ECB()).encryptor().update(blocks)
     stream = key_stream(KEY)
     assert stream.update(bytes(48)) + stream.update(bytes(32)) == expected
+
+
+@pytest.mark.parametrize("count", [0, 1, 3])
+def test_streams_are_read_one_behind_the_other_and_go_on(count):
+    keys = [bytes([place]) * 32 for place in range(count)]
+    streams, out = [key_stream(key) for key in keys], bytearray(count * 70 + SPARE_BYTES)
+    whole = [key_stream(key).update(bytes(110)) for key in keys]
+    assert bytes(read_streams(streams, 70, out)) == b"".join(text[:70] for text in whole)
+    assert bytes(read_streams(streams, 40, out)) == b"".join(text[70:] for text in whole)
+
+
+def test_stretching_is_shake_256_of_key_and_context():
+    sponge = hashlib.new("shake_256")
+    sponge.update(KEY)
+    sponge.update(b"context")
+    assert stretch(KEY, b"context", 300) == sponge.digest(300)
+    # FIPS 202: of nothing, the first bytes.
+    assert stretch(b"", b"", 8).hex() == "46b9dd2b0ba88d13"
 
 
 def test_sealing_the_same_twice_gives_two_messages_that_open():

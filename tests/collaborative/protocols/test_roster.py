@@ -7,6 +7,7 @@ import pickle
 import pytest
 
 from skprivate.collaborative import ConsentBox, MaskedSum, SiteKey
+from skprivate.collaborative._protocols.messages import Query
 from skprivate.exceptions import ConsentError
 
 NAMES = ("north", "south", "west")
@@ -77,6 +78,25 @@ def test_a_roster_holds_no_secret_and_can_be_pickled(kind):
     assert again.fingerprint == roster.fingerprint
     assert again.members == roster.members == NAMES
     assert repr(again) == text
+
+
+@both
+def test_what_was_read_last_is_read_once_and_changes_nothing(kind, publics, monkeypatch):
+    roster, fresh = (kind({name: publics[name] for name in NAMES}, publics["platform"]) for _ in range(2))
+    one, two = (roster.new_query([[float(number)]]) for number in range(2))
+    before = pickle.dumps(roster)
+    for query in (one, one, two, one, bytes(bytearray(one))):
+        asked, binding = roster._bind(query)
+        assert (asked, binding) == fresh._bind(query)
+        assert asked.digest == Query.from_bytes(query).digest
+        with pytest.raises(ConsentError):
+            roster._bind(query[:-1] + b"\1")
+    # It holds digests and no rows, and nothing of it leaves.
+    message, asked, binding = roster._last
+    assert [len(part) for part in (message, asked.query_id, asked.digest, binding)] == [32, 16, 32, 32]
+    assert pickle.dumps(roster) == before
+    monkeypatch.setattr(Query, "from_bytes", lambda query: pytest.fail("it was read again"))
+    assert roster._bind(one) == fresh._bind(one)
 
 
 @both

@@ -24,6 +24,7 @@ from skprivate.games import (
 from skprivate.games._broadcast_mechanism import BroadcastMechanism
 from skprivate.games._games.sets import Unconstrained
 from skprivate.games._leakage.guarantees import privacy_guarantee
+from skprivate.games._leakage.priors import _INTERVALS
 from skprivate.games._leakage.sensitivity import player_distances
 from tests.marks import slow
 
@@ -505,3 +506,104 @@ def test_what_is_told_about_one_player_does_not_move_to_another_prior() -> None:
         before.under_prior(0.5)
     whole = [privacy_guarantee(mechanism, JointPrior(profiles, p)) for p in (odds, other)]
     assert whole[1].epsilon <= whole[0].under_prior(0.5).epsilon
+
+
+_SHAPES: dict[str, list[tuple[float, ...]]] = {
+    "beta": [(0.2, 0.2), (5, 2), (1, 1)],
+    "bradford": [(3.0,)],
+    "irwinhall": [(1,), (4,)],
+    "johnsonsb": [(0.5, 2.0), (4.0, 0.3)],
+    "loguniform": [(0.01, 2.0)],
+    "powerlaw": [(0.3,), (4.0,)],
+    "rdist": [(0.9,), (3.0,)],
+    "reciprocal": [(0.01, 2.0)],
+    "trapezoid": [(0.2, 0.7), (0.0, 1.0), (0.5, 0.5)],
+    "triang": [(0.0,), (0.3,), (1.0,)],
+    "truncexpon": [(2.0,)],
+    "truncnorm": [(-1.0, 2.0), (3.0, 9.0)],
+    "truncpareto": [(2.0, 5.0)],
+    "truncweibull_min": [(2.0, 0.1, 1.5), (0.5, 0.1, 1.5)],
+    "vonmises_line": [(0.5,), (4.0,)],
+    "wrapcauchy": [(0.3,), (0.9,)],
+}
+
+
+class _Gap(stats.rv_continuous):
+    """Uniform on [0, 0.1] and [0.9, 1]."""
+
+    def _cdf(self, x: Any) -> Any:
+        return np.interp(x, [0, 0.1, 0.9, 1], [0, 0.5, 0.5, 1])
+
+    def _ppf(self, q: Any) -> Any:
+        return np.interp(q, [0, 0.5, 0.5 + 1e-15, 1], [0, 0.1, 0.9, 1])
+
+
+class _Narrow(stats.rv_continuous):
+    """Uniform on [0, 0.1], with a support that is named wider."""
+
+    def _cdf(self, x: Any) -> Any:
+        return np.clip(10 * x, 0, 1)
+
+    def _ppf(self, q: Any) -> Any:
+        return q / 10
+
+
+class _Beta(type(stats.beta)):  # type: ignore[misc]
+    """A subclass of a known family may do anything."""
+
+
+@pytest.mark.parametrize("criterion", ["pml", "dp"])
+@pytest.mark.parametrize(
+    "prior",
+    [
+        _Gap(a=0, b=1)(),
+        _Gap(a=0, b=1, name="uniform")(),
+        _Narrow(a=0, b=1)(),
+        _Beta(a=0, b=1)(2, 2),
+        type(stats.triang)(a=0, b=2, name="triang")(0.5),
+        stats.rv_histogram((np.array([1, 1]), np.array([0.0, 0.5, 1.0])))(),
+    ],
+    ids=["gap", "gap named uniform", "named wider", "subclass", "other ends", "histogram"],
+)
+def test_nothing_is_exact_where_the_support_is_not_known_to_be_an_interval(
+    prior: Any, criterion: Any
+) -> None:
+    mechanism = mechanism_of_rate(8.0, n_players=1)
+    found = privacy_guarantee(mechanism, prior, criterion=criterion)
+    assert found.status == "upper_bound"
+    assert found.lower is None
+    if criterion == "pml":
+        # Against the truth: the worst point at which the density is positive.
+        levels = (np.arange(4000) + 0.5) / 4000
+        values = prior.ppf(levels)
+        truth = max(-np.log(np.exp(-8 * np.abs(values - a)).mean()) for a in values[::37])
+        assert found.epsilon > truth - 1e-3
+    # What cannot move a broadcast need not be known.
+    still = privacy_guarantee(make_mechanism(n_rounds=1), prior, criterion=criterion)
+    assert (still.status, still.epsilon) == ("exact", 0.0)
+
+
+def test_the_worst_point_of_a_gap_is_no_point_of_the_support() -> None:
+    found = privacy_guarantee(mechanism_of_rate(8.0, n_players=1), _Gap(a=0, b=1)())
+    # In the middle of the gap all values are at least 0.4 away; the support's own worst point is at its ends.
+    assert found.epsilon > 3.2
+    assert -np.log(np.mean(np.exp(-8 * np.linspace(0, 0.1, 1001))) / 2) < 1.1
+
+
+@pytest.mark.parametrize("criterion", ["pml", "dp"])
+@pytest.mark.parametrize("name", _INTERVALS)
+def test_known_families_are_positive_between_their_ends_and_exact(name: str, criterion: Any) -> None:
+    family = getattr(stats, name, None)
+    if family is None:
+        pytest.skip(f"this SciPy has no {name}")
+    for shapes in _SHAPES.get(name, [()]):
+        prior = family(*shapes, loc=-1, scale=2)
+        low, high = prior.support()
+        assert np.isfinite([low, high]).all()
+        # A gap of a thousandth of the support would leave the probability of some part at 0; in far tails
+        # probabilities are below the smallest double, and their logarithms tell.
+        edges = np.linspace(low, high, 1001)
+        assert (prior.logpdf((edges[1:] + edges[:-1]) / 2) > -np.inf).all()
+        found = privacy_guarantee(mechanism_of_rate(1.0, n_players=1), prior, criterion=criterion)
+        assert found.status == "exact"
+        assert found.epsilon <= high - low + 1e-9

@@ -1,0 +1,193 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What queries with Laplace noise leak under every prior with a floor: brute force, closed forms, limits."""
+
+import math
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from benchmarks.figures.leakage import KINDS, Case, draw_case, fixed_others, independent_others
+from skprivate.accounting import max_information, pml_from_ldp, pml_laplace, pml_laplace_query
+from skprivate.linear_model._moments.sensitivity import l1_moments
+from skprivate.linear_model._moments.weights import MomentWeights
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_no_prior_and_no_outcome_on_the_grid_leaks_more_and_one_leaks_as_much(kind):
+    rng = np.random.default_rng(1)
+    for _ in range(170):
+        case = draw_case(rng, kind)
+        assert case.largest_leakage(case.vertices()) == pytest.approx(case.formula, abs=1e-12)
+        assert case.largest_leakage(case.interior_priors(rng)) <= case.formula + 1e-12
+        assert case.formula < case.epsilon
+        assert case.formula <= pml_from_ldp(case.epsilon, case.floors.min()) + 1e-12
+
+
+@given(data=st.data(), m=st.integers(1, 5), d=st.integers(1, 3), share=st.floats(0.01, 1))
+def test_no_real_outcome_leaks_more(data, m, d, share):
+    entries = st.lists(st.floats(-2, 2), min_size=d, max_size=d)
+    values = np.array(data.draw(st.lists(entries, min_size=m, max_size=m)))
+    scales = np.array(data.draw(st.lists(st.floats(0.1, 5), min_size=d, max_size=d)))
+    found = pml_laplace_query(scales, values, share / m)
+    outcomes = np.concatenate([values, np.random.default_rng(0).uniform(-4, 4, (300, d))])
+    log_density = -(np.abs(outcomes - values[:, None]) / scales).sum(axis=2)
+    ratios = np.exp(log_density - log_density.max(axis=0))
+    leakage = -np.log(share / m * ratios.sum(axis=0) + (1 - share) * ratios.min(axis=0))
+    assert leakage.max() <= found + 1e-12
+    # The values stand first among the outcomes.
+    assert leakage[:m].max() == pytest.approx(found, abs=1e-12)
+
+
+@given(weights=st.lists(st.integers(1, 9), min_size=1, max_size=6), data=st.data(), scale=st.floats(0.01, 99))
+def test_floors_that_add_up_to_one_are_one_prior(weights, data, scale):
+    prior = np.array(weights) / sum(weights)
+    values = data.draw(st.lists(st.integers(-4, 4), min_size=len(prior), max_size=len(prior)))
+    one = pml_laplace(scale, (values, prior))
+    assert pml_laplace_query(scale, values, prior) == pytest.approx(one, abs=1e-12)
+
+
+@pytest.mark.parametrize("n_inside", [1, 2, 3, 4])
+def test_a_count_leaks_by_the_rarer_side(n_inside):
+    inside = np.arange(5) < n_inside
+    expected = pml_from_ldp(Fraction(1, 3), Fraction(min(n_inside, 5 - n_inside), 20))
+    assert pml_laplace_query(3, inside.astype(int), 0.05) == pytest.approx(expected, abs=1e-12)
+
+
+def test_leaf_counts_attain_what_their_epsilon_allows():
+    assert pml_laplace_query(2, np.eye(6), 0.03) == pytest.approx(pml_from_ldp(1, 0.03), abs=1e-12)
+    # Two values in each leaf: the floor of a leaf is that of both.
+    assert pml_laplace_query(2, np.repeat(np.eye(6), 2, axis=0), 0.03) == pytest.approx(
+        pml_from_ldp(1, 0.06), abs=1e-12
+    )
+    # A person may also be absent from the counts: it is one step from every leaf, and they are two apart.
+    absent = np.vstack([np.eye(6), np.zeros(6)])
+    assert pml_laplace_query(2, absent, 0.03) == pytest.approx(
+        -math.log(0.03 + 0.03 * math.exp(-1 / 2) + 0.94 * math.exp(-1)), abs=1e-12
+    )
+
+
+def test_moments_of_a_regression_leak_less_than_their_epsilon_allows():
+    steps = np.linspace(-1, 1, 5)
+    y, x = (grid.ravel() for grid in np.meshgrid(steps, steps))
+    weights = MomentWeights(target=2, features=1, n_features=1)
+    sensitivity = l1_moments(weights, "replace-one")
+    # Scales as the noise of the moments has them, at epsilon = 1, for y, x, y^2, x y and x^2.
+    scales = [sensitivity / weight for weight in (2, 1, Fraction(4, 2), 2, Fraction(1, 2))]
+    rows = np.column_stack([y, x, y * y, x * y, x * x])
+    distances = (np.abs(rows[:, None] - rows) / np.array(scales, dtype=float)).sum(axis=2)
+    assert distances.max() == pytest.approx(1, abs=1e-12)
+    for floor in (0.001, 0.02, 0.04):
+        found = pml_laplace_query(scales, rows, floor)
+        outcomes = np.exp(-distances)
+        worst = (floor * outcomes.sum(axis=0) + (1 - 25 * floor) * outcomes.min(axis=0)).min()
+        assert found == pytest.approx(-math.log(worst), abs=1e-12)
+        assert found < pml_from_ldp(1, floor) < 1
+
+
+def test_the_worst_outcome_may_be_in_the_middle_of_the_range():
+    heaps = [-10, -10, 0, 10, 10]
+    assert pml_laplace_query(1, heaps, 0.2) == pytest.approx(-math.log(0.2 * (1 + 4 * math.exp(-10))))
+    assert pml_laplace_query(1, heaps, 0.2) > pml_laplace_query(1, [-10, -10, 10, 10, 10], 0.2) + 0.6
+
+
+def test_leakages_of_two_queries_do_not_add_up_and_their_columns_do():
+    p_min = [0.44, 0.44, 0.12]
+    queries = np.array([[60, 0], [0, 60], [0, 0]])
+    each = [pml_laplace_query(1, column, p_min) for column in queries.T]
+    together = pml_laplace_query(1, queries, p_min)
+    assert [round(value, 3) for value in (*each, together)] == [0.821, 0.821, 2.12]
+    case = Case(np.ones(2), queries / 10, np.array(p_min), fixed_others(queries / 10, np.ones(2), None))
+    assert case.largest_leakage(case.vertices()) == pytest.approx(case.formula, abs=1e-12)
+
+
+def test_a_second_query_that_looks_at_the_first_outcome_may_leak_beyond_the_noiseless_path():
+    """Bit x, released with noise of scale 1; if the outcome is above 1 (below 0), 3 x with noise as well."""
+    firsts, seconds = np.arange(-3, 5), np.arange(-3, 7)
+    asked = (firsts > 1) | (firsts < 0)
+    log_channel = np.array(
+        [
+            (-np.abs(firsts - x)[:, None] - np.abs(seconds - 3 * x * asked[:, None])).ravel().astype(float)
+            for x in (0, 1)
+        ]
+    )
+    case = Case(np.ones(2), np.array([[0, 0], [1, 3]]), np.array([0.1, 0.1]), log_channel)
+    attained = case.largest_leakage(case.vertices())
+    noiseless = pml_laplace_query(1, [0, 1], 0.1)
+    assert noiseless + 0.5 < attained
+    # The largest distances over the choices, and the sum of epsilons, bound it.
+    assert attained == pytest.approx(case.formula, abs=1e-12)
+    assert attained <= pml_from_ldp(1 + 3, 0.1) + 1e-12
+
+
+def test_independent_others_can_only_hide_the_person():
+    rng = np.random.default_rng(2)
+    # The worst value is in the middle: others blur it there.
+    heaps, one, floors = np.array([[-4.0], [-4], [0], [4], [4]]), np.ones(1), np.full(5, 0.2)
+    case = Case(one, heaps, floors, independent_others(heaps, one, rng))
+    assert case.largest_leakage(case.vertices()) < case.formula - 0.01
+
+
+def test_others_who_are_no_strangers_are_not_covered():
+    # A relative has the same value: together they move the count by two.
+    both = pml_laplace_query(1, [0, 2], 0.01)
+    assert both > 1 > pml_laplace_query(1, [0, 1], 0.01)
+
+
+def test_limits():
+    assert pml_laplace_query(1, [5], 0.3) == 0
+    assert pml_laplace_query(1, [5, 5, 5], 0.3) == 0
+    assert pml_laplace_query(1e-3, np.eye(4), 0.2) == pytest.approx(max_information([0.2] * 5), abs=1e-12)
+    assert pml_laplace_query(1e-300, [0, 1e300], 0.25) == pytest.approx(math.log(4))
+    assert pml_laplace_query(1, [-1e308, 1e308], 0.25) == pytest.approx(math.log(4))
+    # Almost no floor, almost no noise: below epsilon as floats are, and not by more than the floor.
+    assert pml_laplace_query(1, [0, 600], 1e-300) == 600
+    assert pml_laplace_query(1, [0, 900], 5e-324) == pytest.approx(-math.log(5e-324))
+    assert pml_laplace_query(10**12, [0, 1], 0.25) == pytest.approx(0.75e-12, rel=1e-9, abs=0)
+    thirds = pml_laplace_query(Fraction(1, 2), [0, 1, 2], Fraction(1, 3))
+    assert thirds == pytest.approx(-math.log((1 + math.exp(-2) + math.exp(-4)) / 3), abs=1e-12)
+    # Floors that add up to 1 but for rounding, of a table of probabilities, say, are a prior.
+    rounded = pml_laplace_query(1, [0, 1], [0.3 + 4e-10, 0.7 + 4e-10])
+    assert rounded == pytest.approx(pml_laplace_query(1, [0, 1], [0.3 + 1.6e-10, 0.7 - 1.6e-10]), abs=1e-12)
+    for m in range(2, 60):
+        assert pml_laplace_query(1, np.arange(m) * 50, 1 / m) == pytest.approx(math.log(m), abs=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("scale", "values", "p_min", "error", "named"),
+    [
+        (0, [0, 1], 0.1, ValueError, "scale must be finite and above 0"),
+        (-1, [0, 1], 0.1, ValueError, "scale must be finite and above 0"),
+        (math.nan, [0, 1], 0.1, ValueError, "scale must be finite and above 0"),
+        (math.inf, [0, 1], 0.1, ValueError, "scale must be finite and above 0"),
+        ([1, 0], np.eye(2), 0.1, ValueError, "scale must be finite and above 0"),
+        ([1, 1, 1], np.eye(2), 0.1, ValueError, "one of each of 2 queries"),
+        ([1, 1], [0, 1], 0.1, ValueError, "one of each of 1 queries"),
+        ("1", [0, 1], 0.1, TypeError, "scale must hold numbers"),
+        (True, [0, 1], 0.1, TypeError, "scale must hold numbers"),
+        (1, [0, math.nan], 0.1, ValueError, "values must be finite"),
+        (1, [[0, math.inf]], 0.1, ValueError, "values must be finite"),
+        (1, [], 0.1, ValueError, "values must have shape"),
+        (1, 3, 0.1, ValueError, "values must have shape"),
+        (1, np.zeros((2, 0)), 0.1, ValueError, "values must have shape"),
+        (1, np.zeros((2, 2, 2)), 0.1, ValueError, "values must have shape"),
+        (1, ["0", "1"], 0.1, TypeError, "values must hold numbers"),
+        (1, [0, 1], 0, ValueError, "p_min must be finite and above 0"),
+        (1, [0, 1], -0.1, ValueError, "p_min must be finite and above 0"),
+        (1, [0, 1], math.nan, ValueError, "p_min must be finite and above 0"),
+        (1, [0, 1], [0.5, 0], ValueError, "p_min must be finite and above 0"),
+        (1, [0, 1, 2], 0.34, ValueError, r"p_min: floors of 3 values that add up to 1\.02 leave no prior"),
+        (1, [0, 1], [0.7, 0.4], ValueError, r"p_min: floors of 2 values that add up to 1\.1 leave no prior"),
+        (1, [0, 1], [0.1, 0.1, 0.1], ValueError, "one of each of 2 values"),
+        (1, [0, 1], "0.1", TypeError, "p_min must hold probabilities"),
+        (1, [0, 1], None, ValueError, "p_min must be finite and above 0"),
+        (1, [0, {}], 0.1, TypeError, "values must hold numbers"),
+        (1, [[0, 1], [1]], 0.1, ValueError, "values must be an array of numbers"),
+        (Fraction(10**400), [0, 1], 0.1, ValueError, "scale must be an array of numbers"),
+    ],
+)
+def test_bad_input_is_named(scale, values, p_min, error, named):
+    with pytest.raises(error, match=named):
+        pml_laplace_query(scale, values, p_min)
