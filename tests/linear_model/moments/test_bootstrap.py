@@ -177,3 +177,22 @@ def test_rows_of_a_person_may_all_be_alike(monkeypatch, whole):
     noise = (variances(1) - own)[[0, 2, 3, 4]]
     assert np.all(noise > 0.02 * own[[0, 2, 3, 4]])
     np.testing.assert_allclose(variances(4)[[0, 2, 3, 4]], noise + 4 * own[[0, 2, 3, 4]], rtol=0.18)
+
+
+def test_intervals_are_those_of_fieller_where_the_noise_is_a_good_part_of_a_variance():
+    """One feature whose variance is 4 standard deviations of its noise, the only noise there is.
+
+    A slope b is possible at 90 % where (v b - c)^2 <= (1.645 s b)^2, with v, c and s the variance, the
+    product with the target and the noise: from c / (v + 1.645 s) to c / (v - 1.645 s). Quantiles of 20,000
+    normal draws have an error of .015 s, which is .003 of the lower end and .006 of the upper one.
+    """
+    n, s = 1_000_000, 2000.0
+    matrix, std = np.zeros((3, 3)), np.zeros((3, 3))
+    matrix[0, 0], matrix[1, 1], matrix[2, 2], std[2, 2] = n, 0.1 * n, 4 * s, s
+    matrix[1, 2] = matrix[2, 1] = 0.3 * 4 * s
+    release = MomentRelease(matrix, std, "gaussian")
+    # The level of one feature is twice the noise of its square, and this variance is above 1.5 of it.
+    fits = bootstrap_moments(release, NORMAL, "floor", WIDE, n_replicates=20_000)
+    low, high = bootstrap.pivotal(0.3, fits.coef[:, 0], 0.9)
+    assert low == pytest.approx(0.3 * 4 / (4 + 1.645), rel=0.02)
+    assert high == pytest.approx(0.3 * 4 / (4 - 1.645), rel=0.04)
