@@ -44,6 +44,7 @@ class ReleasedModel(LogLocationScalePredictions):
     _method: Any
     _regularization: Any
     _scale_limits: tuple[float, float]
+    _rows_per_unit: int
     _replicates: FloatArray | None
     _scaled_fit: ScaledFit
     release_: AnyRelease
@@ -63,6 +64,7 @@ class ReleasedModel(LogLocationScalePredictions):
         # have changed the others by then.
         self._method, self._regularization = self.method, self.regularization
         self._scale_limits = task.scale_limits(grid)
+        self._rows_per_unit = task.neighbours.rows_per_unit
         self._solve_release(release)
 
     def _solve_release(self, release: AnyRelease) -> None:
@@ -81,7 +83,13 @@ class ReleasedModel(LogLocationScalePredictions):
         if isinstance(self.release_, CensoredRelease):
             return censored_warning(self.release_, self.error_distribution_)
         if isinstance(self.release_, LookRelease):
-            replicates = bootstrap_looks(self.release_, self.error_distribution_, n_replicates=_FEW)
+            replicates = bootstrap_looks(
+                self.release_,
+                self.error_distribution_,
+                rows_per_unit=self._rows_per_unit,
+                n_replicates=_FEW,
+                by_steps=True,
+            )
             return looks_warning(self.release_, replicates)
         return moments_warning(self.release_, self._scaled_fit)
 
@@ -107,13 +115,19 @@ class ReleasedModel(LogLocationScalePredictions):
         if isinstance(self.release_, CensoredRelease):
             return bootstrap_censored(self.release_, with_noise=with_noise)
         if isinstance(self.release_, LookRelease):
-            return bootstrap_looks(self.release_, self.error_distribution_, with_noise=with_noise)
+            return bootstrap_looks(
+                self.release_,
+                self.error_distribution_,
+                rows_per_unit=self._rows_per_unit,
+                with_noise=with_noise,
+            )
         return bootstrap_moments(
             self.release_,
             self.error_distribution_,
             self._regularization,
             self._scale_limits,
             method=self._method,
+            rows_per_unit=self._rows_per_unit,
             with_noise=with_noise,
         )
 

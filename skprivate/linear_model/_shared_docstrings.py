@@ -63,7 +63,9 @@ observations : sequence of {"exact", "right", "left", "interval", "entry"}, defa
     lower and upper ends, or with entries, must be declared. ``["exact"]``: every event was observed, and the
     fit is that of the times alone, which is far more accurate.
 max_rows_per_group : int, default=1
-    With ``groups``: rows of one person that count, drawn at random; the noise grows in proportion.
+    With ``groups``: rows of one person that count, drawn at random; the noise grows in proportion. Intervals
+    of fits to complete targets hold however these rows depend on each other, and are wider than need be where
+    they do not.
 random_state : None, int, RandomState or Generator, default=None
     None: entropy of the operating system. Anything else makes the fit reproducible, and not private.
 ledger : PrivacyLedger, default=None

@@ -10,10 +10,11 @@ from ..._typing import FloatArray
 from .._distributions import ErrorDistribution
 from .release import MomentRelease
 from .solve import ScaledFit, least_squares, noise_level, scale_of, solve_moments
+from .utility import slopes_are_told
 
-# Features beyond which replicates are of first order: the noise of so many products is close to normal, and a
-# decomposition of every replicate takes time with their cube.
-_WHOLE = 100
+#: Features beyond which replicates are of first order: the noise of so many products is close to normal, and
+#: a decomposition of every replicate takes time with their cube.
+WHOLE = 100
 
 
 def bootstrap_moments(
@@ -23,16 +24,22 @@ def bootstrap_moments(
     scale_bounds: tuple[float, float],
     *,
     method: str = "moments",
+    rows_per_unit: int = 1,
     n_replicates: int = 400,
     seed: int = 0,
     with_noise: bool = True,
 ) -> ScaledFit:
-    """Fit the releases that the fitted model would give [1]_.
+    """Draw what a fit would be with other rows and other noise, as the fitted model has them [1]_.
 
-    The features' moments are the released ones, made those of possible rows. The target's moments are drawn
-    from their joint limit distribution under the fitted model, where the errors' skewness ties the mean
-    square to the mean, and their kurtosis spreads it. Then fresh noise of the same distribution is added to
-    all, and every replicate is fitted as the release was.
+    The target's moments are drawn from their joint limit distribution under the fitted model, where the
+    errors' skewness ties the mean square to the mean, and their kurtosis spreads it; noise is drawn as that
+    of the release. Both are taken off the released moments, and what the rest leads to without regularisation
+    is a model that may have led to the release. A replicate is the fit and its error if this model were true.
+    So the noise of the features' moments counts in the way of Fieller's intervals: where it can make up a
+    good part of a small variance, the slope may be much larger, but not much smaller.
+
+    Where the noise hides a direction of the features there is no such interval (`slopes_are_told`). Then what
+    is drawn is added to the released moments, made those of possible rows, and fitted as the release was.
 
     Parameters
     ----------
@@ -42,6 +49,10 @@ def bootstrap_moments(
         As in `solve_moments`.
     method : {"moments", "taylor"}, default="moments"
         What fits the replicates; the model that they are drawn from is the consistent one.
+    rows_per_unit : int, default=1
+        Rows of one person that count. The errors of so many rows may depend on each other in any way: the
+        variance of a sum over persons is at most that of independent rows times their number, by the
+        inequality of Cauchy and Schwarz, and the rows' part of the replicates has this variance.
     n_replicates : int, default=400
     seed : int, default=0
         The same release always has the same intervals.
@@ -60,8 +71,8 @@ def bootstrap_moments(
     With more than 100 features the fits are of first order in what is drawn: the equations of the slopes are
     solved with the released moments of the features.
 
-    Slopes that the regulariser shrinks are shrunk in the replicates about as much, but the shrinkage of the
-    fit itself is unknown: intervals of directions that are below the noise are too narrow.
+    Slopes along directions that the noise hides are shrunk in the replicates about as much as in the fit, but
+    how much they are is unknown: their intervals are too narrow, and such fits warn.
 
     References
     ----------
@@ -84,15 +95,30 @@ def bootstrap_moments(
     """
     fit = solve_moments(release, distribution, regularization, scale_bounds)
     rng = np.random.default_rng(seed)
-    if len(fit.coef) > _WHOLE:
+    # Of the rows' own spread: their sums with (1, x), and one that is independent of these.
+    z = np.sqrt(rows_per_unit) * rng.standard_normal((n_replicates, len(fit.coef) + 2))
+    if len(fit.coef) > WHOLE:
         return _first_order(
-            release, fit, distribution, regularization, scale_bounds, method, rng, n_replicates, with_noise
+            release, fit, distribution, regularization, scale_bounds, method, rng, z, with_noise
         )
-    matrices = _sampled(release, fit, distribution, rng, n_replicates)
-    if with_noise:
-        matrices += _noise(release, rng, n_replicates)
-    replicated = MomentRelease(matrices, release.noise_std, release.mechanism)
-    return solve_moments(replicated, distribution, regularization, scale_bounds, method)
+    drawn = _sampled(release, fit, distribution, z)
+    noise = noise_matrices(release, rng, n_replicates) if with_noise else 0.0
+    if slopes_are_told(release):
+        expected = _sampled(release, fit, distribution, 0.0 * z[:1])
+        possible = replace(release, matrix=release.matrix - (drawn - expected) - noise)
+        fits = solve_moments(possible, distribution, "none", scale_bounds, method)
+        reported = solve_moments(release, distribution, regularization, scale_bounds, method)
+        return _reflected(reported, fits, scale_bounds)
+    return solve_moments(
+        replace(release, matrix=drawn + noise), distribution, regularization, scale_bounds, method
+    )
+
+
+def _reflected(fit: ScaledFit, fits: ScaledFit, scale_bounds: tuple[float, float]) -> ScaledFit:
+    """Return the fit and its errors if others were true; of the scale on the scale of its square."""
+    low, high = scale_bounds
+    square = np.clip(2.0 * fit.scale**2 - fits.scale**2, low**2, high**2)
+    return ScaledFit(2.0 * fit.intercept - fits.intercept, 2.0 * fit.coef - fits.coef, np.sqrt(square))
 
 
 def pivotal(estimates: ArrayLike, replicates: FloatArray, confidence: float) -> FloatArray:
@@ -124,22 +150,20 @@ def _sampled(
     release: MomentRelease,
     fit: ScaledFit,
     distribution: ErrorDistribution,
-    rng: np.random.Generator,
-    count: int,
+    z: FloatArray,
 ) -> FloatArray:
     """Moments of (1, y, x) without noise, of shape (count, D, D)."""
     others = np.r_[0, 2 : len(release.matrix)]  # the constant and the features
     design = _possible_design(release)
     line = np.r_[fit.intercept + distribution.mean * fit.scale, fit.coef]
     spread = float(fit.scale) * np.sqrt(distribution.variance)
-    z = rng.standard_normal((count, len(others) + 1))
     # Residuals times (1, x), the first of them their sum; and the sum of their squares.
     products = spread * (z[:, :-1] @ np.linalg.cholesky(design).T)
     free = np.sqrt(distribution.kurtosis - 1.0 - distribution.skewness**2)
     squares = distribution.skewness * z[:, 0] + free * z[:, -1]
     n = design[0, 0]
     cross = design @ line + products
-    matrices = np.empty((count, *release.matrix.shape))
+    matrices = np.empty((len(z), *release.matrix.shape))
     matrices[:, others[:, np.newaxis], others] = design
     matrices[:, 1, others] = matrices[:, others, 1] = cross
     matrices[:, 1, 1] = (cross + products) @ line + spread**2 * (n + np.sqrt(n) * squares)
@@ -154,7 +178,7 @@ def _first_order(
     scale_bounds: tuple[float, float],
     method: str,
     rng: np.random.Generator,
-    count: int,
+    z: FloatArray,
     with_noise: bool,
 ) -> ScaledFit:
     """Fit releases whose moments differ a little from the released ones.
@@ -167,7 +191,6 @@ def _first_order(
     n = max(float(release.matrix[0, 0]), 1.0)
     design = _possible_design(release)
     spread = float(fit.scale) * np.sqrt(distribution.variance)
-    z = rng.standard_normal((count, len(design) + 1))
     pushes = spread * (z[:, :-1] @ np.linalg.cholesky(design).T)
     free = np.sqrt(distribution.kurtosis - 1.0 - distribution.skewness**2)
     square = spread**2 * (1.0 + (distribution.skewness * z[:, 0] + free * z[:, -1]) / np.sqrt(n))
@@ -176,7 +199,7 @@ def _first_order(
         squares = release.noise_std**2
         covariance = squares * np.outer(w, w)
         np.fill_diagonal(covariance, squares @ w**2)
-        noise = rng.multivariate_normal(np.zeros(len(w)), covariance, count, method="eigh")
+        noise = rng.multivariate_normal(np.zeros(len(w)), covariance, len(z), method="eigh")
         pushes += np.delete(noise, 1, axis=1)
         square += noise @ w / n
     pushes /= n
@@ -205,7 +228,7 @@ def _possible_design(release: MomentRelease) -> FloatArray:
     return design
 
 
-def _noise(release: MomentRelease, rng: np.random.Generator, count: int) -> FloatArray:
+def noise_matrices(release: MomentRelease, rng: np.random.Generator, count: int) -> FloatArray:
     """Draw symmetric matrices of noise as that of the release, of shape (count, D, D)."""
     rows, columns = np.triu_indices(len(release.matrix))
     shape = (count, len(rows))

@@ -6,7 +6,7 @@ from skprivate.linear_model._distributions import NORMAL
 from skprivate.linear_model._moments import utility
 from skprivate.linear_model._moments.release import MomentRelease
 from skprivate.linear_model._moments.solve import ScaledFit, solve_moments
-from skprivate.linear_model._moments.utility import explained_share, moments_warning
+from skprivate.linear_model._moments.utility import explained_share, moments_warning, slopes_are_told
 
 WIDE = (1e-9, 2.0)
 D, N = 8, 2000
@@ -121,3 +121,54 @@ def test_estimate_by_hand():
     assert gain == pytest.approx(seen - 2 * taken.sum() - mean, rel=1e-10)
     straight = 4 * (noise + bent) @ b**2 + 4 * sampling * seen
     assert error == pytest.approx(np.sqrt(straight + 8 * taken @ taken + 2 * mean**2), rel=1e-10)
+
+
+class TestSlopesAreTold:
+    """Two features of n = 1000 rows; `least` is what the least variance of a direction must be, per row."""
+
+    def release(self, features, std, means=(0.0, 0.0), of_rows=0.0):
+        matrix, noise = 1000 * np.diag([1.0, 0.3, 0.0, 0.0]), np.zeros((4, 4))
+        matrix[2:, 2:] = 1000 * (features + np.outer(means, means))
+        matrix[0, 2:] = matrix[2:, 0] = 1000 * np.asarray(means)
+        noise[2:, 2:], noise[0, 0] = std, of_rows
+        noise[0, 2:] = noise[2:, 0] = std[0][1] / 2
+        return MomentRelease(matrix, noise, "laplace")
+
+    def check(self, features_of, std, least, **options):
+        assert slopes_are_told(self.release(features_of(1.001 * least), std, **options))
+        assert not slopes_are_told(self.release(features_of(0.999 * least), std, **options))
+
+    def test_three_standard_deviations_of_a_square(self):
+        self.check(lambda v: np.diag([0.4, v]), [[8.0, 2.0], [2.0, 8.0]], 3 * 8.0 / 1000)
+
+    def test_three_standard_deviations_of_a_difference(self):
+        """Along (1, -1) / sqrt(2) the noise is half of that of both squares, and that of the product."""
+        least = 3 * np.sqrt(2 * 8.0**2 / 4 + 2.0**2) / 1000
+        both, apart = np.ones((2, 2)) / 2, np.array([[1, -1], [-1, 1]]) / 2
+        self.check(lambda v: 0.6 * both + v * apart, [[8.0, 2.0], [2.0, 8.0]], least)
+
+    def test_the_typical_norm_of_the_noise(self):
+        self.check(lambda v: np.diag([0.4, v]), [[2.0, 2.0], [2.0, 2.0]], 1.5 * 2 * np.sqrt(2) * 2.0 / 1000)
+
+    def test_noise_of_means_counts_where_they_are_far_from_0(self):
+        """The sum of a feature has noise of 1, and its mean counts twice; the number of rows, its square."""
+        least = 3 * np.sqrt(8.0**2 + 4 * 0.5**2 * 1.0**2 + 0.5**4 * 40.0**2) / 1000
+        std = [[8.0, 2.0], [2.0, 8.0]]
+        self.check(lambda v: np.diag([0.4, v]), std, least, means=(0.0, 0.5), of_rows=40.0)
+
+    def test_the_warning(self):
+        """Slopes that are clearly better than none, of two columns that are nearly equal and that are not."""
+        std = np.full((2, 2), 2.0)
+        fit = ScaledFit(0.0, np.array([0.5, 0.0]), 0.4)
+        reasons = []
+        for apart in (0.001, 0.1):
+            release = self.release(np.full((2, 2), 0.3) + apart * np.eye(2), std)
+            release.matrix[1, 2:] = release.matrix[2:, 1] = release.matrix[2:, 2:] @ fit.coef
+            reasons.append(moments_warning(release, fit))
+        assert reasons[1] is None
+        assert "some combination of the features" in reasons[0]
+        assert not any(character.isdigit() for character in reasons[0])
+
+    @pytest.mark.parametrize("std", [0.0, 1.0])
+    def test_a_direction_that_does_not_vary(self, std):
+        assert not slopes_are_told(self.release(np.full((2, 2), 0.3), np.full((2, 2), std)))
