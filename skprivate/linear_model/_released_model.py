@@ -113,7 +113,7 @@ class ReleasedModel(LogLocationScalePredictions):
 
     def _bootstrap(self, with_noise: bool) -> ScaledFit:
         if isinstance(self.release_, CensoredRelease):
-            return bootstrap_censored(self.release_, with_noise=with_noise)
+            return bootstrap_censored(self.release_, rows_per_unit=self._rows_per_unit, with_noise=with_noise)
         if isinstance(self.release_, LookRelease):
             return bootstrap_looks(
                 self.release_,

@@ -404,7 +404,5 @@ class _CensoredFit:
             fresh=relative_error(model, fresh, errors.step),
             noises=(noises[0], noises[1]),
         )
-        import os
         share, curvature = self._pace.next_round(len(self.rounds), ahead, self._left / self._whole)
-        if os.environ.get('TR'): print(ahead, 'way',ahead.way,'left',ahead.left_of(ahead.way,ahead.error),'->',float(share),curvature,'of',float(self._left/self._whole))
         return share * self._whole, curvature

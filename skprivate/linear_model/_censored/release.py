@@ -86,7 +86,12 @@ class CensoredRelease:
 
 
 def bootstrap_censored(
-    release: CensoredRelease, n_replicates: int = 400, seed: int = 0, *, with_noise: bool = True
+    release: CensoredRelease,
+    n_replicates: int = 400,
+    seed: int = 0,
+    *,
+    rows_per_unit: int = 1,
+    with_noise: bool = True,
 ) -> ScaledFit:
     """Return replicates of the fit: the last round, with fresh noise and fresh rows.
 
@@ -96,6 +101,8 @@ def bootstrap_censored(
     n_replicates : int, default=400
     seed : int, default=0
         Of a generator of its own: the result is a function of the release.
+    rows_per_unit : int, default=1
+        Rows of one unit, which may all be alike: their own spread has so many times the variance.
     with_noise : bool, default=True
         False: the rows alone are drawn anew, to tell how much of the variance is the noise's.
 
@@ -127,6 +134,7 @@ def bootstrap_censored(
     events = with_noise * _noise(rng, mechanism, np.array([last.events_std]), n_replicates)[:, 0]
     push[:, 1] += events / errors.theta[1]
     rows, left = _scores(rng, errors.information, (2, n_replicates))
+    rows *= np.sqrt(rows_per_unit)
     undone = errors.share * rng.standard_normal((n_replicates, 1)) * (errors.information @ errors.step)
     push += rows + with_noise * (np.sqrt(errors.unfinished) * left + undone)
     if with_noise and len(errors.step) <= _WHOLE:
@@ -149,7 +157,9 @@ def _off(rng: np.random.Generator, mechanism: str, errors: StepErrors, push: Flo
     std, size = errors.curvature_std, len(errors.step)
     above = np.triu_indices(size)
     noise = np.empty((len(push), size, size))
-    noise[:, above[0], above[1]] = noise[:, above[1], above[0]] = _noise(rng, mechanism, std[above], len(push))
+    noise[:, above[0], above[1]] = noise[:, above[1], above[0]] = _noise(
+        rng, mechanism, std[above], len(push)
+    )
     model = errors.model
     noise[:, 1:, 1:] += model.total * (model.seen - model.covariance)
     # About the mean of the rows at risk, and in the coordinates in which the information is the identity.

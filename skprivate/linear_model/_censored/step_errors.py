@@ -76,7 +76,9 @@ class StepErrors:
         std = left_noise(estimate, model)
         error = float(np.hypot(relative_error(model, std, step), rule.changed(estimate, model, theta)))
         seen = contraction(model, rounds, theta)
-        share = float(np.hypot(seen / max(1.0 - seen, 1.0 / _MOST_LEFT), left_by_curvatures(change, rule.is_one_sided)))
+        share = float(
+            np.hypot(seen / max(1.0 - seen, 1.0 / _MOST_LEFT), left_by_curvatures(change, rule.is_one_sided))
+        )
         unfinished = left**2 * model.total / len(theta)
         return cls(
             theta, step, model, model.information, model.inverse, std, error, unfinished, seen, change, share
