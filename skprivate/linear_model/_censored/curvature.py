@@ -26,12 +26,12 @@ _FARTHEST_LOCATION = 3.0
 # The half of the curvature that is a round's own grows as exp(u): that of another place, so far away, is off
 # by this part of the way.
 CHANGE = 0.5
-#: Share of the largest variance that its mean allows, from which a column counts as one of two values: a uniform
-#: one has a third, levels of a category have all of it.
+#: Share of the largest variance that its mean allows, from which a column counts as one of two values: a
+#: uniform one has a third, levels of a category have all of it.
 TWO_VALUES = 0.6
-# Likely bounds of the targets' variance given the features, in multiples of that of uncensored rows. For three
-# distributions, with and without features that explain four fifths, it is .37 to 1.5 times that up to 50 %
-# censored, and less beyond.
+# Likely bounds of the targets' variance given the features, in multiples of that of uncensored rows. For
+# three distributions, with and without features that explain four fifths, it is .37 to 1.5 times that up to
+# 50 % censored, and less beyond.
 _TIGHT, _LOOSE = 0.3, 2.0
 
 
@@ -122,8 +122,8 @@ class StepRule:
     exact_total : bool
         Whether the weights' sum follows from the events and residuals (SEV), whose noise is small.
     spread : float
-        Variance of the error of uncensored rows, weighted by the curvature; 0 where rows may not tell it, such
-        as those that were looked at once.
+        Variance of the error of uncensored rows, weighted by the curvature; 0 where rows may not tell it,
+        such as those that were looked at once.
     shrink : bool
         Whether noise in the covariance is taken back.
     limits : tuple of two floats
@@ -199,7 +199,7 @@ class StepRule:
     ) -> NewtonModel:
         """Return the model of the next step where theta_1 is `slope`, after rounds."""
         noise = estimate.noise if self.shrink else 0.0
-        # The targets' own spread does not follow theta_1: it is as likely as where the curvature was released.
+        # The targets' own spread does not follow theta_1: it is that of where the curvature was released.
         variance = self.spread / float(estimate.theta[1]) ** 2
         given = _TIGHT * variance, _LOOSE * variance
         regular, seen, kept = regularized_covariance(estimate.covariance, noise, estimate.direction, given)
@@ -241,10 +241,10 @@ class StepRule:
 
 
 def _reach(model: NewtonModel, theta: FloatArray, grows: bool) -> FloatArray:
-    """Return how far the logarithm of the hazard follows the slope of each column of two values; 0 for others.
+    """Return how far the log hazard follows the slope of each column of two values; 0 for other columns.
 
-    Such a column has as large a variance as its mean allows, and rows at both values. Where it `grows` (normal
-    errors), the hazard's logarithm follows early errors as fast as these are early.
+    Such a column has as large a variance as its mean allows, and rows at both values. Where it `grows`
+    (normal errors), the hazard's logarithm follows early errors as fast as these are early.
     """
     mean, variance = model.mean[1:], np.diagonal(model.covariance)[1:]
     far = np.where(variance > TWO_VALUES * (1.0 - mean**2), 1.0 + np.abs(mean), 0.0)

@@ -65,7 +65,8 @@ class NewtonModel:
     def inverse(self) -> FloatArray:
         """Inverse of the information.
 
-        By blocks: where the targets hardly vary, a mean that is not 0 would leave the sum singular in float64.
+        By blocks: where the targets hardly vary, a mean that is not 0 would leave the sum singular in
+        float64.
         """
         centred = self._centred
         widths = np.sqrt(np.diagonal(centred))

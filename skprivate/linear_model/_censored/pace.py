@@ -14,8 +14,9 @@ from .step_errors import left_by_curvatures
 _PARTS = 1024
 # The first round, and of a given number of rounds the first and the last.
 _FIRST = (0.25, 0.5)
-# Norm of the noise on the covariance of the features at which the first round takes more. Twelve designs with 1 to
-# 20 columns, three distributions: a half was best where a quarter would leave .17, a quarter up to .04.
+# Norm of the noise on the covariance of the features at which the first round takes more. Twelve designs with
+# 2 to 20 columns, three distributions: a half was best where a quarter leaves .17, a quarter where it leaves
+# .04 at most.
 _CLEAR = 0.08
 _GIVEN = Fraction(3, 8)
 # What a round may take of what is left, but for all of it, and how many rounds are thought ahead.

@@ -13,8 +13,8 @@ from .correction import Correction, replicate
 from .curvature import TWO_VALUES, CurvatureEstimate, StepRule, to_fit
 from .gradient_round import GradientRound
 from .histogram import HistogramRelease
-from .residual_histogram import ResidualHistogram
 from .newton_step import correlation
+from .residual_histogram import ResidualHistogram
 from .step_errors import StepErrors
 
 # Parameters up to which every replicate inverts its own information: of many, that takes time with their cube.
