@@ -17,7 +17,7 @@ from .newton_step import correlation
 from .residual_histogram import ResidualHistogram
 from .step_errors import StepErrors
 
-# Parameters up to which every replicate inverts its own information: of many, that takes time with their cube.
+# Parameters up to which every replicate inverts its own information: it takes time with their cube.
 _WHOLE = 40
 # Of the information as it was believed, in some direction, what the noise may leave: intervals are up to so
 # many times as wide there.
@@ -114,8 +114,8 @@ def bootstrap_censored(
     Notes
     -----
     The last step is s = theta - theta_K = I^-1 g, with I the information and g the gradient that was released
-    at theta_K. Had the information been J, the step would have been J^-1 g, and errors of the gradient dg move
-    it by J^-1 dg: so theta is off by (I^-1 - J^-1) g + J^-1 dg. A replicate draws
+    at theta_K. Had the information been J, the step would have been J^-1 g, and errors of the gradient dg
+    move it by J^-1 dg: so theta is off by (I^-1 - J^-1) g + J^-1 dg. A replicate draws
 
     - J: I as it was seen, before it was made positive definite, with the noise that is left in it. Where the
       features hardly vary in some direction, J^-1 is anything, and intervals are as wide;
@@ -216,8 +216,8 @@ def censored_warning(release: CensoredRelease, distribution: ErrorDistribution) 
         )
     if not release.rule.in_halves and _is_one_time(release.histogram):
         return (
-            "by the released counts, all rows were looked at at about one time: they tell the scale and the slopes "
-            "only relative to each other, and no lifetime but that time."
+            "by the released counts, all rows were looked at at about one time: they tell the scale and the "
+            "slopes only relative to each other, and no lifetime but that time."
         )
     replicates = bootstrap_censored(release, _FEW_REPLICATES)
     if _noise_hides_slopes(release, replicates):
@@ -231,8 +231,9 @@ def censored_warning(release: CensoredRelease, distribution: ErrorDistribution) 
         )
     if _few_events_in_a_level(release, replicates, distribution):
         return (
-            "by the released values, so few events come from rows with one value of some feature that the noise "
-            "hides how few: its slope may be off by more than its interval. Use more rows or a larger epsilon."
+            "by the released values, so few events come from rows with one value of some feature that the "
+            "noise hides how few: its slope may be off by more than its interval. Use more rows or a larger "
+            "epsilon."
         )
     if _unconverged(release, distribution):
         return (

@@ -116,16 +116,17 @@ def residuals_of(
     With d = 1 for an event that is left, 0 otherwise, and u the standardised error:
 
     The curvature is the mean of two matrices of the same expectation under the model, so that it is that of
-    the middle of the way from other parameters: half of w z z', with -w the second derivative, and half of what
-    an event says, a^2 v v', with a <= 1 the derivative of the log hazard at the event and v the row z whose
-    target is moved by 1 / (a theta_1), within its bounds. Both rows are in the cube, so the curvature is in the
-    convex hull of 0 and all K v v', where K bounds (w + d a^2) / 2.
+    the middle of the way from other parameters: half of w z z', with -w the second derivative, and half of
+    what an event says, a^2 v v', with a <= 1 the derivative of the log hazard at the event and v the row z
+    whose target is moved by 1 / (a theta_1), within its bounds. All rows are in the cube, so the curvature is
+    in the convex hull of 0 and all K v v', where K bounds (w + d a^2) / 2.
 
-    *SEV.* The residual is d - w with w = exp(u) in [0, C] and a = 1, K = (C + 1) / 2: corners (0, 0), (0, -C), (1,
-    1), (1, 1 - C).
+    *SEV.* The residual is d - w with w = exp(u) in [0, C] and a = 1, K = (C + 1) / 2: corners (0, 0),
+    (0, -C), (1, 1), (1, 1 - C).
 
     *Logistic.* The residual is d - (1 + d) p with p in [0, 1], w is (1 + d) p (1 - p), a is 1 - p, and
-    (w + d a^2) / 2 is (1 - p^2) / 2 for an event and p (1 - p) / 2 otherwise, K = 1/2. No row needs a cut: corners (0, 0), (0, -1), (1, 1), (1, -1).
+    (w + d a^2) / 2 is (1 - p^2) / 2 for an event and p (1 - p) / 2 otherwise, K = 1/2. No row needs a cut:
+    corners (0, 0), (0, -1), (1, 1), (1, -1).
 
     *Normal.* Rows end at the cut c where survival is exp(-C). With h the hazard, the score of a row that was
     seen up to u is the integral of a(s) dM(s) up to u, where a = h - s is the derivative of log h and M
@@ -135,9 +136,12 @@ def residuals_of(
     residual is A (d - H(u)) below l, else k - u for an event and k - h(u) otherwise: between min(-c, 0) and A
     for an event, between -h(c) and 0 otherwise. The score of theta_1 integrates 1 / theta_1 + a(s) y'(s), so
     that beside the residual times y' at u stands (d - g(u)) / theta_1, with g(u) = H(u) - A times the
-    integral of H below l, else g(l) + k (u - l): between 0 and g(c). The curvature w is A h(u) below l, else 1
-    for an event and h (h - u), at most 1, otherwise. Of events with a > 1 only a^2 = 1 counts; the rest has the
-    expectation of the integral of (a^2 - 1) dH where a > 1, which w gets: at most G, and K = 1 + G / 2.
+    integral of H below l, else g(l) + k (u - l): between 0 and g(c). The curvature w is A h(u) below l, else
+    1 for an event and h (h - u), at most 1, otherwise. Of events with a > 1 only a^2 = 1 counts; the rest has
+    the expectation of the integral of (a^2 - 1) dH where a > 1, which stands beside it, at one more target:
+    at most G, and K = 1 + G / 2.
+
+    Where earlier events or intervals are declared, the curvature is w z z' alone, within the same K.
 
     *Intervals.* A row whose event came between two times contributes the mean, under the parameters of the
     round, of the rows that it may have been: events in between, and rows censored where rows end. That is in

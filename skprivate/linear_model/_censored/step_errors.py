@@ -76,9 +76,8 @@ class StepErrors:
         std = left_noise(estimate, model)
         error = float(np.hypot(relative_error(model, std, step), rule.changed(estimate, model, theta)))
         seen = contraction(model, rounds, theta)
-        share = float(
-            np.hypot(seen / max(1.0 - seen, 1.0 / _MOST_LEFT), left_by_curvatures(change, rule.is_one_sided))
-        )
+        again = seen / max(1.0 - seen, 1.0 / _MOST_LEFT)
+        share = float(np.hypot(again, left_by_curvatures(change, rule.is_one_sided)))
         unfinished = left**2 * model.total / len(theta)
         return cls(
             theta, step, model, model.information, model.inverse, std, error, unfinished, seen, change, share
@@ -126,8 +125,8 @@ def left_by_curvatures(change: float, one_sided: bool) -> float:
     """Return what a step leaves, as a part of it, that changes the logarithm of hazards so much.
 
     Of a way delta, a step by the mean of the curvatures at both of its ends goes 2 tanh(delta / 2). Early
-    events of normal errors are too few in that mean, and other kinds have none of it: 1 - exp(-delta) is what a
-    step by the curvature at one end goes.
+    events of normal errors are too few in that mean, and other kinds have none of it: 1 - exp(-delta) is what
+    a step by the curvature at one end goes.
     """
     if one_sided:
         change = min(max(change, 1e-6), 0.999)

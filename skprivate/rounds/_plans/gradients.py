@@ -266,7 +266,7 @@ class GradientsPlan:
 
 
 def _curvature(block: FloatArray, weights: FloatArray, places: FloatArray, factor: float) -> IntArray:
-    """Sum weights z z', where z has one more target, the last entry but one, with each of the later weights."""
+    """Sum weights z z'; the target, the last entry but one, is another with each of the later weights."""
     # Toward zero, so that no norm grows.
     short = np.trunc(block * factor)
     targets = np.stack([short[:, -2], *np.trunc(places * factor)])
