@@ -63,6 +63,9 @@ class CensoredRelease:
         Counts by event and standardised residual; None where, by the rounds, they would have told nothing.
     correction : Correction or None
         What they moved location and scale by; a function of all of these.
+    contraction : float or None
+        Part of a step that was left, by the rounds before residuals moved the start of the last one; None: by
+        the last two rounds.
     """
 
     histogram: HistogramRelease
@@ -73,6 +76,7 @@ class CensoredRelease:
     mechanism: str
     residuals: ResidualHistogram | None = None
     correction: Correction | None = None
+    contraction: float | None = None
 
     @property
     def fit(self) -> ScaledFit:
@@ -187,7 +191,9 @@ def errors_of(release: CensoredRelease) -> StepErrors:
     """Return the errors of the last step; see `bootstrap_censored`."""
     correction = release.correction
     theta = release.theta if correction is None else correction.theta
-    errors = StepErrors.of(release.rule, release.curvature_estimate, release.rounds, theta)
+    errors = StepErrors.of(
+        release.rule, release.curvature_estimate, release.rounds, theta, release.contraction
+    )
     return errors if correction is None else replace(errors, unfinished=correction.unfinished)
 
 

@@ -65,8 +65,12 @@ class StepErrors:
         estimate: CurvatureEstimate,
         rounds: Sequence[GradientRound],
         theta: FloatArray,
+        seen: float | None = None,
     ) -> "StepErrors":
-        """Return the errors of the step from the last round to theta."""
+        """Return the errors of the step from the last round to theta.
+
+        `seen` is the contraction; None: by the last two rounds, the latter of which began where the other led.
+        """
         model, last = rule.newton_model(estimate, float(theta[1]), rounds), rounds[-1]
         step = theta - last.theta
         length = model.length(step)
@@ -75,7 +79,7 @@ class StepErrors:
         change = rule.change(model, last.theta, theta)
         std = left_noise(estimate, model)
         error = float(np.hypot(relative_error(model, std, step), rule.changed(estimate, model, theta)))
-        seen = contraction(model, rounds, theta)
+        seen = contraction(model, rounds, theta) if seen is None else seen
         again = seen / max(1.0 - seen, 1.0 / _MOST_LEFT)
         share = float(np.hypot(again, left_by_curvatures(change, rule.is_one_sided)))
         unfinished = left**2 * model.total / len(theta)
