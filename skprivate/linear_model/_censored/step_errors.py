@@ -14,6 +14,8 @@ from .newton_step import NewtonModel
 # The mean square of a step is compared with that of its noise: with three parameters noise alone is twice as
 # large in one of nine steps, with ten in one of thirty.
 _CLEAR = 2.0
+# Part of the variance of the rows' own spread below which what steps leave does not matter.
+_HARDLY = 0.1
 # What a step may have left is so many times itself at most.
 _MOST_LEFT = 5.0
 
@@ -69,7 +71,7 @@ class StepErrors:
     ) -> "StepErrors":
         """Return the errors of the step from the last round to theta.
 
-        `seen` is the contraction; None: by the last two rounds, the latter of which began where the other led.
+        `seen` is the contraction; None: by the last two rounds, where the last began where the other led.
         """
         model, last = rule.newton_model(estimate, float(theta[1]), rounds), rounds[-1]
         step = theta - last.theta
@@ -169,6 +171,7 @@ def contraction(model: NewtonModel, rounds: Sequence[GradientRound], theta: Floa
         return 0.0
     before, last = rounds[-2:]
     noise = sum(model.length_of_noise(one.score_variance) ** 2 for one in rounds[-2:])
-    excess = model.length(theta - last.theta) ** 2 - _CLEAR * noise
+    own = len(theta) / model.total
+    excess = model.length(theta - last.theta) ** 2 - _CLEAR * noise - _HARDLY * own
     way = max(model.length(last.theta - before.theta), 1e-300)
     return min(1.0, float(np.sqrt(max(excess, 0.0))) / way)
