@@ -263,9 +263,12 @@ def test_audit_of_moments(epsilon_lower_bound, bug):
 
 
 def record_pair(structured, bug, **options):
-    """Tapes of two neighbours with the same outputs, those of the right code; and the model."""
-    model = make(relation="add-remove", max_iter=2, hazard_clip=2.0, **options)
-    here, there = (table(structured, extra, False) for extra in ([(-1, -1, np.e, False)], []))
+    """Tapes of two neighbours with the same outputs, those of the right code; and the model.
+
+    An early event has the largest gradient of all rows, and at a small clip nearly the largest curvature.
+    """
+    model = make(relation="add-remove", max_iter=2, hazard_clip=0.1, **options)
+    here, there = (table(structured, extra, False) for extra in ([(1, 1, np.exp(-1), True)], []))
     outputs = record(model, here)[0].outputs
     if bug:
         bug()

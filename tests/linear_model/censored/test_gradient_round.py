@@ -103,7 +103,10 @@ def normal_excess(u, low):
 
 def normal_score(u, d, low):
     """Integral of the bounded weight against events less hazard, in part by quadrature."""
-    cumulative = lambda u: -stats.norm.logsf(u)
+
+    def cumulative(u):
+        return -stats.norm.logsf(u)
+
     slope, early = hazard(low) - low, np.minimum(u, low)
     grid = np.linspace(low - 8, low, 4001)
     areas = integrate.cumulative_trapezoid(cumulative(grid), grid, initial=0.0)

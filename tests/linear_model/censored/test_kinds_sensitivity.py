@@ -13,8 +13,10 @@ from skprivate.linear_model._censored.gradient_round import plan_rounds
 from skprivate.linear_model._censored.histogram import histogram_cells
 from skprivate.linear_model._censored.sensitivity import (
     histogram_sensitivity,
+    l1_curvature,
     l1_gradient,
     residuals_of,
+    squared_l2_curvature,
     squared_l2_gradient,
 )
 from skprivate.linear_model._distributions import LOGISTIC, NORMAL, SEV
@@ -106,6 +108,90 @@ def test_no_row_moves_a_round_further_than_stated(distribution, observations, cl
     assert (reached <= np.array(stated) * (1 + 1e-12)).all()
     # Rows with an entry would need hazards from 0 to the clip within bounds that one theta gives them.
     assert (reached / stated).max() >= (0.89 if "entry" in observations else 0.98)
+
+
+def curvatures(rows, plan, theta):
+    """Curvatures of one row each, of shape (n, 3, 3)."""
+    found = np.unique(contributions(rows, plan, theta), axis=0)
+    matrices = found[:, plan.n_counts + 3 :].reshape(-1, 3, 3)
+    unit = 2.0 ** (2 * plan.coarse + plan.curvature_bits)
+    return matrices / unit
+
+
+@pytest.mark.parametrize("distribution", DISTRIBUTIONS)
+@pytest.mark.parametrize("observations", [KINDS[:2], *DECLARED])
+@pytest.mark.parametrize("clip", [0.1, 0.5, 2.0])
+def test_no_row_moves_a_curvature_further_than_stated(distribution, observations, clip):
+    """Of every row the curvature is in the hull of 0 and all K v v': in the cube, nowhere below 0."""
+    plan = plan_for(distribution, clip, observations)
+    largest = float(plan.residuals.curvature)
+    stated = {
+        (squared, relation): float(bound(plan.residuals, CURVATURE_WEIGHTS, relation))
+        for squared, bound in ((False, l1_curvature), (True, squared_l2_curvature))
+        for relation in ("replace-one", "add-remove")
+    }
+    assert plan.curvature_weights == CURVATURE_WEIGHTS
+    rows = extreme_rows(observations)[:: 1 if observations != KINDS else 3]
+    reached = 0.0
+    for theta in [*THETAS, *WILD, (0.0, 1e-9, 0.0), (0.3, 1e300, 1.0), (np.nan, 1.0, 1.0)]:
+        found = curvatures(rows, plan, theta)
+        # In the hull: nonnegative definite, the constant's square up to K, no entry above it.
+        assert np.linalg.eigvalsh(found).min() >= -1e-12 * largest
+        assert found[:, 0, 0].max() <= largest
+        assert (np.abs(found) <= found[:, :1, :1] * (1 + 1e-12)).all()
+        assert (np.abs(np.trace(found, axis1=1, axis2=2)) <= 3 * found[:, 0, 0] * (1 + 1e-12)).all()
+        scale = np.array([1.0, 2.0, 2.0])
+        flat = (found * np.outer(scale, scale)).reshape(-1, 9)
+        l1, alone = norms(flat, 1.0, False)
+        l2, alone_2 = norms(flat, 1.0, True)
+        # Coefficients: each product once, squares by half.
+        assert l1 / 2 <= stated[False, "replace-one"] * (1 + 1e-12)
+        assert alone / 2 <= stated[False, "add-remove"] * (1 + 1e-12)
+        assert l2 <= stated[True, "replace-one"] * (1 + 1e-12)
+        assert alone_2 <= stated[True, "add-remove"] * (1 + 1e-12)
+        reached = max(reached, alone / 2 / stated[False, "add-remove"])
+    # Where intervals or earlier events are declared, the curvature is the second derivative alone: of SEV
+    # errors at most C, of K = (C + 1) / 2.
+    assert reached >= (0.8 if plan.sums(GRID, np.zeros(3), True).residuals.in_halves else 0.15)
+
+
+CURVATURE_WEIGHTS = MomentWeights(2, 2, 1)
+
+
+@pytest.mark.parametrize("distribution", DISTRIBUTIONS)
+@pytest.mark.parametrize("observations", [KINDS[:2], *DECLARED])
+@pytest.mark.parametrize("limits", [0.0, 7.0, 2.0**10])
+@pytest.mark.parametrize("cuts", [(-1e308, 1e308), (1e308, -1e308), (5.0, -5.0), (0.0, 0.0)])
+def test_plans_with_limits_of_no_law_keep_to_them(distribution, observations, limits, cuts):
+    """Read from elsewhere: whatever the sums of the rows are, they are below what `check_room` allows."""
+    content = plan_for(distribution, 1.0, observations).sums(GRID, np.array([0.1, 2.0, 0.5]), True).to_dict()
+    content["limits"] = [limits] * len(content["limits"])
+    content["cuts"] = list(cuts)
+    for theta in ([0.1, 2.0, 0.5], [1e308, -1e308, 1e308], [0.0, 0.0, 0.0]):
+        sums = GradientsPlan.from_dict({**content, "theta": theta})
+        sums.check_room(1000)
+        rows = extreme_rows(observations)[::5]
+        for x, end, code, start, entry in rows:
+            one = PreparedRows(
+                np.array([[x]]),
+                y=np.array([end]),
+                event=np.array([code], dtype=np.uint8),
+                start=np.array([start]),
+                entry=np.array([entry]),
+            )
+            sums.check_sums(sums.sums(one), 1)
+    for place in range(len(content["limits"])):
+        large = [*content["limits"]]
+        large[place] = 2.0**50
+        with pytest.raises(OverflowError, match="too fine"):
+            GradientsPlan.from_dict({**content, "limits": large}).check_room(1)
+
+
+@pytest.mark.parametrize("bad", [-1.0, 0.5])
+def test_limits_that_are_no_whole_numbers_are_refused(bad):
+    content = plan_for(SEV, 1.0, KINDS[:2]).sums(GRID, np.array([0.1, 2.0, 0.5]), True).to_dict()
+    with pytest.raises(ValueError, match="whole numbers"):
+        GradientsPlan.from_dict({**content, "limits": [*content["limits"][:3], bad]})
 
 
 @pytest.mark.parametrize("distribution", DISTRIBUTIONS)
