@@ -308,6 +308,7 @@ class _CensoredFit:
         self.rounds: list[GradientRound] = []
         self._whole = self._left = _ROUNDS_SHARE * plan.budget.amount
         self._early, self._late = EARLY_SHARE * plan.budget.amount, RESIDUAL_SHARE * plan.budget.amount
+        self._seen: float | None = None
         self._pace = Pace(plan.max_iter, plan.budget.mechanism)
 
     def rounds_of_newton(self, on_progress: Callable[[], object]) -> Rounds[CensoredRelease]:
@@ -332,7 +333,13 @@ class _CensoredFit:
             self.theta = self.rule.move(model, new)
             on_progress()
         release = CensoredRelease(
-            self._histogram, tuple(self.rounds), estimate, self.rule, self.theta, self.plan.budget.mechanism
+            self._histogram,
+            tuple(self.rounds),
+            estimate,
+            self.rule,
+            self.theta,
+            self.plan.budget.mechanism,
+            contraction=self._seen,
         )
         if not self._late:
             return release
@@ -363,6 +370,8 @@ class _CensoredFit:
     def _recentre(self, estimate: CurvatureEstimate) -> Rounds[None]:
         """Correct location and scale before the last round, whose slopes suffer from their errors most."""
         errors = StepErrors.of(self.rule, estimate, self.rounds, self.theta)
+        # The last round does not begin where the one before led.
+        self._seen = errors.contraction
         _, correction = yield from self._count_residuals(errors, self._early)
         self.theta = correction.apply(self.plan.limits)
 

@@ -37,6 +37,8 @@ _ONE_ERROR, _TWO_SIDED = 0.683, 0.841
 _FEW = 0.7
 # Mean square of two normal differences, in standard deviations: it is beyond in 5 of 100,000 fits.
 _SURPRISING = 10.0
+# The largest of 64 sums of Laplace noise is beyond, in standard deviations, once in 100 fits.
+_STANDS_OUT = 5.0
 # What is no noise: differences of counts, and the features' mean square, in standard deviations.
 _CLEARLY = 3.0
 # Share of the events, beyond that of the next bin, which the lower bound of the target may have moved into
@@ -64,6 +66,9 @@ class CensoredRelease:
         Counts by event and standardised residual; None where, by the rounds, they would have told nothing.
     correction : Correction or None
         What they moved location and scale by; a function of all of these.
+    contraction : float or None
+        Part of a step that was left, by the rounds before residuals moved the start of the last one; None: by
+        the last two rounds.
     """
 
     histogram: HistogramRelease
@@ -74,6 +79,7 @@ class CensoredRelease:
     mechanism: str
     residuals: ResidualHistogram | None = None
     correction: Correction | None = None
+    contraction: float | None = None
 
     @property
     def fit(self) -> ScaledFit:
@@ -203,7 +209,9 @@ def errors_of(release: CensoredRelease) -> StepErrors:
     """Return the errors of the last step; see `bootstrap_censored`."""
     correction = release.correction
     theta = release.theta if correction is None else correction.theta
-    errors = StepErrors.of(release.rule, release.curvature_estimate, release.rounds, theta)
+    errors = StepErrors.of(
+        release.rule, release.curvature_estimate, release.rounds, theta, release.contraction
+    )
     return errors if correction is None else replace(errors, unfinished=correction.unfinished)
 
 
@@ -272,8 +280,8 @@ def _events_below_bound(release: CensoredRelease) -> bool:
 
 
 def _is_one_time(histogram: HistogramRelease) -> bool:
-    """Whether only one bin of times stands out of the noise."""
-    noise = _CLEARLY * histogram.noise_std * np.sqrt(len(histogram.counts))
+    """Whether only one bin of times stands out of the noise; that of some other does so once in 100 fits."""
+    noise = _STANDS_OUT * histogram.noise_std * np.sqrt(len(histogram.counts))
     return int(np.sum(histogram.counts.sum(axis=0) > noise)) <= 1
 
 

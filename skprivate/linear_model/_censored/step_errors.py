@@ -14,6 +14,8 @@ from .newton_step import NewtonModel
 # The mean square of a step is compared with that of its noise: with three parameters noise alone is twice as
 # large in one of nine steps, with ten in one of thirty.
 _CLEAR = 2.0
+# Part of the variance of the rows' own spread below which what steps leave does not matter.
+_HARDLY = 0.1
 # What a step may have left is so many times itself at most.
 _MOST_LEFT = 5.0
 
@@ -65,8 +67,12 @@ class StepErrors:
         estimate: CurvatureEstimate,
         rounds: Sequence[GradientRound],
         theta: FloatArray,
+        seen: float | None = None,
     ) -> "StepErrors":
-        """Return the errors of the step from the last round to theta."""
+        """Return the errors of the step from the last round to theta.
+
+        `seen` is the contraction; None: by the last two rounds, where the last began where the other led.
+        """
         model, last = rule.newton_model(estimate, float(theta[1]), rounds), rounds[-1]
         step = theta - last.theta
         length = model.length(step)
@@ -75,7 +81,7 @@ class StepErrors:
         change = rule.change(model, last.theta, theta)
         std = left_noise(estimate, model)
         error = float(np.hypot(relative_error(model, std, step), rule.changed(estimate, model, theta)))
-        seen = contraction(model, rounds, theta)
+        seen = contraction(model, rounds, theta) if seen is None else seen
         again = seen / max(1.0 - seen, 1.0 / _MOST_LEFT)
         share = float(np.hypot(again, left_by_curvatures(change, rule.is_one_sided)))
         unfinished = left**2 * model.total / len(theta)
@@ -165,6 +171,7 @@ def contraction(model: NewtonModel, rounds: Sequence[GradientRound], theta: Floa
         return 0.0
     before, last = rounds[-2:]
     noise = sum(model.length_of_noise(one.score_variance) ** 2 for one in rounds[-2:])
-    excess = model.length(theta - last.theta) ** 2 - _CLEAR * noise
+    own = len(theta) / model.total
+    excess = model.length(theta - last.theta) ** 2 - _CLEAR * noise - _HARDLY * own
     way = max(model.length(last.theta - before.theta), 1e-300)
     return min(1.0, float(np.sqrt(max(excess, 0.0))) / way)

@@ -251,8 +251,8 @@ class GradientsPlan:
         if "observations" in content:
             observations = check_observations(fields.texts("observations"), structured=True)
         limits = fields.numbers("limits", 4 if set(observations) <= set(KINDS[:2]) else 5)
-        if min(limits) < 0:
-            raise ValueError("a plan: limits must not be negative")
+        if min(limits) < 0 or any(limit != int(limit) for limit in limits):
+            raise ValueError("a plan: limits must be whole numbers, and not negative")
         residuals = ResidualGrid(
             fields.integer("distribution", 0, _N_DISTRIBUTIONS - 1),
             (low, high),

@@ -258,7 +258,8 @@ def fill_residuals(
                 # The residual is the event minus the same integer, so that the pair keeps to the stated set.
                 r = bounded(rint(row.p * unit), 0.0, limits[0])
                 r = d * unit - (r if distribution == SEV else (1.0 + d) * r)
-            residual[i] = r
+            # Of a plan from elsewhere, the limits may be less than an event.
+            residual[i] = bounded(r, -limits[0], limits[1])
             fill_curvature(
                 u,
                 q[target],

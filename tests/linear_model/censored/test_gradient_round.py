@@ -57,20 +57,53 @@ def plain(rows, distribution, clip, theta=THETA):
     late = u > high
     Z[late, 1] = np.clip(Z[late, 1] - (u[late] - high) / theta[1], -1, 1)
     u, d = np.minimum(u, high), np.where(late, 0.0, d)
-    off = np.zeros_like(u)
+    off, steep, beyond = np.zeros_like(u), np.ones_like(u), np.zeros_like(u)
     if distribution is SEV:
         r, w = d - np.exp(u), np.exp(u)
     elif distribution is LOGISTIC:
         p = stats.logistic.cdf(u)
-        r, w = d - (1 + d) * p, (1 + d) * p * (1 - p)
+        r, w, steep = d - (1 + d) * p, (1 + d) * p * (1 - p), 1 - p
     else:
         r, w, off = normal_score(u, d, low)
-    return (d - off).sum(), Z.T @ r, (Z * w[:, None]).T @ Z
+        steep, beyond = steepness(np.maximum(u, low)), normal_excess(u, low)
+    own = (Z * w[:, None]).T @ Z
+    # What an event says: its target moved by 1 / (steep theta_1). Where steep > 1 it counts as 1, and what is
+    # expected beyond has the target of such events.
+    said = [
+        (d * np.minimum(steep, 1.0) ** 2, 1.0 / steep),
+        (beyond, np.minimum(EARLY, u + 1.0 / steep) - u),
+    ]
+    other = np.zeros_like(own)
+    for weight, move in said:
+        V = Z.copy()
+        V[:, 1] = np.clip(Z[:, 1] + move / theta[1], -1, 1)
+        other += (V * weight[:, None]).T @ V
+    return (d - off).sum(), Z.T @ r, own, other
+
+
+# The target, in standardised errors, of what early normal events say beyond what they count.
+EARLY = -0.9452
+
+
+def hazard(u):
+    return stats.norm.pdf(u) / stats.norm.sf(u)
+
+
+def steepness(u):
+    """Derivative of the logarithm of the normal hazard."""
+    return hazard(u) - u
+
+
+def normal_excess(u, low):
+    """Integral of what the square of the steepness is above 1 by the hazard, by quadrature."""
+    grid = np.linspace(low - 12, 3.0, 60_001)
+    height = np.maximum(steepness(np.maximum(grid, low)) ** 2 - 1.0, 0.0) * hazard(grid)
+    return np.interp(u, grid, integrate.cumulative_trapezoid(height, grid, initial=0.0))
 
 
 def normal_score(u, d, low):
     """Integral of the bounded weight against events less hazard, in part by quadrature."""
-    hazard, cumulative = lambda u: stats.norm.pdf(u) / stats.norm.sf(u), lambda u: -stats.norm.logsf(u)
+    cumulative = lambda u: -stats.norm.logsf(u)
     slope, early = hazard(low) - low, np.minimum(u, low)
     grid = np.linspace(low - 8, low, 4001)
     areas = integrate.cumulative_trapezoid(cumulative(grid), grid, initial=0.0)
@@ -88,13 +121,69 @@ def test_sums_equal_a_plain_computation(distribution, clip):
     rows = table(5000)
     plan = make_plan(distribution, clip)
     events, gradient, curvature = exact_round(rows, plan, THETA, True)
-    want_events, want_gradient, want_curvature = plain(rows, distribution, clip)
+    want_events, want_gradient, own, other = plain(rows, distribution, clip)
     # A row within rounding of a cut may fall on either side.
     assert abs(events / 2.0**plan.residual_bits - want_events) <= 5
     unit = 2.0 ** (plan.exponent + plan.residual_bits)
     np.testing.assert_allclose(gradient / unit, want_gradient, atol=5.0)
     unit = 2.0 ** (2 * plan.coarse + plan.curvature_bits)
-    np.testing.assert_allclose(curvature / unit, want_curvature, atol=5.0)
+    np.testing.assert_allclose(curvature / unit, 0.5 * (own + other), atol=5.0)
+
+
+@pytest.mark.parametrize("distribution", [SEV, LOGISTIC, NORMAL])
+@pytest.mark.parametrize("clip", [0.7, 2.0])
+@pytest.mark.parametrize("entered", [False, True])
+def test_both_halves_of_the_curvature_have_one_expectation(distribution, clip, entered):
+    """Of rows of the model, in entries of location and slopes: at most 5.5 standard errors apart.
+
+    Of 120 comparisons one is beyond in 5e-6 of all seeds; this one is fixed.
+    """
+    rng, n = np.random.default_rng(11), 40_000
+    X = rng.uniform(-1, 1, (n, 3))
+    y = (distribution.quantile(rng.random(n)) - THETA[0] - X @ THETA[2:]) / 6.0
+    end = rng.uniform(-0.6, 0.6, n)
+    entry = np.where(rng.random(n) < 0.5, -np.inf, rng.uniform(-0.9, 0.3, n)) if entered else None
+    seen = np.ones(n, bool) if entry is None else np.minimum(y, end) > entry
+    theta = np.array([THETA[0], 6.0, *THETA[2:]])
+    grid = MomentGrid(lower=np.full(3, -1.0), upper=np.full(3, 1.0), target=(-1.0, 1.0), exponent=20)
+    kinds = ("exact", "right", "entry") if entered else ("exact", "right")
+    neighbours = Neighbours(weights=MomentWeights(2, 1, 3))
+    # Where rows have an entry, the curvature of events is half; alone it is what is left of both.
+    plan = plan_rounds(neighbours, residuals_of(distribution, clip, kinds), "laplace", n, Fraction(1, 2))
+    sums = plan.sums(grid, theta, True)
+    whole, event = [], (y <= end).astype(np.uint8)
+    for part in np.array_split(np.flatnonzero(seen), 400):
+        here = PreparedRows(
+            X[part],
+            y=np.minimum(y, end)[part],
+            event=event[part],
+            entry=None if entry is None else entry[part],
+        )
+        mean = sums.split(sums.sums(here))[2] / 2.0 ** (2 * plan.coarse + plan.curvature_bits)
+        whole.append(mean - own_half(here, distribution, clip, theta))
+    off = np.array(whole)[:, [0, 0, 0, 0, 2, 2, 2, 3, 3, 4], [0, 2, 3, 4, 2, 3, 4, 3, 4, 4]]
+    # The whole less a computation of minus the second derivative, or of its expectation.
+    assert (np.abs(off.mean(axis=0)) < 5.5 * off.std(axis=0) / 20 + 1e-4 * len(part)).all()
+
+
+def own_half(rows, distribution, clip, theta):
+    """Sum of the information that was expected of rows while they were watched, by quadrature."""
+    Z = np.column_stack([np.ones(len(rows.y)), rows.y, rows.X])
+    low, high = residuals_of(distribution, clip).cuts
+    u = np.minimum(Z @ theta, high)
+    Z[:, 1] = rows.y if rows.entry is None else np.where(rows.entry > -np.inf, rows.entry, -30.0)
+    v = np.full(len(u), -30.0) if rows.entry is None else np.clip(Z @ theta, -30.0, high)
+    grid = np.linspace(-30.0, 30.0, 60_001)
+    if distribution is SEV:
+        height = np.exp(grid)
+    elif distribution is LOGISTIC:
+        p = stats.logistic.cdf(grid)
+        height = p * (1 - p) ** 2
+    else:
+        height = steepness(np.maximum(grid, low)) ** 2 * hazard(grid)
+    known = integrate.cumulative_trapezoid(height, grid, initial=0.0)
+    weight = np.interp(u, grid, known) - np.interp(np.minimum(v, u), grid, known)
+    return (Z * weight[:, None]).T @ Z
 
 
 @pytest.mark.parametrize("distribution", [SEV, LOGISTIC, NORMAL])

@@ -3,14 +3,12 @@
 
 import numpy as np
 import pytest
-from scipy import stats
 
 from skprivate.linear_model._censored.histogram import (
     HistogramRelease,
     fit_histogram,
     histogram_cells,
     kaplan_meier,
-    tilts_of,
 )
 from skprivate.linear_model._distributions import LOGISTIC, NORMAL, SEV
 from skprivate.rounds._plans.grid import MomentGrid
@@ -85,34 +83,8 @@ def test_pure_noise_gives_finite_fits(distribution, seed):
         location, scale = fit_histogram(release, distribution)
         assert np.isfinite([location, scale]).all()
         assert scale > 0
-        tilt, steepest = tilts_of(release, distribution, location, scale)
-        assert 0.2 <= tilt <= 1.5
-        assert tilt <= steepest < np.inf
         survival = kaplan_meier(release)[1]
         assert (np.diff(survival) <= 0).all()
         assert survival.min() >= 0
         assert survival.max() <= 1
         assert 0 < release.event_share <= 1
-
-
-def test_curvatures_of_late_failures_grow_as_exponentials():
-    # Errors far below 0: the logistic distribution is then nearly the SEV one, whose tilt is 1.
-    counts = np.zeros((2, 64))
-    counts[0, 5] = 1000.0
-    assert tilts_of(release_of(counts), LOGISTIC, 0.5, 0.1) == pytest.approx((1.0, 1.0), abs=0.01)
-    assert tilts_of(release_of(counts), SEV, 0.5, 0.1) == (1.0, 1.0)
-
-
-def test_curvatures_of_normal_errors_grow_faster_the_earlier_rows_are_censored():
-    """The logarithmic derivative of h (h - u), by differences; events have curvature 1."""
-    early, late = np.zeros((2, 64)), np.zeros((2, 64))
-    early[0, 10], late[0, 30] = 1000.0, 1000.0
-    for counts, bin_ in ((early, 10), (late, 30)):
-        u = (-1 + (2 * bin_ + 1) / 64) / 0.4
-        curved = [h * (h - v) for v in (u - 1e-4, u + 1e-4) for h in [stats.norm.pdf(v) / stats.norm.sf(v)]]
-        slope = np.log(curved[1] / curved[0]) / 2e-4
-        assert tilts_of(release_of(counts), NORMAL, 0.0, 0.4)[1] == pytest.approx(slope, rel=1e-5)
-    both = early + late
-    both[1, 30] = 1000.0
-    tilt, steepest = tilts_of(release_of(both), NORMAL, 0.0, 0.4)
-    assert tilt < steepest
