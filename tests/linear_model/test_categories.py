@@ -53,7 +53,7 @@ def fits(seed, censored, **options):
     ids=["looks", "one release", "censored"],
 )
 def test_intervals_are_those_without_a_level(censored, options, most_warnings):
-    """Of 32 tables, alike in their three intervals: if these hold in .9, fewer than 54 of 96 do in under 1e-6."""
+    """If intervals hold in .9 of 32 tables, alike all three, fewer than 54 of 96 do in under 1e-6 of runs."""
     true = 2.0 + np.array([SLOPE * 2, SLOPE * 8, SLOPE * 5]) + EFFECTS + SCALE * np.log(np.log(2.0))
     held, widths, differences = 0, [], []
     with warnings.catch_warnings(record=True) as caught:
