@@ -8,6 +8,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._typing import FloatArray
 from ..accounting import PrivacySpent
+from ..domain import TableDomain
 from ..exceptions import UtilityWarning
 from ..rounds._plans.grid import MomentGrid
 from ..utils._user_frame import warn_after_release
@@ -38,6 +39,7 @@ AnyRelease = MomentRelease | LookRelease | CensoredRelease
 class ReleasedModel(LogLocationScalePredictions):
     """Mixin of what is computed from a release and public inputs, and costs nothing."""
 
+    domain: TableDomain | None
     method: Any
     regularization: Any
 
@@ -45,6 +47,7 @@ class ReleasedModel(LogLocationScalePredictions):
     _regularization: Any
     _scale_limits: tuple[float, float]
     _rows_per_unit: int
+    _constant: FloatArray | None
     _replicates: FloatArray | None
     _scaled_fit: ScaledFit
     release_: AnyRelease
@@ -65,6 +68,7 @@ class ReleasedModel(LogLocationScalePredictions):
         self._method, self._regularization = self.method, self.regularization
         self._scale_limits = task.scale_limits(grid)
         self._rows_per_unit = task.neighbours.rows_per_unit
+        self._constant = constant_directions(self.domain)
         self._solve_release(release)
 
     def _solve_release(self, release: AnyRelease) -> None:
@@ -81,7 +85,7 @@ class ReleasedModel(LogLocationScalePredictions):
 
     def _why_useless(self) -> str | None:
         if isinstance(self.release_, CensoredRelease):
-            return censored_warning(self.release_, self.error_distribution_)
+            return censored_warning(self.release_, self.error_distribution_, self._constant)
         if isinstance(self.release_, LookRelease):
             replicates = bootstrap_looks(
                 self.release_,
@@ -89,9 +93,10 @@ class ReleasedModel(LogLocationScalePredictions):
                 rows_per_unit=self._rows_per_unit,
                 n_replicates=_FEW,
                 by_steps=True,
+                constant=self._constant,
             )
-            return looks_warning(self.release_, replicates)
-        return moments_warning(self.release_, self._scaled_fit)
+            return looks_warning(self.release_, replicates, self._constant)
+        return moments_warning(self.release_, self._scaled_fit, self._constant)
 
     def _warn_if_useless(self) -> None:
         reason = self._why_useless()
@@ -113,13 +118,19 @@ class ReleasedModel(LogLocationScalePredictions):
 
     def _bootstrap(self, with_noise: bool) -> ScaledFit:
         if isinstance(self.release_, CensoredRelease):
-            return bootstrap_censored(self.release_, rows_per_unit=self._rows_per_unit, with_noise=with_noise)
+            return bootstrap_censored(
+                self.release_,
+                rows_per_unit=self._rows_per_unit,
+                with_noise=with_noise,
+                constant=self._constant,
+            )
         if isinstance(self.release_, LookRelease):
             return bootstrap_looks(
                 self.release_,
                 self.error_distribution_,
                 rows_per_unit=self._rows_per_unit,
                 with_noise=with_noise,
+                constant=self._constant,
             )
         return bootstrap_moments(
             self.release_,
@@ -129,6 +140,7 @@ class ReleasedModel(LogLocationScalePredictions):
             method=self._method,
             rows_per_unit=self._rows_per_unit,
             with_noise=with_noise,
+            constant=self._constant,
         )
 
     @property
@@ -251,3 +263,25 @@ def _number_of_rounds(release: AnyRelease) -> int:
     if isinstance(release, CensoredRelease):
         return len(release.rounds)
     return 1 + len(release.looks) if isinstance(release, LookRelease) else 1
+
+
+def constant_directions(domain: TableDomain | None) -> FloatArray | None:
+    """Return unit vectors along which the encoded columns of every row are equal by declaration.
+
+    Of a category without an order, the columns of its levels and of a missing cell add up to one; not where
+    a row with a missing cell is 0 in all of them. The bounds of these columns are alike.
+
+    Returns
+    -------
+    constant : ndarray of shape (k, n_encoded) or None
+        None where there is no such category, or no domain.
+    """
+    if domain is None:
+        return None
+    groups = [group for group in domain.groups if group.n_levels and not group.absent]
+    if not groups:
+        return None
+    constant = np.zeros((len(groups), len(domain.encoded_names)))
+    for row, group in zip(constant, groups, strict=True):
+        row[group.start : group.end] = 1.0 / np.sqrt(group.end - group.start)
+    return constant

@@ -9,6 +9,7 @@ from ..._typing import FloatArray
 from ...utils._public_module import public_module
 from .._distributions import ErrorDistribution
 from .._moments.solve import ScaledFit
+from .._moments.utility import varying_directions
 from .correction import Correction, replicate
 from .curvature import TWO_VALUES, CurvatureEstimate, StepRule, to_fit
 from .gradient_round import GradientRound
@@ -98,6 +99,7 @@ def bootstrap_censored(
     *,
     rows_per_unit: int = 1,
     with_noise: bool = True,
+    constant: FloatArray | None = None,
 ) -> ScaledFit:
     """Return replicates of the fit: the last round, with fresh noise and fresh rows.
 
@@ -111,6 +113,8 @@ def bootstrap_censored(
         Rows of one unit, which may all be alike: their own spread has so many times the variance.
     with_noise : bool, default=True
         False: the rows alone are drawn anew, to tell how much of the variance is the noise's.
+    constant : ndarray of shape (k, n_features), default=None
+        As in `varying_directions`: standardised slopes along them are not off.
 
     Returns
     -------
@@ -143,12 +147,18 @@ def bootstrap_censored(
     rows *= np.sqrt(rows_per_unit)
     undone = errors.share * rng.standard_normal((n_replicates, 1)) * (errors.information @ errors.step)
     push += rows + with_noise * (np.sqrt(errors.unfinished) * left + undone)
+    varying = varying_directions(len(errors.step) - 2, constant)
     if with_noise and len(errors.step) <= _WHOLE:
-        moved = errors.theta + _off(rng, mechanism, errors, push)
+        moved = errors.theta + _off(rng, mechanism, errors, push, varying)
     else:
         nothing = np.zeros(len(last.theta))
         bent = rng.multivariate_normal(nothing, errors.noise_of_curvature, n_replicates, method="eigh")
         moved = errors.theta + (push + with_noise * bent) @ errors.inverse
+    if constant is not None:
+        off = moved[:, 2:] - errors.theta[2:]
+        unmoved = off - off @ varying.T @ varying
+        moved[:, 2:] -= unmoved
+        moved[:, 0] += unmoved @ errors.model.mean[1:]
     moved[:, 1] = np.clip(moved[:, 1], *release.rule.limits)
     correction, residuals = release.correction, release.residuals
     if correction is not None and residuals is not None:
@@ -158,7 +168,9 @@ def bootstrap_censored(
     return to_fit(moved)
 
 
-def _off(rng: np.random.Generator, mechanism: str, errors: StepErrors, push: FloatArray) -> FloatArray:
+def _off(
+    rng: np.random.Generator, mechanism: str, errors: StepErrors, push: FloatArray, varying: FloatArray
+) -> FloatArray:
     """Draw by how much a step is off, with errors of the gradient, where the information is noisy."""
     std, size = errors.curvature_std, len(errors.step)
     above = np.triu_indices(size)
@@ -168,6 +180,10 @@ def _off(rng: np.random.Generator, mechanism: str, errors: StepErrors, push: Flo
     )
     model = errors.model
     noise[:, 1:, 1:] += model.total * (model.seen - model.covariance)
+    if len(varying) < size - 2:
+        # Features do not vary along the others: that much is known of the information.
+        noise[:, 2:] = varying.T @ varying @ noise[:, 2:]
+        noise[:, :, 2:] = noise[:, :, 2:] @ varying.T @ varying
     # About the mean of the rows at risk, and in the coordinates in which the information is the identity.
     forth = np.eye(size)
     forth[0, 1:] = model.mean
@@ -207,8 +223,13 @@ def _noise(rng: np.random.Generator, mechanism: str, std: FloatArray, size: int)
     )
 
 
-def censored_warning(release: CensoredRelease, distribution: ErrorDistribution) -> str | None:
-    """Return why a censored fit is of little use, by released values alone, or None."""
+def censored_warning(
+    release: CensoredRelease, distribution: ErrorDistribution, constant: FloatArray | None = None
+) -> str | None:
+    """Return why a censored fit is of little use, by released values alone, or None.
+
+    `constant` is as in `varying_directions`.
+    """
     histogram = release.histogram
     if not histogram.shows_events:
         return "by the released counts there may be no events at all; the estimates mean nothing."
@@ -227,8 +248,8 @@ def censored_warning(release: CensoredRelease, distribution: ErrorDistribution) 
             "by the released counts, all rows were looked at at about one time: they tell the scale and the "
             "slopes only relative to each other, and no lifetime but that time."
         )
-    replicates = bootstrap_censored(release, _FEW_REPLICATES)
-    if _noise_hides_slopes(release, replicates):
+    replicates = bootstrap_censored(release, _FEW_REPLICATES, constant=constant)
+    if _noise_hides_slopes(release, replicates, constant):
         return (
             "by the released values, the noise hides the effect of the features; use more rows, a larger "
             "epsilon, or fewer features."
@@ -264,13 +285,15 @@ def _is_one_time(histogram: HistogramRelease) -> bool:
     return int(np.sum(histogram.counts.sum(axis=0) > noise)) <= 1
 
 
-def _noise_hides_slopes(release: CensoredRelease, replicates: ScaledFit) -> bool:
+def _noise_hides_slopes(release: CensoredRelease, replicates: ScaledFit, constant: FloatArray | None) -> bool:
     """Whether the errors of the slopes move predictions nearly as much as the slopes do."""
+    varying = varying_directions(len(release.fit.coef), constant)
     features = release.rule.newton_model(release.curvature_estimate, float(release.theta[1])).covariance[
         1:, 1:
     ]
-    coef = release.fit.coef
-    misses = replicates.coef - coef
+    features = varying @ features @ varying.T
+    coef = varying @ release.fit.coef
+    misses = replicates.coef @ varying.T - coef
     error = np.quantile(np.einsum("ri,ij,rj->r", misses, features, misses), _ONE_ERROR)
     return bool(error > _LOOSE_SLOPES**2 * (coef @ features @ coef))
 

@@ -10,7 +10,7 @@ from ..._typing import FloatArray
 from .._distributions import ErrorDistribution
 from .release import MomentRelease
 from .solve import ScaledFit, least_squares, noise_level, scale_of, solve_moments
-from .utility import slopes_are_told
+from .utility import slopes_are_told, varying_directions
 
 #: Features beyond which replicates are of first order: the noise of so many products is close to normal, and
 #: a decomposition of every replicate takes time with their cube.
@@ -28,6 +28,7 @@ def bootstrap_moments(
     n_replicates: int = 400,
     seed: int = 0,
     with_noise: bool = True,
+    constant: FloatArray | None = None,
 ) -> ScaledFit:
     """Draw what a fit would be with other rows and other noise, as the fitted model has them [1]_.
 
@@ -58,6 +59,9 @@ def bootstrap_moments(
         The same release always has the same intervals.
     with_noise : bool, default=True
         False: the rows alone are drawn anew, to tell how much of the variance is the noise's.
+    constant : ndarray of shape (k, n_features), default=None
+        As in `varying_directions`. Where all others are told, every replicate has the slopes of the fit along
+        them.
 
     Returns
     -------
@@ -103,15 +107,45 @@ def bootstrap_moments(
         )
     drawn = _sampled(release, fit, distribution, z)
     noise = noise_matrices(release, rng, n_replicates) if with_noise else 0.0
-    if slopes_are_told(release):
+    if slopes_are_told(release, constant):
         expected = _sampled(release, fit, distribution, 0.0 * z[:1])
         possible = replace(release, matrix=release.matrix - (drawn - expected) - noise)
-        fits = solve_moments(possible, distribution, "none", scale_bounds, method)
         reported = solve_moments(release, distribution, regularization, scale_bounds, method)
+        if constant is None:
+            fits = solve_moments(possible, distribution, "none", scale_bounds, method)
+        else:
+            fits = _solve_varying(possible, distribution, scale_bounds, method, reported.coef, constant)
         return _reflected(reported, fits, scale_bounds)
     return solve_moments(
         replace(release, matrix=drawn + noise), distribution, regularization, scale_bounds, method
     )
+
+
+def _solve_varying(
+    release: MomentRelease,
+    distribution: ErrorDistribution,
+    scale_bounds: tuple[float, float],
+    method: str,
+    coef: FloatArray,
+    constant: FloatArray,
+) -> ScaledFit:
+    """Fit a stack of releases without regularisation, with the slopes `coef` along constant directions.
+
+    The slopes that are left are those of y - a'(x - m) on Q x / sqrt(d), with a the known part of the slopes,
+    m any vector, here the first means, and Q the other directions: a linear map of the rows, and so of their
+    moments. These stay within [-1, 1], where the solution looks for them.
+    """
+    size = len(coef)
+    varying = varying_directions(size, constant) / np.sqrt(size)
+    known = constant.T @ (constant @ coef)
+    offset = float(known @ release.matrix[0, 0, 2:] / max(float(release.matrix[0, 0, 0]), 1.0))
+    change = np.zeros((2 + len(varying), 2 + size))
+    change[0, 0] = change[1, 1] = 1.0
+    change[1, 0], change[1, 2:], change[2:, 2:] = offset, -known, varying
+    std = np.sqrt(change**2 @ release.noise_std**2 @ (change**2).T)
+    changed = replace(release, matrix=change @ release.matrix @ change.T, noise_std=std)
+    fits = solve_moments(changed, distribution, "none", scale_bounds, method)
+    return ScaledFit(fits.intercept - offset, fits.coef @ varying + known, fits.scale)
 
 
 def _reflected(fit: ScaledFit, fits: ScaledFit, scale_bounds: tuple[float, float]) -> ScaledFit:

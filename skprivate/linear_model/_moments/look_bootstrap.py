@@ -12,7 +12,7 @@ from .clipped_law import ClippedLaw, clipped_law
 from .looks import Look, LookRelease, Metric, noise_of_equations
 from .release import MomentRelease
 from .solve import ScaledFit
-from .utility import HIDDEN, UNTOLD, slopes_are_told
+from .utility import HIDDEN, UNTOLD, slopes_are_told, varying_directions
 
 
 def bootstrap_looks(
@@ -24,6 +24,7 @@ def bootstrap_looks(
     seed: int = 0,
     with_noise: bool = True,
     by_steps: bool = False,
+    constant: FloatArray | None = None,
 ) -> ScaledFit:
     """Draw fits that the fitted model would give, from what was released and its noise.
 
@@ -36,6 +37,8 @@ def bootstrap_looks(
     by_steps : bool, default=False
         True: errors of the steps of the fit, whatever the moments tell. Those of slopes that the looks leave
         possible have quantiles, but hardly a mean square.
+    constant : ndarray of shape (k, n_features), default=None
+        As in `varying_directions`: slopes along them are not off.
 
     Returns
     -------
@@ -59,9 +62,13 @@ def bootstrap_looks(
     shape = n_replicates, len(fit.coef)
     own = rng.standard_normal(shape) * np.sqrt(rows_per_unit * np.maximum(metric.plausible, 1.0))
     noise = _Noise(release.mechanism if with_noise else "none", others)
-    by_steps = by_steps or len(fit.coef) > WHOLE or not slopes_are_told(release.moments)
-    left = _left_by_steps if by_steps else _left_by_looks
-    error, widened, place = left(release, distribution, metric, own, noise)
+    by_steps = by_steps or len(fit.coef) > WHOLE or not slopes_are_told(release.moments, constant)
+    varying = varying_directions(len(fit.coef), constant)
+    if by_steps:
+        error, widened, place = _left_by_steps(release, distribution, metric, own, noise)
+        error = error if constant is None else error @ varying.T @ varying
+    else:
+        error, widened, place = _left_by_looks(release, distribution, metric, own, noise, varying)
     place = _located(law, release.looks[-1], fit, metric.n / rows_per_unit, place, rng)
     coef = fit.coef + error
     intercept = fit.intercept + place[:, 0] - error @ metric.mean
@@ -100,7 +107,12 @@ _Left = tuple[FloatArray, FloatArray, FloatArray]
 
 
 def _left_by_looks(
-    release: LookRelease, distribution: ErrorDistribution, metric: Metric, own: FloatArray, noise: _Noise
+    release: LookRelease,
+    distribution: ErrorDistribution,
+    metric: Metric,
+    own: FloatArray,
+    noise: _Noise,
+    varying: FloatArray,
 ) -> _Left:
     """Return errors of slopes and log scale, and noise of the last looks' mean and mean square.
 
@@ -108,6 +120,8 @@ def _left_by_looks(
     rows and h its noise and the rows' spread. So b_0 = b + C^-1 (s - h) / q, whatever the steps of the fit
     were and however far they went. This is taken of the mean of the last looks, with fresh h and, in place of
     C, the released C + E less fresh noise as E. The rows' spread is the same in all looks.
+
+    All of it along the directions that vary.
     """
     law, looks = clipped_law(distribution), release.looks[-release.n_averaged :]
     features, means = noise.features(release.moments, len(own))
@@ -121,13 +135,14 @@ def _left_by_looks(
         start += look.fit.coef / len(looks)
         left += (sums[:, 1:-1] - sums[:, :1] * means - along * spread) / share / len(looks)
         place += drawn[:, [0, -1]] * [1.0, look.clip] / metric.n / len(looks)
-    possible = start + np.linalg.solve(features, left[..., np.newaxis])[..., 0]
+    start, features = varying @ start, varying @ features @ varying.T
+    possible = start + np.linalg.solve(features, (left @ varying.T)[..., np.newaxis])[..., 0]
     widened = np.zeros(len(own))
     for look in looks:
-        missed = look.fit.coef - possible
+        missed = varying @ look.fit.coef - possible
         square = np.sum(missed * (features @ missed[..., np.newaxis])[..., 0], axis=1) / metric.n
         widened += 0.5 * np.log1p(np.maximum(square, 0.0) / (release.fit.scale * law.std) ** 2) / len(looks)
-    return release.fit.coef - possible, widened, place
+    return (varying @ release.fit.coef - possible) @ varying, widened, place
 
 
 def _left_by_steps(
@@ -169,7 +184,9 @@ def _share_and_spread(look: Look, law: ClippedLaw, metric: Metric) -> tuple[floa
     return share, float(np.sqrt(np.clip(look.sums[-1] / metric.n, 0.0, 1.0))) * look.clip
 
 
-def looks_warning(release: LookRelease, replicates: ScaledFit) -> str | None:
+def looks_warning(
+    release: LookRelease, replicates: ScaledFit, constant: FloatArray | None = None
+) -> str | None:
     """Return why a constant may predict better than a fit, or why intervals are too narrow, or None.
 
     Parameters
@@ -177,6 +194,8 @@ def looks_warning(release: LookRelease, replicates: ScaledFit) -> str | None:
     release : LookRelease
     replicates : ScaledFit
         Of `bootstrap_looks`, by steps.
+    constant : ndarray of shape (k, n_features), default=None
+        As in `varying_directions`.
 
     Notes
     -----
@@ -191,7 +210,7 @@ def looks_warning(release: LookRelease, replicates: ScaledFit) -> str | None:
     gain = float(weights @ along**2 - 2.0 * losses.mean())
     spread = np.hypot(np.std(2.0 * (errors * along) @ weights), np.std(losses))
     if gain > spread:
-        return None if slopes_are_told(release.moments) else UNTOLD
+        return None if slopes_are_told(release.moments, constant) else UNTOLD
     return HIDDEN
 
 

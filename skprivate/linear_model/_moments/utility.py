@@ -97,13 +97,43 @@ def _noise_of_equations(release: MomentRelease, squares: FloatArray) -> tuple[Fl
     return variances[:, 1], variances[:, 2:] @ squares
 
 
-def slopes_are_told(release: MomentRelease) -> bool:
+def varying_directions(n_features: int, constant: FloatArray | None) -> FloatArray:
+    """Return an orthonormal basis of the directions that are not constant by declaration.
+
+    Parameters
+    ----------
+    n_features : int
+    constant : ndarray of shape (k, n_features) or None
+        Orthonormal directions along which the features of all rows are equal, as the levels of a category
+        add up to one.
+
+    Returns
+    -------
+    varying : ndarray of shape (n_features - k, n_features)
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skprivate.linear_model._moments.utility import varying_directions
+    >>> varying = varying_directions(3, np.sqrt([[0.5, 0.5, 0.0]]))
+    >>> varying.shape, bool(np.allclose(varying @ [1.0, 1.0, 0.0], 0.0))
+    ((2, 3), True)
+    """
+    if constant is None:
+        return np.eye(n_features)
+    return np.asarray(np.linalg.svd(constant)[2][len(constant) :], dtype=np.float64)
+
+
+def slopes_are_told(release: MomentRelease, constant: FloatArray | None = None) -> bool:
     """Return whether every combination of the features varies clearly more than its noise.
 
     Parameters
     ----------
     release : MomentRelease
         Of one fit.
+    constant : ndarray of shape (k, n_features), default=None
+        As in `varying_directions`: combinations of the others are judged. Slopes along constant directions
+        move no prediction.
 
     Notes
     -----
@@ -128,7 +158,10 @@ def slopes_are_told(release: MomentRelease) -> bool:
     """
     n = max(float(release.matrix[0, 0]), 1.0)
     means = np.clip(release.matrix[0, 2:] / n, -1.0, 1.0)
-    values, vectors = np.linalg.eigh(release.matrix[2:, 2:] - n * np.outer(means, means))
+    varying = varying_directions(len(means), constant)
+    centred = release.matrix[2:, 2:] - n * np.outer(means, means)
+    values, turned = np.linalg.eigh(varying @ centred @ varying.T)
+    vectors = varying.T @ turned
     variances, squares, along = release.noise_std**2, vectors**2, (means @ vectors) ** 2
     # An entry and its mirror image carry one noise, which counts twice.
     entries = 2.0 * variances[2:, 2:] - np.diag(np.diagonal(variances)[2:])
@@ -138,7 +171,7 @@ def slopes_are_told(release: MomentRelease) -> bool:
     return bool(np.all(values >= np.maximum(_CLEAR * np.sqrt(noise), least)))
 
 
-def moments_warning(release: MomentRelease, fit: ScaledFit) -> str | None:
+def moments_warning(release: MomentRelease, fit: ScaledFit, constant: FloatArray | None = None) -> str | None:
     """Return why a constant may predict better than a fit, or why intervals are too narrow, or None.
 
     Parameters
@@ -146,6 +179,8 @@ def moments_warning(release: MomentRelease, fit: ScaledFit) -> str | None:
     release : MomentRelease
     fit : ScaledFit
         One fit to the release.
+    constant : ndarray of shape (k, n_features), default=None
+        As in `varying_directions`.
 
     Returns
     -------
@@ -172,5 +207,5 @@ def moments_warning(release: MomentRelease, fit: ScaledFit) -> str | None:
     """
     gain, error = explained_share(release, fit)
     if gain > _CLEARLY * error:
-        return None if slopes_are_told(release) else UNTOLD
+        return None if slopes_are_told(release, constant) else UNTOLD
     return HIDDEN

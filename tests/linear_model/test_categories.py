@@ -1,0 +1,99 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Fits to a domain whose category is coded by one column a level: these add up to one."""
+
+import warnings
+
+import numpy as np
+import pytest
+
+from skprivate.domain import CategoricalColumn, TableDomain
+from skprivate.exceptions import UtilityWarning
+from skprivate.linear_model import DPLogLocationScaleRegressor
+from skprivate.linear_model._released_model import constant_directions
+
+LEVELS = ("a", "b", "c")
+DOMAIN = TableDomain({"load": (0.0, 10.0), "kind": list(LEVELS)})
+EFFECTS, SLOPE, SCALE = np.array([0.0, 0.5, -0.4]), -0.1, 0.4
+N, BOUNDS_Y = 50_000, (0.05, 400.0)
+PLACES = [{"load": 2.0, "kind": "a"}, {"load": 8.0, "kind": "b"}, {"load": 5.0, "kind": "c"}]
+SEEDS = range(32)
+
+
+def table(seed, censored):
+    rng = np.random.default_rng([7, seed])
+    load, kind = rng.uniform(0.0, 10.0, N), rng.choice(3, N, p=[0.5, 0.3, 0.2])
+    times = np.exp(2.0 + SLOPE * load + EFFECTS[kind] + SCALE * np.log(rng.exponential(size=N)))
+    encoded = np.column_stack([load, np.eye(3)[kind]])
+    if not censored:
+        return encoded, times
+    ends = np.exp(rng.uniform(1.0, 3.0, N))
+    y = np.empty(N, dtype=[("event", bool), ("time", float)])
+    y["event"], y["time"] = times <= ends, np.minimum(times, ends)
+    return encoded, y
+
+
+def rows_of(encoded):
+    return {"load": encoded[:, 0], "kind": np.array(LEVELS)[encoded[:, 1:].argmax(axis=1)]}
+
+
+def fits(seed, censored, **options):
+    """A fit through the domain, and one to all columns but that of the first level."""
+    encoded, y = table(seed, censored)
+    options = {"epsilon": 4.0, "bounds_y": BOUNDS_Y, "random_state": 100 + seed, **options}
+    declared = DPLogLocationScaleRegressor(domain=DOMAIN, **options).fit(rows_of(encoded), y)
+    bounds = ([0.0, 0.0, 0.0], [10.0, 1.0, 1.0])
+    by_hand = DPLogLocationScaleRegressor(bounds_X=bounds, **options).fit(encoded[:, [0, 2, 3]], y)
+    return declared, by_hand
+
+
+@pytest.mark.parametrize(
+    ("censored", "options", "most_warnings"),
+    # The rounds of one of these censored fits do not settle: it warns, as it should.
+    [(False, {}, 0), (False, {"max_iter": 1}, 0), (True, {}, 1)],
+    ids=["looks", "one release", "censored"],
+)
+def test_intervals_are_those_without_a_level(censored, options, most_warnings):
+    """If intervals hold in .9 of 32 tables, alike all three, fewer than 54 of 96 do in under 1e-6 of runs."""
+    true = 2.0 + np.array([SLOPE * 2, SLOPE * 8, SLOPE * 5]) + EFFECTS + SCALE * np.log(np.log(2.0))
+    held, widths, differences = 0, [], []
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        for seed in SEEDS:
+            declared, by_hand = fits(seed, censored, **options)
+            rows = {name: [place[name] for place in PLACES] for name in ("load", "kind")}
+            intervals = np.log(declared.predict_quantile(rows, 0.5, return_interval=True)[1])
+            others = DOMAIN.encode(PLACES)[:, [0, 2, 3]]
+            narrow = np.log(by_hand.predict_quantile(others, 0.5, return_interval=True)[1])
+            held += np.sum((intervals[:, 0] <= true) & (true <= intervals[:, 1]))
+            widths.append(np.diff(intervals).ravel() / np.diff(narrow).ravel())
+            slopes = declared.replicates_[:, 2:]
+            differences.append(
+                (slopes[:, 2:] - slopes[:, 1:2]).std(axis=0) / by_hand.replicates_[:, 3:].std(axis=0)
+            )
+    assert len([one for one in caught if issubclass(one.category, UtilityWarning)]) <= most_warnings
+    assert held >= 54
+    assert np.all(np.median(widths, axis=0) < 1.3)
+    assert np.all(np.median(differences, axis=0) < 1.3)
+
+
+def test_directions_are_those_of_categories_without_an_order():
+    domain = TableDomain(
+        {
+            "x": (0.0, 1.0),
+            "three": list(LEVELS),
+            "ordered": CategoricalColumn(["low", "high"], ordered=True),
+            "or_missing": CategoricalColumn(["u", "v"], missing="indicator"),
+            "or_zero": CategoricalColumn(["u", "v"], missing="fill"),
+            "yes": bool,
+        }
+    )
+    constant = constant_directions(domain)
+    assert constant @ constant.T == pytest.approx(np.eye(2))
+    rows = [
+        {"x": 0.3, "three": "b", "ordered": "low", "or_missing": missing, "or_zero": zero, "yes": 1}
+        for missing in ("u", None)
+        for zero in ("v", None)
+    ]
+    assert constant @ domain.encode(rows).T == pytest.approx(1.0 / np.sqrt(3.0) * np.ones((2, 4)))
+    assert constant_directions(TableDomain({"x": (0.0, 1.0)})) is None
+    assert constant_directions(None) is None
