@@ -14,12 +14,12 @@ from .gradient_round import GradientRound
 from .newton_step import NewtonModel, regularized_covariance
 from .sensitivity import Residuals
 
-# Limits of a step, so that noise cannot throw a round: the factor of theta_1, and the change of the error, as
-# a root mean square over the rows at risk. The first step leads from a fit without features, whose scale is
+# Limits of a step, so that noise cannot throw a round: the factor of theta_1, in the first round and later,
+# and the change of the error, as a root mean square over the rows at risk. The first step leads from a fit without features, whose scale is
 # too large by sqrt(1 + their variance in scales^2): 3 covers features that explain 8 parts in 9. Where the
 # hazards of two groups differ by exp(delta), the curvature that is the mean of both ends leads 2 tanh(delta /
 # 2) of the way, never beyond 2. What is cut off is left to later rounds, and in `bootstrap_censored`.
-_FACTOR = 3.0
+_FACTORS = (3.0, 1.7)
 _LONGEST_STEP = 2.0
 # In half-widths of the target, whose bounds are at 1: a location beyond means that noise has taken over.
 _FARTHEST_LOCATION = 3.0
@@ -232,7 +232,8 @@ class StepRule:
         The location where all features are at their centres stays within three half-widths of the target's.
         """
         theta = new.theta
-        limits = np.clip([theta[1] / _FACTOR, theta[1] * _FACTOR], *self.limits) - theta[1]
+        factor = _FACTORS[1 if theta[2:].any() else 0]
+        limits = np.clip([theta[1] / factor, theta[1] * factor], *self.limits) - theta[1]
         step = model.step(new.score, limits)
         moved = theta + step * min(1.0, _LONGEST_STEP / max(model.length(step), 1e-300))
         farthest = _FARTHEST_LOCATION * moved[1]

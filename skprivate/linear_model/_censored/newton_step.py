@@ -17,7 +17,7 @@ _LEAST_SHARE = 1e-4
 _LEAST_LEFT = 0.1
 # What the information along a step is taken to be greater by: a third to three times as large, as theta_1 may
 # change by a factor of three in a step.
-_BENT = (-2.0 / 3.0, 2.0)
+_BENT = (0.0, 2.0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -158,13 +158,17 @@ def regularized_covariance(
     # Without the shrinkage, which would leave too much unexplained; the noise explains its own part.
     own = noise**2 * np.trace(np.linalg.inv(features))
     left = covariance[0, 0] - _explained(raw, features) + own
-    left, of_left = _shrunk_to_middle(left, 2.0 * noise, given) if given[1] else (left, 1.0)
+    # Noise in the products moves what they explain, too.
+    error = 2.0 * noise * float(np.sqrt(1.0 + np.sum(np.linalg.solve(features, raw) ** 2)))
+    left, of_left = _shrunk_to_middle(left, error, given) if given[1] else (left, 1.0)
     seen = np.array(covariance)
     seen[1:, 1:] = shrunk
     seen[0, 1:] = seen[1:, 0] = cross
     seen[0, 0] = left + _explained(cross, features)
     result = np.array(seen)
-    result[0, 0] += max(left, _LEAST_LEFT * given[0], noise if not given[1] else 0.0) - left
+    result[0, 0] += (
+        max(left, max(_LEAST_LEFT, 1.0 - of_left) * given[0], noise if not given[1] else 0.0) - left
+    )
     result[1:, 1:] = features
     kept = np.full(covariance.shape, of_products)
     np.fill_diagonal(kept, of_squares)
