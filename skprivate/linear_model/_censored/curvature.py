@@ -15,10 +15,11 @@ from .newton_step import NewtonModel, regularized_covariance
 from .sensitivity import Residuals
 
 # Limits of a step, so that noise cannot throw a round: the factor of theta_1, in the first round and later,
-# and the change of the error, as a root mean square over the rows at risk. The first step leads from a fit without features, whose scale is
-# too large by sqrt(1 + their variance in scales^2): 3 covers features that explain 8 parts in 9. Where the
-# hazards of two groups differ by exp(delta), the curvature that is the mean of both ends leads 2 tanh(delta /
-# 2) of the way, never beyond 2. What is cut off is left to later rounds, and in `bootstrap_censored`.
+# and the change of the error, as a root mean square over the rows at risk. The first step leads from a fit
+# without features, whose scale is too large by sqrt(1 + their variance in scales^2): 3 covers features
+# that explain 8 parts in 9. Where the hazards of two groups differ by exp(delta), the curvature that is the
+# mean of both ends leads 2 tanh(delta / 2) of the way, never beyond 2. What is cut off is left to later
+# rounds, and in `bootstrap_censored`.
 _FACTORS = (3.0, 1.7)
 _LONGEST_STEP = 2.0
 # In half-widths of the target, whose bounds are at 1: a location beyond means that noise has taken over.

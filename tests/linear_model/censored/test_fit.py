@@ -387,16 +387,21 @@ class TestErrorsOfTheLastStep:
         )
         assert self.spread(louder) > 1.2 * self.spread(release)
 
-    def test_a_curvature_of_elsewhere_widens_them(self, rounds):
-        far = replace(rounds.curvature_estimate, theta=rounds.theta * np.r_[1.0, 0.5, np.ones(5)])
-        assert self.spread(replace(rounds, curvature_estimate=far)) > 1.2 * self.spread(rounds)
-        here = replace(far, theta=rounds.theta)
-        assert errors_of(replace(rounds, curvature_estimate=here)).unfinished == 0
+    def test_a_curvature_of_elsewhere_leaves_more_undone(self, rounds):
+        estimate, last = rounds.curvature_estimate, rounds.rounds[-1]
+        left = [
+            errors_of(replace(rounds, curvature_estimate=replace(estimate, theta=theta, off=0.0))).unfinished
+            for theta in (last.theta, last.theta * np.r_[1.0, 0.8, np.ones(5)], last.theta * 0.5)
+        ]
+        assert left[0] == 0
+        assert 0 < left[1] < left[2]
 
-    def test_no_information_is_no_interval(self, rounds):
+    def test_rounds_that_left_much_undone_are_said_not_to_have_settled(self, rounds):
         assert "settled" not in (censored_warning(rounds, SEV) or "")
-        far = replace(rounds.curvature_estimate, theta=rounds.theta * np.r_[1.0, 0.2, np.ones(5)])
-        assert "settled" in censored_warning(replace(rounds, curvature_estimate=far), SEV)
+        some = (replace(rounds.curvature_estimate, off=off) for off in np.geomspace(1.0, 1e3, 20))
+        said = [censored_warning(replace(rounds, curvature_estimate=one), SEV) or "" for one in some]
+        assert any("settled" in one for one in said)
+        assert said[-1]
 
 
 def test_the_curvature_is_released_anew_only_where_that_tells_more():

@@ -38,8 +38,8 @@ def test_a_clear_fall_is_the_information_along_its_step(seed):
     apart = rng.normal(size=4)
     apart -= step * (apart @ push) / (step @ push)
     np.testing.assert_allclose(bent.information @ apart, model.information @ apart, rtol=1e-7, atol=1e-6)
-    # A third to three times, whatever the fall.
-    for factor, most in ((99.0, 3.0), (-99.0, 1.0 / 3.0)):
+    # As much to three times as much, whatever the fall: steps are never lengthened.
+    for factor, most in ((99.0, 3.0), (-99.0, 1.0)):
         far = model.bent(step, factor * push, np.zeros(4))
         assert step @ far.information @ step == pytest.approx(most * (step @ push))
         assert np.linalg.eigvalsh(far.information).min() > 0

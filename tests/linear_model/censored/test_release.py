@@ -26,10 +26,14 @@ def test_replicates_along_a_direction_of_hardly_any_variance_are_wide(release):
     flat[5] = flat[:, 5] = 0.0
     flat[5, 5] = 1e-7
     hidden = replace(release, curvature_estimate=replace(estimate, covariance=flat))
-    wide, narrow = (bootstrap_censored(one).coef.std(axis=0) for one in (hidden, release))
+    # Of the middle of the replicates, whose tails have no variance.
+    wide, narrow = (
+        np.diff(np.quantile(bootstrap_censored(one).coef, [0.1, 0.9], axis=0), axis=0)[0]
+        for one in (hidden, release)
+    )
     # Column 5 of (y', x') is the fifth feature.
     assert wide[4] > 5 * narrow[4]
-    assert (wide[:4] < 2 * narrow[:4]).all()
+    assert (wide[:4] < wide[4] / 3).all()
 
 
 @pytest.mark.parametrize("rows", [4, 25])

@@ -125,8 +125,9 @@ def test_slopes_stay_and_the_edges_are_those_of_the_final_law():
     assert release.residuals.counts.shape == (2, N_BINS + 2)
     assert release.residuals.edges.shape == (N_BINS + 3,)
     law = fit_law(release.residuals, SEV, release.correction.spread)
-    # The weight of the residuals is nearly 1, and what is left is the rounds' part.
-    assert abs(law.log_scale) <= 0.5 * abs(release.correction.law.log_scale) + 1e-3
+    # They have moved by what was believed of them.
+    by = release.correction.by[1]
+    assert law.log_scale == pytest.approx(release.correction.law.log_scale - by, abs=2e-3)
 
 
 def test_replicates_scatter_about_the_estimate():
@@ -141,5 +142,8 @@ def test_replicates_scatter_about_the_estimate():
 def test_noise_of_the_counts_widens_the_replicates():
     release = released()
     louder = replace(release, residuals=replace(release.residuals, noise_std=5 * release.residuals.noise_std))
-    wide, narrow = (bootstrap_censored(one).scale.std() for one in (louder, release))
+    # Of the middle of the replicates, whose tails have no variance.
+    wide, narrow = (
+        float(np.diff(np.quantile(bootstrap_censored(one).scale, [0.1, 0.9]))[0]) for one in (louder, release)
+    )
     assert wide > 1.4 * narrow

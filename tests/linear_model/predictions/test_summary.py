@@ -134,8 +134,8 @@ def test_the_text_shows_all_rows_and_marks():
 
 @pytest.mark.parametrize("rows", [COMPLETE, CENSORED], ids=["complete", "censored"])
 def test_share_of_the_noise_is_that_of_its_limits(rows):
-    # Residuals of censored rows tell location and scale a little otherwise than rounds that clip hazards do, and
-    # what they differ by counts as noise.
+    # Residuals of censored rows tell location and scale a little otherwise than rounds that clip hazards
+    # do, and what they differ by counts as noise.
     for epsilon, low, high in ((1e6, 0.0, 0.25 if rows is CENSORED else 0.1), (0.05, 0.9, 1.0)):
         shares = fitted(rows, epsilon=epsilon, max_iter=3).summary().to_frame()["noise_share"]
         if rows is CENSORED and epsilon < 1:
