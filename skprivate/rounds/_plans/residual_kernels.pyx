@@ -213,8 +213,8 @@ def fill_residuals(
 ):
     """Fill in residuals and curvatures of a block's rows; late rows end at the cut. Return the events left.
 
-    The curvature has three parts, the rows of `weights`: half of minus the second derivative, at the target in
-    the block, and half of what events say of it, at the targets in the rows of `places`.
+    The curvature has three parts, the rows of `weights`: half of minus the second derivative, at the target
+    in the block, and half of what events say of it, at the targets in the rows of `places`.
 
     `block` holds packed rows (features, target, constant) as integers, the constant being the number of
     steps in 1; the targets of rows beyond the upper cut are replaced. `theta` is per step, in the same order.
@@ -448,10 +448,10 @@ def fill_observed(
 
     As `fill_residuals`, for rows with a code of `CODES`. `end`, `start` and `entry` are targets in steps, not
     rounded and not clipped; -inf: no entry. `limits` has one more, of a residual times a target of 1. The
-    targets in the block become those that go with the curvature. Only if all rows are events or censored is the
-    curvature `in_halves`, and minus the second derivative otherwise: what earlier events and intervals say of
-    it is their own. Return the events left, and how much less
-    than their number all rows tell of the scale, in the same units.
+    targets in the block become those that go with the curvature. Only if all rows are events or censored is
+    the curvature `in_halves`, and minus the second derivative otherwise: what earlier events and intervals
+    say of it is their own. Return the events left, and how much less than their number all rows tell of the
+    scale, in the same units.
     """
     cdef:
         Py_ssize_t n = code.shape[0], width = theta.shape[0], i, j
