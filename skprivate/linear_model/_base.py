@@ -185,8 +185,8 @@ class BaseLogLocationScale(
             Bounds were read from private rows.
         UtilityWarning
             By the released values, the noise hides the effect of the features, or the rounds of a fit to
-            censored targets did not settle. That none comes is no promise: the page on life data lists
-            designs whose intervals fail without a warning.
+            censored targets did not settle. That none comes is no promise: the page on life data says on
+            which designs coverage was measured, and where quiet fits hold less often than they should.
         """
         leaks = self._find_leaks()
         if self.is_strict():

@@ -31,8 +31,12 @@ def check_player_function(
             f"{name} must return real numbers of shape {shape} for a game of {n_players} players "
             f"and {n_dims} dimensions; it returned {values.dtype} of shape {values.shape}."
         )
-    if not np.isfinite(values).all():
-        raise ValueError(f"{name} must return finite numbers; it does not at the public start.")
+    wrong = ~np.isfinite(values).reshape(n_players, -1).all(axis=1)
+    if wrong.any():
+        raise ValueError(
+            f"{name} must return finite numbers; it does not for player {int(np.argmax(wrong))} at the "
+            "public start."
+        )
     half = n_players // 2
     moved = constraint.project(start + np.linspace(0.1, 0.3, n_dims))
     for kept, changed in ((slice(half), slice(half, None)), (slice(half, None), slice(half))):

@@ -130,9 +130,10 @@ def bootstrap_censored(
     - J: I as it was seen, before it was made positive definite, with the noise that is left in it. Where the
       features hardly vary in some direction, J^-1 is anything, and intervals are as wide;
     - dg: the rows' own spread, normal with covariance I, and the noise of the gradient and of the events;
-    - what the rounds have left undone: of the last step, a part as large as the step before left of its own,
-      as the last one showed, either way; and the cube of the step's length, or the step times half of the way
-      since the curvature was released, in a direction that is not known: normal with covariance I^-1.
+    - what the rounds have left undone: along the last step, either way, the part of it that the step before
+      left of its own, as the last one showed, and the part that a curvature of both ends leaves
+      (`left_by_curvatures`); and the step times half of the way since the curvature was released, in a
+      direction that is not known: normal with covariance I^-1.
 
     With many parameters J^-1 is taken to first order in the noise.
 
