@@ -17,7 +17,7 @@ from skprivate.linear_model._censored.fit import (
     plan_censored,
 )
 from skprivate.linear_model._censored.gradient_round import RoundPlan
-from skprivate.linear_model._censored.histogram import kaplan_meier
+from skprivate.linear_model._censored.histogram import PARTS, kaplan_meier
 from skprivate.linear_model._censored.newton_step import NewtonModel, regularized_covariance
 from skprivate.linear_model._censored.pace import Pace
 from skprivate.linear_model._censored.release import bootstrap_censored, censored_warning, errors_of
@@ -200,7 +200,7 @@ def test_one_feature():
 
 @pytest.mark.parametrize("relation", ["replace-one", "add-remove"])
 @pytest.mark.parametrize("max_iter", [1, 2, 3, 6, "auto"])
-@pytest.mark.parametrize(("epsilon", "counts"), [(Fraction(1, 3), 1), (Fraction(30), 3)])
+@pytest.mark.parametrize(("epsilon", "counts"), [(Fraction(1, 6), 1), (Fraction(30), 3)])
 def test_the_whole_budget_is_spent_and_no_more(relation, max_iter, epsilon, counts, monkeypatch):
     """Residuals are counted where that tells something; else the last round has their share."""
     made = {}
@@ -238,14 +238,31 @@ def test_the_whole_budget_is_spent_and_no_more(relation, max_iter, epsilon, coun
     assert tables == [Fraction(1, 10), Fraction(1, 20), Fraction(1, 10)][:counts]
     assert (release.residuals is not None) == (counts == 3)
     assert len(release.rounds) == len(amounts) - counts
-    # Scale of the noise: sensitivity over a tenth of epsilon, as a whole number.
-    scale = ceil((2 if relation == "replace-one" else 1) / (epsilon / 10))
+    # Scale of the noise: sensitivity over a tenth of epsilon, as a whole number of parts of a row.
+    scale = ceil(PARTS * (2 if relation == "replace-one" else 1) / (epsilon / 10))
     variance = DiscreteLaplaceMechanism.from_scale(scale).variance
-    assert release.histogram.noise_std == pytest.approx(np.sqrt(variance))
+    assert release.histogram.noise_std == pytest.approx(np.sqrt(variance) / PARTS)
     if counts == 3:
         assert release.residuals.noise_std == release.histogram.noise_std
     if max_iter != "auto":
         assert len(release.rounds) == max_iter
+
+
+@pytest.mark.parametrize(("relation", "distance"), [("replace-one", 2), ("add-remove", 1)])
+@pytest.mark.parametrize("persons", [1, 3])
+def test_counts_have_the_noise_of_their_rows(relation, distance, persons):
+    """Gaussian noise of a person's rows in one cell each: squares of parts weigh as squares."""
+    plan = make_plan(1.0, relation=relation)
+    budget = FitBudget.of(1.0, 1e-6, "gaussian")
+    plan = replace(plan, budget=budget, neighbours=replace(plan.neighbours, rows_per_unit=persons))
+    step = censored.histogram_round(plan)
+    # Moving all of the rows from one cell to another one; added, they are in one.
+    squared = persons**2 * distance
+    assert step.noise.std[0] == pytest.approx(np.sqrt(squared / (2 * float(budget.amount) / 10)), rel=1e-3)
+    values = np.zeros(step.plan.n_sums, dtype=np.int64)
+    drawn = [step.noise.randomize(values, check_entropy(seed)) / PARTS for seed in range(20)]
+    # 2560 draws: the spread is known within 1.4 %.
+    assert np.std(drawn) == pytest.approx(step.noise.std[0], rel=0.1)
 
 
 @pytest.mark.parametrize("bad", [0, -1, 2.5, True, "two", None])
