@@ -5,6 +5,8 @@ import numpy as np
 import pytest
 
 from skprivate.rounds._plans._looks.looks import LooksPlan
+from skprivate.rounds._plans.axes import SurvivalAxis
+from skprivate.rounds._plans.cells import CellsPlan
 from skprivate.rounds._plans.gradients import GradientsPlan, ResidualGrid
 from skprivate.rounds._plans.grid import MomentGrid
 
@@ -27,3 +29,14 @@ def test_the_least_integer_is_refused_everywhere(name):
         sums[place] = LEAST
         with pytest.raises(ValueError, match="so many rows"):
             plan.check_sums(sums, 5)
+
+
+@pytest.mark.parametrize("counts", [[5, -1, 1], [5, 1, 0], [3, 1, 0], [LEAST, 0, 5]])
+def test_counts_of_other_rows_are_refused(counts):
+    plan = CellsPlan(((SurvivalAxis(0.0, 1.0, 8, 2),),))
+    sums = np.zeros(plan.n_sums, dtype=np.int64)
+    sums[0] = 5
+    plan.check_sums(sums, 5)
+    sums[:3] = counts
+    with pytest.raises(ValueError, match="so many rows"):
+        plan.check_sums(sums, 5)
