@@ -21,7 +21,7 @@ class _Memory:
         self.process = os.getpid()
 
 
-#: By public key. A pair whose private half has left, or came from outside, can be loaded again: kept for good.
+#: By public key. A pair whose private half has left, or came from outside, can come again: kept for good.
 _MEMORIES: WeakValueDictionary[bytes, _Memory] = WeakValueDictionary()
 _KEPT: dict[bytes, _Memory] = {}
 _LOCK = threading.Lock()
