@@ -21,7 +21,7 @@ class _Memory:
         self.process = os.getpid()
 
 
-#: By public key. A pair whose private half has left, or came, as bytes can be loaded again: kept for good.
+#: By public key. A pair whose private half has left, or came from outside, can come again: kept for good.
 _MEMORIES: WeakValueDictionary[bytes, _Memory] = WeakValueDictionary()
 _KEPT: dict[bytes, _Memory] = {}
 _LOCK = threading.Lock()
@@ -78,7 +78,7 @@ class SiteKey:
         self._agreed: dict[tuple[bytes, bytes], bytes] = {}
         # Without it two threads that load one key at once would each get a memory of its own.
         with _LOCK:
-            self._memory = _MEMORIES.setdefault(self.public, _Memory())
+            self._memory = _KEPT[self.public] = _MEMORIES.setdefault(self.public, _Memory())
 
     @classmethod
     def generate(cls) -> Self:
@@ -93,7 +93,10 @@ class SiteKey:
         ImportError
             ``cryptography`` is not installed.
         """
-        return cls(library().PrivateKey.generate())
+        key = cls(library().PrivateKey.generate())
+        # Nobody else holds this private half yet: the memory may go with the key.
+        del _KEPT[key.public]
+        return key
 
     @classmethod
     def from_bytes(cls, private: bytes) -> Self:
@@ -114,9 +117,7 @@ class SiteKey:
         """
         if not isinstance(private, bytes) or len(private) != KEY_BYTES:
             raise ValueError(f"a private key is {KEY_BYTES} bytes.")
-        key = cls(library().PrivateKey.from_private_bytes(private))
-        _KEPT[key.public] = key._memory
-        return key
+        return cls(library().PrivateKey.from_private_bytes(private))
 
     def to_bytes(self) -> bytes:
         """Return the private half: whoever reads it is this site.

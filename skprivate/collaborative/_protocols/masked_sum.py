@@ -232,7 +232,7 @@ def _masks(secrets: list[bytes], binding: bytes, n_rows: int) -> Iterator[tuple[
     """Yield the first row of each block, and its masks: of one secret after the other, 64 bytes a row.
 
     The next block may take the place of the last in memory. A binding tells the number of rows, so that it is
-    stretched to one length; the labels differ from their second byte on.
+    stretched to one length; the labels differ in their first byte.
     """
     if n_rows <= _STRETCHED_ROWS:
         context = b"words" + binding

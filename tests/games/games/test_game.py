@@ -109,6 +109,13 @@ def test_a_mean_inside_is_refused():
         AggregativeGame(gradient, N, n, cost=lambda x, v: x.sum(axis=1) + v.sum())
 
 
+@pytest.mark.parametrize("unit", [1e-12, 1e-200, 1e12])
+def test_a_mean_inside_is_refused_in_any_unit(unit):
+    with pytest.raises(ValueError, match="row i of the result must depend"):
+        AggregativeGame(lambda x, v: unit * (x + x.mean(axis=0)), N, n)
+    AggregativeGame(lambda x, v: unit * (x + v), N, n)
+
+
 @pytest.mark.parametrize(
     ("field", "error", "message"),
     [
