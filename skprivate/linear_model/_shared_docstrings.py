@@ -51,7 +51,7 @@ max_iter : int or "auto", default="auto"
     Number of rounds of estimates, which share the budget; "auto" is chosen by released values. With
     censored targets: Newton rounds after the histogram, 2 to 10; a smaller scale needs more, and each of
     fewer rounds has less noise. With complete ones: moments, then looks at residuals. 1 is one release of
-    moments, as with a ``method`` or ``regularization`` that is not the default.
+    moments, as with a ``method`` or ``regularization`` that is not the default, or "auto" and few rows.
 hazard_clip : float or "auto", default="auto"
     With censored targets: cumulative hazard, from 0.1 to 100, at which a row counts as censored in a
     round; a smaller one means less noise, and less information from late rows. "auto": 1, and .5 where the

@@ -2,6 +2,7 @@
 """Ridge regression AdaSSP, for comparison only: its noise is NumPy's, so that it protects nobody."""
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,8 @@ FloatArray = NDArray[np.float64]
 
 #: Probability with which the ridge is allowed to be too small.
 FAILURE = 0.05
+# Rows that stay in the cache of a processor while a round uses them twice.
+_BLOCK = 4096
 
 
 class AdaSSP:
@@ -108,27 +111,53 @@ class BoostedAdaSSP:
         self.n_rounds, self.clip, self.adjacency = n_rounds, clip, adjacency
 
     def fit(self, X: FloatArray, y: FloatArray) -> "BoostedAdaSSP":
-        rng, d = np.random.default_rng(self.seed), X.shape[1]
+        fit_together([self], X, y)
+        return self
+
+    def prepare(self, X: FloatArray, y: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Return bounded rows, the constant column first, and bounded targets; in units of the bounds."""
         X = X * np.minimum(1.0, self.x_norm / np.maximum(np.linalg.norm(X, axis=1), 1e-300))[:, np.newaxis]
-        rows = np.column_stack([np.full(len(X), 1.0 / math.sqrt(d)), X / self.x_norm])
-        targets, square = np.clip(y / self.y_norm, -1.0, 1.0), 1.0 + 1.0 / d
-        gram, sigma = rows.T @ rows, 1.0 / math.sqrt(2.0 * self.rho / 3.0)
+        rows = np.column_stack([np.full(len(X), 1.0 / math.sqrt(X.shape[1])), X / self.x_norm])
+        return rows, np.clip(y / self.y_norm, -1.0, 1.0)
+
+    def start(self, gram: FloatArray) -> None:
+        """Release the moments of the rows: what a step multiplies noisy gradients by."""
+        self._rng, d = np.random.default_rng(self.seed), len(gram) - 1
+        square, sigma = 1.0 + 1.0 / d, 1.0 / math.sqrt(2.0 * self.rho / 3.0)
         # Noise on one triangle: products count twice in the squared sensitivity, so their variance is half.
         noise = math.sqrt(self.adjacency) * square * sigma
-        matrix = gram + noise * _symmetric(rng.standard_normal(gram.shape)) / np.where(
+        matrix = gram + noise * _symmetric(self._rng.standard_normal(gram.shape)) / np.where(
             np.eye(d + 1), 1.0, math.sqrt(2.0)
         )
-        least = np.linalg.eigvalsh(gram)[0] + square * sigma * (rng.standard_normal() - 1.7)
+        least = np.linalg.eigvalsh(gram)[0] + square * sigma * (self._rng.standard_normal() - 1.7)
         ridge = max(0.0, math.sqrt(2.0 * (d + 1)) * noise - max(least, 0.0))
-        inverse = np.linalg.inv(matrix + ridge * np.eye(d + 1))
-        spread = self.adjacency * math.sqrt(square * self.n_rounds) * self.clip * sigma
-        theta = np.zeros(d + 1)
-        for _ in range(self.n_rounds):
-            residuals = np.clip(targets - rows @ theta, -self.clip, self.clip)
-            theta = theta + inverse @ (residuals @ rows + spread * rng.standard_normal(d + 1))
-        self.coef_ = theta[1:] * (self.y_norm / self.x_norm)
-        self.intercept_ = float(theta[0] * self.y_norm / math.sqrt(d))
-        return self
+        self._inverse = np.linalg.inv(matrix + ridge * np.eye(d + 1))
+        self._spread = self.adjacency * math.sqrt(square * self.n_rounds) * self.clip * sigma
+        self.theta = np.zeros(d + 1)
+
+    def step(self, gradient: FloatArray) -> None:
+        """Add noise to a gradient at `theta`, and move."""
+        noisy = gradient + self._spread * self._rng.standard_normal(len(gradient))
+        self.theta = self.theta + self._inverse @ noisy
+        self.coef_ = self.theta[1:] * (self.y_norm / self.x_norm)
+        self.intercept_ = float(self.theta[0] * self.y_norm / math.sqrt(len(self.theta) - 1))
+
+
+def fit_together(fits: Sequence[BoostedAdaSSP], X: FloatArray, y: FloatArray) -> None:
+    """Fit models that differ in rho and seed alone, so that rows are read once a round for all of them."""
+    rows, targets = fits[0].prepare(X, y)
+    gram, clip = rows.T @ rows, fits[0].clip
+    for one in fits:
+        one.start(gram)
+    blocks = [slice(start, start + _BLOCK) for start in range(0, len(rows), _BLOCK)]
+    for _ in range(fits[0].n_rounds):
+        thetas = np.column_stack([one.theta for one in fits])
+        gradients = np.zeros(thetas.shape)
+        for block in blocks:
+            residuals = targets[block, np.newaxis] - rows[block] @ thetas
+            gradients += rows[block].T @ np.clip(residuals, -clip, clip)
+        for one, gradient in zip(fits, gradients.T, strict=True):
+            one.step(gradient)
 
 
 def _symmetric(draws: FloatArray) -> FloatArray:

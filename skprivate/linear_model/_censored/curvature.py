@@ -203,7 +203,9 @@ class StepRule:
         # The targets' own spread does not follow theta_1: it is that of where the curvature was released.
         variance = self.spread / float(estimate.theta[1]) ** 2
         given = _TIGHT * variance, _LOOSE * variance
-        regular, seen, kept = regularized_covariance(estimate.covariance, noise, estimate.direction, given)
+        regular, seen, kept = regularized_covariance(
+            estimate.covariance, noise, estimate.direction, given, to_fit(estimate.theta).coef
+        )
         of_scale = (0.5 if self.in_halves else 1.0) * estimate.events / slope**2
         nothing = np.zeros(len(estimate.theta))
         model = NewtonModel(estimate.total, estimate.mean, regular, of_scale, seen, kept, nothing)

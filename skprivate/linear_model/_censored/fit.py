@@ -27,7 +27,7 @@ from .._moments.sensitivity import sensitivity_of_unit
 from .correction import Correction, correct, residuals_pay
 from .curvature import CurvatureEstimate, StepRule
 from .gradient_round import GradientRound, RoundPlan, mirrored, plan_rounds
-from .histogram import HistogramRelease, fit_histogram, histogram_cells
+from .histogram import PARTS, CountNoise, HistogramRelease, fit_histogram, histogram_cells
 from .pace import Ahead, Pace, least_share
 from .release import CensoredRelease, errors_of
 from .residual_histogram import ResidualHistogram, residual_cells, residual_edges
@@ -265,8 +265,8 @@ def censored_rounds(
     released = yield first
     on_progress()
     std = float(first.noise.std[0])  # type: ignore[attr-defined]
-    counts = released.reshape(2 if plan.is_plain else 4, -1)
-    histogram = HistogramRelease(counts.astype(np.float64), std, plan.grid.target)
+    counts = released.reshape(2 if plan.is_plain else 4, -1) / PARTS
+    histogram = HistogramRelease(counts, std, plan.grid.target)
     return (yield from _CensoredFit(plan, histogram).rounds_of_newton(on_progress))
 
 
@@ -284,14 +284,16 @@ def _counts_round(
     Notes
     -----
     **Privacy**: the sensitivity is that of `histogram_sensitivity` times the rows of a unit (their square,
-    for Gaussian noise), whatever the cells are; the noise is discrete.
+    for Gaussian noise), whatever the cells are. The noise is discrete, on counts in parts of a row: these
+    move `PARTS` times as far, and each part weighs 1 / `PARTS`.
     """
     squared = plan.budget.mechanism == "gaussian"
     one = histogram_sensitivity(plan.neighbours.relation)
     sensitivity = sensitivity_of_unit(one, plan.neighbours.rows_per_unit, squared=squared)
     planner = gaussian_scales if squared else laplace_scales
-    noise = planner([Fraction(1)], np.zeros(cells.n_sums, dtype=np.intp), sensitivity, amount)
-    return Round(cells, noise, spent)
+    weight = Fraction(1, PARTS) ** (2 if squared else 1)
+    scales = planner([weight], np.zeros(cells.n_sums, dtype=np.intp), sensitivity, amount)
+    return Round(cells, CountNoise(scales), spent)
 
 
 class _CensoredFit:
@@ -380,7 +382,7 @@ class _CensoredFit:
     ) -> Rounds[tuple[ResidualHistogram, Correction]]:
         """Yield the round of the residuals, and weigh what it released against the rounds before."""
         step = self._residual_round(amount)
-        counts = (yield step).reshape(2, -1).astype(np.float64)
+        counts = (yield step).reshape(2, -1) / PARTS
         noise_std = float(step.noise.std[0])  # type: ignore[attr-defined]
         residuals = ResidualHistogram(residual_edges(self.plan.distribution), counts, noise_std)
         return residuals, correct(residuals, self.plan.distribution, errors, self.rounds[-1])

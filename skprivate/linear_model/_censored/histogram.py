@@ -2,17 +2,22 @@
 """The private histogram of censored times, its Kaplan-Meier curve, and a first fit without features."""
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from scipy.optimize import minimize
 
-from ..._typing import FloatArray
+from ..._typing import FloatArray, IntArray
 from ...rounds._plans.axes import SurvivalAxis
 from ...rounds._plans.cells import CellsPlan
 from ...rounds._plans.grid import MomentGrid
 from ...utils._public_module import public_module
 from .._distributions import ErrorDistribution
+from .._moments.noise_scale import NoiseScales
 
+# Of one row. Scales of discrete noise are rounded up to whole parts: by less than 1 % unless they are below a
+# tenth of a row. 2^32 rows have room.
+PARTS = 2**10
 N_BINS = 64  # a bin of bounds of exp(+-5) is a factor of 1.17 in time
 # Cells below so many standard deviations of the noise are taken for empty in the first fit; some 3 % of the
 # empty ones are not. Only where rounds start follows from it.
@@ -27,6 +32,28 @@ _FEW_EVENTS = 3.0
 _SCALES = (0.02, 0.05, 0.1, 0.2, 0.4)
 _LOG_SCALE_RANGE = (np.log(1e-3), np.log(10.0))
 _LOCATION_RANGE = (-3.0, 3.0)
+
+
+@dataclass(frozen=True, eq=False)
+class CountNoise:
+    """Discrete noise on counts in parts of a row, which vanishes as epsilon grows.
+
+    Attributes
+    ----------
+    scales : NoiseScales
+        Of the counts times `PARTS`.
+    """
+
+    scales: NoiseScales
+
+    @property
+    def std(self) -> FloatArray:
+        """Standard deviation of the noise of every count, in rows."""
+        return self.scales.std / PARTS
+
+    def randomize(self, values: IntArray, entropy: Any) -> IntArray:
+        """Return the counts with noise, in parts."""
+        return self.scales.randomize(values * PARTS, entropy)
 
 
 @public_module("skprivate.linear_model")

@@ -15,6 +15,8 @@ _LEAST_SHARE = 1e-4
 # Part of the lower bound of the target's variance given the features that noise can bring it down to: it only
 # keeps the matrix regular.
 _LEAST_LEFT = 0.1
+# Discrete Laplace noise is farther out than so many standard deviations once in 5,000 draws.
+_REACH_OF_NOISE = 6.0
 # What the information along a step is taken to be greater by: a third to three times as large, as theta_1 may
 # change by a factor of three in a step.
 _BENT = (0.0, 2.0)
@@ -122,7 +124,11 @@ def correlation(covariance: FloatArray) -> FloatArray:
 
 
 def regularized_covariance(
-    covariance: FloatArray, noise: float, direction: FloatArray, given: tuple[float, float]
+    covariance: FloatArray,
+    noise: float,
+    direction: FloatArray,
+    given: tuple[float, float],
+    slopes: FloatArray,
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Shrink the noise in a covariance of (y', x'), and bound its eigenvalues; say what noise is left.
 
@@ -141,6 +147,8 @@ def regularized_covariance(
     direction : ndarray of shape (D - 2,)
     given : pair of floats
         Likely bounds of the target's variance given the features; zeros where none are known.
+    slopes : ndarray of shape (D - 2,)
+        Of the target, as known before; zeros where they are not.
 
     Returns
     -------
@@ -153,7 +161,7 @@ def regularized_covariance(
         estimate shrunk by t / (t + v) is off by a variance of v times that share.
     """
     shrunk, features, of_squares, of_products = _regularized_features(covariance[1:, 1:], noise)
-    raw = covariance[0, 1:]
+    raw = _without_outliers(covariance[0, 1:], shrunk, noise, slopes)
     cross, of_cross = _shrink_cross(raw, noise, direction)
     # Without the shrinkage, which would leave too much unexplained; the noise explains its own part.
     own = noise**2 * np.trace(np.linalg.inv(features))
@@ -198,6 +206,23 @@ def _regularized_features(
     values = np.clip(values, floor, max(floor, squares.sum()))
     regular = (vectors * values) @ vectors.T
     return shrunk, regular, (1.0 + (d - 1) * of_squares) / d, of_products
+
+
+def _without_outliers(
+    cross: FloatArray, features: FloatArray, noise: float, slopes: FloatArray
+) -> FloatArray:
+    """Return the covariances of the target and the features without outliers of the noise.
+
+    Censoring takes late events of the rows that live long, and late entry takes early ones of those that live
+    short: both flatten slopes, and never steepen them or turn them around. So the covariance with a column is
+    between the sums of the negative and of the positive parts of its covariances with all, times their
+    slopes. What is beyond is brought back, as far as noise reaches.
+    """
+    if not slopes.any():
+        return cross
+    parts = features * slopes
+    near = np.clip(cross, np.minimum(parts, 0.0).sum(axis=1), np.maximum(parts, 0.0).sum(axis=1))
+    return np.clip(near, cross - _REACH_OF_NOISE * noise, cross + _REACH_OF_NOISE * noise)
 
 
 def _explained(cross: FloatArray, features: FloatArray) -> float:

@@ -316,7 +316,8 @@ def _few_events_in_a_level(
     """Whether the events of a level of a column with two values may be twice, or half, as many.
 
     The likelihood of few events is not near its quadratic: on one side, it does not end. A column of two
-    values has as large a variance as its mean allows.
+    values has as large a variance as its mean allows, and the means of the others within its levels are on
+    the line of their regression on it: where all categories are coded, the others are off in one of them.
     """
     model, theta = errors_of(release).model, release.theta
     mean, variance = model.mean[1:], np.diagonal(model.covariance)[1:]
@@ -324,7 +325,10 @@ def _few_events_in_a_level(
     parameters /= replicates.scale[:, None]
     for j in np.flatnonzero(variance > TWO_VALUES * (1.0 - mean**2)):
         place = np.concatenate([[1.0], model.mean])
-        place[2 + j] = -np.sign(mean[j])
+        level = -np.sign(mean[j])
+        slopes = model.covariance[1:, 1 + j] / variance[j]
+        place[2:] = np.clip(mean + slopes * (level - mean[j]), -1.0, 1.0)
+        place[2 + j] = level
         ends = np.quantile(parameters @ place, [1.0 - _TWO_SIDED, _TWO_SIDED])
         # Errors grow as the logarithm of the hazard does: at early errors of normal distributions, faster.
         steep = _steepness(distribution, float(theta @ place))

@@ -62,6 +62,10 @@ class MomentFit:
         if most_looks != 0:
             least = (1 - MOMENTS_SHARE - COUNTS_SHARE) * task.budget.amount / (most_looks or NUMBERS[-1])
             looks = plan_looks(task.neighbours, task.budget, task.n_rows, least)
+            # Of so few rows the counts would tell nothing: one release of moments is better than two parts.
+            counts = COUNTS_SHARE * task.budget.amount
+            if looks is not None and most_looks is None and looks.hides_quartiles(task.n_rows, counts):
+                looks = None
         grid = task.grid(x_norm, moments_budget(task.budget, 0 if looks is None else most_looks))
         return cls(
             grid=grid,

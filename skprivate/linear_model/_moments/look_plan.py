@@ -20,6 +20,8 @@ from .sensitivity import l1_look, sensitivity_of_unit, square_weights, squared_l
 
 # Bits of rows and of residuals below which there are no looks: rounding toward zero would show.
 _FEWEST_BITS = 7
+#: Cells of the counts: between quantiles of the distribution, and two beyond.
+N_CELLS = 50
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,6 +70,23 @@ class LookPlan:
         bound = one(self.neighbours.weights, self.neighbours.relation)
         return sensitivity_of_unit(bound, self.neighbours.rows_per_unit, squared=gaussian)
 
+    def noise_of_counts(self, n_cells: int, amount: Fraction) -> NoiseScales:
+        """Return the scales of the noise of counts of residuals."""
+        gaussian = self.mechanism == "gaussian"
+        one = Fraction(1 if self.neighbours.relation == "add-remove" else 2)
+        sensitivity = sensitivity_of_unit(one, self.neighbours.rows_per_unit, squared=gaussian)
+        planner = gaussian_scales if gaussian else laplace_scales
+        return planner([Fraction(1)], np.zeros(n_cells, dtype=np.intp), sensitivity, amount)
+
+    def hides_quartiles(self, n: float, amount: Fraction) -> bool:
+        """Return whether the noise of counts of n residuals hides what the looks start from.
+
+        A quartile is where half of the cells, or fewer, add up to a quarter of the rows: it is hidden where
+        the standard deviation of the noise of that sum is a quarter of the rows.
+        """
+        std = float(self.noise_of_counts(N_CELLS, amount).std[0])
+        return std * float(np.sqrt(N_CELLS / 2)) > n / 4
+
     def residual_counts(
         self, grid: MomentGrid, line: FloatArray, edges: FloatArray, amount: Fraction
     ) -> Round:
@@ -79,13 +98,7 @@ class LookPlan:
         or removed by 1.
         """
         cells = CellsPlan(((ResidualAxis(replace(grid, exponent=self.bits), line, edges),),))
-        gaussian = self.mechanism == "gaussian"
-        one = Fraction(1 if self.neighbours.relation == "add-remove" else 2)
-        sensitivity = sensitivity_of_unit(one, self.neighbours.rows_per_unit, squared=gaussian)
-        planner = gaussian_scales if gaussian else laplace_scales
-        return Round(
-            cells, planner([Fraction(1)], np.zeros(cells.n_sums, dtype=np.intp), sensitivity, amount)
-        )
+        return Round(cells, self.noise_of_counts(cells.n_sums, amount))
 
     def read(self, step: Round, released: IntArray) -> tuple[FloatArray, FloatArray]:
         """Return sums of r, r x' and r^2, r in clips, and the standard deviations of their noise."""

@@ -15,7 +15,7 @@ from ...rounds._plans.grid import MomentGrid
 from ...utils._public_module import public_module
 from .._distributions import ErrorDistribution
 from .clipped_law import clipped_law
-from .look_plan import LookPlan
+from .look_plan import N_CELLS, LookPlan
 from .release import MomentRelease
 from .solve import ScaledFit, noise_level, solve_moments
 
@@ -30,8 +30,7 @@ NUMBERS = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64)
 # designs, four with Gaussian noise and bounds that fit or are ten times too wide, three with Laplace noise, 1
 # lost up to 2.3 times the error of 4, and 16 won with Gaussian noise what it lost with Laplace noise.
 _CAUTION = 4.0
-#: Cells of the counts: between these quantiles of the distribution, and two beyond.
-N_CELLS = 50
+# Quantiles of the distribution beyond which the counts have one cell on each side.
 _TAIL = 0.0002
 
 
@@ -218,6 +217,8 @@ def choose_number(
     # Two releases of moments, weighted by the inverse of their variances.
     lower = 1.0 / (1.0 + float(again / spent) ** power)
     best = 0, float(plausible @ of_moments(lower * equations, np.sqrt(lower) * metric.level))
+    if plan.hides_quartiles(metric.n, again - left):
+        return 0
     start = of_moments(equations, metric.level)
     kept = np.maximum(metric.entry * np.sqrt(len(known)) / known, 1 - plausible / known)
     law = clipped_law(distribution)

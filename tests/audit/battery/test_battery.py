@@ -153,10 +153,6 @@ EXPECTED_FAILURES = {
         key: {"check_large_epsilon": "targets are rounded at random, whatever epsilon is"}
         for key in ("tree of numbers, public rows", "tree of numbers, two phases")
     },
-    **{
-        key: {"check_large_epsilon": "noise on counts of residuals has a scale of at least one row"}
-        for key in ("aft, censored", "aft, censored, loglogistic")
-    },
     "tree, two phases": {"check_large_epsilon": "which clients shape the tree is drawn at random"},
     "platform, classes": {
         "check_labels_outside_the_classes": "classes_ are those of all sites together, as its docs say"

@@ -7,7 +7,11 @@ import numpy as np
 import pytest
 
 from skprivate.linear_model._censored.fit import fit_censored
-from skprivate.linear_model._censored.release import bootstrap_censored, censored_warning
+from skprivate.linear_model._censored.release import (
+    _few_events_in_a_level,
+    bootstrap_censored,
+    censored_warning,
+)
 from skprivate.linear_model._distributions import SEV
 from tests.linear_model.censored.test_fit import fleet, make_plan
 
@@ -61,3 +65,30 @@ def test_one_time_of_looking_is_told(release):
     counts[0, 40] = 9000.0
     twice = replace(once, histogram=replace(release.histogram, counts=counts))
     assert "one time" not in (censored_warning(twice, SEV) or "")
+
+
+def test_few_events_of_a_level_where_all_levels_are_coded(release):
+    """In rows of one level the columns of the others are at -1: an error there counts in full."""
+    shares = np.array([0.2, 0.3, 0.5])
+    mean, covariance = np.zeros(6), np.eye(6) / 3
+    mean[1:4] = 2 * shares - 1
+    covariance[1:4, 1:4] = 4 * (np.diag(shares) - np.outer(shares, shares))
+    estimate = replace(release.curvature_estimate, mean=mean, covariance=covariance, theta=release.theta)
+    coded = replace(release, curvature_estimate=estimate)
+    # Location of the first level against the others: its rows are at (1, -1, -1).
+    way = np.array([1.0, -0.5, -0.5, 0.0, 0.0]) / 2
+    grid = np.linspace(-1.0, 1.0, 201)
+
+    def few(size):
+        """Replicates that spread the location of that level evenly by `size` scales to either side."""
+        fits = replace(
+            bootstrap_censored(release, len(grid)),
+            intercept=np.zeros(len(grid)),
+            coef=size * grid[:, None] * way,
+            scale=np.ones(len(grid)),
+        )
+        return _few_events_in_a_level(coded, fits, SEV)
+
+    # An even spread of s has 1.645 times .682 s as half a 90 % interval: .7 at s = .624.
+    assert not few(0.61)
+    assert few(0.64)

@@ -209,6 +209,28 @@ class TestFit:
         plain = np.linalg.lstsq(np.column_stack([np.ones(len(y)), X]), y, rcond=None)[0]
         np.testing.assert_allclose(fit.coef_, plain[1:], atol=1e-3)
 
+    @pytest.mark.parametrize("options", [{}, GAUSSIAN])
+    def test_few_rows_are_released_once(self, options):
+        """The counts would be noise; a part of the budget for them, or to choose, is lost."""
+        X, y, _ = self.draw(100, 8)
+        few, one, asked = (
+            DPSEVRegressor(1.0, bounds_X=(-5, 5), bounds_y=(-14, 14), random_state=99, max_iter=k, **options)
+            for k in ("auto", 1, 2)
+        )
+        np.testing.assert_array_equal(few.fit(X, y).release_.matrix, one.fit(X, y).release_.matrix)
+        assert few.privacy_spent_.noise_scale == one.privacy_spent_.noise_scale
+        # Who asks for a look gets one.
+        assert len(asked.fit(X, y).release_.looks) == 1
+
+    def test_a_protected_number_of_rows_is_read_off_the_release(self):
+        """At epsilon 3 counts of fewer than some 190 rows are noise; without the rule half of fits look."""
+        rng = np.random.default_rng(8)
+        X = rng.normal(size=(30, 3))
+        y = X @ [1.0, -0.5, 0.2] + np.log(rng.exponential(size=30))
+        options = {"bounds_X": (-4, 4), "bounds_y": (-8, 8), "relation": "add-remove"}
+        fits = [DPSEVRegressor(3.0, random_state=seed, **options).fit(X, y) for seed in range(90, 98)]
+        assert not any(isinstance(fit.release_, LookRelease) for fit in fits)
+
     @pytest.mark.statistical
     def test_skewed_errors_bias_neither_line_nor_scale(self):
         """Errors of 200,000 rows are about .01; limits are 8 times that."""
