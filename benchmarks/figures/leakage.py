@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Leakage of queries with exact Laplace noise under priors with a floor: the formula beside brute force.
 
-SKPRIVATE_CASES: how many random cases (1,000).
+SKPRIVATE_CASES: how many random cases (1,000), at least one of each kind of query.
 """
 
 import itertools
@@ -145,7 +145,7 @@ def draw_case(rng: np.random.Generator, kind: str) -> Case:
 
 def run() -> None:
     rng = np.random.default_rng(0)
-    n_cases = int(os.environ.get("SKPRIVATE_CASES", "1000"))
+    n_cases = max(len(KINDS), int(os.environ.get("SKPRIVATE_CASES", "1000")))
     table = Table(
         *(("queries", "<27"), ("cases", ">6"), ("|formula - vertices|", ">9.1e")),
         *(("formula - interior", ">8.1e"), ("epsilon - formula", ">8.1e")),

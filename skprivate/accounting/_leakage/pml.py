@@ -2,6 +2,7 @@
 """Pointwise maximal leakage: of finite channels, of local privacy, of Laplace noise, of estimated priors."""
 
 import math
+import sys
 from fractions import Fraction
 from typing import Any, Literal, get_args
 
@@ -290,7 +291,8 @@ def pml_laplace(scale: float | Fraction, prior: Any) -> float:
     Raises
     ------
     TypeError, ValueError
-        The prior is none of these, does not sum to 1, or the scale is not positive.
+        The prior is none of these, does not sum to 1, or the scale is not positive, or so small that floats
+        cannot hold 1 / scale.
 
     Notes
     -----
@@ -317,7 +319,10 @@ def pml_laplace(scale: float | Fraction, prior: Any) -> float:
     >>> round(pml_laplace(0.1, stats.beta(0.2, 0.2)), 3), round(pml_laplace(0.1, stats.beta(5, 5)), 3)
     (2.626, 3.947)
     """
-    rate = 1 / float(check_positive(scale, "scale"))
+    inverse = 1 / check_positive(scale, "scale")
+    if inverse > Fraction(sys.float_info.max):
+        raise ValueError("scale is too small: floats cannot hold 1 / scale.")
+    rate = float(inverse)
     if hasattr(prior, "ppf"):
         if not np.isfinite(prior.support()).all():
             return math.inf

@@ -3,6 +3,7 @@
 
 import itertools
 import math
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -145,6 +146,8 @@ def test_laplace_is_a_bound_at_every_point(a, b, rate):
         (1, [0.2, 0.3, 0.5], TypeError),
         (1, 0.5, TypeError),
         (1, stats.randint(0, 10**7), ValueError),
+        (Fraction(1, 10**400), (0, 1), ValueError),
+        (5e-324, ([0, 1], [0.5, 0.5]), ValueError),
     ],
 )
 def test_laplace_refuses_other_priors(scale, prior, error):
