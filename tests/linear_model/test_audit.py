@@ -281,7 +281,8 @@ def test_audit_of_a_censored_fit(epsilon_lower_bound, bug):
     """All releases of one fit, the rounds around the parameters that its own outputs chose."""
     # The loss is spread over many values: few outputs show most of it.
     trials = 250_000
-    recording, other, _ = record_pair(True, bug)
+    # Of this seed all rounds are where the row moves the sums nearly as far as it can, with the bugs too.
+    recording, other, _ = record_pair(True, bug, random_state=5)
     loss = exact_loss(recording, other)
     hits = count_hits(recording, other, trials, 0.65 * float(loss), np.random.default_rng(15))
     bound = epsilon_lower_bound(*hits, trials, confidence=1 - FALSE_ALARM)

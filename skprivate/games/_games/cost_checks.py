@@ -235,7 +235,9 @@ class CostChecks:
 
         Of equidistant points every one must cost at most the mean of its neighbours.
         """
-        path = [first + t * (second - first) for t in np.linspace(0, 1, _POINTS)]
+        inner = np.linspace(0, 1, _POINTS)[1:-1]
+        # The ends as they are: computed from the other end, one may lie a rounding outside of the set.
+        path = [first, *(first + t * (second - first) for t in inner), second]
         centre = profile.mean(axis=0)
         aggregates = [centre + self.weights[:, None] * (y - profile) for y in path]
         costs = np.stack([self.evaluate(*pair) for pair in zip(path, aggregates, strict=True)])

@@ -79,11 +79,17 @@ class CostDifferences:
         """
         steps = np.broadcast_to(self.steps(x), x.shape)
         inner = np.minimum(np.maximum(x, self.lower + steps), self.upper - steps)
-        centres = np.where((x < self.lower) | (x > self.upper), x, inner)
+        outside = (x < self.lower) | (x > self.upper)
+        centres = np.where(outside, x, inner)
+        least, most = np.where(outside, -np.inf, self.lower), np.where(outside, np.inf, self.upper)
         slopes, apart, rounding = np.zeros((3, *x.shape))
         for j in range(x.shape[1]):
             centre, step = centres[:, j], steps[:, j]
-            ends = centre + step, centre - step
+            # Without the clip rounding may carry an end out of the set.
+            ends = (
+                np.clip(centre + step, least[:, j], most[:, j]),
+                np.clip(centre - step, least[:, j], most[:, j]),
+            )
             up, down = (self._moved(x, aggregate, j, end) for end in ends)
             width = ends[0] - ends[1]
             slopes[:, j] = np.divide(up - down, width, out=np.zeros(len(x)), where=width > 0)

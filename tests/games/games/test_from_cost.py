@@ -298,6 +298,24 @@ def test_good_costs_pass(name, bounds):
     assert AggregativeGame.from_cost(GOOD_COSTS[name], N, bounds=bounds).n_dims == 1
 
 
+@pytest.mark.parametrize(
+    "bounds", [(0.1, 0.9), (-0.7, 0.3), (0.05, 0.35), (1 / 3, 2 / 3), (-1.0, -0.5), (2.0, 2.3)]
+)
+def test_costs_are_not_evaluated_outside_of_a_box_by_rounding(bounds):
+    low, high = bounds
+
+    def strict(x, mean):
+        assert (x >= low).all()
+        assert (x <= high).all()
+        return x[:, 0] ** 2 - np.sqrt(x[:, 0] - low) - np.sqrt(high - x[:, 0])
+
+    game = AggregativeGame.from_cost(strict, N, bounds=bounds)
+    for share in np.linspace(0, 1e-4, 201):
+        for x in (low + share * (high - low), high - share * (high - low)):
+            profile = np.full((N, 1), np.clip(x, low, high))
+            assert np.isfinite(game.pseudo_gradient(profile, profile)).all()
+
+
 @pytest.mark.parametrize("units", [1e-6, 1.0, 1e6])
 def test_units_change_nothing(units):
     def scaled(x, mean):
