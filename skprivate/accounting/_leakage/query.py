@@ -2,12 +2,16 @@
 """Leakage of a query with Laplace noise to every adversary whose prior has a floor."""
 
 from fractions import Fraction
+from numbers import Integral
+from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from ..._typing import FloatArray
 from .channels import TOLERANCE, as_numbers, minus_log
+
+_ROUNDING = Fraction(1, 10**12)  # of a scale: what the leakage may be off by, beside the rounding of floats
 
 
 def pml_laplace_query(
@@ -21,7 +25,8 @@ def pml_laplace_query(
         Of the noise of every query, or of each, above 0. Noises are independent.
     values : array-like of shape (n_values,) or (n_values, n_queries)
         What the queries return for every possible value of the secret, in the units of `scale`: of sums, what
-        the person adds to them; of counts of leaves, one 1. Rows may be equal.
+        the person adds to them, rounded to a grid if the sums are; of counts of leaves, one 1. Rows may be
+        equal.
     p_min : float, Fraction or array-like of shape (n_values,)
         Floor of the prior: the least probability of every possible value, or of each, above 0. Floors that
         add up to 1 leave one prior.
@@ -35,8 +40,9 @@ def pml_laplace_query(
     Raises
     ------
     TypeError, ValueError
-        A scale is not above 0, a value is not finite, shapes do not fit, a floor is not above 0, or no prior
-        has these floors: they add up to more than 1.
+        A scale is not above 0, a value is not finite or is an integer or Fraction that floats cannot hold
+        within 1e-12 scales, shapes do not fit, a floor is not above 0, or no prior has these floors: they add
+        up to more than 1.
 
     See Also
     --------
@@ -116,7 +122,25 @@ def _points_and_scales(values: ArrayLike, scale: ArrayLike | Fraction) -> tuple[
         raise ValueError(f"scale must be one number or one of each of {points.shape[1]} queries.")
     if not np.isfinite(scales).all() or not (scales > 0).all():
         raise ValueError("scale must be finite and above 0.")
+    _check_rounding(np.asarray(values).reshape(points.shape), points, scales)
     return points, scales
+
+
+def _check_rounding(values: NDArray[Any], points: FloatArray, scales: FloatArray) -> None:
+    """Refuse numbers that conversion to floats moves: their distances would be too small."""
+    if values.dtype.kind == "f":
+        return
+    widths = np.broadcast_to(scales, points.shape)
+    for value, point, width in zip(values.flat, points.flat, widths.flat, strict=True):
+        if not isinstance(value, Fraction | Integral):
+            continue
+        # Integers of numpy would overflow.
+        exact = value if isinstance(value, Fraction) else Fraction(int(value))
+        if abs(exact - Fraction(float(point))) > _ROUNDING * Fraction(float(width)):
+            raise ValueError(
+                "values: floats cannot hold one of the numbers within 1e-12 scales. Only distances matter: "
+                "subtract one of the values from all."
+            )
 
 
 def _floors(p_min: ArrayLike | Fraction, n_values: int) -> FloatArray:

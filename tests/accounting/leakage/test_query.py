@@ -148,6 +148,8 @@ def test_limits():
     assert pml_laplace_query(10**12, [0, 1], 0.25) == pytest.approx(0.75e-12, rel=1e-9, abs=0)
     thirds = pml_laplace_query(Fraction(1, 2), [0, 1, 2], Fraction(1, 3))
     assert thirds == pytest.approx(-math.log((1 + math.exp(-2) + math.exp(-4)) / 3), abs=1e-12)
+    assert pml_laplace_query(1, [2**53 - 1, 2**53], 0.1) == pml_laplace_query(1, [0, 1], 0.1)
+    assert pml_laplace_query(1, np.array([1, 2], dtype=np.uint8), 0.1) == pml_laplace_query(1, [0, 1], 0.1)
     # Floors that add up to 1 but for rounding, of a table of probabilities, say, are a prior.
     rounded = pml_laplace_query(1, [0, 1], [0.3 + 4e-10, 0.7 + 4e-10])
     assert rounded == pytest.approx(pml_laplace_query(1, [0, 1], [0.3 + 1.6e-10, 0.7 - 1.6e-10]), abs=1e-12)
@@ -169,6 +171,10 @@ def test_limits():
         (True, [0, 1], 0.1, TypeError, "scale must hold numbers"),
         (1, [0, math.nan], 0.1, ValueError, "values must be finite"),
         (1, [[0, math.inf]], 0.1, ValueError, "values must be finite"),
+        (1, [2**53, 2**53 + 1], 0.1, ValueError, "subtract one of the values from all"),
+        (1, np.array([0, 2**53 + 1], dtype=np.uint64), 0.1, ValueError, "subtract one of the values"),
+        (1, [2**53, 2**53 + Fraction(1, 4)], 0.1, ValueError, "subtract one of the values from all"),
+        ([1, 1e-9], [[0, Fraction(1, 3)], [0, 1]], 0.1, ValueError, "within 1e-12 scales"),
         (1, [], 0.1, ValueError, "values must have shape"),
         (1, 3, 0.1, ValueError, "values must have shape"),
         (1, np.zeros((2, 0)), 0.1, ValueError, "values must have shape"),
