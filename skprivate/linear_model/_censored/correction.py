@@ -83,9 +83,11 @@ def correct(
 
     Notes
     -----
-    With slopes known, both estimates of (location, log scale) have the same error from the rows, to first
-    order, and independent noise; the weights are those of least variance. An error of the slopes moves the
-    location where the features are at their centres alike in both. What the rounds have left undone is a
+    Both estimates of (location, log scale), with slopes known, have independent noise, and errors from the
+    same rows that are the same, to first order, but for what cuts and bins take from either: an efficient
+    estimate is uncorrelated with its difference from another one, whose variance is the difference of the
+    variances. The weights are those of least variance. An error of the slopes moves the location where the
+    features are at their centres alike in both. What the rounds have left undone is a
     guess: where the two differ by more than their variances say, it is raised until the difference has the
     mean square that it should have.
     """
@@ -102,13 +104,20 @@ def correct(
     if not law.settled:
         return Correction(errors.theta, law, np.zeros((2, 2)), spread, errors.unfinished, np.inf)
     own = law.noise(residuals.noise_std)
+    apart = known + own + _magnitude(inverse - law.inverse)
     found = np.array([law.location, law.log_scale])
-    guessed = known + own + errors.unfinished * inverse
+    guessed = apart + errors.unfinished * inverse
     surprise = float(found @ np.linalg.solve(guessed, found)) / len(found)
-    unfinished = _unfinished(found, known + own, inverse, errors.unfinished)
+    unfinished = _unfinished(found, apart, inverse, errors.unfinished)
     rounds = known + unfinished * inverse
     weight = rounds @ np.linalg.inv(rounds + own)
     return Correction(errors.theta, law, weight, spread, unfinished, surprise)
+
+
+def _magnitude(matrix: FloatArray) -> FloatArray:
+    """Return the symmetric matrix with its eigenvalues' magnitudes."""
+    values, vectors = np.linalg.eigh(0.5 * (matrix + matrix.T))
+    return np.asarray((vectors * np.abs(values)) @ vectors.T)
 
 
 def _unfinished(found: FloatArray, known: FloatArray, guess: FloatArray, least: float) -> float:

@@ -152,7 +152,15 @@ def noise_of_scores(distribution: ErrorDistribution) -> FloatArray:
 
 
 class _LogCells:
-    """Log likelihood of one row in every cell, of shape (2, n_cells): censored, events."""
+    """Log likelihood of one row in every cell, of shape (2, n_cells): censored, events.
+
+    Rows whose residuals have a smooth density g in bins of width w add up to the sum of their log l, with an
+    error of fourth order, if a bin has ``log l - w^2 / 24 (log l)''`` at its middle: its count is
+    ``w (g + w^2 / 24 g'')``, and two integrations by parts take the derivatives off g. At a cut they leave
+    ``w^2 / 12 g (log l)'``, which the bins on both its sides share. Of events, l is the density: the law's
+    probability of the bin, ``w (l + w^2 / 24 l'')``, would forget that rows are censored within it.
+    Differences between bins stand for w times derivatives.
+    """
 
     def __init__(self, edges: FloatArray, distribution: ErrorDistribution, cut: float) -> None:
         self.edges, self._distribution = edges, distribution
@@ -173,9 +181,17 @@ class _LogCells:
         n_edges = len(self.edges) - 2
         survival = np.concatenate([[1.0], values[:n_edges], [0.0]])
         cells = np.stack([values[n_edges:], survival[:-1] - survival[1:]])
-        if self.cut < len(self.edges) - 1:
-            cells[:, self.cut :] = survival[self.cut]
-        return np.log(np.maximum(cells, 1e-300))
+        logs = np.log(np.maximum(cells, 1e-300))
+        # Not of the bins that end at the cells on either side, whose rows are elsewhere.
+        first, second = (logs[1, 3:-1] - logs[1, 1:-3]) / 2.0, np.diff(logs[:, 1:-1], 2)
+        smooth, cut = logs.copy(), self.cut
+        smooth[:, 2:-2] -= second / 24.0
+        smooth[1, 2:-2] -= (second[1] + first**2) / 24.0
+        if cut < len(self.edges) - 1:
+            smooth[:, cut:] = np.log(max(survival[cut], 1e-300))
+        if 2 < cut < len(self.edges) - 3:
+            smooth[:, cut - 1 : cut + 1] += (logs[:, [cut]] - logs[:, [cut - 1]]) / 24.0
+        return smooth
 
 
 def _fit_with_cut(
