@@ -54,8 +54,8 @@ max_iter : int or "auto", default="auto"
     moments, as with a ``method`` or ``regularization`` that is not the default, or "auto" and few rows.
 hazard_clip : float or "auto", default="auto"
     With censored targets: cumulative hazard, from 0.1 to 100, at which a row counts as censored in a
-    round; a smaller one means less noise, and less information from late rows. "auto": 1, and .5 where the
-    released share of events is below a tenth. It has no effect for logistic errors.
+    round; a smaller one means less noise, and less information from late rows. "auto", by released counts: 1;
+    .5 where less than a tenth are events; 8 where noise does not matter. No effect for logistic errors.
 observations : sequence of {"exact", "right", "left", "interval", "entry"}, default=None
     Kinds of observation that may occur in a structured target: public knowledge, never read from the rows.
     "left": the event came before a time. "interval": between two times. "entry": rows were watched from a

@@ -42,10 +42,13 @@ EARLY_SHARE = Fraction(1, 20)
 _ROUNDS_SHARE = 1 - HISTOGRAM_SHARE - RESIDUAL_SHARE - EARLY_SHARE
 # Cumulative hazard at which a row counts as censored: what may be asked for, and what is chosen by the noisy
 # share of events. Where there are few, all but a few of them come early, and a smaller clip means less noise:
-# with a share s of events most cumulative hazards are below -log(1 - s). No clip biases estimates.
+# with a share s of events most cumulative hazards are below -log(1 - s). No clip biases estimates. The last
+# one keeps all information but exp(-8) of it, and is for noise that does not matter: of a variance below a
+# tenth of that of the rows, even if bounds are thirty standard deviations of a feature from the middle.
 _CLIP_RANGE = (0.1, 100.0)
-_CLIPS = (0.5, 1.0)
+_CLIPS = (0.5, 1.0, 8.0)
 _FEW_EVENTS = 0.1
+_NO_NOISE = 0.1 / 30**2
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,7 +62,7 @@ class CensoredPlan:
     budget : FitBudget
     neighbours : Neighbours
     rounds : tuple of RoundPlan
-        For a noisy share of events below .1, and above.
+        For each clip that released values may choose.
     max_iter : int or None
         None: by released values.
     regularization : str
@@ -74,7 +77,7 @@ class CensoredPlan:
     distribution: ErrorDistribution
     budget: FitBudget
     neighbours: Neighbours
-    rounds: tuple[RoundPlan, RoundPlan]
+    rounds: tuple[RoundPlan, ...]
     max_iter: int | None
     regularization: str
     limits: tuple[float, float]
@@ -122,7 +125,8 @@ def plan_censored(
         Number of rounds; "auto": by released values.
     hazard_clip : "auto" or float, default="auto"
         Cumulative hazard at which a row counts as censored, from 0.1 to 100; "auto": 0.5 at a noisy share of
-        events below .1, else 1. (No bound is needed for logistic errors, and it has no effect.)
+        events below .1, else 1, and 8 where noise does not matter. (No bound is needed for logistic errors,
+        and it has no effect.)
     regularization : str, default="floor"
         "none": the noise in the curvature is not shrunk.
     scale_bounds : tuple of two floats, default=(1e-3, 10.0)
@@ -144,7 +148,7 @@ def plan_censored(
     ):
         raise ValueError("max_iter must be 'auto' or an int of at least 1.")
     least = least_share(None if count is None else int(count)) * _ROUNDS_SHARE * budget.amount
-    rare, usual = (
+    rounds = tuple(
         plan_rounds(
             neighbours, residuals_of(distribution, clip, observations), budget.mechanism, n_rows, least
         )
@@ -153,16 +157,16 @@ def plan_censored(
     limits = _limits_of(scale_bounds)
     count = None if count is None else int(count)
     return CensoredPlan(
-        grid, distribution, budget, neighbours, (rare, usual), count, regularization, limits, observations
+        grid, distribution, budget, neighbours, rounds, count, regularization, limits, observations
     )
 
 
-def _clips(hazard_clip: Any) -> tuple[float, float]:
+def _clips(hazard_clip: Any) -> tuple[float, ...]:
     if isinstance(hazard_clip, str) and hazard_clip == "auto":
         return _CLIPS
     if not isinstance(hazard_clip, Real) or not _CLIP_RANGE[0] <= float(hazard_clip) <= _CLIP_RANGE[1]:
         raise ValueError("hazard_clip must be 'auto' or a number between 0.1 and 100.")
-    return float(hazard_clip), float(hazard_clip)
+    return (float(hazard_clip),)
 
 
 def fit_censored(
@@ -296,12 +300,23 @@ def _counts_round(
     return Round(cells, CountNoise(scales), spent)
 
 
+def _choose_clip(plan: CensoredPlan, histogram: HistogramRelease) -> RoundPlan:
+    """Return the plan of the rounds with the clip that the released counts and public noise suggest."""
+    *usual, late = plan.rounds
+    if not usual:
+        return late
+    std = late.noise(plan.grid.size, _ROUNDS_SHARE * plan.budget.amount / 2, False).std[-1]
+    if (std / 2.0 ** (late.exponent + late.residual_bits)) ** 2 < _NO_NOISE * histogram.n_events:
+        return late
+    return usual[0 if histogram.event_share < _FEW_EVENTS else 1]
+
+
 class _CensoredFit:
     """State between the rounds of a censored fit; everything in it is released or public."""
 
     def __init__(self, plan: CensoredPlan, histogram: HistogramRelease) -> None:
         self.plan, self._histogram = plan, histogram
-        self._plan = plan.rounds[0 if histogram.event_share < _FEW_EVENTS else 1]
+        self._plan = _choose_clip(plan, histogram)
         location, scale = fit_histogram(histogram, plan.distribution)
         slope = float(np.clip(1.0 / scale, *plan.limits))
         self.rule = StepRule.of(plan.distribution, self._plan.residuals, plan.regularization, plan.limits)

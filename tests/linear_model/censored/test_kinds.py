@@ -138,7 +138,7 @@ def test_rounds_of_events_and_censored_rows_do_not_change(distribution):
     plan = make_plan(5.0, distribution, len(X), KINDS[:2])
     theta = np.array([0.3, 7.0, -2.0, 1.5, 0.1])
     digest = hashlib.sha256()
-    for rounds in plan.rounds:
+    for rounds in plan.rounds[:2]:
         sums = rounds.sums(GRID, theta, True)
         digest.update(sums.sums(PreparedRows(X, y=end, event=code)).tobytes())
         assert "observations" not in sums.to_dict()
