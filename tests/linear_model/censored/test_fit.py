@@ -279,6 +279,22 @@ def test_bad_clips_are_refused(bad):
         make_plan(1.0, hazard_clip=bad)
 
 
+@pytest.mark.parametrize(
+    ("epsilon", "censored", "clip"), [(1.0, 0.5, 1.0), (4.0, 0.95, 0.5), (1e5, 0.5, 8.0), (1e5, 0.95, 8.0)]
+)
+@pytest.mark.parametrize("mechanism", ["laplace", "gaussian"])
+@pytest.mark.parametrize("distribution", [SEV, NORMAL])
+def test_the_clip_follows_the_share_of_events_and_the_noise(distribution, mechanism, epsilon, censored, clip):
+    X, time, event, _ = fleet(20_000, censored, 1, distribution)
+    found = [
+        fit_censored(
+            make_plan(epsilon, distribution, n=len(X), mechanism=mechanism, **options), X, time, event, 7
+        ).theta
+        for options in ({}, {"hazard_clip": clip})
+    ]
+    np.testing.assert_array_equal(*found)
+
+
 @pytest.mark.parametrize("bad", [np.nan, np.inf])
 @pytest.mark.parametrize("where", ["X", "time"])
 def test_not_finite_values_are_refused(bad, where):
