@@ -248,8 +248,8 @@ class PrivacySpent:
         local = self.relation in ("local", "label") and self.unit != "player" and not self.delta
         if not local or prior.report_epsilon != self.epsilon:
             raise ValueError(
-                "prior: this guarantee is not known to be about this run, which may leak more: it must be that "
-                "of one local report of the run's epsilon, from LocalRandomizer.leakage. Several reports leak "
+                "prior: this guarantee is not known to be about this run, which may leak more: it must be "
+                "that of one local report of the run's epsilon, from LocalRandomizer.leakage. Several leak "
                 "more than one: give the prior itself, and all of them are bounded."
             )
         return prior

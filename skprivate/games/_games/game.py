@@ -14,7 +14,7 @@ from ...utils._public_module import public_module
 from ...utils._user_frame import warn_user
 from .best_response import searched_gains
 from .cost_checks import compare_gradient, gradient_of_cost
-from .cost_gradient import own_weights, residual_noise
+from .cost_gradient import CostDifferences, own_weights, residual_noise
 from .equilibrium import VariationalInequality, extragradient, warn_of_no_convergence
 from .monotone import some_pair_is_not_monotone
 from .player_functions import PlayerFunction, check_player_function, read_only
@@ -134,7 +134,11 @@ class AggregativeGame:
             ("cost", cost, (n_players,)),
         ):
             if function is not None:
-                check_player_function(name, function, found, self.constraint, n_players, n_dims)
+                # Differences are those of a cost, row by row as it is.
+                apart = isinstance(function, CostDifferences)
+                check_player_function(
+                    name, function, found, self.constraint, n_players, n_dims, rows_apart=apart
+                )
 
     @classmethod
     def from_cost(
