@@ -187,6 +187,11 @@ class AggregativeGame:
             convex in the own strategy, and a gradient that is not its derivative: the message names a player
             and the point.
 
+        Warns
+        -----
+        UtilityWarning
+            A cost is so large that its rounding hides its derivatives: `gradient` was not checked.
+
         Notes
         -----
         The pseudo-gradient is the total derivative ``d f_i / d x_i + w_i d f_i / d delta``, w_i the own
@@ -292,6 +297,11 @@ class AggregativeGame:
             than rounding and the one-sided differences allow. The message names the player, the coordinate,
             the point and the relative error, and says if the pseudo-gradient is the partial derivative, that
             leads to Wardrop's equilibrium.
+
+        Warns
+        -----
+        UtilityWarning
+            A cost is so large that its rounding hides its derivatives at all these points.
 
         Notes
         -----
