@@ -83,5 +83,5 @@ def _check_rows_apart(
 
 def _are_close(values: NDArray[Any], others: NDArray[Any]) -> bool:
     # Rounding of terms that cancel is relative to the values where they do not: in any unit of them.
-    size = sum(np.abs(np.where(np.isfinite(item), item, 0)).max(initial=0.0) for item in (values, others))
+    size = max(np.abs(np.where(np.isfinite(item), item, 0)).max(initial=0.0) for item in (values, others))
     return np.allclose(others, values, rtol=1e-9, atol=1e-12 * min(1.0, float(size)), equal_nan=True)

@@ -148,6 +148,11 @@ def test_a_mean_inside_is_refused_in_any_unit(unit):
     AggregativeGame(lambda x, v: unit * (x + v), N, n)
 
 
+def test_the_largest_numbers_are_compared_without_overflow(recwarn):
+    AggregativeGame(lambda x, v: np.full(x.shape, 1.5e308), N, n)
+    assert not recwarn.list
+
+
 @pytest.mark.parametrize(
     ("field", "error", "message"),
     [
