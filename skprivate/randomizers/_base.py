@@ -322,6 +322,7 @@ class LocalRandomizer(ABC):
             subject="your report",
             prior=describe_prior(probabilities),
             method=f"closed form for {self.describe()}",
+            report_epsilon=self.epsilon,
         )
 
     def blanket(self) -> Blanket | None:

@@ -3,7 +3,7 @@
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from fractions import Fraction
 from numbers import Real
 from typing import Any, NoReturn, Self, get_args
@@ -56,6 +56,9 @@ class PrivacyGuarantee:
     movable : bool, default=True
         Whether what the secret makes of the outcome is the same under all priors. It is not for one player
         among others: the prior says what the player's secret tells of theirs.
+    report_epsilon : Fraction or None, default=None
+        Local epsilon of the one report that it is about, where that is known: `PrivacySpent.given_prior`
+        takes it for no other run. It is no part of the statement, and missing in one that is read back.
 
     Raises
     ------
@@ -91,6 +94,7 @@ class PrivacyGuarantee:
     allowance: float = 0.0
     method: str = ""
     movable: bool = True
+    report_epsilon: Fraction | None = field(default=None, compare=False, repr=False)
 
     def __post_init__(self) -> None:
         check_choice(self.status, "status", get_args(Status))
@@ -105,6 +109,8 @@ class PrivacyGuarantee:
         for name in ("confidence", "lower"):
             if getattr(self, name) is not None:
                 object.__setattr__(self, name, _number(getattr(self, name), name))
+        if self.report_epsilon is not None:
+            object.__setattr__(self, "report_epsilon", check_positive(self.report_epsilon, "report_epsilon"))
         self._check_ranges()
 
     def _check_ranges(self) -> None:
@@ -177,8 +183,8 @@ class PrivacyGuarantee:
                 "of it: take the guarantee about all players, or compute it under that prior."
             )
         ratio = check_positive(rho, "rho")
-        if ratio > 1:
-            raise ValueError("rho must be above 0 and at most 1.")
+        if ratio > 1 or not float(ratio):
+            raise ValueError("rho must be above 0, as a float too, and at most 1.")
         level = self._joint_confidence(confidence)
         return replace(
             self,
@@ -236,7 +242,7 @@ class PrivacyGuarantee:
         """
         check_kind(statement, _KIND)
         with readable():
-            known = {item.name: statement[item.name] for item in fields(cls)}
+            known = {item.name: statement[item.name] for item in fields(cls) if item.compare}
             for name in _AMOUNTS:
                 amount = decode_amount(known[name])
                 known[name] = None if amount is None else float(amount)

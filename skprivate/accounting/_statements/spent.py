@@ -197,7 +197,7 @@ class PrivacySpent:
         prior : array-like of shape (n_values,), float, Fraction or PrivacyGuarantee
             Probabilities of the possible values of one unit (with relation "label", of its labels); a number
             that none of them is below, for all such priors; or what `LocalRandomizer.leakage` returned, which
-            is taken as it is.
+            is taken as it is for a run of that one report.
 
         Returns
         -------
@@ -209,8 +209,9 @@ class PrivacySpent:
         Raises
         ------
         TypeError, ValueError
-            The prior does not sum to 1, the number is not in (0, 1], or a guarantee is given for a run that
-            is not private, or that is not about pointwise maximal leakage.
+            The prior does not sum to 1, the number is not in (0, 1], or a guarantee is given that is not
+            about pointwise maximal leakage, or not known to be about this run: the run is not private, not
+            local, of a player, has a delta above 0 or another epsilon than the report.
 
         Notes
         -----
@@ -244,6 +245,13 @@ class PrivacySpent:
             raise ValueError("prior: a guarantee of differential privacy says nothing about this prior.")
         if not self.private:
             raise ValueError("this run is not private: what its mechanism leaks does not hold for it.")
+        local = self.relation in ("local", "label") and self.unit != "player" and not self.delta
+        if not local or prior.report_epsilon != self.epsilon:
+            raise ValueError(
+                "prior: this guarantee is not known to be about this run, which may leak more: it must be "
+                "that of one local report of the run's epsilon, from LocalRandomizer.leakage. Several leak "
+                "more than one: give the prior itself, and all of them are bounded."
+            )
         return prior
 
     def with_audit(self, lower_bound: float | Fraction, confidence: float | Fraction, method: str) -> Self:

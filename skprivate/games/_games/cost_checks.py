@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 
 from ..._typing import BoolArray, FloatArray
+from ...exceptions import UtilityWarning
+from ...utils._user_frame import warn_user
 from .cost_gradient import LOST_DIGITS, CostDifferences, PartialDerivatives, precision_of, sides_of
 from .player_functions import PlayerFunction, read_only
 from .sets import Box, ConstraintSet
@@ -96,6 +98,7 @@ def compare_gradient(
         partial = replace(checks, weights=np.zeros(len(start))).compare_gradient(gradient, n_points)
         hint = "" if partial.wrong.any() else _PARTIAL
     errors.refuse("pseudo_gradient is not the derivative of cost", hint)
+    errors.warn_of_rounding("pseudo_gradient")
     return errors.largest
 
 
@@ -204,6 +207,7 @@ class CostChecks:
             other_errors.add(given[1], by_aggregate.with_spread(aggregate, x), x, aggregate)
         errors.refuse("gradient: its first part, by the own strategy, is not the derivative of the cost")
         other_errors.refuse("gradient: its second part, by the aggregate, is not the derivative of the cost")
+        errors.warn_of_rounding("gradient")
         return max(errors.largest, other_errors.largest)
 
     def compare_gradient(self, pseudo_gradient: Any, n_points: int) -> "_Errors":
@@ -315,6 +319,7 @@ class _Errors:
         self._absolute: list[FloatArray] = []
         self._allowed: list[BoolArray] = []
         self._size: list[FloatArray] = []
+        self._unseen: list[BoolArray] = []
         self._points: list[tuple[FloatArray, FloatArray]] = []
 
     def add(
@@ -335,6 +340,8 @@ class _Errors:
         # Comparisons with nan are false.
         self._allowed.append(error <= apart + rounding + LOST_DIGITS * precision * size)
         self._size.append(size.max(axis=1))
+        given_size = np.abs(values).max(axis=1)
+        self._unseen.append((given_size > 0) & (given_size <= (apart + rounding).max(axis=1)))
         self._points.append((x, aggregate))
 
     @property
@@ -367,6 +374,17 @@ class _Errors:
             f"{errors[at, player, coordinate]:.2g}, at {place}; so for {count} of {wrong.shape[1]} "
             f"players.{hint}"
         )
+
+    def warn_of_rounding(self, name: str) -> None:
+        """Warn of players whose derivatives are nowhere above what is allowed: 0 would have passed, too."""
+        unseen = np.all(self._unseen, axis=0)
+        if unseen.any():
+            warn_user(
+                f"{name} cannot be compared with cost: the rounding of the cost of player "
+                f"{int(np.argmax(unseen))} hides its derivatives at all points that were tried; so for "
+                f"{int(unseen.sum())} of {len(unseen)} players. Leave a large constant out of the cost.",
+                UtilityWarning,
+            )
 
 
 def _rows(profile: FloatArray) -> FloatArray:

@@ -14,7 +14,7 @@ from ...utils._public_module import public_module
 from ...utils._user_frame import warn_user
 from .best_response import searched_gains
 from .cost_checks import compare_gradient, gradient_of_cost
-from .cost_gradient import own_weights, residual_noise
+from .cost_gradient import CostDifferences, own_weights, residual_noise
 from .equilibrium import VariationalInequality, extragradient, warn_of_no_convergence
 from .monotone import some_pair_is_not_monotone
 from .player_functions import PlayerFunction, check_player_function, read_only
@@ -134,7 +134,11 @@ class AggregativeGame:
             ("cost", cost, (n_players,)),
         ):
             if function is not None:
-                check_player_function(name, function, found, self.constraint, n_players, n_dims)
+                # Differences are those of a cost, row by row as it is.
+                apart = isinstance(function, CostDifferences)
+                check_player_function(
+                    name, function, found, self.constraint, n_players, n_dims, rows_apart=apart
+                )
 
     @classmethod
     def from_cost(
@@ -182,6 +186,11 @@ class AggregativeGame:
             As for the class. If `check`, also a cost that is NaN or infinite, not differentiable, or not
             convex in the own strategy, and a gradient that is not its derivative: the message names a player
             and the point.
+
+        Warns
+        -----
+        UtilityWarning
+            A cost is so large that its rounding hides its derivatives: `gradient` was not checked.
 
         Notes
         -----
@@ -288,6 +297,11 @@ class AggregativeGame:
             than rounding and the one-sided differences allow. The message names the player, the coordinate,
             the point and the relative error, and says if the pseudo-gradient is the partial derivative, that
             leads to Wardrop's equilibrium.
+
+        Warns
+        -----
+        UtilityWarning
+            A cost is so large that its rounding hides its derivatives at all these points.
 
         Notes
         -----

@@ -7,7 +7,14 @@ from typing import Any, Self
 import numpy as np
 
 from ..._typing import BoolArray, FloatArray
-from .sets import ConstraintSet, Projection, check_constraint, rounding_slack, rows_all
+from .sets import (
+    ConstraintSet,
+    Projection,
+    check_constraint,
+    check_declared_sizes,
+    rounding_slack,
+    rows_all,
+)
 
 
 class ProjectionSet(ConstraintSet):
@@ -40,6 +47,7 @@ class ProjectionSet(ConstraintSet):
             raise ValueError("projection must return finite numbers: it does not at 0.")
         if not made.contains(start.astype(np.float64)).all():
             raise ValueError("projection must leave its own results where they are: it moves that of 0.")
+        check_declared_sizes(made, n_players, n_dims)
         return made
 
     def project(self, points: FloatArray) -> FloatArray:

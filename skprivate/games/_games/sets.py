@@ -19,6 +19,11 @@ Bounds: TypeAlias = 'ConstraintSet | Literal["simplex"] | tuple[ArrayLike, Array
 
 # What counts as rounding when a point is asked whether it lies in a set.
 _ROUNDING = 1e-9
+# Scales of the random points at which a user's set is tried, in diameters (or 1), and tries at each of them.
+_PAIR_SCALES = (0.1, 1.0, 1e3)
+_PAIRS_PER_SCALE = 8
+# Relative, of their distances: some thousand roundings.
+_PAIR_ROUNDING = 1e-12
 # Sides of a box with more entries than this are shown by their shape.
 _MOST_LISTED = 6
 
@@ -39,8 +44,9 @@ class ConstraintSet(ABC):
     A set that does not say how many dimensions it has (``Box(0, 1)``, ``Simplex()``) takes it from the game
     it is given to: ``game.constraint`` is the set with its dimensions.
 
-    **Privacy**: a set is public. Guarantees rest on its `diameter` and `expansion`, which nobody checks: one
-    that is too small makes them wrong.
+    **Privacy**: a set is public. Guarantees rest on its `diameter` and `expansion`: one that is too small
+    makes them wrong. A game refuses a set that two of some random points show to be larger, which proves
+    nothing of others.
 
     See Also
     --------
@@ -351,11 +357,42 @@ def check_constraint(bounds: Bounds, n_players: int, n_dims: int) -> ConstraintS
     if isinstance(bounds, str) and bounds == "simplex":
         bounds = Simplex()
     if isinstance(bounds, ConstraintSet):
-        return bounds.fit_to(n_players, n_dims)
+        fitted = bounds.fit_to(n_players, n_dims)
+        check_declared_sizes(fitted, n_players, n_dims)
+        return fitted
     if not isinstance(bounds, tuple | list) or len(bounds) != 2:
         raise TypeError('bounds must be None, a pair (lower, upper), "simplex" or a ConstraintSet.')
     lower, upper = (_column(side, n_players, n_dims) for side in bounds)
     return Box(lower, upper).fit_to(n_players, n_dims)
+
+
+def check_declared_sizes(constraint: ConstraintSet, n_players: int, n_dims: int) -> None:
+    """Refuse a user's set that projects random points further apart than its diameter or expansion allow."""
+    if type(constraint) in (Box, Simplex, Unconstrained):
+        return
+    generator, start = np.random.default_rng(0), constraint.start(n_players, n_dims)
+    unit = constraint.diameter if 0 < constraint.diameter < math.inf else 1.0
+    for scale in np.repeat(_PAIR_SCALES, _PAIRS_PER_SCALE) * unit:
+        far, move = start + scale * generator.standard_normal((2, *start.shape))
+        # On opposite sides of the set; and at its boundary, where a projection turns moves most.
+        edge = np.asarray(constraint.project(far.copy()))
+        for pair in ((far, 2 * start - far), (edge, edge + 0.01 * unit / scale * (move - start))):
+            ends = [np.asarray(constraint.project(points.copy())) for points in pair]
+            apart, before = _l1_rows(ends[0] - ends[1]), _l1_rows(pair[0] - pair[1])
+            slack = _PAIR_ROUNDING * (before + _l1_rows(ends[0]) + _l1_rows(ends[1]))
+            for name, most in (
+                ("diameter", constraint.diameter),
+                ("expansion", constraint.expansion * before),
+            ):
+                if (apart > most + slack).any():
+                    raise ValueError(
+                        f"{name} is too small: {type(constraint).__name__} projects two points to points "
+                        "that are further apart in L1, the sum of absolute differences."
+                    )
+
+
+def _l1_rows(values: FloatArray) -> FloatArray:
+    return np.asarray(np.abs(values).sum(axis=1))
 
 
 def _column(side: Any, n_players: int, n_dims: int) -> Any:

@@ -23,11 +23,14 @@ def check_numbers(values: ArrayLike, name: str) -> FloatArray:
 
 
 def check_probabilities(values: ArrayLike) -> FloatArray:
-    """Return probabilities that sum to 1 along the last axis."""
+    """Return probabilities that sum to 1 along the last axis.
+
+    Sums that are off by rounding are brought there: one of 1 + 1e-10 would take 1e-10 from every leakage.
+    """
     array = check_numbers(values, "probabilities")
     if array.ndim > 2 or (array < 0).any() or (np.abs(array.sum(axis=-1) - 1) > _ROUNDING).any():
         raise ValueError("probabilities must be at least 0 and have sums of 1.")
-    return array
+    return array / array.sum(axis=-1, keepdims=True)
 
 
 def check_n_players(own: int | None, n_players: int) -> None:

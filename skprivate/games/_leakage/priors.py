@@ -134,8 +134,9 @@ class ContinuousPrior(Prior):
 
     Raises
     ------
-    TypeError
-        Not a frozen continuous distribution.
+    TypeError, ValueError
+        Not a frozen continuous distribution, one with arrays as parameters, or with parameters outside of its
+        range.
 
     See Also
     --------
@@ -159,6 +160,13 @@ class ContinuousPrior(Prior):
         self.distributions: tuple[Any, ...] = tuple(distribution) if several else (distribution,)
         if not self.distributions or not all(map(is_frozen, self.distributions)):
             raise TypeError("distribution must be a frozen continuous distribution of scipy.stats, or some.")
+        ends = [end for item in self.distributions for end in item.support()]
+        if any(map(np.ndim, ends)):
+            raise TypeError(
+                "distribution must have numbers as parameters, no arrays: give one for each coordinate."
+            )
+        if np.isnan(ends).any():
+            raise ValueError("distribution has parameters outside of its range: nothing is distributed so.")
 
     def per_dimension(self, n_dims: int) -> tuple[Any, ...]:
         """Return one distribution per coordinate."""

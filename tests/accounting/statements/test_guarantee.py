@@ -165,7 +165,7 @@ def test_an_estimated_prior_makes_an_estimate():
         make().under_prior(0.9, confidence=0.4).under_prior(0.9, confidence=0.4)
 
 
-@pytest.mark.parametrize("rho", [0, -0.5, 1.01, math.nan, math.inf])
+@pytest.mark.parametrize("rho", [0, -0.5, 1.01, math.nan, math.inf, Fraction(1, 10**400)])
 def test_ratios_out_of_range_are_refused(rho):
     with pytest.raises(ValueError, match="rho"):
         make().under_prior(rho)

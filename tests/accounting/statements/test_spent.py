@@ -10,7 +10,14 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from skprivate.accounting import PrivacyGuarantee, PrivacySpent, max_information, pml_from_ldp, pml_guarantee
+from skprivate.accounting import (
+    PrivacyGuarantee,
+    PrivacySpent,
+    joint_channel,
+    max_information,
+    pml_from_ldp,
+    pml_guarantee,
+)
 from skprivate.randomizers import KRRRandomizer
 
 
@@ -312,6 +319,37 @@ def test_exact_leakage_of_a_report_is_taken_as_it_is():
     dp = PrivacyGuarantee(epsilon=1, status="exact", criterion="dp", subject="your report")
     with pytest.raises(ValueError, match="differential privacy"):
         make().given_prior(dp)
+
+
+def test_the_leakage_of_one_report_is_taken_for_no_other_run():
+    """Five reports of epsilon 1 leak 2.24 nats together, and one leaks .84."""
+    prior = [0.4, 0.3, 0.2, 0.1]
+    one = KRRRandomizer(1, 2).leakage(prior)
+    assert make(relation="local", epsilon=1).given_prior(one).leakage is one
+    moved = one.under_prior(0.9)
+    assert make(relation="local", epsilon=1).given_prior(moved).leakage is moved
+    row = np.exp(np.eye(4))
+    channel = row / row.sum(axis=1, keepdims=True)
+    five = make(relation="local", epsilon=5)
+    joint = pml_guarantee(joint_channel(*[channel] * 5), prior)
+    assert one.epsilon < joint <= five.given_prior(prior).leakage.epsilon + 1e-9
+    others = [
+        five,
+        make(relation="local", epsilon=1, delta=1e-6),
+        make(relation="replace-one", epsilon=1),
+        make(relation="add-remove", epsilon=1),
+        make(relation="local", epsilon=1, unit="player"),
+    ]
+    for run in others:
+        with pytest.raises(ValueError, match="not known to be about this run"):
+            run.given_prior(one)
+    of_nobody = PrivacyGuarantee(
+        epsilon=one.epsilon, status="exact", criterion="pml", subject="your report", prior=one.prior
+    )
+    for unknown in (of_nobody, PrivacyGuarantee.from_dict(one.to_dict())):
+        with pytest.raises(ValueError, match="not known to be about this run"):
+            make(relation="local", epsilon=1).given_prior(unknown)
+    assert PrivacyGuarantee.from_dict(one.to_dict()) == one
 
 
 def test_a_spent_with_leakage_survives_copies():

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from scipy.special import xlogy
 
+from skprivate.exceptions import UtilityWarning
 from skprivate.games import (
     AggregativeGame,
     ConstraintSet,
@@ -356,6 +357,31 @@ def test_the_checks_are_bounded_in_the_number_of_evaluations_and_repeat():
     for (x, mean), (other, other_mean) in zip(*places, strict=True):
         np.testing.assert_array_equal(x, other)
         np.testing.assert_array_equal(mean, other_mean)
+
+
+def test_a_gradient_that_rounding_hides_is_not_passed_in_silence(recwarn):
+    def lifted(constant):
+        return lambda x, mean: constant + x[:, 0] ** 2 + x[:, 0] * mean[:, 0]
+
+    def twice(x, mean):
+        return 2 * (2 * x + mean), 2 * x
+
+    total = AggregativeGame(lambda x, mean: 2 * (2 * x + mean + x / N), N, bounds=(0, 1), cost=lifted(1e9))
+    for check in (
+        lambda: AggregativeGame.from_cost(lifted(1e9), N, bounds=(0, 1), gradient=twice),
+        total.check_gradient,
+    ):
+        with pytest.warns(UtilityWarning, match=r"the cost of player 0 hides .* for 6 of 6 players"):
+            check()
+    recwarn.clear()
+    for constant in (0.0, 1e6):
+        with pytest.raises(ValueError, match="not the derivative"):
+            AggregativeGame.from_cost(lifted(constant), N, bounds=(0, 1), gradient=twice)
+    # A cost that nothing moves has nothing to hide.
+    AggregativeGame.from_cost(
+        lambda x, mean: 1e9 + 0 * x[:, 0], N, bounds=(0, 1), gradient=lambda x, mean: (0 * x, 0 * x)
+    )
+    assert not recwarn.list
 
 
 def test_messages_show_no_cost():

@@ -109,11 +109,48 @@ def test_a_mean_inside_is_refused():
         AggregativeGame(gradient, N, n, cost=lambda x, v: x.sum(axis=1) + v.sum())
 
 
+PAIRS = [1, 0, 3, 2, 5, 4, 7, 6]
+MIXED = {
+    "neighbours": lambda x, mean: x + 0.3 * x[PAIRS],
+    "neighbours' aggregates": lambda x, mean: x + 0.3 * mean[PAIRS],
+    "nothing where the own strategy is 1/2": lambda x, mean: x + (x - 0.5) * (x[::-1] - 0.5),
+    "nothing where the own strategy is 0": lambda x, mean: x * (1 + x[::-1]),
+    "largest": lambda x, mean: x * x.max(),
+    "least": lambda x, mean: x * x.min(),
+}
+
+
+@pytest.mark.parametrize("bounds", [(0, 1), None, (0, 1e-6)], ids=str)
+@pytest.mark.parametrize("name", MIXED)
+def test_a_function_that_mixes_any_two_players_is_refused(name, bounds):
+    with pytest.raises(ValueError, match="row i of the result must depend"):
+        AggregativeGame(MIXED[name], 8, bounds=bounds)
+
+
+def test_a_function_that_changes_from_call_to_call_is_refused():
+    generator, calls = np.random.default_rng(0), []
+
+    def remembering(x, mean):
+        calls.append(1)
+        return x * (1 + 0.01 * len(calls))
+
+    for function in (lambda x, mean: x + 1e-6 * generator.normal(size=x.shape), remembering):
+        with pytest.raises(ValueError, match="the same numbers whenever it is given the same arguments"):
+            AggregativeGame(function, 8)
+        with pytest.raises(ValueError, match="the same numbers whenever it is given the same arguments"):
+            AggregativeGame.from_cost(lambda x, mean, of=function: of(x, mean)[:, 0], 8, bounds=(0, 1))
+
+
 @pytest.mark.parametrize("unit", [1e-12, 1e-200, 1e12])
 def test_a_mean_inside_is_refused_in_any_unit(unit):
     with pytest.raises(ValueError, match="row i of the result must depend"):
         AggregativeGame(lambda x, v: unit * (x + x.mean(axis=0)), N, n)
     AggregativeGame(lambda x, v: unit * (x + v), N, n)
+
+
+def test_the_largest_numbers_are_compared_without_overflow(recwarn):
+    AggregativeGame(lambda x, v: np.full(x.shape, 1.5e308), N, n)
+    assert not recwarn.list
 
 
 @pytest.mark.parametrize(

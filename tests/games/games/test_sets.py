@@ -230,18 +230,36 @@ def test_bad_projections(projection, diameter, error, message):
         ProjectionSet.checked(projection, diameter, 3, 2)
 
 
-def test_a_users_own_set_is_taken_as_it_is():
-    class Ball(ConstraintSet):
-        diameter, expansion = 2.0, 1.0
+class Ball(ConstraintSet):
+    def __init__(self, diameter, expansion, radius=1.0, middle=0.0):
+        self.diameter, self.expansion, self.radius, self.middle = diameter, expansion, radius, middle
 
-        def project(self, points):
-            return clip_to_disc(points)
+    def project(self, points):
+        return self.middle + self.radius * clip_to_disc((points - self.middle) / self.radius)
 
-        def contains(self, points):
-            return np.linalg.norm(points, axis=1) <= 1 + 1e-9
+    def contains(self, points):
+        return np.linalg.norm(points - self.middle, axis=1) <= self.radius * (1 + 1e-9)
 
-        def start(self, n_players, n_dims):
-            return np.zeros((n_players, n_dims))
+    def start(self, n_players, n_dims):
+        return np.full((n_players, n_dims), self.middle)
 
-    ball = Ball()
-    assert check_constraint(ball, 4, 2) is ball
+
+@pytest.mark.parametrize(
+    ("radius", "middle"), [(1.0, 0.0), (1e-6, 0.0), (1e6, 3.0), (1e-2, 1e4), (1e-12, 0.0)]
+)
+def test_a_users_own_set_is_taken_as_it_is_unless_points_show_it_larger(radius, middle):
+    longest, widest = 2 * np.sqrt(2) * radius, np.sqrt(2)
+    for diameter in (longest, 5 * radius, np.inf):
+        ball = Ball(diameter, widest, radius, middle)
+        assert check_constraint(ball, 4, 2) is ball
+    # Of the Euclidean norm: epsilon would be too small by the factor sqrt(2).
+    with pytest.raises(ValueError, match="diameter is too small"):
+        check_constraint(Ball(2 * radius, widest, radius, middle), 4, 2)
+    with pytest.raises(ValueError, match="expansion is too small"):
+        check_constraint(Ball(longest, 1.0, radius, middle), 4, 2)
+
+
+def test_a_users_projection_that_leaves_its_diameter_is_refused():
+    assert ProjectionSet.checked(clip_to_disc, 2 * np.sqrt(2), 1, 2).diameter == 2 * np.sqrt(2)
+    with pytest.raises(ValueError, match="diameter is too small: ProjectionSet"):
+        ProjectionSet.checked(clip_to_disc, 2.0, 1, 2)

@@ -17,6 +17,7 @@ from skprivate.games import (
 )
 from skprivate.games._broadcast_mechanism import BroadcastMechanism
 from skprivate.games._games.sets import Unconstrained
+from skprivate.games._leakage.guarantees import privacy_guarantee
 from skprivate.games._leakage.priors import as_prior
 
 
@@ -171,6 +172,37 @@ def test_two_types_are_two_and_need_followers() -> None:
 def test_only_frozen_continuous_distributions_are_continuous_priors(distribution: Any) -> None:
     with pytest.raises(TypeError, match="frozen continuous distribution"):
         ContinuousPrior(distribution)
+
+
+@pytest.mark.parametrize(
+    ("distribution", "error", "words"),
+    [
+        (stats.uniform([-1], [2]), TypeError, "no arrays"),
+        (stats.beta([1, 2], 3), TypeError, "no arrays"),
+        ([stats.uniform(), stats.uniform([0, 1])], TypeError, "no arrays"),
+        (stats.uniform(0, -1), ValueError, "outside of its range"),
+        (stats.beta(np.nan, 2), ValueError, "outside of its range"),
+    ],
+)
+def test_arrays_and_wrong_parameters_of_distributions_are_refused(
+    distribution: Any, error: type[Exception], words: str
+) -> None:
+    with pytest.raises(error, match=words):
+        ContinuousPrior(distribution)
+
+
+def test_sums_that_are_off_by_rounding_take_nothing_from_a_leakage() -> None:
+    for given in ([0.33333333334] * 3, [0.3333333336] * 3, [1 / 3] * 3):
+        types, joint = TypePrior([0.0, 1.0, 2.0], given), JointPrior([[0.0], [1.0], [2.0]], given)
+        assert abs(types.probabilities.sum() - 1) < 1e-15
+        assert abs(joint.probabilities.sum() - 1) < 1e-15
+        quiet = make_mechanism(
+            n_players=1, n_dims=1, P=np.eye(1), Q=np.eye(1), private_bounds=None, noise_scales=np.full(4, 1e8)
+        )
+        for prior in (types, joint):
+            # The mean distance from an end type is 1: what leaks is the sum of the steps' rates, all but.
+            distance = privacy_guarantee(quiet, prior, criterion="dp").epsilon / 2
+            assert privacy_guarantee(quiet, prior).epsilon == pytest.approx(distance, rel=1e-6)
 
 
 def test_frozen_distributions_stand_for_priors() -> None:
