@@ -9,7 +9,7 @@ from scipy import stats
 
 from .encode import read
 from .names import public
-from .record import FIT, PREDICTIONS, SEEDS, STATEMENTS, Recorder, build, folder, sweep
+from .record import FIT, PREDICTIONS, SEEDS, STATEMENTS, Recorder, folder, sweep
 
 _RING = 0.5 * np.eye(4) + 0.25 * (np.roll(np.eye(4), 1, axis=0) + np.roll(np.eye(4), -1, axis=0))
 _SETTINGS: dict[str, dict[str, Any]] = {
@@ -107,7 +107,7 @@ def _sets(recorder: Recorder) -> None:
 def _solve(recorder: Recorder, label: str, parameters: Any, seed: Any, name: str, all_priors: bool) -> None:
     with recorder.case("PrivateNashSolver", label) as case, folder() as here:
         game = _games()[name]()
-        solver = build(public("games", "PrivateNashSolver"), {**parameters, "random_state": seed})
+        solver = public("games", "PrivateNashSolver")(**{**parameters, "random_state": seed})
         if seed is None and all_priors:
             solver.set_params(ledger=public("accounting", "PrivacyLedger")(here / "a.ledger", epsilon=10**6))
         case.estimator(solver.fit(game))

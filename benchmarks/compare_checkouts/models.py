@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from .names import public
-from .record import FIT, PREDICTIONS, SEEDS, STATEMENTS, Recorder, build, folder, sweep
+from .record import FIT, PREDICTIONS, SEEDS, STATEMENTS, Recorder, folder, sweep
 
 # Extensions of a base that the options of single parameters do not reach.
 _TREE_CHANGES: dict[str, dict[str, Any]] = {
@@ -69,7 +69,7 @@ def _fit_tree(recorder: Recorder, name: str, label: str, parameters: Any, n_clas
     for seed in (*SEEDS, None):
         with recorder.case(name, f"{label}, seed {seed}") as case, folder() as here:
             X, y, is_public = _tree_rows(seed or 0, n_classes)
-            model = build(public("tree", name), {**parameters, "random_state": seed})
+            model = public("tree", name)(**{**parameters, "random_state": seed})
             charged = seed is None and label.startswith(("base", "groups"))
             if charged:
                 model.set_params(ledger=public("accounting", "PrivacyLedger")(here / "a.ledger", epsilon=100))
@@ -88,7 +88,7 @@ def _fit_tree(recorder: Recorder, name: str, label: str, parameters: Any, n_clas
 def _repruned(recorder: Recorder, name: str, kind: Any, base: Any) -> None:
     with recorder.case(name, "repruned") as case:
         X, y, is_public = _tree_rows(0, 2)
-        model = build(kind, {**base, "max_depth": 4, "random_state": 0}).fit(X, y, is_public=is_public)
+        model = kind(**{**base, "max_depth": 4, "random_state": 0}).fit(X, y, is_public=is_public)
         for prune in (False, True, "paper"):
             for weight in ("auto", 0.5):
                 again = model.repruned(prune=prune, public_weight=weight)
@@ -134,7 +134,7 @@ def _fit_model(recorder: Recorder, name: str, label: str, parameters: Any, seeds
             X, y = _life_rows(seed or 0, name, label)
             if "censored" in label and parameters["bounds_y"] is not None:
                 parameters = {**parameters, "bounds_y": (0.01, 100.0)}
-            model = build(public("linear_model", name), {**parameters, "random_state": seed})
+            model = public("linear_model", name)(**{**parameters, "random_state": seed})
             if _is_linear(label) and "complete" in label:
                 model.set_params(bounds_y=(-5.0, 5.0))
             charged = seed is None and label.startswith(("base", "groups"))
@@ -174,7 +174,7 @@ def _accumulate(case: Any, kind: Any, label: str, parameters: Any, seed: Any) ->
         X, y = _life_rows(10 * part + (seed or 0), "LogLocation", "normal," if linear else "")
         X, y = X[:100], (np.log(y[:100]) if linear else y[:100])
         routed = {"sample_weight": np.arange(100) % 3 * 0.5} if label == "weights" else {}
-        moments = build(kind, parameters).update(X, y, batch_id=f"day {part}", **routed)
+        moments = kind(**parameters).update(X, y, batch_id=f"day {part}", **routed)
         parts.append(kind.from_bytes(moments.to_bytes()))
     whole = parts[0].merge(parts[1]).merge(parts[2])
     case.put(FIT, "bytes", whole.to_bytes())
@@ -186,7 +186,7 @@ def _accumulate(case: Any, kind: Any, label: str, parameters: Any, seed: Any) ->
     if parameters.get("mechanism") == "gaussian":
         settings |= {"mechanism": "gaussian", "delta": 1e-6}
     name = parameters.get("distribution", "weibull")
-    model = build(public("linear_model", "DPLogLocationScaleRegressor"), {"distribution": name, **settings})
+    model = public("linear_model", "DPLogLocationScaleRegressor")(**{"distribution": name, **settings})
     case.estimator(whole.release(model), X[:10])
     case.put(STATEMENTS, "released", [whole.released, repr(whole)])
     case.attempt(STATEMENTS, "released twice", lambda: whole.release(model))

@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 from sklearn.linear_model import LinearRegression, LogisticRegression
 
-from .names import adapted, collection_command, public
-from .record import FIT, PREDICTIONS, SEEDS, STATEMENTS, Recorder, build, folder, sweep
+from .names import public
+from .record import FIT, PREDICTIONS, SEEDS, STATEMENTS, Recorder, folder, sweep
 
 _SITES = 9
 
@@ -36,14 +36,14 @@ def platforms(recorder: Recorder) -> None:
     }
     for label, parameters in sweep(kind, {"depth": 4, "bounds": (0, 1)}, changes):
         for seed in (*SEEDS, None):
-            _fit_platform(recorder, "CollaborativeLARRegressor", label, build(kind, parameters), seed)
+            _fit_platform(recorder, "CollaborativeLARRegressor", label, kind(**parameters), seed)
     for name, local in (
         ("CollaborativeRegressor", LinearRegression()),
         ("CollaborativeClassifier", LogisticRegression()),
     ):
         for label, options in _combinations(local).items():
             for seed in SEEDS:
-                model = build(public("collaborative", name), options)
+                model = public("collaborative", name)(**options)
                 _fit_platform(recorder, name, label, model, seed)
 
 
@@ -97,7 +97,7 @@ def aggregators(recorder: Recorder) -> None:
                 with recorder.case(name, f"{label}, seed {seed}") as case:
                     responses = np.random.default_rng(seed).normal(size=(6, 12)) * (np.arange(12) % 5 > 0)
                     sizes = list(range(30, 42)) if parameters.get("party_sizes") else None
-                    model = build(kind, {**parameters, "party_sizes": sizes} if sizes else parameters)
+                    model = kind(**{**parameters, "party_sizes": sizes} if sizes else parameters)
                     if name == "BSTDAggregator":
                         model.set_params(random_state=seed)
                     case.estimator(model.fit(responses), responses)
@@ -117,7 +117,7 @@ def _local_averages(recorder: Recorder) -> None:
         for seed in SEEDS:
             with recorder.case("LocalAverageRegressor", f"{label}, seed {seed}") as case:
                 X, y, _ = _rows(seed)
-                case.estimator(build(kind, parameters).fit(X[:150], y[:150]), X[150:180], y[150:180])
+                case.estimator(kind(**parameters).fit(X[:150], y[:150]), X[150:180], y[150:180])
 
 
 def _transformers(recorder: Recorder) -> None:
@@ -134,7 +134,7 @@ def _transformers(recorder: Recorder) -> None:
     for name, settings in variants.items():
         for label, parameters in settings.items():
             with recorder.case(name, label) as case:
-                model = build(public("preprocessing", name), parameters)
+                model = public("preprocessing", name)(**parameters)
                 case.put(PREDICTIONS, "fit_transform", model.fit_transform(X))
                 case.estimator(model, X[:30] * 1.5 - 0.2)
 
@@ -195,7 +195,7 @@ def collection(recorder: Recorder) -> None:
                 recorder.case("TreeCurator", f"{label}, {public_rows} public rows") as case,
                 folder() as here,
             ):
-                _collect(case, build(tree, parameters), public_rows, here)
+                _collect(case, tree(**parameters), public_rows, here)
     with recorder.case("TreeCurator", "command line") as case, folder() as here:
         _command_line(case, here)
 
@@ -221,8 +221,7 @@ def _collect(case: Any, plan: Any, n_public: int, here: Path) -> None:
     for report in reports[:80]:
         curator.update(report)
     seen: list[Any] = []
-    progress = {"on_progress": lambda *now: seen.append(now)}
-    other.update_file(here / "a.bin", **adapted(other.update_file, progress))
+    other.update_file(here / "a.bin", progress=lambda *now: seen.append(now))
     case.attempt(STATEMENTS, "counted twice", lambda: other.update_file(here / "a.bin"))
     curator.merge(other)
     case.put(FIT, "curator", [curator.to_bytes(), curator.history, curator.n_reports, repr(curator), seen])
@@ -259,7 +258,7 @@ def _command_line(case: Any, here: Path) -> None:
     )
     for number, command in enumerate(commands):
         words = [str(here / word) if "." in word or word == "S" else word for word in command.split()]
-        case.put(STATEMENTS, f"{number} {command}", run_module(collection_command(), words))
+        case.put(STATEMENTS, f"{number} {command}", run_module("skprivate.collection", words))
     case.put(FIT, "files", [(here / name).read_bytes() for name in ("S", "Q.json", "R.bin")])
 
 

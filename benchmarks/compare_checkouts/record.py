@@ -19,7 +19,7 @@ import numpy as np
 from sklearn.base import clone
 
 from .encode import clean, encode, fitted, page, read
-from .names import adapted, public
+from .names import public
 
 FIT, PREDICTIONS, STATEMENTS = "fit", "predictions", "statements"
 SEEDS = (0, 1, 2)
@@ -194,8 +194,3 @@ def sweep(kind: Any, base: dict[str, Any], changes: dict[str, dict[str, Any]]) -
                 yield f"{name}={option}", {**base, name: option}
     for name, change in changes.items():
         yield name, {**base, **change}
-
-
-def build(kind: Any, parameters: dict[str, Any]) -> Any:
-    """Make an estimator, with the names of parameters that this checkout knows."""
-    return kind(**adapted(kind, parameters))

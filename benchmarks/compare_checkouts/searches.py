@@ -13,7 +13,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from .names import public
-from .record import FIT, PREDICTIONS, SEEDS, STATEMENTS, Recorder, build, folder, sweep
+from .record import FIT, PREDICTIONS, SEEDS, STATEMENTS, Recorder, folder, sweep
 
 _GRIDS: dict[str, dict[str, list[Any]]] = {
     "depth": {"max_depth": [1, 3]},
@@ -67,7 +67,7 @@ def searches(recorder: Recorder) -> None:
 def _search(recorder: Recorder, kind: Any, label: str, parameters: Any, seed: Any) -> None:
     with recorder.case(kind.__name__, label) as case, folder() as here:
         X, y = _rows(seed or 0)
-        search = build(kind, {**parameters, "random_state": seed})
+        search = kind(**{**parameters, "random_state": seed})
         charged = seed is None and "post-processing" in label
         if charged:
             search.set_params(ledger=public("accounting", "PrivacyLedger")(here / "a.ledger", epsilon=1000))
@@ -92,7 +92,7 @@ def _search_of_regressors(recorder: Recorder) -> None:
             X, _ = _rows(seed)
             y = X @ [1.0, -0.5] + 0.1 * np.random.default_rng(seed).normal(size=300)
             grid = {"regularization": ["floor", "none"], "epsilon": [2.0, 5.0]}
-            case.estimator(build(kind, {"estimator": model, "param_grid": grid}).fit(X, y), X[:25], y[:25])
+            case.estimator(kind(estimator=model, param_grid=grid).fit(X, y), X[:25], y[:25])
 
 
 def pipelines(recorder: Recorder) -> None:

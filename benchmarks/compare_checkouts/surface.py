@@ -11,7 +11,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 
 from .encode import clean
-from .names import collection_command, public, public_objects, rooms
+from .names import public, public_objects, rooms
 from .parties import run_module
 from .record import FIT, STATEMENTS, Recorder, describe
 
@@ -75,8 +75,8 @@ def commands(recorder: Recorder) -> None:
     with recorder.case("commands", "help") as case:
         case.put(STATEMENTS, "python -m skprivate", run_module("skprivate", ["--help"]))
         for command in _COMMANDS:
-            case.put(STATEMENTS, command, run_module(collection_command(), [*command.split(), "--help"]))
-            case.put(STATEMENTS, f"{command}, bare", run_module(collection_command(), command.split()))
+            case.put(STATEMENTS, command, run_module("skprivate.collection", [*command.split(), "--help"]))
+            case.put(STATEMENTS, f"{command}, bare", run_module("skprivate.collection", command.split()))
 
 
 def errors(recorder: Recorder) -> None:
