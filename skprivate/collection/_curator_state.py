@@ -28,7 +28,6 @@ from ..utils._json_documents import (
     UNREADABLE,
     Fields,
     pack_integers,
-    read_version,
     restore_sealed,
     seal_document,
     unpack_integers,
@@ -37,20 +36,7 @@ from ..utils._public_module import public_module
 from ._specification import TreeSpecification
 
 _FORMAT = "skprivate.curator"
-_VERSION = 1
-# With what public rows say beyond their counts; without them, bytes are those of version 1.
-_PUBLIC_VERSION = 2
-# With the first of two phases, planned or finished.
-_PHASES_VERSION = 3
-# Of a tree of numbers: public rows count by shares.
-_NUMBERS_VERSION = 4
-# Parameters that files of version 1 have not heard of, and what they mean there.
-_LATER_PARAMETERS = (
-    ("domain", None),
-    ("split_share", "auto"),
-    ("public_model", None),
-    ("class_weight", None),
-)
+_VERSION = 4
 _FIELDS = (
     "specification",
     "tree",
@@ -61,7 +47,10 @@ _FIELDS = (
     "counts",
     "history",
     "stream",
+    "public",
+    "first",
 )
+_PUBLIC_FIELDS = ("slope", "model", "row_variance", "total_variance")
 
 
 LocalTree = LocallyPrivateTreeClassifier | LocallyPrivateTreeRegressor
@@ -144,6 +133,8 @@ class CuratorState:
     def to_bytes(self) -> bytes:
         """Return the state as JSON."""
         design, numbers = self.design, self.specification.bounds_y is not None
+        # With reports of a first phase the model is theirs.
+        model = design.leaf_model if design.first_phase is None else None
         public_counts: Any = np.asarray(design.public_counts, dtype=np.float64 if numbers else np.int64)
         content = {
             "specification": self.specification.to_dict(),
@@ -151,8 +142,7 @@ class CuratorState:
                 name: _encode_parameter(value)
                 for name, value in self.tree.get_params(deep=False).items()
                 # A fitted model stays with the curator that fitted it: its leaf means are written below.
-                if not any(name == later and value is default for later, default in _LATER_PARAMETERS)
-                and name != "public_model"
+                if name != "public_model"
             },
             "rule": design.rule,
             "bounds": [side.tolist() for side in design.bounds],
@@ -161,41 +151,27 @@ class CuratorState:
             "counts": pack_integers(self.counts),
             "history": {batch: list(numbers) for batch, numbers in self.history.items()},
             "stream": self.stream,
+            "public": {
+                "slope": design.public_slope,
+                "model": None if model is None else model.to_dict(),
+                "row_variance": design.public_row_variance,
+                "total_variance": design.public_total_variance,
+            },
+            "first": None if design.first_phase is None else design.first_phase.to_dict(),
         }
-        model = None if design.leaf_model is None else design.leaf_model.to_dict()
-        public: dict[str, Any] = {"slope": design.public_slope, "model": model}
-        first = None if design.first_phase is None else design.first_phase.to_dict()
-        if numbers:
-            public["row_variance"] = design.public_row_variance
-            public["total_variance"] = design.public_total_variance
-            # With reports of a first phase its model is theirs.
-            public["model"] = None if first is not None else model
-            return seal_document(_FORMAT, _NUMBERS_VERSION, content | {"public": public, "first": first})
-        if first is not None:
-            return seal_document(_FORMAT, _PHASES_VERSION, content | {"first": first})
-        if design.public_slope == 1.0 and model is None:
-            return seal_document(_FORMAT, _VERSION, content)
-        return seal_document(_FORMAT, _PUBLIC_VERSION, content | {"public": public})
+        return seal_document(_FORMAT, _VERSION, content)
 
     @classmethod
     def from_bytes(cls, data: bytes) -> Self:
         """Restore a state; everything in it is checked."""
         try:
-            more = {
-                _PUBLIC_VERSION: ("public",),
-                _PHASES_VERSION: ("first",),
-                _NUMBERS_VERSION: ("public", "first"),
-            }
-            found = read_version(data)
-            version = found if found in more else _VERSION
-            return restore_sealed(data, _FORMAT, version, (*_FIELDS, *more.get(version, ())), cls._from_dict)
+            return restore_sealed(data, _FORMAT, _VERSION, _FIELDS, cls._from_dict)
         except UNREADABLE as error:
             raise ValueError(f"this is no state of a curator that can be used: {error}") from error
 
     @classmethod
     def _from_dict(cls, state: dict[str, Any]) -> Self:
-        more: set[str] = {"public", "first"} & state.keys()
-        fields = Fields(state, ("format", "version", *_FIELDS, *more))
+        fields = Fields(state, ("format", "version", *_FIELDS))
         specification = TreeSpecification.from_dict(state["specification"])
         parameters = {name: _decode_parameter(value) for name, value in fields.mapping("tree").items()}
         bounds_y = specification.bounds_y
@@ -206,7 +182,7 @@ class CuratorState:
         lower, upper = (np.array(sides.numbers(name), dtype=np.float64) for name in names)
         domain = specification.domain
         columns = specification.features if domain is None else domain.encoded_names
-        partition, randomizer, first = _restore_leaves(tree, specification, fields, more)
+        partition, randomizer, first = _restore_leaves(tree, specification, fields)
         classes = np.asarray(specification.classes if bounds_y is None else bounds_y)
         design = TreeDesign(
             partition=partition,
@@ -221,8 +197,7 @@ class CuratorState:
         )
         if first is not None and first.counts is not None:
             design = replace(design, leaf_model=first.fit_model(tree.partition_seed).on_leaves(partition))
-        if "public" in more:
-            design = _restore_public_side(design, fields.mapping("public"))
+        design = _restore_public_side(design, fields.mapping("public"))
         history = {batch: _check_numbers(*_pair(pair)) for batch, pair in fields.mapping("history").items()}
         stream = fields.maybe(fields.text, "stream")
         if stream is not None and stream not in history:
@@ -283,11 +258,11 @@ def _box_of_rows(partition: Partition, domain: TableDomain | None) -> tuple[Floa
 
 
 def _restore_leaves(
-    tree: LocalTree, specification: TreeSpecification, fields: Fields, more: set[str]
+    tree: LocalTree, specification: TreeSpecification, fields: Fields
 ) -> tuple[Partition, ReleaseMechanism, FirstPhase | None]:
     """Return the partition, the mechanism of its leaves, and the phase that shapes it, where there is one."""
     cells, randomizer = specification.partition, specification.randomizer
-    plain = fields.maybe(fields.mapping, "first") if "first" in more else None
+    plain = fields.maybe(fields.mapping, "first")
     first = None if plain is None else FirstPhase.from_dict(plain)
     if not isinstance(cells, Partition):
         if first is None or first.counts is not None:
@@ -325,8 +300,7 @@ def _restore_public_counts(
 
 
 def _restore_public_side(design: TreeDesign, content: dict[str, Any]) -> TreeDesign:
-    variances = () if design.cells is None else ("row_variance", "total_variance")
-    fields = Fields(content, ("slope", "model", *variances), what="the public side")
+    fields = Fields(content, _PUBLIC_FIELDS, what="the public side")
     slope = fields.number("slope")
     if not 0 <= slope <= 1:
         raise ValueError("the slope of public rows lies outside 0 to 1")
@@ -334,10 +308,10 @@ def _restore_public_side(design: TreeDesign, content: dict[str, Any]) -> TreeDes
     model = fields.maybe(fields.mapping, "model")
     if model is not None:
         design = replace(design, leaf_model=LeafModel.from_dict(model, *shape))
-    found: dict[str, Any] = {f"public_{name}": fields.number(name) for name in variances}
-    if not all(0 < variance <= 1 for variance in found.values()):
+    row, total = fields.number("row_variance"), fields.number("total_variance")
+    if not (0 < row <= 1 and 0 < total <= 1):
         raise ValueError("a variance of public rows lies outside 0 to 1")
-    return replace(design, public_slope=slope, **found)
+    return replace(design, public_slope=slope, public_row_variance=row, public_total_variance=total)
 
 
 def _pair(value: Any) -> list[Any]:

@@ -21,23 +21,15 @@ from ..noise import check_entropy
 from ..noise._entropy import Entropy
 from ..partition import ColumnBins, Partition, TableCells
 from ..randomizers import LocalRandomizer, randomizer_from_dict
-from ..utils._json_documents import canonical, check_envelope, digest, parse_json
+from ..utils._json_documents import Fields, canonical, check_envelope, digest, parse_json
 from ..utils._public_module import public_module
 from ._question.columns import check_columns, check_domain, check_names, kind_of
 from ._question.labels import Label, LabelTarget
 from ._question.numbers import NumberTarget
 
-# Older than this package, and part of every hash: clients in the field read it.
-FORMAT = "skprivate.tree"
-VERSION = 1
-# With declared columns; without them, bytes and hashes are those of version 1.
-DOMAIN_VERSION = 2
-# About bins of columns, with or without declared columns.
-COLUMNS_VERSION = 3
-# With declared columns as trees compare them: a partition that derives its columns, or cells of each of them.
-DERIVED_VERSION = 4
-# About numbers between bounds, with any cells, with or without declared columns.
-NUMBERS_VERSION = 5
+# Both are part of every hash.
+_FORMAT, _VERSION = "skprivate.tree", 5
+_FIELDS = ("partition", "randomizer", "target", "features", "label", "domain", "hash")
 # Rows whose reports are drawn together, and bytes of such reports: no result but a seeded one depends on it.
 _ROWS_AT_ONCE, _BYTES_AT_ONCE = 2**16, 2**24
 # Bytes of a file; a tree of 2^18 leaves needs about a fifth of it.
@@ -149,9 +141,7 @@ class TreeSpecification:
         check_domain(domain, partition, features)
         own = [f"x{i}" for i in range(partition.n_features)] if domain is None else domain.names
         names = check_names(own if features is None else features, label, len(own))
-        labels = target.classes if isinstance(target, LabelTarget) else None
-        bounds = None if isinstance(target, LabelTarget) else (target.lower, target.upper)
-        values = (partition, randomizer, labels, names, label, domain, bounds)
+        values = (partition, randomizer, target.classes, names, label, domain, target.bounds)
         for field, value in zip(fields(self), values, strict=True):
             object.__setattr__(self, field.name, value)
 
@@ -190,7 +180,7 @@ class TreeSpecification:
         Raises
         ------
         ValueError
-            Not a specification, of a newer version, changed since it was written (the hash), or
+            Not a specification, of another version, changed since it was written (the hash), or
             contradictory.
         """
         if isinstance(source, str) and source.lstrip().startswith("{"):
@@ -205,38 +195,27 @@ class TreeSpecification:
     @classmethod
     def from_dict(cls, state: Any) -> Self:
         """Restore a specification from `to_dict`; ValueError for anything that is not such a dictionary."""
-        found = state.get("version") if isinstance(state, dict) else None
-        version = min(max(found, VERSION), NUMBERS_VERSION) if type(found) is int else VERSION
-        asked = "target" if version == NUMBERS_VERSION else "classes"
-        more = () if version == VERSION else ("domain",)
-        check_envelope(
-            state, FORMAT, version, ("partition", "randomizer", asked, "features", "label", *more, "hash")
-        )
+        check_envelope(state, _FORMAT, _VERSION, _FIELDS)
         content = {name: value for name, value in state.items() if name != "hash"}
         if digest(content) != state["hash"]:
             raise ValueError("its content does not fit its hash: it was changed or damaged")
+        fields = Fields(state, ("format", "version", *_FIELDS))
         partition = kind_of(state["partition"]).from_dict(state["partition"])
-        features = _check_list(state, "features")
-        numbers, classes = None, None
-        if version == NUMBERS_VERSION:
-            numbers = NumberTarget.from_dict(state["target"])
-            n_labels = numbers.levels
-        else:
-            classes = _check_list(state, "classes")
-            n_labels = len(classes)
+        asked = fields.mapping("target")
+        target = LabelTarget.from_dict(asked) if "classes" in asked else NumberTarget.from_dict(asked)
         # Before the randomizer may think of allocating anything for its cells.
-        plan = state["randomizer"] if isinstance(state["randomizer"], dict) else {}
-        if (plan.get("n_cells"), plan.get("n_labels")) != (partition.n_leaves, n_labels):
+        plan = fields.mapping("randomizer")
+        if (plan.get("n_cells"), plan.get("n_labels")) != (partition.n_leaves, target.n_labels):
             raise ValueError("its randomizer is for another number of cells or labels")
-        declared = state.get("domain")
+        declared = state["domain"]
         made = cls(
             partition,
             randomizer_from_dict(plan),
-            classes,
-            features,
+            target.classes,
+            fields.texts("features"),
             state["label"],
             None if declared is None else TableDomain.from_dict(declared),
-            bounds_y=None if numbers is None else (numbers.lower, numbers.upper),
+            bounds_y=target.bounds,
         )
         if made.hash != state["hash"]:
             # Its reports would bear another hash than the one that was published.
@@ -408,24 +387,15 @@ class TreeSpecification:
         return _target_of(self.classes, self.bounds_y, self.randomizer)
 
     def _content(self) -> dict[str, Any]:
-        domain = None if self.domain is None else self.domain.to_dict()
-        version = VERSION if domain is None else DOMAIN_VERSION
-        if self.bounds_y is not None:
-            version = NUMBERS_VERSION
-        elif isinstance(self.partition, ColumnBins):
-            version = COLUMNS_VERSION
-        elif isinstance(self.partition, TableCells) or self.partition.derived is not None:
-            version = DERIVED_VERSION
-        declared = {} if version == VERSION else {"domain": domain}
         return {
-            "format": FORMAT,
-            "version": version,
+            "format": _FORMAT,
+            "version": _VERSION,
             "partition": self.partition.to_dict(),
             "randomizer": self.randomizer.to_dict(),
-            **self._target.document,
+            "target": self._target.document,
             "features": list(self.features),
             "label": self.label,
-            **declared,
+            "domain": None if self.domain is None else self.domain.to_dict(),
         }
 
     def __eq__(self, other: object) -> bool:
@@ -461,13 +431,6 @@ def _read(path: Path) -> str:
         return path.read_text(encoding="utf-8")
     except UnicodeDecodeError:
         raise ValueError(f"{path} is no specification: it is not text") from None
-
-
-def _check_list(state: dict[str, Any], name: str) -> list[Any]:
-    value = state[name]
-    if not isinstance(value, list):
-        raise ValueError(f"{name} must be a list")
-    return value
 
 
 def _target_of(classes: Any, bounds_y: Any, randomizer: LocalRandomizer) -> LabelTarget | NumberTarget:

@@ -18,8 +18,8 @@ from ._leaf_kernels import apply_rows
 
 # A complete tree of this depth still numbers its nodes in int32, and every midpoint fraction is exact.
 DEPTH_LIMIT = 30
-# Of the dictionary that `to_dict` writes: without derived columns, and with them.
-FORMAT_VERSION, DERIVED_VERSION = 1, 2
+# Of the dictionary that `to_dict` writes.
+_VERSION = 2
 
 
 @public_module("skprivate.partition")
@@ -268,28 +268,23 @@ class Partition:
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain lists and numbers that JSON carries exactly; `from_dict` restores them."""
-        version = FORMAT_VERSION if self.derived is None else DERIVED_VERSION
-        plain = {name: array.tolist() for name, array in self._arrays().items()}
-        derived = {} if self.derived is None else {"derived": self.derived.to_dict()}
-        return {"version": version} | plain | derived
+        arrays = {name: array.tolist() for name, array in self._arrays().items()}
+        return {"version": _VERSION, **arrays, "derived": self._plain_columns()}
 
     @classmethod
     def from_dict(cls, state: Mapping[str, Any]) -> Partition:
         """Restore a partition from `to_dict`; ValueError for anything that is not such a dictionary."""
         names = ("feature", "threshold", "lower", "upper")
-        derived = DERIVED_VERSION if isinstance(state, Mapping) and "derived" in state else FORMAT_VERSION
-        others = {"version"} if derived == FORMAT_VERSION else {"version", "derived"}
-        if not isinstance(state, Mapping) or set(state) != {*others, *names}:
-            raise ValueError(f"a partition has the keys 'version' and {names}")
-        if type(state["version"]) is not int or state["version"] != derived:
-            raise ValueError(f"a partition of another version than {derived}")
+        if not isinstance(state, Mapping) or set(state) != {"version", *names, "derived"}:
+            raise ValueError(f"a partition has the keys 'version', {names} and 'derived'")
+        if type(state["version"]) is not int or state["version"] != _VERSION:
+            raise ValueError(f"a partition of another version than {_VERSION}, the one that is read")
         feature = _check_list("feature", state["feature"], (int,), np.iinfo(np.int32).max)
         largest = sys.float_info.max
         threshold, lower, upper = (
             _check_list(name, state[name], (int, float), largest) for name in names[1:]
         )
-        columns = DerivedColumns.from_dict(state["derived"]) if "derived" in state else None
-        return cls.from_splits(feature, threshold, lower, upper, columns)
+        return cls.from_splits(feature, threshold, lower, upper, _columns_of(state["derived"]))
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Partition):
@@ -306,12 +301,14 @@ class Partition:
 
     def __getstate__(self) -> dict[str, Any]:
         # Plain values, so that no reader of pickles has another class to trust.
-        derived = {} if self.derived is None else {"derived": self.derived.to_dict()}
-        return self._arrays() | derived
+        return self._arrays() | {"derived": self._plain_columns()}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        derived = DerivedColumns.from_dict(state["derived"]) if "derived" in state else None
-        self.__dict__.update(Partition.from_splits(**{**state, "derived": derived}).__dict__)
+        columns = _columns_of(state["derived"])
+        self.__dict__.update(Partition.from_splits(**{**state, "derived": columns}).__dict__)
+
+    def _plain_columns(self) -> dict[str, Any] | None:
+        return None if self.derived is None else self.derived.to_dict()
 
     def _arrays(self) -> dict[str, NDArray[Any]]:
         cut = self.threshold[self.leaf_index < 0]
@@ -319,6 +316,10 @@ class Partition:
 
     def _splits(self) -> NDArray[np.int32]:
         return np.where(self.leaf_index < 0, self.feature, np.int32(-1))
+
+
+def _columns_of(plain: Any) -> DerivedColumns | None:
+    return None if plain is None else DerivedColumns.from_dict(plain)
 
 
 def _as_rows(X: ArrayLike, width: int) -> FloatArray:

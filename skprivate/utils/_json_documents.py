@@ -242,14 +242,6 @@ def restore_sealed(
     return restored
 
 
-def read_version(data: Any) -> Any:
-    """Return the version that a document in JSON states, whatever it is; None where there is none."""
-    try:
-        return parse_json(data).get("version")
-    except (*UNREADABLE, AttributeError):
-        return None
-
-
 def check_rewritten(content: dict[str, Any], again: bytes) -> None:
     """Refuse content that is not, to the last digit, what is written of the object that was read from it."""
     if json.loads(again)["checksum"] != digest(content):

@@ -623,7 +623,7 @@ def test_a_state_shows_reports_only(curator, rows, reports):
     state = json.loads(curator.to_bytes())
     assert set(state) == {
         *("format", "version", "specification", "tree", "rule", "bounds", "named", "public_counts"),
-        *("counts", "history", "stream", "checksum"),
+        *("counts", "history", "stream", "public", "first", "checksum"),
     }
 
 
@@ -645,7 +645,8 @@ DAMAGES = {
     "deep": lambda data: b"[" * 100_000,
     "a number": lambda data: b"1",
     "foreign": lambda data: data.replace(b"skprivate.curator", b"skprivate.other"),
-    "newer": lambda data: data.replace(b'"version": 1', b'"version": 2', 1),
+    "newer": lambda data: data.replace(b'"version": 4', b'"version": 5', 1),
+    "older": lambda data: data.replace(b'"version": 4', b'"version": 3', 1),
     "changed": lambda data: data.replace(b'"named": false', b'"named": true'),
     "a field more": lambda data: _resealed(data, more=1),
     "counts too short": lambda data: _resealed(data, counts="AAAAAAAAAAA="),

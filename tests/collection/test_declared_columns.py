@@ -18,7 +18,6 @@ import skprivate
 from skprivate import LocallyPrivateTreeClassifier
 from skprivate.collection import TreeClient, TreeCurator, TreeSpecification
 from skprivate.collection._commands import main
-from skprivate.collection._specification import VERSION
 from skprivate.domain import TableDomain
 from skprivate.exceptions import PrivacyLeakError
 from skprivate.partition import build_partition
@@ -38,17 +37,13 @@ def make_domain(**columns):
     return TableDomain(declared | columns, missing_values=["?"])
 
 
-def make_specification(domain=None, epsilon=60.0, derived=True, **kwargs):
-    """Reports of so large an epsilon are the categories themselves, but for one in e^50.
-
-    `derived`: whether the partition splits levels and missing cells, as those of earlier versions do not.
-    """
+def make_specification(domain=None, epsilon=60.0, **kwargs):
+    """Reports of so large an epsilon are the categories themselves, but for one in e^50."""
     domain = make_domain() if domain is None else domain
     lower, upper = domain.bounds
     n_columns = len(lower)
-    groups = domain.groups if derived else None
     partition = build_partition(
-        np.zeros((0, n_columns)), [], lower=lower, upper=upper, max_depth=n_columns, groups=groups
+        np.zeros((0, n_columns)), [], lower=lower, upper=upper, max_depth=n_columns, groups=domain.groups
     )
     kwargs = {"label": "sick", "domain": domain} | kwargs
     return TreeSpecification(partition, KRRRandomizer(epsilon, partition.n_leaves), ["no", "yes"], **kwargs)
@@ -74,42 +69,11 @@ def test_json_restores_the_domain():
     assert pickle.loads(pickle.dumps(specification)) == copy.deepcopy(specification) == specification
 
 
-def test_a_specification_of_numbers_is_written_as_ever():
-    with_domain = make_specification(derived=False)
-    plain = TreeSpecification(with_domain.partition, with_domain.randomizer, ["no", "yes"])
-    state = json.loads(plain.to_json())
-    assert (state["version"], json.loads(with_domain.to_json())["version"]) == (VERSION, VERSION + 1)
-    assert set(state) == {
-        *("format", "version", "partition", "randomizer", "classes", "features", "label", "hash")
-    }
-    assert plain.domain is None
-    assert TreeSpecification.from_json(plain.to_json()).domain is None
-
-
 def resealed(state):
     return state | {"hash": digest({name: value for name, value in state.items() if name != "hash"})}
 
 
-def test_a_specification_of_encoded_columns_is_written_as_ever():
-    old, new = make_specification(derived=False), make_specification()
-    assert (old.to_dict()["version"], new.to_dict()["version"]) == (2, 4)
-    assert old.to_dict()["partition"]["version"] == 1
-    # Of this document, and so of the reports that its clients sent.
-    assert old.hash == "6212f6009d32fc413ff5f296301250867a15d748f26cbf049f07f6a36b79306f"
-    for one in (old, new):
-        assert TreeSpecification.from_json(one.to_json()).hash == one.hash
-
-
-def test_derived_columns_and_versions_belong_together():
-    old, new = make_specification(derived=False).to_dict(), make_specification().to_dict()
-    for state, change in (
-        (old, {"version": 4}),
-        (old, {"version": 3}),
-        (new, {"version": 2}),
-        (new, {"version": 3}),
-    ):
-        with pytest.raises(ValueError, match=r"form that is written|bins of the columns|fields"):
-            TreeSpecification.from_dict(resealed(state | change))
+def test_derived_columns_and_domains_belong_together():
     specification = make_specification()
     with pytest.raises(ValueError, match="there is none"):
         TreeSpecification(specification.partition, specification.randomizer, ["no", "yes"])
@@ -162,15 +126,10 @@ def test_fields_of_the_domain_are_checked_one_by_one():
     assert n_read < 40
 
 
-@pytest.mark.parametrize(
-    "change", [{"domain": None}, {"version": 1}, {"version": True}, {"features": ["age"]}]
-)
-def test_versions_and_fields_belong_together(change):
+@pytest.mark.parametrize("change", [{"domain": None}, {"features": ["age"]}])
+def test_columns_and_domains_belong_together(change):
     state = json.loads(make_specification().to_json())
-    if change.get("domain", 1) is None:
-        del state["domain"]
-        change = {}
-    with pytest.raises(ValueError, match=r"fields|version|features|columns"):
+    with pytest.raises(ValueError, match=r"there is none|features"):
         TreeSpecification.from_dict(resealed(state | change))
 
 

@@ -131,10 +131,20 @@ def test_sizes_must_agree():
         TreeSpecification(partition, KRRRandomizer(1.0, 2, 3), [0, 1])
 
 
-def test_a_newer_version_says_to_update(make_specification):
-    text = json.dumps(json.loads(make_specification().to_json()) | {"version": 99, "more": 1})
-    with pytest.raises(ValueError, match=r"version 99.*update skprivate"):
+@pytest.mark.parametrize(
+    ("version", "match"), [(99, "knows 5: update skprivate"), (4, "reads 5 only: make it anew")]
+)
+def test_another_version_is_refused_by_name(make_specification, version, match):
+    text = json.dumps(json.loads(make_specification().to_json()) | {"version": version, "more": 1})
+    with pytest.raises(ValueError, match=f"it is of version {version}, .*{match}"):
         TreeSpecification.from_json(text)
+
+
+def test_the_bytes_of_a_specification_are_known():
+    # Clients and curators of different versions of the package compare this hash: a change needs a version.
+    partition = Partition.from_splits([0, -1, -1], [40.0], [0.0], [100.0])
+    made = TreeSpecification(partition, HadamardRandomizer(1.0, n_cells=2), ["no", "yes"], ["age"], "smokes")
+    assert made.hash == "e41aa8b49778bdafbcd6e1c9d143baecc013d695533db90ce601ae011738ecdf"
 
 
 def test_a_changed_specification_is_refused(make_specification):
@@ -147,19 +157,20 @@ def test_a_changed_specification_is_refused(make_specification):
     ("changes", "match"),
     [
         ({"format": "other"}, "format"),
-        ({"version": 0}, "version is not 1"),
-        ({"version": True}, "version is not 1"),
-        ({"version": "1"}, "version is not 1"),
+        ({"version": 0}, "version is not 5"),
+        ({"version": True}, "version is not 5"),
+        ({"version": "5"}, "version is not 5"),
         ({"more": 1}, "fields must be"),
-        ({"classes": "ab"}, "classes must be a list"),
-        ({"classes": {"a": 1, "b": 2}}, "classes must be a list"),
-        ({"classes": [0, 0]}, "none of them twice"),
-        ({"classes": [0, [1]]}, "all text or all numbers"),
-        ({"classes": [0, 1, 2]}, "another number of cells or labels"),
+        ({"target": {"classes": "ab"}}, "classes must be a list"),
+        ({"target": {"classes": {"a": 1, "b": 2}}}, "classes must be a list"),
+        ({"target": {"classes": [0, 0]}}, "none of them twice"),
+        ({"target": {"classes": [0, [1]]}}, "all text or all numbers"),
+        ({"target": {"classes": [0, 1, 2]}}, "another number of cells or labels"),
+        ({"target": {"classes": [0, 1], "lower": 0.0}}, "the target must have the fields"),
         ({"features": "xy"}, "features must be a list"),
         ({"features": ["a", "a"]}, "different names"),
         ({"label": 1}, "texts"),
-        ({"randomizer": None}, "another number"),
+        ({"randomizer": None}, "randomizer must be an object"),
         ({"partition": None}, "a partition has the keys"),
     ],
 )

@@ -275,17 +275,18 @@ def test_dictionary_survives_json(data):
 
 def broken_dictionaries():
     good = {
-        "version": 1,
+        "version": 2,
         "feature": [0, 1, -1, -1, -1],
         "threshold": [0.5, 0.25],
         "lower": [0.0, 0.0],
         "upper": [1.0, 1.0],
+        "derived": None,
     }
     Partition.from_dict(good)
     yield from ([], "partition", None, {}, good | {"extra": 1})
     yield {name: value for name, value in good.items() if name != "upper"}
     for name, values in {
-        "version": [0, 2, "1", None, True],
+        "version": [0, 1, 3, "2", None, True],
         "feature": [
             [],
             [0],
@@ -332,7 +333,8 @@ def test_from_dict_refuses_a_tree_that_is_too_deep():
         # Halving [0, 1] towards 0: the left child splits again.
         feature = [0] + [0, -1] * (depth - 1) + [-1, -1]
         threshold = [0.5 ** (k + 1) for k in range(depth)]
-        return {"version": 1, "feature": feature, "threshold": threshold, "lower": [0.0], "upper": [1.0]}
+        splits = {"feature": feature, "threshold": threshold}
+        return {"version": 2, **splits, "lower": [0.0], "upper": [1.0], "derived": None}
 
     assert Partition.from_dict(chain(30)).max_depth == 30
     with pytest.raises(ValueError, match="depth"):

@@ -4,12 +4,13 @@
 import sys
 from collections.abc import Callable
 from functools import cached_property
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
 from ..._typing import FloatArray, IntArray
 from ...utils import as_column, check_characters
+from ...utils._json_documents import Fields
 from ...utils._refused_values import is_temporal, refuse_kinds
 
 Label = str | int | float | bool
@@ -24,8 +25,15 @@ class LabelTarget:
         Two or more: all text or all numbers, none of them twice.
     """
 
+    bounds = None
+
     def __init__(self, classes: Any) -> None:
         self.classes = _check_classes(classes)
+
+    @classmethod
+    def from_dict(cls, state: Any) -> Self:
+        """Restore a target from its JSON; ValueError for anything else."""
+        return cls(Fields(state, ("classes",), what="the target").items("classes"))
 
     @property
     def n_labels(self) -> int:

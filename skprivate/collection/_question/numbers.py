@@ -40,6 +40,8 @@ class NumberTarget:
     however the share is rounded.
     """
 
+    classes = None
+
     lower: float
     upper: float
     levels: int
@@ -59,6 +61,11 @@ class NumberTarget:
         return cls(fields.number("lower"), fields.number("upper"), fields.integer("levels", 2, _MOST_LEVELS))
 
     @property
+    def bounds(self) -> tuple[float, float]:
+        """Lower and upper bound."""
+        return self.lower, self.upper
+
+    @property
     def n_labels(self) -> int:
         """Number of levels that a report is about."""
         return self.levels
@@ -66,7 +73,7 @@ class NumberTarget:
     @property
     def document(self) -> dict[str, Any]:
         """What the JSON of a specification says of the target."""
-        return {"target": {"lower": self.lower, "upper": self.upper, "levels": self.levels}}
+        return {"lower": self.lower, "upper": self.upper, "levels": self.levels}
 
     def describe(self) -> str:
         """Return the target in a few words."""
