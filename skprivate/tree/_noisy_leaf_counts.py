@@ -94,10 +94,6 @@ class NoisyHistogram:
     name = "histogram"
     relation = "replace-one"
 
-    # Of pickles of earlier versions.
-    _row_total = 1
-    _max_weight: float | None = None
-
     def __init__(
         self,
         epsilon: float | Fraction,

@@ -43,15 +43,13 @@ class TreePredictionsMixin(DomainMixin):
     leaf_errors_: FloatArray
     split_counts_: IntArray | None
     split_randomizer_: LocalRandomizer | None
-
-    # What trees of earlier versions, in pickles, have not heard of: they predict as they did.
-    split_share: Any = 0
-    public_model: Any = None
-    _leaf_model: LeafModel | None = None
-    _offsets: ModelWithOffsets | None = None
-    _number_cells: NumberCells | None = None
-    _public_variances: tuple[float, float] = (1.0, 1.0)
-    _split_noise: tuple[tuple[float, ...], int] = ((), 1)
+    split_share: Any
+    public_model: Any
+    _leaf_model: LeafModel | None
+    _offsets: ModelWithOffsets | None
+    _number_cells: NumberCells | None
+    _public_variances: tuple[float, float]
+    _split_noise: tuple[tuple[float, ...], int]
 
     @abstractmethod
     def _name_target(self, design: TreeDesign) -> None:
@@ -132,8 +130,6 @@ class TreePredictionsMixin(DomainMixin):
     def _estimated_anew(self, given: dict[str, Any]) -> Self:
         """Return a copy with other parameters of the post-processing."""
         check_is_fitted(self)
-        if not hasattr(self, "leaf_errors_"):
-            raise ValueError("an earlier version fitted this tree and released other counts: fit it again.")
         changed = copy.copy(self)
         vars(changed).update(given)
         validate_parameter_constraints(self._parameter_constraints, given, type(self).__name__)
@@ -205,7 +201,8 @@ class TreePredictionsMixin(DomainMixin):
         nodes = NodeEstimates.of(self.partition_, self.leaf_sizes_, self._leaf_shares)
         domain, source = getattr(self, "domain_", None), None
         if domain is not None and self.partition_.derived is None:
-            # Splits are of encoded columns, as in trees of earlier versions.
-            widths = [group.end - group.start for group in domain.groups]
-            source = np.repeat(np.arange(len(widths)), widths)
+            # Where no split was paid for, the root still has the box of the encoded columns.
+            source = np.repeat(
+                np.arange(len(domain.groups)), [group.end - group.start for group in domain.groups]
+            )
         return gini_importances(self.partition_, nodes, source)

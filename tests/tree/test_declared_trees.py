@@ -13,7 +13,7 @@ from sklearn.pipeline import make_pipeline
 import skprivate
 from skprivate import DPTreeClassifier, LocallyPrivateTreeClassifier
 from skprivate.domain import BooleanColumn, CategoricalColumn, NumberColumn, TableDomain
-from skprivate.partition import Partition, build_partition
+from skprivate.partition import build_partition
 from skprivate.preprocessing import DomainEncoder
 from skprivate.tree import LeafCountAccumulator, export_text
 from skprivate.tree._estimation.public_slope import slope_of_public_rows
@@ -180,24 +180,6 @@ def test_pickles_copies_and_other_pruning_keep_the_columns(kind):
         np.testing.assert_array_equal(again.predict_proba(FRAME), reference)
         assert export_text(again) == export_text(tree)
     assert tree.repruned(prune=True).predict_proba(FRAME).shape == reference.shape
-
-
-@pytest.mark.parametrize("kind", TREES)
-def test_a_tree_of_an_earlier_version_predicts_as_it_did(kind):
-    lower, upper = DOMAIN.bounds
-    X = DOMAIN.encode(FRAME)
-    tree = fitted(kind)
-    # Its partition splits encoded columns, and its pickle knows of no other ones.
-    old = build_partition(
-        X[PUBLIC], Y[PUBLIC], lower=lower, upper=upper, max_depth=tree.max_depth_, rule="cart"
-    )
-    state = {name: value for name, value in old.__getstate__().items() if name != "derived"}
-    tree.partition_ = Partition.__new__(Partition)
-    tree.partition_.__setstate__(state)
-    tree.leaf_proba_ = np.random.default_rng(0).dirichlet([1, 1], old.n_leaves)
-    again = pickle.loads(pickle.dumps(tree))
-    np.testing.assert_array_equal(again.predict_proba(FRAME), tree.leaf_proba_[old.apply(X)])
-    assert "is" in export_text(again).splitlines()[0]
 
 
 def test_one_column_a_level_is_still_to_be_had():

@@ -175,18 +175,6 @@ def test_declared_columns_are_put_in_words():
         },
         missing_values=["?"],
     )
-    # Encoded columns, as in a partition of an earlier version: a chain of nodes, each below the right child.
-    rules = chain(domain, range(7), [40.0, 0.5, 0.1, 0.9, 0.5, 1.0, 31.0])
-    assert [rules.sides(node, 1) for node in (0, 2, 4, 6, 8, 10, 12)] == [
-        ("age < 40.0", "age >= 40.0"),
-        ("job is not clerk", "job is clerk"),
-        ("job is not smith", "job is smith"),
-        ("job is not missing", "job is missing"),
-        ("married is false", "married is not false"),
-        ("married is not missing", "married is missing"),
-        ("since < 2001-02-01", "since >= 2001-02-01"),
-    ]
-    assert chain(domain, [4], [0.75]).sides(0, 1) == ("married is not true", "married is true")
     records = [
         {"age": 100 * a, "job": "clerk" if b < 0.5 else "smith", "married": c < 0.5, "since": "2010-01-01"}
         for a, b, c in X
@@ -199,19 +187,33 @@ def test_declared_columns_are_put_in_words():
     np.testing.assert_allclose(tree.feature_importances_, [0, 1, 0, 0], atol=0.1)
     with pytest.raises(ValueError, match="the domain of the tree names its columns"):
         export_text(tree, feature_names=["a"] * 4)
-    # A tree of an earlier version splits encoded columns; its importances are of the declared ones, too.
-    tree.partition_ = Partition.from_splits([2, -1, -1], [0.5], *domain.bounds)
-    tree.leaf_proba_, tree.leaf_sizes_ = np.array([[0.9, 0.1], [0.2, 0.8]]), np.array([100.0, 100.0])
-    tree.leaf_errors_ = np.array([0.01, 0.01])
-    assert tree.feature_importances_.tolist() == [0, 1, 0, 0]
-    assert export_text(tree).startswith("|--- job is not smith\n|   |--- class: False, 0.90 +- 0.01")
 
 
-def chain(domain, columns, thresholds, derived=None, box=None):
+@pytest.mark.filterwarnings("ignore::skprivate.exceptions.UtilityWarning")
+def test_a_root_that_no_split_was_paid_for_has_the_declared_columns():
+    domain = TableDomain({"job": ["clerk", "smith"], "age": (0, 1)})
+    tree = DPTreeClassifier(1e-3, domain=domain, classes=[0, 1], random_state=0)
+    tree.fit([{"job": "clerk", "age": 0.2}, {"job": "smith", "age": 0.4}] * 50, [0, 1] * 50)
+    assert (tree.n_leaves_, tree.feature_importances_.tolist()) == (1, [0, 0])
+
+
+def test_values_without_missing_cells_are_put_in_words():
+    columns = {"age": (0, 100), "married": bool, "since": ("2001-01-01", "2020-12-31")}
+    domain = TableDomain(columns)
+    derived = DerivedColumns(3, tuple(ValueColumn(place, place) for place in range(3)))
+    rules = chain(domain, (0, 1, 2, 1), (40.0, 0.5, 31.0, 0.75), derived, domain.bounds)
+    assert [rules.sides(node, 1) for node in (0, 2, 4, 6)] == [
+        ("age < 40.0", "age >= 40.0"),
+        ("married is false", "married is not false"),
+        ("since < 2001-02-01", "since >= 2001-02-01"),
+        ("married is not true", "married is true"),
+    ]
+
+
+def chain(domain, columns, thresholds, derived, box):
     """The rules of a partition in which every right child, but the last one, is split."""
     features = [next(iter(columns)), *[f for c in list(columns)[1:] for f in (-1, c)], -1, -1]
-    lower, upper = domain.bounds if box is None else box
-    return SplitRules(Partition.from_splits(features, thresholds, lower, upper, derived), None, domain)
+    return SplitRules(Partition.from_splits(features, thresholds, *box, derived), None, domain)
 
 
 def test_levels_and_missing_cells_are_put_in_words():

@@ -7,7 +7,7 @@ from functools import partial
 import numpy as np
 
 from ..._typing import BoolArray
-from ...domain import BooleanColumn, CategoricalColumn, DateColumn, TableDomain
+from ...domain import BooleanColumn, DateColumn, TableDomain
 from ...domain._values import DAY, text_of_instant
 from ...partition import Partition
 from ...partition._derived import FilledColumn, LevelsColumn
@@ -41,7 +41,7 @@ class SplitRules:
     ) -> None:
         self._partition, self._domain = partition, domain
         if domain is not None:
-            self._rules = [rule for name in domain.names for rule in _rules_of_column(domain, name)]
+            self._rules = [_rule_of_values(domain, name) for name in domain.names]
         else:
             known = range(partition.n_features) if names is None else names
             prefix = "feature_" if names is None else ""
@@ -65,7 +65,7 @@ class SplitRules:
         if isinstance(column, FilledColumn) and not column.lower < threshold <= column.upper:
             alone = f"{name} is missing", f"{name} is not missing"
             return alone if left else alone[::-1]
-        below, above = self._rules[group.start](threshold, decimals)
+        below, above = self._rules[column.source](threshold, decimals)
         if group.indicator is None:
             return below, above
         if group.values == (0.0, 1.0):
@@ -139,29 +139,17 @@ def _list(levels: list[str]) -> str:
     return "{" + ", ".join(levels[:_LISTED] + more) + "}"
 
 
-def _rules_of_column(domain: TableDomain, name: str) -> list[Rule]:
+def _rule_of_values(domain: TableDomain, name: str) -> Rule:
     column, shown = domain.columns[name], to_ascii(name)
-    rules: list[Rule]
-    if isinstance(column, CategoricalColumn) and not column.ordered:
-        rules = [partial(_indicate, shown, to_ascii(end.removeprefix("="))) for end in column.suffixes()]
-    elif isinstance(column, BooleanColumn):
-        rules = [partial(_compare_boolean, shown)]
-    elif isinstance(column, DateColumn):
-        rules = [partial(_compare_date, shown, column.start)]
-    else:
-        rules = [partial(_compare, to_ascii(name + column.suffixes()[0]))]
-    if column.missing == "indicator":
-        rules.append(partial(_indicate, shown, "missing"))
-    return rules
+    if isinstance(column, BooleanColumn):
+        return partial(_compare_boolean, shown)
+    if isinstance(column, DateColumn):
+        return partial(_compare_date, shown, column.start)
+    return partial(_compare, to_ascii(name + column.suffixes()[0]))
 
 
 def _compare(name: str, threshold: float, decimals: int) -> tuple[str, str]:
     return f"{name} < {threshold:.{decimals}f}", f"{name} >= {threshold:.{decimals}f}"
-
-
-def _indicate(name: str, level: str, threshold: float, decimals: int) -> tuple[str, str]:
-    # The column is 1 where the row has the level, and 0 elsewhere; thresholds lie in (0, 1].
-    return f"{name} is not {level}", f"{name} is {level}"
 
 
 def _compare_boolean(name: str, threshold: float, decimals: int) -> tuple[str, str]:

@@ -44,10 +44,8 @@ class LabelTargetMixin(ClassifierMixin):
     classes: Any
     classes_: NDArray[Any]
     leaf_proba_: FloatArray
-
-    # Of trees of earlier versions, in pickles.
-    class_weight: Any = None
-    _label_weights: FloatArray | None = None
+    class_weight: Any
+    _label_weights: FloatArray
 
     _bounds_parameter = "bounds"
     _target_parameter = "classes"
@@ -155,7 +153,7 @@ class LabelTargetMixin(ClassifierMixin):
         Raises
         ------
         ValueError
-            A parameter is out of range, or an earlier version of skprivate fitted the tree.
+            A parameter is out of range.
         """
         given: dict[str, Any] = {"prune": prune, "public_weight": public_weight}
         given = {name: value for name, value in given.items() if value is not None}
@@ -184,8 +182,7 @@ class LabelTargetMixin(ClassifierMixin):
         leaves = self.partition_.apply(X)
         if self._offsets is None:
             return self.leaf_proba_[leaves]
-        found = self._offsets.predict(X, leaves)
-        return found if self._label_weights is None else _weighted(found, self._label_weights)
+        return _weighted(self._offsets.predict(X, leaves), self._label_weights)
 
     def predict(self, X: ArrayLike) -> NDArray[Any]:
         """Return the most probable class of every row by `predict_proba`; of equally probable ones the first.
