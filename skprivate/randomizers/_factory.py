@@ -112,7 +112,7 @@ def randomizer_from_dict(description: Mapping[str, Any]) -> LocalRandomizer:
     >>> from skprivate.randomizers import HadamardRandomizer, randomizer_from_dict
     >>> randomizer = HadamardRandomizer(0.5, 12)
     >>> randomizer.to_dict()
-    {'mechanism': 'hadamard', 'epsilon': '1/2', 'n_cells': 12, 'n_labels': 2, 'n_blocks': 1}
+    {'mechanism': 'hadamard', 'epsilon': '1/2', 'n_cells': 12, 'n_labels': 2, 'n_blocks': 1, 'signed': True}
     >>> randomizer_from_dict(randomizer.to_dict()).specification == randomizer.specification
     True
     """

@@ -54,6 +54,8 @@ class HadamardRandomizer(LocalRandomizer):
         L, the number of codes padded to a power of two.
     n_blocks : int
         B.
+    signed : bool
+        Whether the label is the sign of its cell's code.
     threshold : int
         The true answer is sent when a uniform 64-bit word falls below it.
     odds : Fraction
@@ -101,7 +103,7 @@ class HadamardRandomizer(LocalRandomizer):
     """
 
     name = "hadamard"
-    _options = ("n_blocks",)
+    _options = ("n_blocks", "signed")
 
     def __init__(
         self,
@@ -114,23 +116,18 @@ class HadamardRandomizer(LocalRandomizer):
     ) -> None:
         super().__init__(epsilon, n_cells, n_labels)
         # Two labels are two signs of a cell's code; more need a code each.
-        self._signed = self.n_labels == 2 if signed is None else bool(signed)
-        if self._signed and self.n_labels > 2:
+        self.signed = self.n_labels == 2 if signed is None else bool(signed)
+        if self.signed and self.n_labels > 2:
             raise ValueError("signed reports are for two labels: each label needs a code of its own here.")
-        self._n_codes = self.n_cells if self._signed else self.n_categories
+        self._n_codes = self.n_cells if self.signed else self.n_categories
         if self._n_codes > _LARGEST_CODES:
-            counted = "n_cells" if self._signed else "n_cells * n_labels"
+            counted = "n_cells" if self.signed else "n_cells * n_labels"
             raise ValueError(f"{counted} must be at most 2^31, got {self._n_codes}.")
         self.n_padded = 1 << (self._n_codes - 1).bit_length()
         self.report_dtype = np.dtype(np.uint16 if 2 * self.n_padded <= 2**16 else np.uint32)
         self.counts_shape = (self.n_padded,)
         self.n_blocks = self._best_blocks() if n_blocks is None else self._check_blocks(n_blocks)
         self.threshold, self.odds = certified_response(self.epsilon, 2 * self.n_blocks - 1)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return everything that a report depends on, ready for JSON; see `LocalRandomizer.to_dict`."""
-        plain = self._signed == (self.n_labels == 2)
-        return super().to_dict() if plain else {**super().to_dict(), "signed": self._signed}
 
     def _check_blocks(self, n_blocks: Any) -> int:
         n_blocks = check_int(n_blocks, "n_blocks", least=1)
@@ -168,7 +165,7 @@ class HadamardRandomizer(LocalRandomizer):
         """
         answers = 2 * self.n_blocks
         share = 1 / (self.odds + answers - 1)
-        if self._signed or self.n_blocks > 1:
+        if self.signed or self.n_blocks > 1:
             return Blanket(self.odds, share, neither=(answers - 2) * share)
         return Blanket(self.odds, share / 2, both=share / 2, neither=share / 2)
 
@@ -180,7 +177,7 @@ class HadamardRandomizer(LocalRandomizer):
         nothing is subtracted, so small masses keep their digits and those of impossible answers stay 0.
         """
         signs = np.zeros((2, self.n_padded))
-        if self._signed:
+        if self.signed:
             signs[:, : self._n_codes] = prior.reshape(self.n_cells, 2).T
         else:
             signs[1, : self._n_codes] = prior
@@ -193,7 +190,7 @@ class HadamardRandomizer(LocalRandomizer):
 
     def _randomize(self, categories: IntArray, entropy: Entropy) -> NDArray[Any]:
         # The kernel reads 2 * code + label.
-        signed = categories if self._signed else 2 * categories + 1
+        signed = categories if self.signed else 2 * categories + 1
         reports: NDArray[Any] = np.empty(len(categories), dtype=self.report_dtype)
         # 16 bits for the truth test and the row's bits; lies need a few more.
         expected_words = 1 + len(categories) * (17 + self._log2_rows) // 64
@@ -214,29 +211,29 @@ class HadamardRandomizer(LocalRandomizer):
     def _estimate_codes(self, counts: IntArray) -> FloatArray:
         sums = _walsh_hadamard(counts.reshape(self.n_blocks, -1)).ravel()[: self._n_codes]
         codes = sums / float((self.odds - 1) / (self.odds + 2 * self.n_blocks - 1))
-        return codes if self._signed else codes.reshape(self.n_cells, self.n_labels)
+        return codes if self.signed else codes.reshape(self.n_cells, self.n_labels)
 
     def _estimate(self, counts: IntArray, n: int) -> FloatArray:
         codes = self._estimate_codes(counts)
-        return codes[:, 1] - codes[:, 0] if self.n_labels == 2 and not self._signed else codes
+        return codes[:, 1] - codes[:, 0] if self.n_labels == 2 and not self.signed else codes
 
     def _estimate_cells(self, counts: IntArray, n: int) -> FloatArray | None:
-        return None if self._signed else self._estimate_codes(counts).sum(axis=1)
+        return None if self.signed else self._estimate_codes(counts).sum(axis=1)
 
     def _even_variance(self) -> float:
         # What one block is more than one code holds; 0 for B = L.
         crowd = 1.0 / self.n_blocks - 1.0 / self.n_padded
         per_code = _uniform_variance(float(self.odds - 1), self.n_blocks) + crowd
-        return per_code if self._signed else 2 * per_code
+        return per_code if self.signed else 2 * per_code
 
     def _variance(self, label_counts: FloatArray) -> FloatArray:
         own, elsewhere = _code_variances(float(self.odds - 1), self.n_blocks)
         codes = np.zeros(self.n_padded)
-        codes[: self._n_codes] = label_counts.sum(axis=1) if self._signed else label_counts.ravel()
+        codes[: self._n_codes] = label_counts.sum(axis=1) if self.signed else label_counts.ravel()
         n = codes.sum()
         in_block = np.repeat(codes.reshape(self.n_blocks, -1).sum(axis=1), self.n_padded // self.n_blocks)
         variance = in_block * own + (in_block - codes) + np.maximum(n - in_block, 0.0) * elsewhere
-        if self._signed:
+        if self.signed:
             return variance[: self.n_cells]
         # Uncorrelated: a difference has the sum of two variances, and each label is in 2 of M pairs.
         by_label = variance[: self._n_codes].reshape(self.n_cells, self.n_labels)

@@ -43,8 +43,6 @@ class Fields:
         Parsed JSON.
     names : sequence of str
         All of them must be there.
-    optional : sequence of str, default=()
-        These may be.
     what : str, default="it"
         The object, for messages.
 
@@ -54,17 +52,11 @@ class Fields:
         No object, or other fields; later, a field of another type or out of its range.
     """
 
-    def __init__(
-        self, content: Any, names: Sequence[str], *, optional: Sequence[str] = (), what: str = "it"
-    ) -> None:
-        if type(content) is not dict or not set(names) <= set(content) <= {*names, *optional}:
+    def __init__(self, content: Any, names: Sequence[str], *, what: str = "it") -> None:
+        if type(content) is not dict or set(content) != set(names):
             raise ValueError(f"{what} must have the fields {', '.join(names)}")
         self._content: dict[str, Any] = content
         self._what = what
-
-    def __contains__(self, name: str) -> bool:
-        """Tell whether a field that may be there is."""
-        return name in self._content
 
     def integer(self, name: str, least: int, most: int) -> int:
         """Return a whole number; true is none."""

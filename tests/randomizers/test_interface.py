@@ -266,7 +266,14 @@ def test_every_difference_shows_in_the_specification() -> None:
     assert len({randomizer.specification for randomizer in made}) == len(made)
 
 
-GOOD = {"mechanism": "hadamard", "epsilon": "1/2", "n_cells": 12, "n_labels": 2, "n_blocks": 1}
+GOOD = {
+    "mechanism": "hadamard",
+    "epsilon": "1/2",
+    "n_cells": 12,
+    "n_labels": 2,
+    "n_blocks": 1,
+    "signed": True,
+}
 
 
 @pytest.mark.parametrize(

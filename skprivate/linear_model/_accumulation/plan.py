@@ -39,7 +39,7 @@ LARGEST_CAP = 2**20
 LEAST_EPSILON = Fraction(1, 1000)
 _FIELDS = (
     *("grid", "bounds_y", "distribution", "mechanism", "max_rows"),
-    *("max_sample_weight", "max_rows_per_group", "columns_known"),
+    *("max_sample_weight", "max_rows_per_group", "columns_known", "estimates", "domain"),
 )
 
 
@@ -241,8 +241,8 @@ class AccumulatorPlan:
         """Return the plan as JSON values."""
         estimates = {name: encode_estimate(bounds) for name, bounds in sorted(self.estimates.items())}
         return {
-            **({"estimates": estimates} if estimates else {}),
-            **({} if self.domain is None else {"domain": self.domain.to_dict()}),
+            "estimates": estimates,
+            "domain": None if self.domain is None else self.domain.to_dict(),
             "grid": self.grid.to_dict(),
             "bounds_y": list(self.bounds_y),
             "distribution": self.distribution,
@@ -256,8 +256,9 @@ class AccumulatorPlan:
     @classmethod
     def from_dict(cls, values: dict[str, Any]) -> Self:
         """Restore a plan; ValueError for one that `of` would not make."""
-        fields = Fields(values, _FIELDS, optional=("estimates", "domain"), what="its plan")
-        domain = TableDomain.from_dict(values["domain"]) if "domain" in values else None
+        fields = Fields(values, _FIELDS, what="its plan")
+        declared = fields.maybe(fields.mapping, "domain")
+        domain = None if declared is None else TableDomain.from_dict(declared)
         grid = MomentGrid.from_dict(fields.mapping("grid"))
         known = fields.flag("columns_known")
         sides = (grid.lower, grid.upper) if known else (grid.lower[0], grid.upper[0])
@@ -275,7 +276,7 @@ class AccumulatorPlan:
         )
         # Another version may choose another step.
         check_room(plan.max_rows, grid.exponent, plan.largest_weight)
-        paid = fields.mapping("estimates") if "estimates" in values else {}
+        paid = fields.mapping("estimates")
         pairs = plan.declared_bounds
         if not set(paid) <= set(pairs) - {"domain"}:
             raise ValueError("it holds payments for parameters that are no bounds")

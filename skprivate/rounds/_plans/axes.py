@@ -228,19 +228,16 @@ class SurvivalAxis:
 
     def to_dict(self) -> dict[str, Any]:
         """Return JSON values."""
-        # Two tables are written as they always were.
-        tables = {} if self.n_tables == 2 else {"n_tables": self.n_tables}
-        return {"kind": self.kind, "center": self.center, "half": self.half, "n_bins": self.n_bins, **tables}
+        return {"kind": self.kind, **vars(self)}
 
     @classmethod
     def from_dict(cls, content: dict[str, Any]) -> Self:
         """Restore the axis."""
-        names = ("kind", "center", "half", "n_bins")
-        fields = Fields(content, names, optional=("n_tables",), what="an axis")
+        fields = Fields(content, ("kind", "center", "half", "n_bins", "n_tables"), what="an axis")
         half = fields.number("half")
         if half <= 0:
             raise ValueError("an axis: half must be above 0")
-        n_tables = fields.integer("n_tables", 2, 4) if "n_tables" in content else 2
+        n_tables = fields.integer("n_tables", 2, 4)
         if n_tables == 3:
             raise ValueError("an axis: n_tables must be 2 or 4")
         return cls(fields.number("center"), half, fields.integer("n_bins", 1, _MOST), n_tables)

@@ -225,8 +225,6 @@ class GradientsPlan:
     def to_dict(self) -> dict[str, Any]:
         """Return JSON values."""
         about = self.residuals
-        # Plans of events and censored rows alone are written as they always were.
-        kinds = {} if about.is_plain else {"observations": list(about.observations)}
         return {
             "kind": self.kind,
             "grid": self.grid.to_dict(),
@@ -237,19 +235,17 @@ class GradientsPlan:
             "limits": list(about.limits),
             "theta": self.theta.tolist(),
             "coarse": self.coarse,
-            **kinds,
+            "observations": list(about.observations),
         }
 
     @classmethod
     def from_dict(cls, content: dict[str, Any]) -> "GradientsPlan":
         """Restore the plan; ValueError for what `to_dict` would not write."""
         names = ("kind", "grid", "distribution", "cuts", "residual_bits", "curvature_bits", "limits")
-        fields = Fields(content, (*names, "theta", "coarse"), optional=("observations",), what="a plan")
+        fields = Fields(content, (*names, "theta", "coarse", "observations"), what="a plan")
         grid = read_grid(fields)
         low, high = fields.numbers("cuts", 2)
-        observations: tuple[str, ...] = KINDS[:2]
-        if "observations" in content:
-            observations = check_observations(fields.texts("observations"), structured=True)
+        observations = check_observations(fields.texts("observations"), structured=True)
         limits = fields.numbers("limits", 4 if set(observations) <= set(KINDS[:2]) else 5)
         if min(limits) < 0 or any(limit != int(limit) for limit in limits):
             raise ValueError("a plan: limits must be whole numbers, and not negative")

@@ -116,13 +116,12 @@ class TableColumns:
     def to_dict(self) -> dict[str, Any]:
         """Return JSON values."""
         features = None if self.features is None else list(self.features)
-        found = {f"{role}_column": getattr(self, role) for role in OPTIONAL_ROLES}
         return {
             "features": features,
             "target": self.target,
             "event": self.event,
             "group": self.group,
-            **{field: name for field, name in found.items() if name is not None},
+            **{f"{role}_column": getattr(self, role) for role in OPTIONAL_ROLES},
         }
 
     @classmethod
@@ -130,8 +129,7 @@ class TableColumns:
         """Restore the columns."""
         features = fields.maybe(fields.texts, "features")
         names = [fields.maybe(fields.text, name) for name in ("target", "event", "group")]
-        fields_of = {role: f"{role}_column" for role in OPTIONAL_ROLES}
-        others = {role: fields.text(field) for role, field in fields_of.items() if field in fields}
+        others = {role: fields.maybe(fields.text, f"{role}_column") for role in OPTIONAL_ROLES}
         return cls(None if features is None else tuple(features), *names, **others)
 
 

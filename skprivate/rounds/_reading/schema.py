@@ -34,11 +34,12 @@ _FIELDS = (
         "strict",
         "max_rows_per_unit",
         "key",
+        "domain",
+        "observations",
     ),
+    *(f"{role}_column" for role in OPTIONAL_ROLES),
 )
-# Fields that only schemas of declared columns, or of declared kinds of observation, have.
-_OPTIONAL = ("domain", "observations", *(f"{role}_column" for role in OPTIONAL_ROLES))
-# Kinds of observation where none are written.
+# Kinds of observation where none are declared.
 _KINDS = ("exact", "right")
 # Columns and classes that a schema may name, as `axes`; and rows of a person, as many as estimators take.
 _MOST = 2**24
@@ -183,18 +184,18 @@ class RowSchema:
             "strict": self.strict,
             "max_rows_per_unit": self.max_rows_per_unit,
             "key": self.key.hex(),
-            **({} if self.domain is None else {"domain": self.domain.to_dict()}),
-            **({} if self.kinds == _KINDS else {"observations": list(self.kinds)}),
+            "domain": None if self.domain is None else self.domain.to_dict(),
+            "observations": list(self.kinds),
         }
 
     @classmethod
     def from_dict(cls, content: dict[str, Any]) -> "RowSchema":
         """Restore the schema; ValueError for what `to_dict` would not write."""
-        fields = Fields(content, _FIELDS, optional=_OPTIONAL, what="a schema")
-        domain = TableDomain.from_dict(content["domain"]) if "domain" in content else None
+        fields = Fields(content, _FIELDS, what="a schema")
+        declared = fields.maybe(fields.mapping, "domain")
         structured = fields.flag("structured")
-        kinds = tuple(fields.texts("observations")) if "observations" in fields else _KINDS
-        if "observations" in fields and (kinds == _KINDS or check_observations(kinds, structured) != kinds):
+        kinds = tuple(fields.texts("observations"))
+        if kinds != _KINDS and check_observations(kinds, structured) != kinds:
             raise ValueError("a schema: the kinds of observation are not in the one form that is written")
         n_features = fields.integer("n_features", 0, _MOST)
         lower = fields.maybe(fields.numbers, "lower", n_features)
@@ -213,7 +214,7 @@ class RowSchema:
         return cls(
             columns=TableColumns.from_fields(fields),
             n_features=n_features,
-            domain=domain,
+            domain=None if declared is None else TableDomain.from_dict(declared),
             lower=None if lower is None else np.array(lower),
             upper=None if upper is None else np.array(upper),
             log_target=log_target,

@@ -301,7 +301,6 @@ def test_plans_of_kinds_survive_json():
         GradientsPlan.from_dict(broken)
     cells = histogram_cells(GRID, 4)
     assert CellsPlan.from_dict(cells.to_dict()).n_sums == cells.n_sums == 256
-    assert "n_tables" not in str(histogram_cells(GRID).to_dict())
 
 
 def test_sums_of_kinds_that_no_rows_have_are_refused():
