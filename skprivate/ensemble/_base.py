@@ -4,7 +4,6 @@
 import functools
 from abc import abstractmethod
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from fractions import Fraction
 from numbers import Integral, Real
 from typing import Any, Self
@@ -27,7 +26,6 @@ from ..rounds._fit import RoundsMixin
 from ..rounds._inspection import SourceFacts
 from ..rounds._plans._additive.plans import Loss
 from ..rounds._plans._additive.scores import UNIT, AdditiveModel
-from ..rounds._reading.batches import has_names
 from ..rounds._reading.columns import TableColumns, count_columns
 from ..rounds._reading.schema import RowSchema
 from ..utils import check_row_mask
@@ -393,7 +391,7 @@ class BaseDPBoosting(DomainMixin, RoundsMixin, BaseEstimator):
         facts.name_columns(self)
         self.name_columns()
         grouped = columns.group is not None
-        rows = self._public_rows(public, facts, self.max_rows_per_group if grouped else 1)
+        rows: BoostingRows = self._public_rows(public, facts, self.max_rows_per_group if grouped else 1)
         self.check_public(facts.shape(grouped, rows.y if public is not None else None))
         n_used = facts.n_units * rows.rows_per_unit
         task = self._task(rows, n_used, None)
@@ -408,24 +406,6 @@ class BaseDPBoosting(DomainMixin, RoundsMixin, BaseEstimator):
             **self._schema_of_target(),
         )
         return schema, functools.partial(self._rounds_of_source, task, n_used, rows, grouped)
-
-    def _public_rows(self, public: Any, facts: SourceFacts, rows_per_unit: int) -> BoostingRows:
-        """Validate public rows; there may be none."""
-        if public is None:
-            width = facts.n_features if self.domain is None else len(self.domain.encoded_names)
-            X, y = np.empty((0, width)), self._no_targets()
-        else:
-            if not isinstance(public, tuple) or len(public) != 2:
-                raise TypeError("public must be a tuple (X, y).")
-            X, y = public
-            if self.domain is None and facts.features is not None and has_names(X):
-                X = X[TableColumns(facts.features).choose_features(X)]
-            X, y = self._read_rows(X, y)
-            # The names are those of the source.
-            facts.name_columns(self)
-            self.name_columns()
-        rows = self._part_rows(X, y, np.ones(len(X), dtype=bool), None)
-        return replace(rows, rows_per_unit=rows_per_unit)
 
     @abstractmethod
     def _no_targets(self) -> NDArray[Any]:

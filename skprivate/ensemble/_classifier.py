@@ -18,11 +18,10 @@ from ..base._classes import declared_classes, find_classes, warn_of_unknown_labe
 from ..domain import TableDomain
 from ..rounds._plans._additive.plans import ClassLoss
 from ..rounds._plans._additive.scores import LIMIT
+from ..rounds._reading.fit_rows import read_labelled_rows
 from ..rounds._reading.schema import number_labels
-from ..utils import as_labels
 from ..utils._compat import HasMethods
 from ..utils._public_module import public_module
-from ..utils._table_validation import validate_data
 from ._base import BOOSTING_CONSTRAINTS, BOOSTING_ROLES, BaseDPBoosting
 from ._boosting.public_scores import PublicScores
 
@@ -198,15 +197,7 @@ class DPBoostingClassifier(ClassifierMixin, BaseDPBoosting):
         self.random_state = random_state
         self.ledger = ledger
 
-    def _read_rows(self, X: Any, y: Any) -> tuple[FloatArray, NDArray[Any]]:
-        X = self.encode_rows(X)
-        if self.is_strict():
-            X = self.read_numbers(X)
-            y = self.read_labels(y, len(X))
-        else:
-            X, y = validate_data(self, X, as_labels(y), dtype=np.float64, order="C")
-        self.name_columns()
-        return X, y
+    _read_rows = read_labelled_rows
 
     def _resolve_target(self, y: NDArray[Any], public: NDArray[np.bool_]) -> NDArray[Any]:
         if self.classes is None:

@@ -8,7 +8,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import RegressorMixin
-from sklearn.utils import Tags, check_consistent_length
+from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
 from .._typing import CentralMechanism, CentralRelation, FloatArray, RandomSource
@@ -16,16 +16,10 @@ from ..accounting import PrivacyLedger
 from ..base import PublicShape, redact_errors
 from ..domain import TableDomain
 from ..rounds._plans._additive.plans import NumberLoss
-from ..rounds._reading.targets import (
-    check_target_bounds,
-    check_target_width,
-    refuse_other_forms,
-    replace_target,
-)
-from ..utils import is_structured
+from ..rounds._reading.fit_rows import read_numbered_rows
+from ..rounds._reading.targets import check_target_bounds, check_target_width
 from ..utils._compat import HasMethods
 from ..utils._public_module import public_module
-from ..utils._table_validation import validate_data
 from ._base import BOOSTING_CONSTRAINTS, BOOSTING_ROLES, BaseDPBoosting
 from ._boosting.public_scores import PublicScores
 
@@ -203,30 +197,7 @@ class DPBoostingRegressor(RegressorMixin, BaseDPBoosting):
         self.random_state = random_state
         self.ledger = ledger
 
-    def _read_rows(self, X: Any, y: Any) -> tuple[FloatArray, NDArray[Any]]:
-        if is_structured(y):
-            raise ValueError("y must be numbers, and no times with events.")
-        X = self.encode_rows(X)
-        if self.is_strict():
-            if y is None:
-                raise ValueError("requires y to be passed, but the target y is None.")
-            X = self.read_numbers(X)
-            y = replace_target(y, self._declared_target(), False).time_on_model_scale
-            check_consistent_length(X, y)
-        else:
-            refuse_other_forms(y)
-            X, y = validate_data(self, X, y, dtype=np.float64, order="C", y_numeric=True)
-            y = np.asarray(y, dtype=np.float64)
-        self.name_columns()
-        return X, y
-
-    def _declared_target(self) -> tuple[float, float]:
-        """Return declared bounds of y; without them those of the largest floats."""
-        if self.bounds_y is not None:
-            return check_target_bounds(self.bounds_y, False)
-        # Halves: the width is finite.
-        largest = float(np.finfo(np.float64).max) / 2
-        return -largest, largest
+    _read_rows = read_numbered_rows
 
     def _resolve_target(self, y: NDArray[Any], public: NDArray[np.bool_]) -> NDArray[Any]:
         if self.bounds_y is not None:

@@ -34,15 +34,15 @@ from ..rounds._fit import RoundsMixin
 from ..rounds._inspection import SourceFacts
 from ..rounds._plans.rows import PreparedRows
 from ..rounds._reading.columns import TableColumns, count_columns
+from ..rounds._reading.fit_rows import read_labelled_rows
 from ..rounds._reading.schema import RowSchema, number_labels
-from ..utils import as_labels, check_bounds
+from ..utils import check_bounds
 from ..utils._compat import CallbackSupportMixin, Interval, StrOptions
 from ..utils._groups import KEY_BYTES, number_units
 from ..utils._private_fit import public_errors
 from ..utils._progress import progress
 from ..utils._public_module import public_module
 from ..utils._replacements import within_bounds
-from ..utils._table_validation import validate_data
 from ..utils._user_frame import warn_after_release, warn_user
 from ._logistic.estimate import in_units_of_rows
 from ._logistic.predictions import LogisticPredictions
@@ -291,16 +291,7 @@ class DPLogisticRegression(
         self._after_release()
         return self
 
-    def _read_rows(self, X: Any, y: Any) -> tuple[FloatArray, NDArray[Any]]:
-        """Validate X and y; in strict mode no cell of them makes it fail."""
-        X = self.encode_rows(X)
-        if self.is_strict():
-            X = self.read_numbers(X)
-            y = self.read_labels(y, len(X))
-        else:
-            X, y = validate_data(self, X, as_labels(y), dtype=np.float64, order="C")
-        self.name_columns()
-        return X, y
+    _read_rows = read_labelled_rows
 
     def _find_leaks(self) -> list[str]:
         """Return what would have to be read from private rows; no row is needed for it."""

@@ -8,6 +8,7 @@ from contextlib import ExitStack
 from dataclasses import replace
 from typing import Any, Self, TypeVar
 
+import numpy as np
 from sklearn.base import BaseEstimator
 
 from ..base import PrivateEstimatorMixin, private_fit
@@ -18,6 +19,7 @@ from ..utils._private_fit import public_errors
 from ._checkpoint import open_record
 from ._driver import Rounds, drive
 from ._inspection import SourceFacts, fingerprint
+from ._reading.batches import has_names
 from ._reading.columns import TableColumns
 from ._reading.schema import RowSchema
 from ._sources import SourceRun, TableSource
@@ -145,6 +147,24 @@ class RoundsMixin(PrivateEstimatorMixin):
         n_units = facts.n_units if n_is_public else None
         content = {"schema": schema.to_dict(), "rows": n_units, "parameters": repr(parameters)}
         return fingerprint(name.encode(), canonical(content))
+
+    def _public_rows(self: Any, public: Any, facts: SourceFacts, rows_per_unit: int) -> Any:
+        """Validate public rows, all that a design is made of; there may be none."""
+        if public is None:
+            width = facts.n_features if self.domain is None else len(self.domain.encoded_names)
+            X, y = np.empty((0, width)), self._no_targets()
+        else:
+            if not isinstance(public, tuple) or len(public) != 2:
+                raise TypeError("public must be a tuple (X, y).")
+            X, y = public
+            if self.domain is None and facts.features is not None and has_names(X):
+                X = X[TableColumns(facts.features).choose_features(X)]
+            X, y = self._read_rows(X, y)
+            # The names are those of the source.
+            facts.name_columns(self)
+            self.name_columns()
+        rows = self._part_rows(X, y, np.ones(len(X), dtype=bool), None)
+        return replace(rows, rows_per_unit=rows_per_unit)
 
     @abstractmethod
     def _known_columns(self) -> int | None:

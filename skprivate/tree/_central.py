@@ -20,7 +20,6 @@ from ..rounds._fit import RoundsMixin
 from ..rounds._inspection import SourceFacts
 from ..rounds._plans._masses.masses import WEIGHT_STEPS, Masses
 from ..rounds._plans.plan import Plan
-from ..rounds._reading.batches import has_names
 from ..rounds._reading.columns import TableColumns, count_columns
 from ..rounds._reading.schema import RowSchema
 from ..utils import check_epsilon
@@ -80,7 +79,7 @@ class BaseCentralTree(BasePrivateTree, RoundsMixin):
         facts.name_columns(self)
         self.name_columns()
         grouped = columns.group is not None
-        rows = self._public_rows(public, facts, self.max_rows_per_group if grouped else 1)
+        rows: TreeRows = self._public_rows(public, facts, self.max_rows_per_group if grouped else 1)
         told = rows.labels if rows.y is None else rows.y
         self.check_public(facts.shape(grouped, told if public is not None else None))
         n_used = facts.n_units * rows.rows_per_unit
@@ -96,23 +95,6 @@ class BaseCentralTree(BasePrivateTree, RoundsMixin):
             **self._schema_of_target(rows),
         )
         return schema, functools.partial(self._rounds_of_source, design, n_used, grouped)
-
-    def _public_rows(self, public: Any, facts: SourceFacts, rows_per_unit: int) -> TreeRows:
-        """Validate public rows, all that a design is made of; there may be none."""
-        if public is None:
-            width = facts.n_features if self.domain is None else len(self.domain.encoded_names)
-            X, y = np.empty((0, width)), self._no_targets()
-        else:
-            if not isinstance(public, tuple) or len(public) != 2:
-                raise TypeError("public must be a tuple (X, y).")
-            X, y = public
-            if self.domain is None and facts.features is not None and has_names(X):
-                X = X[TableColumns(facts.features).choose_features(X)]
-            X, y = self._read_rows(X, y)
-            # The names are those of the source.
-            facts.name_columns(self)
-        rows = self._part_rows(X, y, np.ones(len(X), dtype=bool), None)
-        return replace(rows, rows_per_unit=rows_per_unit)
 
     def _rounds_of_source(
         self, design: TreeDesign, n_used: int, grouped: bool, noise_source: str

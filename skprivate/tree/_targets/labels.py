@@ -15,10 +15,9 @@ from ..._typing import BoolArray, FloatArray, SplitCriterion
 from ...base import PublicShape, assign_roles, redact_errors
 from ...base._classes import declared_classes, find_classes, warn_of_unknown_labels
 from ...partition import CRITERIA
+from ...rounds._reading.fit_rows import read_labelled_rows
 from ...rounds._reading.schema import number_labels
-from ...utils import as_labels
 from ...utils._compat import HasMethods, StrOptions
-from ...utils._table_validation import validate_data
 from .._estimation.leaf_estimates import LeafEstimates, pruning_method
 from .._public_model import PublicModel
 from .._reading.split_rules import to_ascii
@@ -52,16 +51,7 @@ class LabelTargetMixin(ClassifierMixin):
     _target_leak = "the classes were read from private rows"
     _targets = "labels"
 
-    def _read_rows(self, X: Any, y: Any) -> tuple[FloatArray, NDArray[Any]]:
-        """Validate X and y; in strict mode no cell of them makes it fail."""
-        X = self.encode_rows(X)
-        if self.is_strict():
-            X = self.read_numbers(X)
-            y = self.read_labels(y, len(X))
-        else:
-            X, y = validate_data(self, X, as_labels(y), dtype=np.float64, order="C")
-        self.name_columns()
-        return X, y
+    _read_rows = read_labelled_rows
 
     def _resolve_target(self, y: NDArray[Any], public: BoolArray) -> dict[str, Any]:
         if self.classes is None:

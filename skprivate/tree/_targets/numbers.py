@@ -8,20 +8,13 @@ from typing import Any, Literal, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import RegressorMixin
-from sklearn.utils import check_consistent_length
 from sklearn.utils.validation import check_is_fitted
 
 from ..._typing import BoolArray, FloatArray, SplitCriterion
 from ...base import PublicShape, assign_roles, redact_errors
-from ...rounds._reading.targets import (
-    check_target_bounds,
-    check_target_width,
-    refuse_other_forms,
-    replace_target,
-)
-from ...utils import is_structured
+from ...rounds._reading.fit_rows import read_numbered_rows
+from ...rounds._reading.targets import check_target_bounds, check_target_width
 from ...utils._compat import HasMethods
-from ...utils._table_validation import validate_data
 from .._estimation.leaf_estimates import LeafEstimates
 from .._estimation.leaf_intervals import share_intervals
 from .._noisy_leaf_counts import USUAL_VARIANCE
@@ -61,31 +54,7 @@ class NumberTargetMixin(RegressorMixin):
         "Declare them from public knowledge (bounds_X=..., bounds_y=...), or pay for them: estimate_bounds."
     )
 
-    def _read_rows(self, X: Any, y: Any) -> tuple[FloatArray, NDArray[Any]]:
-        """Validate X and y; in strict mode no cell of them makes it fail."""
-        if is_structured(y):
-            raise ValueError("y must be numbers, and no times with events.")
-        X = self.encode_rows(X)
-        if self.is_strict():
-            if y is None:
-                raise ValueError("requires y to be passed, but the target y is None.")
-            X = self.read_numbers(X)
-            y = replace_target(y, self._known_range(), False).time_on_model_scale
-            check_consistent_length(X, y)
-        else:
-            refuse_other_forms(y)
-            X, y = validate_data(self, X, y, dtype=np.float64, order="C", y_numeric=True)
-            y = np.asarray(y, dtype=np.float64)
-        self.name_columns()
-        return X, y
-
-    def _known_range(self) -> tuple[float, float]:
-        """Return declared bounds of y; without them those of the largest floats."""
-        if self.bounds_y is not None:
-            return check_target_bounds(self.bounds_y, False)
-        # Halves: the width is finite.
-        largest = float(np.finfo(np.float64).max) / 2
-        return -largest, largest
+    _read_rows = read_numbered_rows
 
     def _resolve_target(self, y: NDArray[Any], public: BoolArray) -> dict[str, Any]:
         if self.bounds_y is not None:
