@@ -51,7 +51,6 @@ class Problem:
 class Result:
     """Accuracies on one data set, and the tree of "both" at epsilon 1 of the last repetition."""
 
-    problem: Problem
     scores: Scores
     tree: LocallyPrivateTreeClassifier
 
@@ -127,7 +126,7 @@ def evaluate(problem: Problem, repetitions: int) -> Result:
         if index == 0:
             plain = DecisionTreeClassifier(max_depth=6, min_samples_leaf=5, random_state=0).fit(X, y)
             scores[NON_PRIVATE][:, repetition] = plain.score(X_test, y_test)
-    return Result(problem, scores, shown)
+    return Result(scores, shown)
 
 
 def summarise(repetitions: int) -> tuple[Summary, LocallyPrivateTreeClassifier]:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from .._typing import IntArray
 from ..utils._atomic_state import one_thread_at_a_time
-from ._checkpoint import SavedCurator
+from ._checkpoint import Checkpoint
 from ._client import ClientOptions, TreeClient
 from ._curator_state import CuratorState
 from ._report_files import ReportReader
@@ -22,7 +22,7 @@ _SECONDS_BETWEEN_CHECKPOINTS = 5.0
 _LARGEST_COUNT = 2**63 - 1
 
 
-class ReportCounter(SavedCurator):
+class ReportCounter:
     """The methods of a curator that count the reports of its specification, whatever they are for."""
 
     #: Whether the state that this class restores is that of a first phase; see `SplitCurator`.
@@ -224,6 +224,90 @@ class ReportCounter(SavedCurator):
         curator = cls.__new__(cls)
         curator._start(CuratorState.from_bytes(data))
         return curator
+
+    @classmethod
+    def from_file(cls, path: str | os.PathLike[str]) -> Self:
+        """Restore a curator from a file, which it holds from before it is read until `close`.
+
+        Parameters
+        ----------
+        path : str or path-like
+            What `save`, or ``update_file(..., checkpoint=...)``, wrote.
+
+        Returns
+        -------
+        curator : TreeCurator
+
+        Raises
+        ------
+        OSError, ValueError
+            There is no such file; another object or process holds it; or as `from_bytes`.
+        """
+        # First, so that a mistaken name leaves no lock behind.
+        os.stat(path)
+        checkpoint = Checkpoint(path)
+        try:
+            curator = cls.from_bytes(checkpoint.path.read_bytes())
+        except BaseException as error:
+            checkpoint.close()
+            if isinstance(error, ValueError):
+                raise ValueError(f"{os.fspath(path)}: {error}") from error
+            raise
+        curator._checkpoint = checkpoint
+        return curator
+
+    @one_thread_at_a_time
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the curator to a file, whole and through a power cut; then hold the file until `close`.
+
+        Parameters
+        ----------
+        path : str or path-like
+            A new file, or one of which this curator holds all reports: one that it saved or was read from. Of
+            two curators with one file, the last writer would lose what the other counted; the command line
+            holds the same lock, ``path`` with ".lock" at its end.
+
+        Raises
+        ------
+        OSError
+            The file cannot be written; it is as it was.
+        TypeError, ValueError
+            Another object or process holds the file; it has reports that this curator has not counted, or is
+            no curator's; or as `to_bytes`. The file is as it was.
+        """
+        self._hold(path).save(self._open_state())
+
+    @one_thread_at_a_time
+    def close(self) -> None:
+        """Let others have the file of `save`, `update_file` or `from_file`; a ``with`` block does it, too."""
+        # In this order: an interrupt must not leave a curator with a file that others may have.
+        checkpoint, self._checkpoint = self._checkpoint, None
+        if checkpoint is not None:
+            checkpoint.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def _hold(self, path: str | os.PathLike[str]) -> Checkpoint:
+        """Return the file, held; one that was held before is let go."""
+        if self._checkpoint is not None and self._checkpoint.protects(path):
+            return self._checkpoint
+        self.close()
+        checkpoint = Checkpoint(path)
+        try:
+            checkpoint.check(self._open_state())
+        except BaseException:
+            checkpoint.close()
+            raise
+        self._checkpoint = checkpoint
+        return checkpoint
+
+    def _save_if_asked(self, path: str | os.PathLike[str] | None) -> None:
+        if path is not None:
+            self.save(path)
 
     def _open_state(self) -> CuratorState:
         """Return the state, to which reports may be added."""

@@ -323,7 +323,7 @@ class MomentAccumulator(BatchAccumulator):
         Raises
         ------
         ValueError
-            Damaged, foreign, or of a newer version.
+            Damaged, foreign, or of another version.
         """
         saved = SavedMoments.from_bytes(data)
         accumulator = cls.__new__(cls)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Fixed-point numbers: floats rounded to integers on a grid 2^-k, and sums that cannot overflow."""
+"""Fixed-point numbers: floats rounded to integers on a grid 2^-k, and the grid of a sum."""
 
 from fractions import Fraction
 from math import ceil
@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from .._typing import FloatArray, IntArray
 from ._argument_checks import MAX_SCALE
 
-MAX_MAGNITUDE = 2**62  # of one grid value, and of a sum of rows
+MAX_MAGNITUDE = 2**62  # of one grid value
 MAX_SUM_BOUND = 2**61  # of a planned sum: int64 with two spare bits
 TARGET_SCALE = 2**31  # finer grids gain nothing: rounding is then far below the noise
 
@@ -62,48 +62,6 @@ def quantise(values: ArrayLike, exponent: int, lower: ArrayLike, upper: ArrayLik
         raise ValueError("values contain NaN")
     # A multiplication by 2^k is exact, since the bounds keep it below 2^62 and k >= 0 loses no low bit.
     return np.trunc(np.ldexp(np.clip(array, low, high), exponent)).astype(np.int64)
-
-
-def exact_sum(rows: IntArray, max_abs: int, axis: int = 0) -> IntArray:
-    """Sum integers along an axis without any chance to wrap.
-
-    Parameters
-    ----------
-    rows : integer ndarray
-        Grid values; what exceeds `max_abs` in magnitude is clipped, so that the proof needs no trust.
-    max_abs : int
-        Declared bound on the magnitude of an entry.
-    axis : int, default=0
-        The axis of the rows.
-
-    Returns
-    -------
-    total : int64 ndarray
-        The sums.
-
-    Raises
-    ------
-    OverflowError
-        If the number of rows times `max_abs` reaches 2^62; no value is looked at.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from skprivate.noise._quantise import exact_sum
-    >>> exact_sum(np.array([[1, 2], [3, 4]]), 10)
-    array([4, 6])
-    """
-    array = np.asarray(rows)
-    if array.dtype.kind not in "iu" or not np.can_cast(array.dtype, np.int64):
-        raise TypeError("rows must be integers that fit int64: quantise them first")
-    if max_abs < 0:
-        raise ValueError("max_abs must not be negative")
-    if array.shape[axis] * int(max_abs) >= MAX_MAGNITUDE:
-        raise OverflowError("the number of rows times max_abs reaches 2^62: use a coarser grid")
-    # Only an empty sum passes with a larger bound, and NumPy takes none beyond int64.
-    bound = min(int(max_abs), MAX_MAGNITUDE)
-    clipped = np.clip(array.astype(np.int64, copy=False), -bound, bound)
-    return np.asarray(clipped.sum(axis=axis))
 
 
 def grid_exponent(sensitivity: Fraction | int, epsilon: Fraction, n: int | None = None) -> int:

@@ -10,10 +10,9 @@ import numpy as np
 from .._typing import IntArray
 from ..utils._atomic_state import assign, lock_of, one_thread_at_a_time, refused_within_another
 from ..utils._json_documents import (
-    UNREADABLE,
     Fields,
     pack_integers,
-    restore_sealed,
+    restore_in_silence,
     seal_document,
     unpack_integers,
 )
@@ -252,13 +251,9 @@ class PlanAccumulator(BatchAccumulator):
         Raises
         ------
         ValueError
-            Damaged, foreign, of another class, or of a newer version.
+            Damaged, foreign, of another class, or of another version.
         """
-        try:
-            return restore_sealed(data, _FORMAT, _VERSION, _FIELDS, cls._from_dict)
-        except UNREADABLE:
-            pass
-        raise ValueError("these are no bytes of an accumulator that can be used: damaged, foreign or newer.")
+        return restore_in_silence(data, _FORMAT, _VERSION, _FIELDS, cls._from_dict, "bytes of an accumulator")
 
     @classmethod
     def _from_dict(cls, content: dict[str, Any]) -> Self:

@@ -12,7 +12,7 @@ from .._config import config_context
 from ..base._planned_cost import PublicShape
 from ..utils import is_frame, is_structured
 from ..utils._groups import exact_names, number_units
-from ..utils._json_documents import UNREADABLE, Fields, restore_sealed, seal_document
+from ..utils._json_documents import Fields, restore_in_silence, seal_document
 from ._reading.batches import arrow_records, has_names, holds_arrow
 from ._reading.columns import TableColumns
 from ._reading.targets import find_roles
@@ -66,11 +66,7 @@ class TableFacts:
     @classmethod
     def from_bytes(cls, data: Any) -> "TableFacts":
         """Restore the facts; ValueError for what `to_bytes` would not write."""
-        try:
-            return restore_sealed(data, _FORMAT, _VERSION, _FIELDS, cls._from_dict)
-        except UNREADABLE:
-            pass
-        raise ValueError("these are no facts of a table that can be used: damaged, foreign or newer.")
+        return restore_in_silence(data, _FORMAT, _VERSION, _FIELDS, cls._from_dict, "facts of a table")
 
     @classmethod
     def _from_dict(cls, content: dict[str, Any]) -> "TableFacts":

@@ -10,10 +10,9 @@ import numpy as np
 
 from .._typing import IntArray
 from ..utils._json_documents import (
-    UNREADABLE,
     Fields,
     pack_integers,
-    restore_sealed,
+    restore_in_silence,
     seal_document,
     unpack_integers,
 )
@@ -122,11 +121,7 @@ class PartialSums:
     @classmethod
     def from_bytes(cls, data: Any) -> "PartialSums":
         """Restore the sums; ValueError, which repeats nothing, for what `to_bytes` would not write."""
-        try:
-            return restore_sealed(data, _FORMAT, _VERSION, _FIELDS, cls._from_dict)
-        except UNREADABLE:
-            pass
-        raise ValueError("these are no bytes of sums that can be used: damaged, foreign or newer.")
+        return restore_in_silence(data, _FORMAT, _VERSION, _FIELDS, cls._from_dict, "bytes of sums")
 
     @classmethod
     def _from_dict(cls, content: dict[str, Any]) -> "PartialSums":

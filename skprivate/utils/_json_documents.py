@@ -234,6 +234,26 @@ def restore_sealed(
     return restored
 
 
+def restore_in_silence(
+    data: Any,
+    format_name: str,
+    version: int,
+    fields: Sequence[str],
+    build: Callable[[dict[str, Any]], Sealed],
+    what: str,
+) -> Sealed:
+    """Return what `restore_sealed` does; the ValueError for anything else repeats nothing of it."""
+    try:
+        return restore_sealed(data, format_name, version, fields, build)
+    except UNREADABLE:
+        pass
+    # Raised outside the handler: the error below it may repeat the content.
+    raise ValueError(
+        f"these are no {what} that can be used: damaged, foreign, or of another version than {version}, "
+        "which this package reads."
+    )
+
+
 def check_rewritten(content: dict[str, Any], again: bytes) -> None:
     """Refuse content that is not, to the last digit, what is written of the object that was read from it."""
     if json.loads(again)["checksum"] != digest(content):

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from skprivate.noise._quantise import exact_sum, grid_exponent, quantise
+from skprivate.noise._quantise import grid_exponent, quantise
 
 FLOATS = st.floats(-100, 100)
 EXPONENTS = st.integers(0, 50)
@@ -66,33 +66,6 @@ def test_wrong_bounds_and_types_are_refused() -> None:
     for values in (["a"], [1j], np.ones(2, dtype=np.longdouble)):
         with pytest.raises(TypeError, match="real numbers"):
             quantise(values, 0, 0.0, 1.0)
-
-
-@settings(deadline=None)
-@given(st.lists(st.integers(-(2**40), 2**40), min_size=1, max_size=20))
-def test_sums_are_exact(rows) -> None:
-    assert int(exact_sum(np.array(rows, dtype=np.int64), 2**40)) == sum(rows)
-
-
-def test_a_sum_that_might_wrap_is_refused_whatever_the_rows() -> None:
-    with pytest.raises(OverflowError, match="2\\^62"):
-        exact_sum(np.zeros((4, 2), dtype=np.int64), 2**60)
-    assert exact_sum(np.zeros((4, 2), dtype=np.int64), 2**60 - 1).tolist() == [0, 0]
-    assert exact_sum(np.zeros((4, 2), dtype=np.int64), 2**60, axis=1).tolist() == [0] * 4
-
-
-def test_rows_beyond_the_declared_bound_cannot_wrap() -> None:
-    rows = np.array([2**62, 2**62, -(2**63), 5, 2**62, 2**62], dtype=np.int64)
-    assert exact_sum(rows, 10) == 10 + 10 - 10 + 5 + 10 + 10
-    assert exact_sum(np.array([-128, -128], dtype=np.int8), 1000) == -256
-
-
-def test_sums_take_integers_only() -> None:
-    for rows in (np.ones(2), np.ones(2, dtype=np.uint64)):
-        with pytest.raises(TypeError, match="quantise"):
-            exact_sum(rows, 1)
-    with pytest.raises(ValueError, match="negative"):
-        exact_sum(np.ones(2, dtype=np.int64), -1)
 
 
 POSITIVE = st.fractions(Fraction(1, 10**4), 10**4)

@@ -8,10 +8,9 @@ from typing import Any, Self
 from ..._typing import IntArray
 from ...utils import check_characters
 from ...utils._json_documents import (
-    UNREADABLE,
     Fields,
     pack_integers,
-    restore_sealed,
+    restore_in_silence,
     seal_document,
     unpack_integers,
 )
@@ -61,12 +60,7 @@ class SavedMoments:
     @classmethod
     def from_bytes(cls, data: bytes) -> Self:
         """Restore the moments; ValueError, which repeats nothing, for what `to_bytes` would not write."""
-        try:
-            return restore_sealed(data, _FORMAT, _VERSION, _FIELDS, cls._from_dict)
-        except UNREADABLE:
-            pass
-        # Raised outside the handler: the error below it may repeat the sums.
-        raise ValueError("these are no bytes of an accumulator that can be used: damaged, foreign or newer.")
+        return restore_in_silence(data, _FORMAT, _VERSION, _FIELDS, cls._from_dict, "bytes of an accumulator")
 
     @classmethod
     def _from_dict(cls, content: dict[str, Any]) -> Self:

@@ -36,8 +36,6 @@ class Standards:
         Number of rows, or its estimate.
     rates : ndarray of shape (n_labels,)
         Base rates of the classes, above 0.
-    rate_error : float
-        Standard deviation of a rate by noise.
     center, scale : ndarray of shape (n_features,)
         In the cube or the ball of the grid.
     variances : ndarray of shape (n_features + 1,)
@@ -47,7 +45,6 @@ class Standards:
 
     n_rows: float
     rates: FloatArray
-    rate_error: float
     center: FloatArray
     scale: FloatArray
     variances: FloatArray
@@ -79,7 +76,7 @@ def read_standards(
     else:
         radius = sqrt(_ROOM) * (1.0 + _MEAN_MAGNITUDE * np.sqrt(variances[1:]).sum())
     rates = _shrunk_rates(values[:k] / n, float(std[0]) / n)
-    return Standards(n, rates, float(std[0]) / n, center, scale, variances, float(radius))
+    return Standards(n, rates, center, scale, variances, float(radius))
 
 
 def _shrunk_rates(rates: FloatArray, error: float) -> FloatArray:
