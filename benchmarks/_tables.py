@@ -70,10 +70,3 @@ def standard_error(values: ArrayLike) -> Any:
 def mean_and_error(values: ArrayLike, digits: int = 3) -> str:
     """Return the mean of independent values, and its standard error."""
     return f"{np.mean(values):.{digits}f} ±{standard_error(values):.{digits}f}"
-
-
-def median_and_error(values: ArrayLike, digits: int = 3) -> str:
-    """Return the median of independent values, and its standard error by 500 resamples of them."""
-    table = np.asarray(values)
-    drawn = np.random.default_rng(0).integers(len(table), size=(500, len(table)))
-    return f"{np.median(table):.{digits}f} ±{np.median(table[drawn], axis=1).std(ddof=1):.{digits}f}"

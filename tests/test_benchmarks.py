@@ -15,7 +15,7 @@ from scipy import stats
 from benchmarks.__main__ import HOME, catalogue, chosen
 from benchmarks._peers.linear import NoisyGradientDescent, ObjectivePerturbation, UnitBall
 from benchmarks._peers.lpdt import LPDT, MaxEdgePartition, laplace_sums, response_sums
-from benchmarks._tables import Table, median_and_error
+from benchmarks._tables import Table
 from benchmarks._utility.comparison import print_comparison
 from benchmarks._utility.data import SETTINGS, differs, make_split
 from benchmarks._utility.method import Prediction, leaf_coverage
@@ -92,14 +92,6 @@ def test_a_table_aligns_headings_numbers_and_gaps(capsys):
     assert capsys.readouterr().out == "  method     error\n  ours        1.23\n  theirs         -\n"
     with pytest.raises(ValueError, match="no alignment"):
         Table(("method", "8"))
-
-
-def test_a_median_is_printed_with_its_standard_error():
-    values = np.random.default_rng(0).normal(5.0, 1.0, size=10_000)
-    median, error = map(float, median_and_error(values, 4).split(" ±"))
-    assert median == pytest.approx(np.median(values), abs=1e-4)
-    # That of normal values is sqrt(pi / 2 / n) standard deviations; 500 resamples tell it within 4 %.
-    assert error == pytest.approx(np.sqrt(np.pi / 2) / 100, rel=0.25)
 
 
 def test_mutants_change_one_place_each(tmp_path):
