@@ -8,7 +8,9 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from ..._typing import FloatArray
-from .fitted_line import FittedLine
+from ...base import redact_errors
+from ...base._domain_reading import DomainMixin
+from .._distributions import ErrorDistribution
 from .replicated import check_confidence, ends_of, pivotal_bounds
 from .survival_curves import CumulativeHazardFunction, PredictedCurve, SurvivalFunction, standardized
 
@@ -16,8 +18,37 @@ from .survival_curves import CumulativeHazardFunction, PredictedCurve, SurvivalF
 _GRID_POINTS = 128
 
 
-class CurvePredictions(FittedLine):
-    """Mixin of predictions of curves, as scikit-survival's estimators make them."""
+class CurvePredictions(DomainMixin):
+    """Mixin of predictions of curves, as scikit-survival's estimators make them.
+
+    The model is y = intercept + coef . x + scale * Z on the scale of the model.
+
+    That scale is log time for life distributions. The line is the location, which for the smallest extreme
+    value distribution is the 63.2 % quantile.
+
+    Attributes
+    ----------
+    coef_ : ndarray of shape (n_features,)
+    intercept_, scale_ : float
+    error_distribution_ : ErrorDistribution
+        Distribution of Z.
+    log_target_ : bool
+        Whether the scale of the model is log time.
+    bounds_y_ : tuple of two floats
+        Bounds of the target, in the units passed to fit.
+    replicates_ : ndarray of shape (n_replicates, 2 + n_features)
+        Intercept, scale and slopes of fits to replicated releases.
+    """
+
+    n_features_in_: int
+    feature_names_in_: NDArray[np.object_]
+    coef_: FloatArray
+    intercept_: float
+    scale_: float
+    error_distribution_: ErrorDistribution
+    log_target_: bool
+    bounds_y_: tuple[float, float]
+    replicates_: FloatArray
 
     @property
     def unique_times_(self) -> FloatArray:
@@ -246,6 +277,26 @@ class CurvePredictions(FittedLine):
             estimates, rows, -slopes / scales[:, np.newaxis], offsets, ends_of(confidence)
         )
         return np.sort(kind.of_errors(self.error_distribution_, z), axis=-1)
+
+    @redact_errors
+    def _locations(self, X: ArrayLike) -> tuple[FloatArray, FloatArray]:
+        """Validated rows, and the location of each on the scale of the model."""
+        check_is_fitted(self)
+        rows = self.read_fitted(X)
+        return rows, rows @ self.coef_ + self.intercept_
+
+    def _names_of_slopes(self) -> tuple[str, ...]:
+        """Names of the columns that slopes are about: x0, x1, ... where the fit saw none."""
+        domain = getattr(self, "domain_", None)
+        if domain is not None:
+            names: tuple[str, ...] = domain.encoded_names
+            return names
+        unnamed = [f"x{k}" for k in range(len(self.coef_))]
+        return tuple(map(str, getattr(self, "feature_names_in_", unnamed)))
+
+    @np.errstate(over="ignore")
+    def _in_units(self, values: FloatArray) -> FloatArray:
+        return np.exp(values) if self.log_target_ else values
 
 
 def _check_times(times: Any, log_target: bool) -> FloatArray:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Predictions of a fitted model: median, mean, quantiles, B lives, acceleration factors, and their intervals."""
+"""Predictions of a fitted model: median, mean, quantiles, B lives, acceleration factors, and intervals."""
 
 from collections.abc import Sequence
 from typing import Any, Literal, get_args, overload
