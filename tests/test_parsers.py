@@ -131,7 +131,7 @@ def test_nesting_as_deep_as_anybody_writes():
 
 
 def test_fields_are_of_their_type_and_range():
-    fields = Fields({"n": True, "x": 10**400, "s": None, "l": [1, "a"]}, ("n", "x", "s"), optional=("l",))
+    fields = Fields({"n": True, "x": 10**400, "s": None, "l": [1, "a"]}, ("n", "x", "s", "l"))
     for read in (
         lambda: fields.integer("n", 0, 9),
         lambda: fields.number("x"),

@@ -27,6 +27,7 @@ class ReportCounter:
 
     #: Whether the state that this class restores is that of a first phase; see `SplitCurator`.
     _shapes: bool
+    _checkpoint: Checkpoint | None
 
     def _start(self, state: CuratorState) -> None:
         if state.shapes != self._shapes:
