@@ -102,7 +102,7 @@ class PrivateEstimatorMixin(_config.StrictMixin, PrivacyHTMLMixin):
 
     releases_state: bool = True
     releases_all_draws: bool = True
-    _may_claim = True
+    _declares = "PrivateEstimatorMixin"
     ledger: PrivacyLedger | None
 
     def __getstate__(self) -> dict[str, Any]:
