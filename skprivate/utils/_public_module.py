@@ -122,8 +122,9 @@ def declared_by(estimator: Any) -> str:
     cls = type(estimator)
     if _is_exported(cls) or not any("_declares" in vars(base) for base in cls.__bases__):
         return ""
+    module = str(vars(cls).get("__module__"))
     # With a line break in it, it could pass for another line of a report.
-    return cls.__module__ if cls.__module__.isprintable() else repr(cls.__module__)
+    return module if module.isprintable() else repr(module)
 
 
 def changed_methods(estimator: Any) -> str | None:
