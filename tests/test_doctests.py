@@ -72,7 +72,7 @@ def test_pages(path, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     # The README's fence closes a block; doctest would read it as expected output.
     text = path.read_text(encoding="utf-8").replace("```", "")
-    test = doctest.DocTestParser().get_doctest(text, {}, path.name, str(path), 0)
+    test = doctest.DocTestParser().get_doctest(text, OF_A_READER, path.name, str(path), 0)
     runner = doctest.DocTestRunner(optionflags=OPTIONS)
     runner.run(test)
     assert runner.failures == 0

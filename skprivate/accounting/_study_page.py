@@ -190,7 +190,9 @@ def _named(statements: Mapping[str, Any] | Sequence[Any]) -> list[tuple[str, Any
                 f"The statement {name!r} must be a PrivacySpent, PrivacyReport, PrivacyGuarantee or "
                 f"DisclosureRisk, or have one as privacy_spent_, got {type(holder).__name__}."
             )
-        doubt = None if inner is holder else reason_against(holder, "PrivateEstimatorMixin")
+        # What inherits from a private estimator; a result of others is the word of whoever passes it.
+        inherits = hasattr(type(holder), "_declares")
+        doubt = reason_against(holder, "PrivateEstimatorMixin") if inherits else None
         if doubt is not None:
             raise TypeError(
                 f"The class of the statement {name!r} {doubt}. Pass skprivate.privacy_report(estimator), "

@@ -38,7 +38,8 @@ for _kind in CONTAINERS:
 class StatelessMixin:
     """Mixin of transformers whose ``fit`` learns nothing from rows: a promise that `privacy_report` believes.
 
-    A subclass that may do more does not inherit the promise: it makes it by the mixin among its own bases.
+    A subclass may do more and does not inherit the promise: it declares itself by the mixin among its own
+    bases. The report names the module of whoever promised.
 
     Notes
     -----
@@ -55,8 +56,8 @@ class StatelessMixin:
     ...
     ...     def transform(self, X):
     ...         return -X
-    >>> [step.status for step in privacy_report(Negate()).steps]
-    ['stateless']
+    >>> print(privacy_report(Negate()).steps[0])
+    estimator (Negate): stateless: learns nothing from rows, as declared by module __main__
     """
 
     _declares = "StatelessMixin"
@@ -71,8 +72,12 @@ def privacy_report(estimator: BaseEstimator) -> PrivacyReport:
     """Report what a fitted estimator, pipeline or search did with the private rows.
 
     Walks Pipeline, ColumnTransformer, FeatureUnion, searches and other meta-estimators. What is neither a
-    `PrivateEstimatorMixin` that paid nor known to learn nothing counts as having read private rows without
-    paying: unknown means not private.
+    private estimator that paid nor known to learn nothing counts as having read private rows without paying:
+    unknown means not private.
+
+    It believes the estimators of this package, and classes of others that declare themselves by
+    `PrivateEstimatorMixin` or `StatelessMixin` among their own bases; their steps say "as declared by module
+    M". A subclass that does not declare itself is unpaid, whatever it inherits.
 
     It sees the object as it is: a step swapped after the fit, or a ``best_estimator_`` taken out of the
     search that chose it, no longer tells where it came from.

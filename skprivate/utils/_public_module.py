@@ -140,11 +140,12 @@ def changed_methods(estimator: Any) -> str | None:
 
 
 def _is_exported(cls: type) -> bool:
-    """Whether the module that a class names is one of ours and has this very class."""
+    """Whether the package defined this very class, and has it in the module that it names."""
     module = vars(cls).get("__module__")
     return (
         type(module) is str
         and _is_of_package(module)
+        and cls in _DEFINED
         and getattr(sys.modules.get(module), cls.__name__, None) is cls
     )
 

@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Whose word a report takes: classes of the package as they were written, and classes that declare themselves."""
+"""Whose word a report takes: the package's own classes, as written, and classes that declare themselves."""
 
 import json
+import sys
 from abc import ABCMeta
+from types import ModuleType
 
 import numpy as np
 import pytest
@@ -292,6 +294,13 @@ def test_rows_that_a_class_declares_to_hold_cannot_be_declared_away():
     holder = Holder().fit(X)
     holder.releases_state = True
     assert "holds rows of a site" in reads_rows(holder)
+
+
+def test_a_module_that_only_has_a_name_of_ours_exports_nothing(monkeypatch):
+    module = ModuleType("skprivate.forged")
+    module.Forged = type("Forged", (StatelessMixin, Centred), {"__module__": module.__name__})
+    monkeypatch.setitem(sys.modules, module.__name__, module)
+    assert "names a module of skprivate" in reads_rows(module.Forged())
 
 
 def test_labels_and_cards_of_an_undeclared_class_claim_nothing(tmp_path):
