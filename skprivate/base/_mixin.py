@@ -42,9 +42,9 @@ class PrivateEstimatorMixin(_config.StrictMixin, PrivacyHTMLMixin):
 
     Place it before the scikit-learn mixins: ``class DPThing(PrivateEstimatorMixin, RegressorMixin,
     BaseEstimator)``. A subclass of a private estimator lists it again, as its last base: a report believes no
-    class that does not declare itself. Decorate ``fit`` with `private_fit`, collect leaks in a list, call `announce_leaks` and
-    `charge` when everything deterministic is done, and draw the noise last. :doc:`/extending` tells the
-    whole contract.
+    class that does not declare itself. Decorate ``fit`` with `private_fit`, collect leaks in a list, call
+    `announce_leaks` and `charge` when everything deterministic is done, and draw the noise last.
+    :doc:`/extending` tells the whole contract.
 
     Attributes
     ----------

@@ -24,6 +24,7 @@ from skprivate import (
     privacy_report,
 )
 from skprivate.accounting import PrivacyReport, privacy_section, study_page
+from skprivate.audit import check_private_estimator
 from skprivate.base import PrivateEstimatorMixin, StatelessMixin
 from skprivate.base._pipeline_report import reads_rows
 from skprivate.exceptions import PrivacyLeakError, PrivacyLeakWarning
@@ -364,6 +365,17 @@ def test_a_declaration_is_not_inherited_and_is_of_one_kind():
     assert UNDECLARED in reasons(tree(type("Further", (Vouched,), {})).fit(X, Y))
     assert "PrivateEstimatorMixin among its own bases" in reasons(tree(SteadyTree).fit(X, Y))
     assert "StatelessMixin among its own bases" in reads_rows(PayingScaler((0, 1)))
+
+
+def test_the_battery_wants_a_statement_of_an_undeclared_step():
+    def failed(step):
+        results = check_private_estimator(step, {"X": X}, only=["check_privacy_spent"], on_fail=None)
+        return [str(one["reason"]) for one in results if one["status"] == "failed"]
+
+    assert failed(BoundsScaler((0, 1))) == []
+    assert failed(type("Promised", (BoundsScaler, StatelessMixin), {})((0, 1))) == []
+    (reason,) = failed(type("Further", (BoundsScaler,), {})((0, 1)))
+    assert "nothing says what a fit spent" in reason
 
 
 def test_a_declared_class_is_not_believed_with_methods_of_its_own():
