@@ -114,7 +114,7 @@ def reason_against(estimator: Any, mixin: str) -> str | None:
             return "names a module of skprivate, which does not export it"
         if all(vars(base).get("_declares") != mixin for base in cls.__bases__):
             return f"is undeclared: a subclass may do anything; list {mixin} among its own bases"
-    return changed_methods(estimator)
+    return changed_methods(estimator) or _strange_part(estimator)
 
 
 def declared_by(estimator: Any) -> str:
@@ -152,6 +152,19 @@ def _is_exported(cls: type) -> bool:
 
 def _is_of_package(module: str) -> bool:
     return module.partition(".")[0] == __name__.partition(".")[0]
+
+
+def _strange_part(estimator: Any) -> str | None:
+    """Why a part of an object that is an heir of our classes, a domain say, may do anything with rows."""
+    for name, part in vars(estimator).items():
+        kind = type(part)
+        # Estimators inside are judged by themselves, and a ledger sees no row.
+        if name == "ledger" or hasattr(kind, "get_params") or not any(map(_is_exported, kind.__mro__)):
+            continue
+        own = getattr(part, "__dict__", {})
+        if not _is_exported(kind) or any(callable(own[key]) and hasattr(kind, key) for key in own):
+            return f"has a {name} with methods of others, which may do anything"
+    return None
 
 
 def _has_own_methods(step: Any) -> bool:

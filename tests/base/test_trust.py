@@ -7,6 +7,7 @@ from abc import ABCMeta
 from types import ModuleType
 
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
 from sklearn.compose import ColumnTransformer
@@ -19,6 +20,7 @@ from skprivate import (
     DPTreeClassifier,
     PrivacyLedger,
     PrivateGridSearch,
+    TableDomain,
     TQMATransformer,
     config_context,
     privacy_report,
@@ -28,6 +30,7 @@ from skprivate.audit import check_private_estimator
 from skprivate.base import PrivateEstimatorMixin, StatelessMixin
 from skprivate.base._pipeline_report import reads_rows
 from skprivate.exceptions import PrivacyLeakError, PrivacyLeakWarning
+from skprivate.preprocessing import DomainEncoder
 
 X = np.random.default_rng(0).uniform(size=(200, 2))
 Y = np.arange(200) % 2
@@ -295,6 +298,47 @@ def test_rows_that_a_class_declares_to_hold_cannot_be_declared_away():
     holder = Holder().fit(X)
     holder.releases_state = True
     assert "holds rows of a site" in reads_rows(holder)
+
+
+class KeepingDomain(TableDomain):
+    def encode(self, *tables, **options):
+        vars(self)["kept"] = [np.asarray(table) for table in tables]
+        return super().encode(*tables, **options)
+
+
+def domain_with_own_encode():
+    domain = TableDomain({"a": (0, 1), "b": (0, 1)})
+    vars(domain)["encode"] = lambda *tables, **options: TableDomain.encode(domain, *tables, **options)
+    return domain
+
+
+@pytest.mark.parametrize(
+    "domain", [lambda: KeepingDomain({"a": (0, 1), "b": (0, 1)}), domain_with_own_encode]
+)
+def test_a_domain_is_believed_by_its_very_class_too(domain, tmp_path):
+    frame = pd.DataFrame(X, columns=["a", "b"])
+    known = TableDomain({"a": (0, 1), "b": (0, 1)})
+    reason = "has a domain with methods of others"
+
+    def models(domain):
+        model = DPTreeClassifier(max_depth=1, domain=domain, classes=[0, 1])
+        return model, Pipeline([("encoded", DomainEncoder(domain)), ("model", tree())])
+
+    for honest, model in zip(models(known), models(domain()), strict=True):
+        assert privacy_report(honest.fit(frame, Y)).private
+        assert reason in reasons(model.fit(frame, Y))
+        name = "max_depth" if isinstance(model, DPTreeClassifier) else "model__max_depth"
+        ledger = PrivacyLedger(tmp_path / name)
+        with config_context(strict=True), pytest.raises(PrivacyLeakError, match=reason):
+            PrivateGridSearch(model, {name: [1]}, ledger=ledger).fit(frame, Y)
+        assert not ledger.entries()
+
+
+def test_a_ledger_of_ones_own_sees_no_row(tmp_path):
+    class OwnLedger(PrivacyLedger):
+        pass
+
+    assert privacy_report(tree(ledger=OwnLedger(tmp_path / "ledger")).fit(X, Y)).private
 
 
 def test_a_module_that_only_has_a_name_of_ours_exports_nothing(monkeypatch):
