@@ -120,9 +120,9 @@ def reason_against(estimator: Any, mixin: str) -> str | None:
 def declared_by(estimator: Any) -> str:
     """Return the module of a class of others that lists one of our mixins; empty for all other classes."""
     cls = type(estimator)
-    if _is_exported(cls) or not any("_declares" in vars(base) for base in cls.__bases__):
-        return ""
     module = str(vars(cls).get("__module__"))
+    if _is_of_package(module) or not any("_declares" in vars(base) for base in cls.__bases__):
+        return ""
     # With a line break in it, it could pass for another line of a report.
     return module if module.isprintable() else repr(module)
 
@@ -158,13 +158,18 @@ def _strange_part(estimator: Any) -> str | None:
     """Why a part of an object that is an heir of our classes, a domain say, may do anything with rows."""
     for name, part in vars(estimator).items():
         kind = type(part)
-        # Estimators inside are judged by themselves, and a ledger sees no row.
-        if name == "ledger" or hasattr(kind, "get_params") or not any(map(_is_exported, kind.__mro__)):
+        # A ledger sees no row.
+        if name == "ledger" or not any(map(_is_plain_part, kind.__mro__)):
             continue
         own = getattr(part, "__dict__", {})
         if not _is_exported(kind) or any(callable(own[key]) and hasattr(kind, key) for key in own):
             return f"has a {name} with methods of others, which may do anything"
     return None
+
+
+def _is_plain_part(cls: type) -> bool:
+    """Whether a class is one of ours, and no estimator: those inside are judged by themselves."""
+    return _is_exported(cls) and not hasattr(cls, "get_params") and not hasattr(cls, "_declares")
 
 
 def _has_own_methods(step: Any) -> bool:

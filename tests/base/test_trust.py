@@ -204,6 +204,11 @@ def forged():
     return tree(kind)
 
 
+def forged_declaration():
+    bases = (KeepsMean, PrivateEstimatorMixin)
+    return tree(type("DPTreeClassifier", bases, {"__module__": "skprivate.tree"}))
+
+
 def swapped():
     model = tree()
     model.__class__ = KeepsMean
@@ -221,6 +226,7 @@ MODELS = [
     (lambda: tree(KeepsMean), UNDECLARED),
     (swapped, UNDECLARED),
     (forged, "names a module of skprivate"),
+    (forged_declaration, "names a module of skprivate"),
     (with_own_predict, "methods of its own"),
 ]
 
@@ -231,6 +237,7 @@ def test_a_model_is_not_believed(model, reason):
         fitted = whole.fit(X, Y)
         report = privacy_report(fitted)
         assert reason in reasons(fitted)
+        assert "declared by module skprivate" not in str(report)
         # What it paid is still counted.
         assert (report.private, report.epsilon) == (False, 1)
     search = GridSearchCV(behind(BoundsScaler((0, 1)), model()), DEPTHS, cv=2).fit(X, Y)
@@ -301,6 +308,13 @@ def test_rows_that_a_class_declares_to_hold_cannot_be_declared_away():
 
 
 class KeepingDomain(TableDomain):
+    def get_params(self, deep=True):
+        """Looks like an estimator, which a report would judge by itself."""
+        return {}
+
+    def __sklearn_clone__(self):
+        return self
+
     def encode(self, *tables, **options):
         vars(self)["kept"] = [np.asarray(table) for table in tables]
         return super().encode(*tables, **options)
