@@ -179,18 +179,21 @@ def is_private(estimator: Any) -> bool:
 def _by_whom(estimator: Any) -> str:
     """Return whose word it is, where that is another module's: of an object, and of what is inside it."""
     own = declared_by(estimator)
-    inside = dict.fromkeys(_declared_inside(estimator, {id(estimator)}))
+    inside = dict.fromkeys(_words_inside(estimator, {id(estimator)}))
     return "".join([f", as declared by module {own}" if own else "", *inside])
 
 
-def _declared_inside(estimator: Any, seen: set[int]) -> Iterator[str]:
+def _words_inside(estimator: Any, seen: set[int]) -> Iterator[str]:
+    model = vars(estimator).get("public_model")
+    if model is not None:
+        yield f"; its public model, {type(model).__name__}, is given private rows to predict, on your word"
     for _, child in _children(estimator):
         if id(child) in seen:
             continue
         seen.add(id(child))
         if module := declared_by(child):
             yield f"; {type(child).__name__} inside it as declared by module {module}"
-        yield from _declared_inside(child, seen)
+        yield from _words_inside(child, seen)
 
 
 _CALLBACKS = "shows private rows to its callbacks, which may keep them; call set_callbacks()"

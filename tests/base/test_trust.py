@@ -11,6 +11,7 @@ import pandas as pd
 import pytest
 from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
 from sklearn.compose import ColumnTransformer
+from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import FeatureUnion, Pipeline, make_pipeline
 from sklearn.preprocessing import Normalizer, StandardScaler
@@ -416,6 +417,16 @@ def test_a_private_search_says_whose_word_it_takes():
     assert report.private
     for name in ("Steady", "Vouched"):
         assert f"{name} inside it as declared by module {__name__}" in str(report)
+
+
+def test_a_report_says_that_a_public_model_saw_private_rows():
+    model = tree(public_model=LogisticRegression())
+    is_public, labels = np.arange(200) < 80, (X[:, 0] > 0.5).astype(int)
+    search = PrivateGridSearch(behind(Steady(), model), DEPTHS)
+    for fitted in (model.fit(X, labels, is_public=is_public), search.fit(X, labels, is_public=is_public)):
+        said = "its public model, LogisticRegression, is given private rows to predict, on your word"
+        assert said in str(privacy_report(fitted))
+    assert "on your word" not in str(privacy_report(tree().fit(X, Y)))
 
 
 def test_a_declaration_is_not_inherited_and_is_of_one_kind():
