@@ -33,10 +33,12 @@ from skprivate import (
     privacy_report,
 )
 from skprivate.base import trusted_types
+from skprivate.base._pipeline_report import last_step
 from skprivate.base._trusted_types import _TYPES
 from skprivate.collection import SplitCurator
 from skprivate.datasets import make_location_scale
 from skprivate.utils._compat import ProgressBar
+from skprivate.utils._public_module import reason_against
 from tests.catalogue import INSTANCES, arguments, public_estimators
 from tests.marks import needs_callbacks
 
@@ -113,6 +115,10 @@ def test_round_trip(name, tmp_path):
     skops.io.dump(fitted, tmp_path / "model.skops")
     loaded = skops.io.load(tmp_path / "model.skops", trusted=trusted_for(fitted))
     assert type(loaded) is type(fitted)
+    # A report takes both at their word.
+    assert [reason_against(one, "PrivateEstimatorMixin") for one in map(last_step, (fitted, loaded))] == [
+        None
+    ] * 2
     for before, after in zip(answers(fitted), answers(loaded), strict=True):
         np.testing.assert_array_equal(before, after)
     for statement in ("privacy_spent_", "disclosure_risk_"):

@@ -6,6 +6,7 @@ from dataclasses import replace
 import numpy as np
 
 from skprivate import BoundsScaler, DPNormalLLSRegressor, DPTreeClassifier, LocallyPrivateTreeClassifier
+from skprivate.base import PrivateEstimatorMixin, StatelessMixin
 
 from .records import plant
 
@@ -16,7 +17,7 @@ from .records import plant
     "the splits are a function of private rows and labels without noise",
     split_share=0,
 )
-class PrivatePartitionTree(DPTreeClassifier):
+class PrivatePartitionTree(DPTreeClassifier, PrivateEstimatorMixin):
     def _design(self, rows, n_used):
         from skprivate.partition import build_partition
 
@@ -49,7 +50,7 @@ class PrivatePartitionTree(DPTreeClassifier):
     "exact majority of the leaves where the noise is small against it",
     split_share=0,
 )
-class ExactTiesTree(DPTreeClassifier):
+class ExactTiesTree(DPTreeClassifier, PrivateEstimatorMixin):
     def _design(self, rows, n_used):
         design = super()._design(rows, n_used)
         cells = design.partition.apply(rows.X)
@@ -71,7 +72,7 @@ class ExactTiesTree(DPTreeClassifier):
     "DPNormalLLSRegressor whose noise plan is thinned by 16 for the first moment (the sum of the target)",
     "that entry takes up to 2/9 of epsilon: some 4 times epsilon in total",
 )
-class ThinMomentLLS(DPNormalLLSRegressor):
+class ThinMomentLLS(DPNormalLLSRegressor, PrivateEstimatorMixin):
     def _release_moments(self, rows, task, entropy):
         import skprivate.linear_model._base as room
 
@@ -96,7 +97,7 @@ class ThinMomentLLS(DPNormalLLSRegressor):
     "exact report of those rows: infinite epsilon",
     mechanism="krr",
 )
-class TruthfulLeafLPT(LocallyPrivateTreeClassifier):
+class TruthfulLeafLPT(LocallyPrivateTreeClassifier, PrivateEstimatorMixin):
     def _make_randomizer(self, n_cells, n_labels, rows_per_unit):
         randomizer = super()._make_randomizer(n_cells, n_labels, rows_per_unit)
         honest = randomizer.simulate
@@ -141,7 +142,7 @@ class _Lying:
     "max_depth_ is a function of private rows without noise",
     max_depth="auto",
 )
-class PrivateDepthTree(DPTreeClassifier):
+class PrivateDepthTree(DPTreeClassifier, PrivateEstimatorMixin):
     def _automatic_depth(self, partition, rule, rows, n_used):
         depth = 1
         for deeper in range(1, 5):
@@ -157,7 +158,7 @@ class PrivateDepthTree(DPTreeClassifier):
     "BoundsScaler that narrows declared bounds to the 1st and 99th percentile of the rows",
     "exact percentiles in _low and _high; a 'stateless' step that reads rows",
 )
-class PercentileScaler(BoundsScaler):
+class PercentileScaler(BoundsScaler, StatelessMixin):
     def fit(self, X, y=None):
         super().fit(X, y)
         self._low, self._high = np.percentile(

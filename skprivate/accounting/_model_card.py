@@ -3,6 +3,7 @@
 
 from typing import Any, TypeVar
 
+from ..utils._public_module import declared_by, reason_against
 from ._privacy_report import PrivacyReport
 from ._statements.disclosure_risk import DisclosureRisk
 from ._statements.guarantee import PrivacyGuarantee
@@ -29,7 +30,8 @@ def privacy_section(statement: Any) -> str:
     Raises
     ------
     TypeError
-        There is no statement in it.
+        There is no statement in it, or its class does not stand for one, as a subclass that does not declare
+        itself.
 
     See Also
     --------
@@ -52,6 +54,8 @@ def privacy_section(statement: Any) -> str:
     ...
     """
     notice = [] if getattr(statement, "releases_state", True) else ["**Never publish the fitted object.**"]
+    if module := declared_by(statement):
+        notice += blocks_of_text(f"Private as declared by module {module}.")[:1]
     blocks = [block for found in _statements(statement) for block in _blocks(found)]
     return "\n\n".join([*notice, *blocks])
 
@@ -104,6 +108,12 @@ def _statements(statement: Any) -> tuple[Any, ...]:
     # Its own attributes only: one that a wrapper borrows from its inside would tell of a part.
     learnt = getattr(statement, "__dict__", {})
     found = learnt.get("privacy_spent_", learnt.get("disclosure_risk_", statement))
+    doubt = None if found is statement else reason_against(statement, "PrivateEstimatorMixin")
+    if doubt is not None:
+        raise TypeError(
+            f"The class {type(statement).__name__} {doubt}. Pass skprivate.privacy_report(estimator), which "
+            "says so."
+        )
     found = found if isinstance(found, tuple) else (found,)
     if not found or not all(isinstance(item, kinds) for item in found):
         raise TypeError(

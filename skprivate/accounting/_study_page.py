@@ -10,6 +10,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from ..utils._files import write_atomically
+from ..utils._public_module import reason_against
 from ._amounts import show, show_pair
 from ._checks import check_text, check_texts
 from ._composition.compose import CompositionPart, compose
@@ -188,6 +189,14 @@ def _named(statements: Mapping[str, Any] | Sequence[Any]) -> list[tuple[str, Any
             raise TypeError(
                 f"The statement {name!r} must be a PrivacySpent, PrivacyReport, PrivacyGuarantee or "
                 f"DisclosureRisk, or have one as privacy_spent_, got {type(holder).__name__}."
+            )
+        # What inherits from a private estimator; a result of others is the word of whoever passes it.
+        inherits = hasattr(type(holder), "_declares")
+        doubt = reason_against(holder, "PrivateEstimatorMixin") if inherits else None
+        if doubt is not None:
+            raise TypeError(
+                f"The class of the statement {name!r} {doubt}. Pass skprivate.privacy_report(estimator), "
+                "which says so."
             )
         found.append((name, inner))
     return found

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """HTML representation of a private estimator: scikit-learn's diagram with a privacy label below it."""
 
+from dataclasses import replace
 from typing import Any
 
 from sklearn.utils import estimator_html_repr
@@ -18,6 +19,7 @@ from ..accounting._statements.html import (
 )
 from ..utils import check_epsilon
 from ..utils._compat import captioned_block
+from ..utils._public_module import declared_by, reason_against
 
 
 class PrivacyHTMLMixin:
@@ -43,8 +45,6 @@ class PrivacyHTMLMixin:
     """
 
     releases_state: bool = True
-    #: Whether a ``privacy_spent_`` of such an object is its own statement.
-    _may_claim: bool = False
 
     def _html_repr(self) -> str:
         return estimator_html_repr(self) + self._privacy_block()
@@ -66,7 +66,10 @@ class PrivacyHTMLMixin:
             return unpublishable_fragment(type(self).__name__, " and ".join(stated_in))
         spent, risk = fitted.get("privacy_spent_"), fitted.get("disclosure_risk_")
         if isinstance(spent, PrivacySpent):
-            return label_fragment([label_of_spent(spent.to_dict())])
+            label = label_of_spent(self._as_covered(spent).to_dict())
+            module = declared_by(self)
+            by_whom = f" The class is private as declared by module {module}." if module else ""
+            return label_fragment([replace(label, scope=label.scope + by_whom)])
         if isinstance(risk, DisclosureRisk):
             return label_fragment([label_of_risk(risk.to_dict())])
         return ""
@@ -81,13 +84,20 @@ class PrivacyHTMLMixin:
             return CAPTION_OF_HOLDER if any(name.endswith("_") for name in fitted) else ""
         spent = fitted.get("privacy_spent_")
         if isinstance(spent, PrivacySpent):
-            return caption_of_spent(spent.to_dict())
+            return caption_of_spent(self._as_covered(spent).to_dict())
         if isinstance(fitted.get("disclosure_risk_"), DisclosureRisk):
             return CAPTION_OF_RISK
         try:
             return caption_of_plan(check_epsilon(fitted.get("epsilon")))
         except (TypeError, ValueError):  # a fit will refuse it, or none is asked for
             return ""
+
+    def _as_covered(self, spent: PrivacySpent) -> PrivacySpent:
+        """Return the statement without its claim where the class does not stand for it."""
+        doubt = reason_against(self, "PrivateEstimatorMixin")
+        if doubt is None:
+            return spent
+        return replace(spent, claim="not-private", reasons=(*spent.reasons, f"the class {doubt}"))
 
     def _get_fitted_attr_html(self, doc_link: str = "") -> Any:
         if not self.releases_state:

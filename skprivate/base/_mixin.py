@@ -41,9 +41,10 @@ class PrivateEstimatorMixin(_config.StrictMixin, PrivacyHTMLMixin):
     """Mixin of every private estimator: leaks are announced, costs are charged before noise is drawn.
 
     Place it before the scikit-learn mixins: ``class DPThing(PrivateEstimatorMixin, RegressorMixin,
-    BaseEstimator)``. Decorate ``fit`` with `private_fit`, collect leaks in a list, call `announce_leaks` and
-    `charge` when everything deterministic is done, and draw the noise last. :doc:`/extending` tells the
-    whole contract.
+    BaseEstimator)``. A subclass of a private estimator lists it again, as its last base: a report believes no
+    class that does not declare itself. Decorate ``fit`` with `private_fit`, collect leaks in a list, call
+    `announce_leaks` and `charge` when everything deterministic is done, and draw the noise last.
+    :doc:`/extending` tells the whole contract.
 
     Attributes
     ----------
@@ -102,7 +103,7 @@ class PrivateEstimatorMixin(_config.StrictMixin, PrivacyHTMLMixin):
 
     releases_state: bool = True
     releases_all_draws: bool = True
-    _may_claim = True
+    _declares = "PrivateEstimatorMixin"
     ledger: PrivacyLedger | None
 
     def __getstate__(self) -> dict[str, Any]:

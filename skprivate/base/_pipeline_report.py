@@ -17,20 +17,29 @@ from ..accounting import DisclosureRisk, EstimatedBounds, PrivacyReport, Privacy
 from ..accounting._statements.estimated_bounds import estimates_in
 from ..utils import splits_by_group
 from ..utils._compat import ProgressBar
-from ..utils._public_module import public_module
-from ._html_repr import PrivacyHTMLMixin
+from ..utils._public_module import (
+    changed_methods,
+    declared_by,
+    public_module,
+    reason_against,
+    remember,
+)
+from ._mixin import PrivateEstimatorMixin
 from ._public_steps import PublicEstimator
-from ._stateless_steps import chosen_by_rows, has_own_methods, learns_from_rows, may_be_sparse, refuses_sparse
+from ._stateless_steps import chosen_by_rows, learns_from_rows, may_be_sparse, refuses_sparse
 
 # Only these very classes are known to learn nothing themselves; a subclass may do anything.
 CONTAINERS = (Pipeline, ColumnTransformer, FeatureUnion)
+for _kind in CONTAINERS:
+    remember(_kind)
 
 
 @public_module("skprivate.base")
 class StatelessMixin:
     """Mixin of transformers whose ``fit`` learns nothing from rows: a promise that `privacy_report` believes.
 
-    A subclass that may do more does not inherit the promise: it makes it by the mixin among its own bases.
+    A subclass may do more and does not inherit the promise: it declares itself by the mixin among its own
+    bases. The report names the module of whoever promised.
 
     Notes
     -----
@@ -47,9 +56,11 @@ class StatelessMixin:
     ...
     ...     def transform(self, X):
     ...         return -X
-    >>> [step.status for step in privacy_report(Negate()).steps]
-    ['stateless']
+    >>> print(privacy_report(Negate()).steps[0])
+    estimator (Negate): stateless: learns nothing from rows, as declared by module __main__
     """
+
+    _declares = "StatelessMixin"
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()  # type: ignore[misc]
@@ -61,8 +72,12 @@ def privacy_report(estimator: BaseEstimator) -> PrivacyReport:
     """Report what a fitted estimator, pipeline or search did with the private rows.
 
     Walks Pipeline, ColumnTransformer, FeatureUnion, searches and other meta-estimators. What is neither a
-    `PrivateEstimatorMixin` that paid nor known to learn nothing counts as having read private rows without
-    paying: unknown means not private.
+    private estimator that paid nor known to learn nothing counts as having read private rows without paying:
+    unknown means not private.
+
+    It believes the estimators of this package, and classes of others that declare themselves by
+    `PrivateEstimatorMixin` or `StatelessMixin` among their own bases; their steps say "as declared by module
+    M". A subclass that does not declare itself is unpaid, whatever it inherits.
 
     It sees the object as it is: a step swapped after the fit, or a ``best_estimator_`` taken out of the
     search that chose it, no longer tells where it came from.
@@ -129,14 +144,15 @@ def privacy_report(estimator: BaseEstimator) -> PrivacyReport:
 
 def _walk(estimator: Any, path: str, counted: set[str]) -> Iterator[StepReport]:
     step = functools.partial(StepReport, path=path or "estimator", estimator=type(estimator).__name__)
-    if type(estimator) not in CONTAINERS:
+    if not is_container(estimator):
         yield from _paid_bounds(estimator, path, counted)
-    spent = vars(estimator).get("privacy_spent_") if _may_claim(estimator) else None
-    if spent is not None and has_own_methods(estimator):
-        yield step(status="unpaid", reason=_OWN_METHODS)
-    if isinstance(spent, PrivacySpent) and estimator.releases_state:
+    spent = vars(estimator).get("privacy_spent_") if is_private(estimator) else None
+    if isinstance(spent, PrivacySpent) and type(estimator).releases_state:
+        doubt = reason_against(estimator, "PrivateEstimatorMixin")
+        if doubt is not None:
+            yield step(status="unpaid", reason=doubt)
         paid = "noise was paid for" if spent.private else f"not private: {'; '.join(spent.reasons)}"
-        yield step(status="paid", reason=paid, spent=spent)
+        yield step(status="paid", reason=paid + _by_whom(estimator), spent=spent)
         return
     unpaid = reads_rows(estimator)
     if unpaid is not None:
@@ -144,23 +160,48 @@ def _walk(estimator: Any, path: str, counted: set[str]) -> Iterator[StepReport]:
     elif type(estimator) is PublicEstimator:
         inside = type(estimator.estimator).__name__
         yield step(status="public", reason=f"declared public by you: the {inside} inside")
-    elif type(estimator) not in CONTAINERS:
-        yield step(status="stateless", reason="learns nothing from rows")
+    elif not is_container(estimator):
+        yield step(status="stateless", reason=f"learns nothing from rows{_by_whom(estimator)}")
     for name, child in _children(estimator):
         yield from _walk(child, f"{path} > {name}" if path else name, counted)
 
 
-_OWN_METHODS = "has methods of its own, which may do anything"
+def is_container(estimator: Any) -> bool:
+    """Whether it is one of the `CONTAINERS`, by identity: a metaclass may call its class equal to them."""
+    return any(type(estimator) is kind for kind in CONTAINERS)
+
+
+def is_private(estimator: Any) -> bool:
+    """Whether its class, and not what the object says of its class, is that of a private estimator."""
+    return issubclass(type(estimator), PrivateEstimatorMixin)
+
+
+def _by_whom(estimator: Any) -> str:
+    """Return whose word it is, where that is another module's: of an object, and of what is inside it."""
+    own = declared_by(estimator)
+    inside = dict.fromkeys(_words_inside(estimator, {id(estimator)}))
+    return "".join([f", as declared by module {own}" if own else "", *inside])
+
+
+def _words_inside(estimator: Any, seen: set[int]) -> Iterator[str]:
+    model = vars(estimator).get("public_model")
+    if model is not None:
+        yield f"; its public model, {type(model).__name__}, is given private rows to predict, on your word"
+    for _, child in _children(estimator):
+        if id(child) in seen:
+            continue
+        seen.add(id(child))
+        if module := declared_by(child):
+            yield f"; {type(child).__name__} inside it as declared by module {module}"
+        yield from _words_inside(child, seen)
+
+
 _CALLBACKS = "shows private rows to its callbacks, which may keep them; call set_callbacks()"
 
 
 def _keeps_callbacks(estimator: Any) -> bool:
     """Whether callbacks stand on an estimator that may keep more than progress."""
     return any(type(one) is not ProgressBar for one in vars(estimator).get("_skl_callbacks", ()))
-
-
-def _may_claim(estimator: Any) -> bool:
-    return isinstance(estimator, PrivacyHTMLMixin) and type(estimator)._may_claim
 
 
 def _paid_bounds(estimator: Any, path: str, counted: set[str]) -> Iterator[StepReport]:
@@ -199,22 +240,21 @@ def reads_rows(estimator: Any, *, any_row_fits: bool = True) -> str | None:
     any_row_fits : bool, default=True
         Before a fit: whether the table that it will see is one of `holds_any_row`. A fitted one tells itself.
     """
-    if not _own(estimator, "releases_state", True):
+    if not getattr(type(estimator), "releases_state", True):
         return "holds rows of a site, and is never to be published"
     risk = _own(estimator, "disclosure_risk_", None)
     if isinstance(risk, DisclosureRisk):
         # One part of a platform: it says itself what it read.
-        return "; ".join(risk.leaks) or None
+        doubt = reason_against(estimator, "PrivateEstimatorMixin")
+        return doubt or "; ".join(risk.leaks) or None
     if risk is not None:
         return "its protections are not differential privacy"
     if "cv_results_" in vars(estimator):
         return f"its scores and its choice are exact functions of private rows{_caution_of(estimator)}"
-    if type(estimator) in CONTAINERS:
+    if is_container(estimator):
         return _container_reads_rows(estimator)
-    if isinstance(estimator, StatelessMixin):
-        if StatelessMixin not in type(estimator).__bases__:
-            return "is a subclass, which may do anything; StatelessMixin among its own bases promises anew"
-        return _OWN_METHODS if has_own_methods(estimator) else None
+    if issubclass(type(estimator), StatelessMixin):
+        return reason_against(estimator, "StatelessMixin")
     return learns_from_rows(estimator, any_row_fits=any_row_fits)
 
 
@@ -235,8 +275,9 @@ def _own(estimator: Any, name: str, otherwise: Any) -> Any:
 
 
 def _container_reads_rows(container: Any) -> str | None:
-    if has_own_methods(container):
-        return _OWN_METHODS
+    changed = changed_methods(container)
+    if changed is not None:
+        return changed
     if getattr(container, "memory", None) is not None:
         return "its memory keeps what the steps were given, private rows included"
     if _keeps_callbacks(container):

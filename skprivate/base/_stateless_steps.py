@@ -21,6 +21,7 @@ from sklearn.frozen import FrozenEstimator
 from sklearn.impute import MissingIndicator, SimpleImputer
 from sklearn.preprocessing import Binarizer, FunctionTransformer, Normalizer, OneHotEncoder, OrdinalEncoder
 
+from ..utils._public_module import changed_methods, remember
 from ._public_steps import PublicEstimator, SilentUfunc, is_numpy_ufunc, never_warns
 
 _LEARNS = "read private rows without paying"
@@ -51,30 +52,14 @@ def learns_from_rows(step: Any, *, any_row_fits: bool = True) -> str | None:
     any_row_fits : bool, default=True
         Of an unfitted step: whether any row fits into the table that it will see. A fitted step tells.
     """
-    judge = _JUDGES.get(type(step))
+    # By identity: a metaclass may call its class equal to any other.
+    judge = next((judge for known, judge in _JUDGES.items() if type(step) is known), None)
     if judge is None:
         return _LEARNS
-    if has_own_methods(step):
-        return "has methods of its own, which may do anything"
-    reason = judge(step)
+    reason = changed_methods(step) or judge(step)
     if reason is None and isinstance(step, OneHotEncoder | OrdinalEncoder | SimpleImputer):
         return _keeps_type(step, any_row_fits)
     return reason
-
-
-def has_own_methods(step: Any) -> bool:
-    """Whether an instance has functions, besides its parameters, that a pipeline may call for its class's."""
-    parameters = type(step)._get_param_names() if hasattr(type(step), "_get_param_names") else ()
-    return any(
-        callable(value) and name not in parameters and _may_be_called(step, name)
-        for name, value in vars(step).items()
-    )
-
-
-def _may_be_called(step: Any, name: str) -> bool:
-    # A class need not have it: a pipeline takes a fit_transform where it finds one.
-    public = not name.startswith("_") and not name.endswith("_")
-    return public or name.startswith("__") or hasattr(type(step), name)
 
 
 def chosen_by_rows(columns: Any) -> str | None:
@@ -192,6 +177,8 @@ _JUDGES: dict[type, Callable[[Any], str | None]] = {
     PublicEstimator: _nothing,
     SimpleImputer: _imputer,
 }
+for _known in _JUDGES:
+    remember(_known)
 
 
 def _keeps_type(step: Any, any_row_fits: bool) -> str | None:

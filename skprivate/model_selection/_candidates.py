@@ -14,11 +14,19 @@ from sklearn.compose import ColumnTransformer
 from sklearn.pipeline import Pipeline
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, get_routing_for_object
 
-from ..accounting import PrivacyLedger
+from ..accounting import PrivacyLedger, StepReport
 from ..base import PlannedCost, PrivateEstimatorMixin, PublicShape, parameter_roles, privacy_report
-from ..base._pipeline_report import CONTAINERS, estimates_of, last_step, reads_rows, steps_of
+from ..base._pipeline_report import (
+    estimates_of,
+    is_container,
+    is_private,
+    last_step,
+    reads_rows,
+    steps_of,
+)
 from ..utils._compat import InvalidParameterError, safe_indexing
 from ..utils._private_fit import public_errors
+from ..utils._public_module import reason_against
 
 Parameters = dict[str, Any]
 
@@ -57,10 +65,13 @@ class Plan:
         """
         costs, unpaid, most = [], {}, 1
         for path, step in _steps(estimator, ""):
-            if isinstance(step, PrivateEstimatorMixin):
+            if is_private(step):
                 costs.append(_cost(step, any_public, grouped))
                 most = max(most, getattr(step, "max_rows_per_group", 1))
-            elif (reason := reads_rows(step, any_row_fits=any_row_fits)) is not None:
+                reason = reason_against(step, "PrivateEstimatorMixin")
+            else:
+                reason = reads_rows(step, any_row_fits=any_row_fits)
+            if reason is not None:
                 unpaid[path] = f"{path or 'the estimator'} ({type(step).__name__}) {reason}"
         if not costs:
             raise TypeError(
@@ -87,7 +98,7 @@ class Plan:
     def check_kept(self, fitted: Any, *, grouped: bool, seeded: bool) -> None:
         """Refuse a fitted candidate that spent more, or claims less, than was planned."""
         found = privacy_report(fitted).steps
-        steps = [step for step in found if step.status != "paid before" and not self._announced(step.path)]
+        steps = [step for step in found if step.status != "paid before" and not self._announced(step)]
         spent = [step.spent for step in steps if step.spent is not None]
         kept = (
             not any(step.status == "unpaid" for step in steps)
@@ -100,11 +111,13 @@ class Plan:
         if not spent or not kept:
             raise RuntimeError("a fit did something else than it had announced")
 
-    def _announced(self, path: str) -> bool:
+    def _announced(self, step: StepReport) -> bool:
         """Whether this step, or one that it stands in, was to read rows without paying."""
-        if path == "estimator":  # the whole
-            return "" in self.unpaid
-        return any(path == known or path.startswith(f"{known} > ") for known in self.unpaid if known)
+        path = "" if step.path == "estimator" else step.path  # the whole
+        if path in self.unpaid:
+            # What a private step spends was planned, even where its class is not trusted with more.
+            return step.status != "paid"
+        return any(path.startswith(f"{known} > ") for known in self.unpaid if known)
 
 
 def _cost(step: Any, any_public: bool, grouped: bool) -> PlannedCost:
@@ -119,7 +132,7 @@ def _cost(step: Any, any_public: bool, grouped: bool) -> PlannedCost:
 def _steps(estimator: Any, path: str) -> Iterator[tuple[str, Any]]:
     """An estimator and, in containers, what stands in it; paths are those of `privacy_report`."""
     yield path, estimator
-    if type(estimator) in CONTAINERS:
+    if is_container(estimator):
         for name, child in steps_of(estimator):
             yield from _steps(child, f"{path} > {name}" if path else name)
 
@@ -262,7 +275,7 @@ def check_candidates(candidates: Iterable[Candidate], X: Any, shape: PublicShape
 
 def _check_step(step: Any, X: Any, shape: PublicShape) -> PublicShape:
     """Check an estimator and what stands in it; return the shape of what it hands on."""
-    children = steps_of(step) if type(step) in CONTAINERS else []
+    children = steps_of(step) if is_container(step) else []
     if type(step) is Pipeline:
         for _, child in children:
             after = _check_step(child, X, shape)
@@ -307,7 +320,7 @@ def with_post_processing(fitted: Any, parameters: Parameters) -> Any:
 def private_steps(fitted: Any) -> Iterator[PrivateEstimatorMixin]:
     """The private steps of a fitted candidate."""
     for _, step in _steps(fitted, ""):
-        if isinstance(step, PrivateEstimatorMixin):
+        if is_private(step):
             yield step
 
 

@@ -1,11 +1,18 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The public module and the public name of a class, as pickles, errors and documentation show them."""
+"""The public module and name of a class, and whether a report may take an object at its word."""
 
+import sys
+from abc import ABCMeta
 from collections.abc import Callable
 from types import FunctionType
-from typing import TypeVar
+from typing import Any, TypeVar
 
 Class = TypeVar("Class", bound=type)
+
+# What a class held when it was defined; a method that is put in its place later is not the author's.
+_DEFINED: dict[type, dict[str, Any]] = {}
+# Written into a class by Python and pickle when they first need it.
+_WRITTEN_LATER = {"__annotations__", "__annotations_cache__", "__doc__", "__slotnames__"}
 
 
 def public_module(name: str) -> Callable[[Class], Class]:
@@ -37,6 +44,7 @@ def public_module(name: str) -> Callable[[Class], Class]:
 
     def decorate(cls: Class) -> Class:
         cls.__module__ = name
+        remember(cls)
         return cls
 
     return decorate
@@ -77,3 +85,103 @@ def name_constructor(cls: Class) -> Class:
     own.__qualname__ = f"{cls.__qualname__}.__init__"
     cls.__init__ = own  # type: ignore[misc]
     return cls
+
+
+def remember(cls: type) -> None:
+    """Keep what a class, and every class that it inherits from, holds now."""
+    for base in cls.__mro__[:-1]:
+        _DEFINED.setdefault(base, dict(vars(base)))
+
+
+def reason_against(estimator: Any, mixin: str) -> str | None:
+    """Why an object is not taken at its word, None if it is.
+
+    Taken at their word are the classes that this package exports, and those that list a mixin of ours among
+    their own bases. Subclasses are not: a subclass may do anything.
+
+    Parameters
+    ----------
+    estimator : object
+    mixin : {"PrivateEstimatorMixin", "StatelessMixin"}
+        What the class has to list for this kind of promise.
+    """
+    cls = type(estimator)
+    if not any(type(cls) is plain for plain in (type, ABCMeta)):
+        return "has a metaclass, which may answer for it"
+    if not _is_exported(cls):
+        module = vars(cls).get("__module__")
+        if type(module) is not str or _is_of_package(module):
+            return "names a module of skprivate, which does not export it"
+        if all(vars(base).get("_declares") != mixin for base in cls.__bases__):
+            return f"is undeclared: a subclass may do anything; list {mixin} among its own bases"
+    return changed_methods(estimator) or _strange_part(estimator)
+
+
+def declared_by(estimator: Any) -> str:
+    """Return the module of a class of others that lists one of our mixins; empty for all other classes."""
+    cls = type(estimator)
+    module = str(vars(cls).get("__module__"))
+    if _is_of_package(module) or not any("_declares" in vars(base) for base in cls.__bases__):
+        return ""
+    # With a line break in it, it could pass for another line of a report.
+    return module if module.isprintable() else repr(module)
+
+
+def changed_methods(estimator: Any) -> str | None:
+    """Why the methods of an object may not be those that its class was defined with."""
+    if _has_own_methods(estimator):
+        return "has methods of its own, which may do anything"
+    for base in type(estimator).__mro__[:-1]:
+        now, then = vars(base), _DEFINED.get(base, vars(base))
+        names = (now.keys() | then.keys()) - _WRITTEN_LATER
+        if any(now.get(name) is not then.get(name) for name in names):
+            return f"was changed after its definition: others wrote into the class {base.__name__}"
+    return None
+
+
+def _is_exported(cls: type) -> bool:
+    """Whether the package defined this very class, and has it in the module that it names."""
+    module = vars(cls).get("__module__")
+    return (
+        type(module) is str
+        and _is_of_package(module)
+        and cls in _DEFINED
+        and getattr(sys.modules.get(module), cls.__name__, None) is cls
+    )
+
+
+def _is_of_package(module: str) -> bool:
+    return module.partition(".")[0] == __name__.partition(".")[0]
+
+
+def _strange_part(estimator: Any) -> str | None:
+    """Why a part of an object that is an heir of our classes, a domain say, may do anything with rows."""
+    for name, part in vars(estimator).items():
+        kind = type(part)
+        # A ledger sees no row.
+        if name == "ledger" or not any(map(_is_plain_part, kind.__mro__)):
+            continue
+        own = getattr(part, "__dict__", {})
+        if not _is_exported(kind) or any(callable(own[key]) and hasattr(kind, key) for key in own):
+            return f"has a {name} with methods of others, which may do anything"
+    return None
+
+
+def _is_plain_part(cls: type) -> bool:
+    """Whether a class is one of ours, and no estimator: those inside are judged by themselves."""
+    return _is_exported(cls) and not hasattr(cls, "get_params") and not hasattr(cls, "_declares")
+
+
+def _has_own_methods(step: Any) -> bool:
+    """Whether an instance has functions, besides its parameters, that a pipeline may call for its class's."""
+    parameters = type(step)._get_param_names() if hasattr(type(step), "_get_param_names") else ()
+    return any(
+        callable(value) and name not in parameters and _may_be_called(step, name)
+        for name, value in vars(step).items()
+    )
+
+
+def _may_be_called(step: Any, name: str) -> bool:
+    # A class need not have it: a pipeline takes a fit_transform where it finds one.
+    public = not name.startswith("_") and not name.endswith("_")
+    return public or name.startswith("__") or hasattr(type(step), name)

@@ -27,6 +27,7 @@ from skprivate import (
     QuadraticAggregativeGame,
 )
 from skprivate.preprocessing import estimate_bounds
+from skprivate.utils._public_module import reason_against
 
 MODULES = [
     importlib.import_module(module.name)
@@ -85,6 +86,12 @@ def test_a_public_class_reports_a_public_module(cls):
 @pytest.mark.parametrize("cls", sorted(CLASSES, key=str), ids=lambda cls: cls.__name__)
 def test_every_class_is_found_where_it_says(cls):
     assert getattr(importlib.import_module(cls.__module__), cls.__qualname__) is cls
+
+
+@pytest.mark.parametrize("cls", ESTIMATORS, ids=lambda cls: cls.__name__)
+def test_a_report_takes_every_estimator_at_its_word(cls):
+    assert reason_against(object.__new__(cls), "PrivateEstimatorMixin") is None
+    assert "undeclared" in reason_against(object.__new__(type("Sub", (cls,), {})), "PrivateEstimatorMixin")
 
 
 def test_code_keeps_the_file_that_it_is_written_in():

@@ -18,6 +18,7 @@ from skprivate import (
     PrivacyLedger,
     config_context,
 )
+from skprivate.base import PrivateEstimatorMixin
 from skprivate.exceptions import PrivacyLeakError, PrivacyLeakWarning
 from skprivate.metrics._model_outputs import working_rows
 from skprivate.metrics._probability_intervals import inner_ends
@@ -344,7 +345,7 @@ def test_a_search_by_name_pays_as_any_other(name, grouped, tmp_path):
     assert np.isfinite(search.best_score_)
 
 
-class NoProbabilities(DPTreeClassifier):
+class NoProbabilities(DPTreeClassifier, PrivateEstimatorMixin):
     """A tree that says no probabilities."""
 
     @property

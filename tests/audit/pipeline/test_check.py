@@ -174,7 +174,7 @@ def test_what_other_settings_keep_is_found():
 
 
 def test_private_steps_are_looked_at_too():
-    class Keeping(DPTreeClassifier):
+    class Keeping(DPTreeClassifier, PrivateEstimatorMixin):
         def fit(self, rows, y, is_public=None, groups=None):
             super().fit(rows, y)
             self.total_ = float(rows.sum())
