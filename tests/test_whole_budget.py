@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn.base import clone
-from sklearn.linear_model import LinearRegression
+from sklearn.linear_model import LinearRegression, LogisticRegression
 
 from skprivate import (
     DPBoostingClassifier,
@@ -36,6 +36,7 @@ from skprivate.model_selection._number_of_runs import NumberOfRuns
 from skprivate.noise._noisy_max import NoisyMax
 from skprivate.preprocessing import estimate_bounds
 from skprivate.rounds import TableSource, fit_rounds
+from tests.marks import slow_unless
 from tests.whole_budget import Case, Releases, WholeBudget, at_places, neighbours, of_fits, rows_at, table
 
 EPSILON = Fraction(3, 2)
@@ -244,6 +245,19 @@ for kind, relation in itertools.product(MECHANISMS, RELATIONS):
         )
 
 
+@case("boosting, public model of steep scores")
+def _():
+    model = DPBoostingClassifier(EPSILON, **BOX, classes=[0, 1], **GAUSSIAN)
+    model.set_params(public_model=LogisticRegression(C=1e8, max_iter=1000))
+    X, y = table(1000, 2, [0, 1])
+    y[:100] = X[:100, 0] > 0
+    sets = neighbours(X, y, [((-1, 1), 0), ((-1, 1), 1), ((1, 1), 0), ((1, -1), 0)])
+    for data in sets:
+        data["is_public"] = np.arange(len(data["X"])) < 100
+    # Sums of zeros leave the scores to the public model.
+    return of_fits(model, sets, steer=lambda call, _, exact: exact if call < 2 else np.zeros_like(exact))
+
+
 def middle_splits(call, mechanism, exact):
     """Hand out counts as they are, and splits of two columns in their middles, first of the second one."""
     if not isinstance(mechanism, NoisyMax):
@@ -325,6 +339,12 @@ for mechanism in ("hadamard", "krr", "subset", "unary", "signed-laplace", "lapla
         return of_fits(model, neighbours(*table(100, 1, [0, 1]), rows_at(ENDS, 1, [0, 1])))
 
 
+@case("local tree, persons")
+def _():
+    model = LocallyPrivateTreeClassifier(EPSILON, max_depth=1, random_state=0, **BOX, classes=[0, 1])
+    return of_fits(model, neighbours(*table(99, 1, [0, 1]), rows_at(ENDS, 1, [0, 1]), persons=3))
+
+
 for name, model, labels in (
     ("labels", LocallyPrivateTreeClassifier(EPSILON, classes=[0, 1], **BOX), [0, 1]),
     ("numbers", LocallyPrivateTreeRegressor(EPSILON, **NUMBERS), [-1.0, 1.0]),
@@ -338,17 +358,20 @@ for name, model, labels in (
         return of_fits(model, sets, relation="add-remove", disjoint=True)
 
 
-for name, model, labels in (
-    ("two classes", LabelPrivateClassifier(LinearRegression(), EPSILON, classes=[0, 1]), [0, 1]),
-    ("three classes", LabelPrivateClassifier(LinearRegression(), EPSILON, classes=[0, 1, 2]), [0, 1, 2]),
-    ("numbers", LabelPrivateRegressor(LinearRegression(), EPSILON, bounds_y=(-1, 1)), [-1.0, 0.0, 1.0]),
+for (name, model, labels), persons in itertools.product(
+    (
+        ("two classes", LabelPrivateClassifier(LinearRegression(), EPSILON, classes=[0, 1]), [0, 1]),
+        ("three classes", LabelPrivateClassifier(LinearRegression(), EPSILON, classes=[0, 1, 2]), [0, 1, 2]),
+        ("numbers", LabelPrivateRegressor(LinearRegression(), EPSILON, bounds_y=(-1, 1)), [-1.0, 0.0, 1.0]),
+    ),
+    (1, 3),
 ):
 
-    @case("label privacy", name)
-    def _(model=model, labels=labels):
+    @case("label privacy", name, f"{persons} rows a person")
+    def _(model=model, labels=labels, persons=persons):
         X, y = table(60, 1, labels)
-        model = clone(model).set_params(random_state=0)
-        return of_fits(model, neighbours(X, y, [(X[0], label) for label in labels]))
+        model = clone(model).set_params(random_state=0, max_rows_per_group=persons)
+        return of_fits(model, neighbours(X, y, [(X[0], label) for label in labels], persons=persons))
 
 
 class Finished:
@@ -467,7 +490,7 @@ REACHED = {
     "looks, gaussian, replace-one, 1 rows a person": (0.9921, 1.5025),
     "looks, gaussian, replace-one, 3 rows a person": (0.9938, 1.5041),
     # The bound of a round adds up the worst of its events, gradient and curvature, which no row has together;
-    # and a replaced row's residuals are of opposite ends only where its features, or its time, are too.
+    # and residuals of a replaced row are at opposite ends only where its features, or its times, are too.
     "censored, weibull, laplace, replace-one": (0.7257, 0.7967),
     "censored, weibull, laplace, add-remove": (0.8932, 0.8957),
     "censored, weibull, gaussian, replace-one": (0.4629, 0.5358),
@@ -483,7 +506,7 @@ REACHED = {
     "censored, residuals counted, laplace": (0.9034, 0.9035),
     "censored, residuals counted, gaussian": (0.8408, 0.8408),
     # The first gradient's model is flat: residuals are at opposite ends only where features are. Counts, sums
-    # and squares have their worst cases apart. Models of the last three are not steep, for curvatures.
+    # and squares have their worst cases apart. Models of the last five are not steep.
     "logistic, laplace, replace-one, 2 classes, 1 rows a person": (0.8720, 0.8838),
     "logistic, laplace, replace-one, 2 classes, 3 rows a person": (0.8707, 0.8824),
     "logistic, laplace, replace-one, 3 classes, 1 rows a person": (0.8517, 0.8635),
@@ -504,6 +527,7 @@ REACHED = {
     "logistic, curvature, gaussian, 3 rows a person": (0.3645, 0.4420),
     "fit_rounds, logistic": (0.6435, 0.6743),
     # Scores are flat at a first step, and the next one on a column has rows of like scores in its cells.
+    "boosting, public model of steep scores": (0.7228, 0.7228),
     "boosting, gaussian, replace-one, 2 classes, 1 rows a person": (0.7343, 0.7343),
     "boosting, gaussian, replace-one, 2 classes, 3 rows a person": (0.7343, 0.7343),
     "boosting, gaussian, replace-one, 3 classes, 1 rows a person": (0.7512, 0.7512),
@@ -514,12 +538,24 @@ REACHED = {
     "boosting, laplace, replace-one, 3 classes, 1 rows a person": (0.9900, 0.9900),
     "boosting, gaussian, add-remove, 3 classes, 1 rows a person": (0.9847, 0.9847),
     "boosting, gaussian, add-remove, 3 classes, 3 rows a person": (0.9848, 0.9848),
-    # Either row may move the contrasts of a node within a range of 1; here both do together.
+    # The bound lets the row that goes and the one that comes each move contrasts within a range of 1; here
+    # both together do.
     "tree of numbers, narrowed range and paid splits": (0.6844, 0.6844),
 }
 
 
-@pytest.mark.parametrize("name", CASES)
+# What other cases have too, at greater expense.
+SLOW = {
+    "boosting, finer counts of a crowded column, laplace, add-remove",
+    "boosting, public model of steep scores",
+    "censored, residuals counted, gaussian",
+    "local tree, two phases, numbers",
+    "logistic, curvature, gaussian, 1 rows a person",
+    "looks, gaussian, replace-one, 3 rows a person",
+}
+
+
+@pytest.mark.parametrize("name", slow_unless(set(CASES) - SLOW, CASES))
 def test_worst_cases_cost_the_claim_and_half_of_any_noise_is_caught(name):
     budget = WholeBudget(replace(CASES[name](), reached=REACHED.get(name)))
     budget.check()
@@ -530,4 +566,4 @@ def test_worst_cases_cost_the_claim_and_half_of_any_noise_is_caught(name):
 
 
 def test_all_that_is_stated_belongs_to_a_case():
-    assert set(REACHED) <= set(CASES)
+    assert set(REACHED) | SLOW <= set(CASES)

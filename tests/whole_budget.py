@@ -167,7 +167,7 @@ class WholeBudget:
     def __init__(self, case: Case) -> None:
         self.case, first = case, Releases(case, case.data_sets[0])
         self._claim, self.n_calls = first.claim, len(first.calls)
-        self._fits = [Releases(case, data, first.outputs) for data in case.data_sets]
+        self._fits = [first, *(Releases(case, data, first.outputs) for data in case.data_sets[1:])]
         for other in self._fits:
             assert [call.form for call in other.calls] == [call.form for call in first.calls]
             assert other.groups == first.groups
