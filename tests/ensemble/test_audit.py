@@ -79,29 +79,3 @@ def test_half_the_sensitivity_is_caught(name):
 
     with mock.patch.object(Sensitivity, "of_residuals", half):
         assert audited(name).epsilon > EPSILON
-
-
-@pytest.mark.parametrize("relation", ["replace-one", "add-remove"])
-def test_exact_loss_over_neighbours(relation):
-    """The L1 distance of all pairs of a grid of rows, over the scale, is at most the share of epsilon."""
-    rng = np.random.default_rng(0)
-    for loss in (ClassLoss(2), ClassLoss(4), NumberLoss(0.0, 1.0, 0.5)):
-        table = to_units(rng.normal(scale=10, size=(2, loss.n_outputs)))
-        model = AdditiveModel.constant(LAYOUT, np.zeros(loss.n_outputs)).with_table(0, table)
-        plan = ResidualsPlan(model, loss, CellGrid.of_feature(0, 2), BITS)
-        n_labels = getattr(loss, "n_labels", 4)
-        X = np.repeat([[-1.0], [1.0]], n_labels, axis=0)
-        rows = PreparedRows(
-            X,
-            y=np.tile(np.linspace(-1, 1, n_labels), 2),
-            labels=np.tile(np.arange(n_labels, dtype=np.int32), 2),
-        )
-        sums = [plan.sums(rows.keeping(np.array([place]))) for place in range(len(X))]
-        sums += [] if relation == "replace-one" else [np.zeros_like(sums[0])]
-        pairs = [(a, b) for a in sums for b in sums]
-        if relation == "add-remove":
-            pairs = [(a, sums[-1]) for a in sums]
-        mechanism = NoiseShares(FitBudget.of(EPSILON, 0, "laplace"), relation).residuals(
-            1, loss.n_outputs, BITS
-        )
-        assert max(int(np.abs(a - b).sum()) / mechanism.scale for a, b in pairs) <= EPSILON

@@ -76,7 +76,9 @@ class TestReplay:
     @pytest.mark.parametrize("structured", [False, True])
     @pytest.mark.parametrize("mechanism", ["laplace", "gaussian"])
     @pytest.mark.parametrize("relation", ["replace-one", "add-remove"])
-    @pytest.mark.parametrize("options", [{}, {"x_norm": 1.0}, {"max_rows_per_group": 3}], ids=str)
+    @pytest.mark.parametrize(
+        "options", [{}, {"max_iter": 3}, {"x_norm": 1.0}, {"max_rows_per_group": 3}], ids=str
+    )
     def test_neighbours_differ_in_nothing_but_the_exact_integers(
         self, structured, mechanism, relation, options
     ):

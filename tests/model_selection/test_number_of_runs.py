@@ -83,3 +83,20 @@ def test_draws_below_are_uniform(n, assert_fits):
         assert set(draws) == {0}
     else:
         assert_fits(f"below {n}", np.bincount(draws, minlength=n), np.full(n, 1 / n))
+
+
+@pytest.mark.parametrize("eta", [0, Fraction(1, 2), 1, 2])
+def test_the_best_of_so_many_runs_loses_two_and_eta_times_as_much_as_one(eta):
+    """Of a neighbour an outcome is rarer and better ones are more frequent; a larger eta is caught."""
+    epsilon, rare, better, runs = 0.25, 1e-7, 0.05, np.arange(1, 40_001)
+
+    def loss(eta):
+        chances = closed_form(float(eta), 5e-4, len(runs))
+
+        def chosen(rare, better):
+            return chances @ ((1 - better) ** runs - (1 - better - rare) ** runs)
+
+        factor = math.exp(epsilon)
+        return math.log(chosen(rare, better) / chosen(rare / factor, better * factor))
+
+    assert 0.98 * (2 + eta) * epsilon < loss(eta) <= (2 + eta) * epsilon < loss(eta + Fraction(1, 5))

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy.spatial.distance import cdist
 
-from skprivate.linear_model._censored.gradient_round import RoundPlan, plan_rounds
+from skprivate.linear_model._censored.gradient_round import plan_rounds
 from skprivate.linear_model._censored.histogram import histogram_cells
 from skprivate.linear_model._censored.sensitivity import (
     histogram_sensitivity,
@@ -166,14 +166,6 @@ def test_one_row_moves_the_integers_within_the_gaussian_noise(distribution, orde
         scales = plan.noise(4, Fraction(1, 10), with_curvature).scales
         part = found[:, : len(scales)] / scales
         assert cdist(part, part, "sqeuclidean").max() / 2 <= 0.1
-
-
-@pytest.mark.parametrize("mechanism", ["laplace", "gaussian"])
-def test_groups_multiply_the_sensitivity(mechanism):
-    one = small_plan(SEV, 1.0, mechanism)
-    neighbours = Neighbours(weights=one.neighbours.weights, rows_per_unit=3, grouped=True)
-    three = RoundPlan(neighbours, one.residuals, mechanism, 10, 10, 10, 10)
-    assert three.sensitivity(True) == one.sensitivity(True) * (9 if mechanism == "gaussian" else 3)
 
 
 def test_one_row_moves_the_histogram_by_its_sensitivity():
