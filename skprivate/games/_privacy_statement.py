@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from .._typing import FloatArray
-from ..accounting import PrivacySpent
+from ..accounting import PrivacySpent, ReleaseRecord
 from ..base import claim_of
 from ..exceptions import PrivacyUnboundedError
 from ._broadcast_grid import Grid
@@ -73,7 +73,15 @@ def make_statement(
 ) -> PrivacySpent:
     """Return what the data of one player spent by all broadcasts."""
     affine = ("P and Q of the pseudo-gradient",) if mechanism.private == {"r"} else ()
+    bounded = epsilon != math.inf
+    name = "all broadcasts of one player"
+    releases = (
+        (ReleaseRecord(name=name, mechanism="discrete Laplace", epsilon=epsilon, draws=mechanism.n_rounds),)
+        if bounded
+        else ()
+    )  # type: ignore[arg-type]
     return PrivacySpent(
+        releases=releases,
         mechanism=f"discrete Laplace noise on every broadcast ({mechanism.algorithm})",
         epsilon=epsilon,
         relation="local",
