@@ -250,7 +250,7 @@ def describe_external_spending(tree: Any, design: TreeDesign, counts: ExternalCo
     facts = {name: value for name, value in spent.unprotected.items() if name not in other}
     if noise.relation == "replace-one":
         facts["number of private rows"] = "not covered by the relation"
-    share = {"epsilon": noise.epsilon} if noise.rho is None else {"rho": noise.rho}
+    share: dict[str, Any] = {"epsilon": noise.epsilon} if noise.rho is None else {"rho": noise.rho}
     return replace(
         spent,
         releases=(ReleaseRecord(name="counts of the leaves", mechanism=spent.mechanism, **share),),

@@ -73,13 +73,10 @@ def make_statement(
 ) -> PrivacySpent:
     """Return what the data of one player spent by all broadcasts."""
     affine = ("P and Q of the pseudo-gradient",) if mechanism.private == {"r"} else ()
-    bounded = epsilon != math.inf
-    name = "all broadcasts of one player"
-    releases = (
-        (ReleaseRecord(name=name, mechanism="discrete Laplace", epsilon=epsilon, draws=mechanism.n_rounds),)
-        if bounded
-        else ()
-    )  # type: ignore[arg-type]
+    releases: tuple[ReleaseRecord, ...] = ()
+    if isinstance(epsilon, Fraction):
+        whole = {"name": "all broadcasts of one player", "mechanism": "discrete Laplace", "epsilon": epsilon}
+        releases = (ReleaseRecord(**whole, draws=mechanism.n_rounds),)  # type: ignore[arg-type]
     return PrivacySpent(
         releases=releases,
         mechanism=f"discrete Laplace noise on every broadcast ({mechanism.algorithm})",

@@ -121,14 +121,13 @@ class ReleaseRecord:
         record : ReleaseRecord
         """
         if isinstance(mechanism, DiscreteGaussianMechanism):
-            noise = {"sensitivity": mechanism.squared_sensitivity, "noise_scale": mechanism.sigma}
-            return cls(name=name, mechanism=GAUSSIAN, **noise, rho=share or mechanism.rho, **more)
+            known: dict[str, Any] = {"mechanism": GAUSSIAN, "rho": share or mechanism.rho}
+            known |= {"sensitivity": mechanism.squared_sensitivity, "noise_scale": mechanism.sigma}
+            return cls(**{"name": name, **known, **more})
         scale = getattr(mechanism, "scale", None) or getattr(mechanism, "noise_scale", None)
-        noise = {"sensitivity": mechanism.sensitivity, "noise_scale": scale}
-        kind = LAPLACE if scale is not None else mechanism.describe()
-        return cls(
-            **{"name": name, "mechanism": kind, **noise, "epsilon": share or mechanism.epsilon, **more}
-        )
+        known = {"mechanism": mechanism.describe() if scale is None else LAPLACE, "noise_scale": scale}
+        known |= {"sensitivity": mechanism.sensitivity, "epsilon": share or mechanism.epsilon}
+        return cls(**{"name": name, **known, **more})
 
     @property
     def share(self) -> Fraction:

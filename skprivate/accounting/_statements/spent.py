@@ -27,6 +27,8 @@ from .schema import VERSION, check_kind, check_unchanged, readable
 from .text import describe_spent
 
 _KIND = "skprivate.privacy_spent"
+#: Message of a statement whose releases cost something else than it says.
+DO_NOT_ADD_UP = "The shares of the releases must add up to the total."
 _CHOICES = {
     "relation": get_args(Relation),
     "unit": get_args(Unit),
@@ -175,7 +177,7 @@ class PrivacySpent:
         if any((one.rho is None) != (self.rho is None) for one in releases):
             raise ValueError("releases have shares of rho where the run has one, and else of epsilon.")
         if releases and composed(releases) != (self.epsilon if self.rho is None else self.rho):
-            raise ValueError("The shares of the releases must add up to the total.")
+            raise ValueError(DO_NOT_ADD_UP)
         return releases
 
     def _check_consistency(self) -> None:

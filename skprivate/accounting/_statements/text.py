@@ -86,9 +86,7 @@ def rows_of_releases(statement: Statement) -> list[tuple[str, str]]:
 
 def describe_release(record: Statement) -> str:
     """Return a release in a line."""
-    amounts = {
-        name: None if record[name] is None else decode_scale(record[name]) for name in AMOUNTS_OF_RELEASE
-    }
+    amounts: dict[str, Any] = {name: decode_scale(record[name]) for name in AMOUNTS_OF_RELEASE}
     norm = "squared L2" if record["mechanism"] == GAUSSIAN else "L1"
     told = [record["mechanism"]]
     told += [f"{norm} sensitivity {show(amounts['sensitivity'])}"] if amounts["sensitivity"] else []

@@ -8,6 +8,7 @@ from fractions import Fraction
 from typing import Any
 
 from ...accounting import ReleaseRecord
+from ...accounting._statements.spent import DO_NOT_ADD_UP
 from .._observation.object_views import fitted_steps
 from .._observation.recorder import Recording, Release
 
@@ -36,12 +37,15 @@ class ReleaseLosses:
         Name -> whether half the noise would have passed the share.
     unlisted : str
         The neighbours with draws of noise that no release lists, "" if there are none.
+    wrong_total : bool
+        Whether a fit stated releases that do not add up to its total.
     """
 
     largest: dict[str, Any] = field(default_factory=dict)
     found_in: dict[str, str] = field(default_factory=dict)
     enough: dict[str, bool] = field(default_factory=dict)
     unlisted: str = ""
+    wrong_total: bool = False
 
     def compare(
         self, releases: Sequence[ReleaseRecord], one: Recording, other: Recording, found_in: str
@@ -61,10 +65,17 @@ class ReleaseLosses:
         if len(losses) > n_listed:
             self.unlisted = self.unlisted or found_in
 
+    def note_error(self, error: Exception) -> None:
+        """Take what a fit ended with."""
+        self.wrong_total |= DO_NOT_ADD_UP in str(error)
+
     @property
-    def above(self) -> list[str]:
-        """Releases that lose more than their share, in words."""
-        return [
+    def contradictions(self) -> list[str]:
+        """What contradicts the statements, in words."""
+        found = ["the shares of the stated releases do not add up to the total"] if self.wrong_total else []
+        if self.unlisted:
+            found.append(f"noise is drawn that no stated release lists ({self.unlisted})")
+        return found + [
             f"{name!r} loses {float(loss):.4g} times its share ({self.found_in[name]})"
             for name, loss in self.largest.items()
             if loss > 1

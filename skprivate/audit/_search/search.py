@@ -258,7 +258,8 @@ class _NeighbourSearch:
         self.found.n_fits += 1
         try:
             model, recording = self.case.record(data, given_outputs)
-        except Exception:
+        except Exception as error:
+            self.found.releases.note_error(error)
             return None
         return RecordedFit(data, recording, state_of_all_steps(self.case, model), stated_releases(model))
 
