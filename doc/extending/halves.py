@@ -9,6 +9,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from skprivate import PrivacySpent
+from skprivate.accounting import ReleaseRecord
 from skprivate.base import (
     SHARED_CONSTRAINTS,
     PlannedCost,
@@ -90,6 +91,7 @@ class DPHalvesClassifier(PrivateEstimatorMixin, ClassifierMixin, BaseEstimator):
         # A replaced row takes 1 from one count and adds 1 to another.
         mechanism = DiscreteLaplaceMechanism(self.epsilon, sensitivity=2)
         self.privacy_spent_ = PrivacySpent(
+            releases=[ReleaseRecord.of("class counts", mechanism)],
             mechanism="discrete Laplace noise on class counts",
             epsilon=mechanism.epsilon,
             relation="replace-one",

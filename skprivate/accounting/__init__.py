@@ -29,6 +29,7 @@ from ._statements.guarantee import PrivacyGuarantee
 from ._statements.ledger_entry import LedgerEntry
 from ._statements.provenance import AuditRecord, PackageRecord
 from ._statements.registry import RegistryEntry
+from ._statements.releases import ReleaseRecord
 from ._statements.schema import statement_schema
 from ._statements.spent import PrivacySpent
 from ._study_page import study_page
@@ -48,6 +49,7 @@ __all__ = [
     "PrivacyReport",
     "PrivacySpent",
     "RegistryEntry",
+    "ReleaseRecord",
     "ShuffledPrivacy",
     "StepReport",
     "add_privacy_section",

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .._typing import FloatArray
-from ..accounting import PrivacySpent
+from ..accounting import PrivacySpent, ReleaseRecord
 from ..noise import zcdp_to_epsilon
 from ..randomizers import LocalRandomizer
 from ..tree._tree_design import TreeDesign
@@ -250,8 +250,10 @@ def describe_external_spending(tree: Any, design: TreeDesign, counts: ExternalCo
     facts = {name: value for name, value in spent.unprotected.items() if name not in other}
     if noise.relation == "replace-one":
         facts["number of private rows"] = "not covered by the relation"
+    share: dict[str, Any] = {"epsilon": noise.epsilon} if noise.rho is None else {"rho": noise.rho}
     return replace(
         spent,
+        releases=(ReleaseRecord(name="counts of the leaves", mechanism=spent.mechanism, **share),),
         delta=noise.delta,
         rho=noise.rho,
         unit="row" if noise.max_rows_per_unit is None else "group",

@@ -21,7 +21,7 @@ from ..base._domain_reading import DomainMixin
 from ..domain import TableDomain
 from ..noise import check_entropy
 from ..noise._fit_budget import FitBudget
-from ..rounds._driver import Rounds, RowsInMemory, drive
+from ..rounds._driver import Rounds, RowsInMemory, drive, with_releases
 from ..rounds._fit import RoundsMixin
 from ..rounds._inspection import SourceFacts
 from ..rounds._plans._additive.plans import Loss
@@ -152,7 +152,8 @@ class BaseDPBoosting(DomainMixin, RoundsMixin, BaseEstimator):
             made[~public] = scores.augment_private(table[~public], strict=self.is_strict())
             table = np.column_stack([table, made])
         prepared = rows.prepare(table, entropy.random_bytes)
-        release = drive(boosting_rounds(task, spent), RowsInMemory(prepared), entropy, self.charge)
+        rounds = with_releases(boosting_rounds(task, spent), spent)
+        release, spent = drive(rounds, RowsInMemory(prepared), entropy, self.charge)
         self._adopt(task, release, scores, rows.bounds, spent)
         return self
 
@@ -415,7 +416,7 @@ class BaseDPBoosting(DomainMixin, RoundsMixin, BaseEstimator):
         self, task: BoostingTask, n_used: int, rows: BoostingRows, grouped: bool, noise_source: str
     ) -> Rounds[None]:
         spent = self._describe_spending(task, n_used, rows, [], noise_source, grouped)
-        release = yield from boosting_rounds(task, spent)
+        release, spent = yield from with_releases(boosting_rounds(task, spent), spent)
         self._adopt(task, release, None, rows.bounds, spent)
 
     def planned_cost(self, any_public: bool) -> PlannedCost:

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._typing import CentralRelation, IntArray, RandomSource
-from ..accounting import PrivacyLedger, PrivacySpent
+from ..accounting import PrivacyLedger, PrivacySpent, ReleaseRecord
 from ..base import SHARED_CONSTRAINTS, claim_of
 from ..noise import DiscreteGaussianMechanism, DiscreteLaplaceMechanism, check_entropy
 from ..utils import check_epsilon, check_probability
@@ -90,6 +90,7 @@ class CountsNoise:
             kind = "Laplace"
             amounts = {"sensitivity": self.mechanism.sensitivity, "noise_scale": self.mechanism.scale}
         return PrivacySpent(
+            releases=(ReleaseRecord.of(what, self.mechanism),),
             mechanism=f"discrete {kind} noise on {what}",
             epsilon=self.epsilon,
             delta=self.delta,

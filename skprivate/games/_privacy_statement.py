@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from .._typing import FloatArray
-from ..accounting import PrivacySpent
+from ..accounting import PrivacySpent, ReleaseRecord
 from ..base import claim_of
 from ..exceptions import PrivacyUnboundedError
 from ._broadcast_grid import Grid
@@ -73,7 +73,12 @@ def make_statement(
 ) -> PrivacySpent:
     """Return what the data of one player spent by all broadcasts."""
     affine = ("P and Q of the pseudo-gradient",) if mechanism.private == {"r"} else ()
+    releases: tuple[ReleaseRecord, ...] = ()
+    if isinstance(epsilon, Fraction):
+        whole = {"name": "all broadcasts of one player", "mechanism": "discrete Laplace", "epsilon": epsilon}
+        releases = (ReleaseRecord(**whole, draws=mechanism.n_rounds),)  # type: ignore[arg-type]
     return PrivacySpent(
+        releases=releases,
         mechanism=f"discrete Laplace noise on every broadcast ({mechanism.algorithm})",
         epsilon=epsilon,
         relation="local",

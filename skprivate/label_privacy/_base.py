@@ -15,7 +15,7 @@ from sklearn.utils import Tags, check_consistent_length, get_tags, indexable
 from sklearn.utils.validation import check_is_fitted
 
 from .._typing import BoolArray, Deployment, FloatArray, IndexArray, NoiseSource
-from ..accounting import PrivacySpent
+from ..accounting import PrivacySpent, ReleaseRecord
 from ..accounting._statements.estimated_bounds import name_inputs, source_of_input
 from ..base import (
     SHARED_CONSTRAINTS,
@@ -354,14 +354,19 @@ class BaseLabelPrivate(PrivateEstimatorMixin, BaseEstimator):
         if grouped and n_public:
             facts["public rows of a person"] = "used in clear; only the person's private rows are protected"
         laplace = reporter.mechanism if isinstance(reporter, NumberReporter) else None
+        epsilon = rows_per_unit * reporter.epsilon
+        noise: dict[str, Any] = {}
+        if laplace is not None:
+            noise = {"sensitivity": rows_per_unit * laplace.sensitivity, "noise_scale": laplace.scale}
+        kind = reporter.describe() if laplace is None else "discrete Laplace"
         return PrivacySpent(
+            releases=(ReleaseRecord(name="reports of targets", mechanism=kind, epsilon=epsilon, **noise),),
             mechanism=reporter.describe(),
-            epsilon=rows_per_unit * reporter.epsilon,
+            epsilon=epsilon,
             relation="label",
             unit="group" if grouped else "row",
             max_rows_per_unit=rows_per_unit,
-            sensitivity=None if laplace is None else rows_per_unit * laplace.sensitivity,
-            noise_scale=None if laplace is None else laplace.scale,
+            **{"noise_scale": None, **noise},
             noise_source=source,
             deployment=deployment,
             public_inputs=(

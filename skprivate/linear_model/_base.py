@@ -27,7 +27,7 @@ from ..base import SHARED_CONSTRAINTS, claim_of, private_fit
 from ..domain import TableDomain
 from ..noise import check_entropy
 from ..noise._fit_budget import FitBudget
-from ..rounds._driver import Rounds, RowsInMemory, drive
+from ..rounds._driver import Rounds, RowsInMemory, drive, with_releases
 from ..rounds._fit import RoundsMixin
 from ..rounds._inspection import SourceFacts
 from ..rounds._plans.observations import check_observations
@@ -380,7 +380,7 @@ class BaseLogLocationScale(
         else:
             spent = self._describe_spending(task, source, fit.releases, None, None)
         with progress(self, "release", None) as on_progress:
-            release = yield from fit.rounds(spent, on_progress)
+            release, spent = yield from with_releases(fit.rounds(spent, on_progress), spent)
         self._adopt(release, fit.grid, task, spent)
 
     def _rounds_of_censored(self, task: FitTask, plan: CensoredPlan, source: str) -> Rounds[None]:
@@ -391,7 +391,7 @@ class BaseLogLocationScale(
         spent = self._describe_spending(task, source, what, None, None)
         n_parts = None if plan.max_iter is None else 2 + plan.max_iter
         with progress(self, "release", n_parts) as on_progress:
-            release = yield from censored_rounds(plan, spent, on_progress)
+            release, spent = yield from with_releases(censored_rounds(plan, spent, on_progress), spent)
         self._adopt(release, grid, task, spent)
         if plan.is_plain:
             times, survival = kaplan_meier(release.histogram)

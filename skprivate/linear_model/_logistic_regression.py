@@ -29,7 +29,7 @@ from ..domain import TableDomain
 from ..exceptions import UtilityWarning
 from ..noise import check_entropy
 from ..noise._fit_budget import FitBudget
-from ..rounds._driver import Rounds, RowsInMemory, drive
+from ..rounds._driver import Rounds, RowsInMemory, drive, with_releases
 from ..rounds._fit import RoundsMixin
 from ..rounds._inspection import SourceFacts
 from ..rounds._plans.rows import PreparedRows
@@ -405,7 +405,7 @@ class DPLogisticRegression(
         """Yield the rounds of a fit, and compute the model from what they released."""
         spent = self._describe_spending(plan, n_units, leaks, source)
         with progress(self, "release", None) as on_progress:
-            release = yield from logistic_rounds(plan, spent, on_progress)
+            release, spent = yield from with_releases(logistic_rounds(plan, spent, on_progress), spent)
         self.classes_, self.bounds_ = classes, bounds
         self.release_, self.grid_ = release, plan.grid
         self.n_iter_ = len(release.schedule.amounts)

@@ -16,7 +16,7 @@ from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping
 from sklearn.utils.multiclass import check_classification_targets
 
 from .._typing import Unit
-from ..accounting import PrivacyLedger, PrivacySpent
+from ..accounting import PrivacyLedger, PrivacySpent, ReleaseRecord
 from ..base import (
     SHARED_CONSTRAINTS,
     PrivateEstimatorMixin,
@@ -328,9 +328,28 @@ class BasePrivateSearch(Delegating, MetaEstimatorMixin, PrivateEstimatorMixin, B
         costs = [one.plan.cost for one in candidates]
         public_scores = bool(masks.validation.any())
         epsilon = max(cost.epsilon for cost in costs)
-        if not public_scores:
-            epsilon = max(epsilon, self._score_epsilon(candidates))
         factor = 2 + number_of_runs.eta if len(candidates) > 1 else Fraction(1)
+        releases = [
+            ReleaseRecord(
+                name="fit of a candidate",
+                mechanism="that of the candidate",
+                epsilon=epsilon,
+                times=factor,
+                rows="training rows",
+            )
+        ]
+        if not public_scores:
+            score_epsilon = self._score_epsilon(candidates)
+            releases.append(
+                ReleaseRecord(
+                    name="score of a candidate",
+                    mechanism="discrete Laplace",
+                    epsilon=score_epsilon,
+                    times=factor,
+                    rows="rows held out",
+                )
+            )
+            epsilon = max(epsilon, score_epsilon)
         source = "seeded" if any(cost.seeded for cost in costs) else source
         leaks = dict.fromkeys(leak for cost in costs for leak in cost.leaks)
         grouped = masks.codes is not None
@@ -342,6 +361,7 @@ class BasePrivateSearch(Delegating, MetaEstimatorMixin, PrivateEstimatorMixin, B
             "candidates": len(candidates),
         }
         return PrivacySpent(
+            releases=tuple(releases),
             mechanism=_mechanism(number_of_runs, public_scores),
             epsilon=factor * epsilon,
             delta=max(cost.delta for cost in costs) * number_of_runs.mean,

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from .._config import get_config
 from .._typing import CentralRelation, FloatArray, IntArray, RandomSource
-from ..accounting import EstimatedBounds, PrivacyLedger, PrivacySpent
+from ..accounting import EstimatedBounds, PrivacyLedger, PrivacySpent, ReleaseRecord
 from ..base import SHARED_CONSTRAINTS, claim_of, redact_errors, refuse_seed
 from ..exceptions import UtilityWarning
 from ..noise import DiscreteLaplaceMechanism, check_entropy
@@ -314,6 +314,7 @@ class BoundsPlan:
     def describe(self, relation: Any, grouped: bool, source: Any) -> PrivacySpent:
         """Return what one release of the counts spends and claims."""
         return PrivacySpent(
+            releases=(ReleaseRecord.of("counts by sign and power of two", self.mechanism),),
             mechanism="discrete Laplace noise on a histogram of every column, by sign and power of two",
             epsilon=self.mechanism.epsilon,
             relation=relation,

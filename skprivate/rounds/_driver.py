@@ -8,7 +8,7 @@ from typing import Any, Protocol, TypeVar
 import numpy as np
 
 from .._typing import IntArray
-from ..accounting import PrivacySpent
+from ..accounting import PrivacySpent, ReleaseRecord
 from ..noise._entropy import Entropy
 from ._checkpoint import RunRecord
 from ._plans._additive.coded_rows import CodedRows
@@ -36,15 +36,33 @@ class Round:
     noise : Noise
     spent : PrivacySpent or None
         What is charged before rows are read; None: an earlier round has paid for this one.
+    release : ReleaseRecord or None
+        What statements say about it; None where the statement was made before.
     """
 
     plan: Plan
     noise: Noise
     spent: PrivacySpent | None = None
+    release: ReleaseRecord | None = None
 
 
 #: A generator that yields rounds, is sent what each released, and returns the fit.
 Rounds = Generator[Round, IntArray, Result]
+
+
+def with_releases(rounds: Rounds[Result], spent: PrivacySpent) -> Rounds[tuple[Result, PrivacySpent]]:
+    """Yield rounds; return their result, and the statement that lists what each of them released."""
+    found: list[ReleaseRecord] = []
+    try:
+        step = next(rounds)
+        while True:
+            assert step.release is not None
+            found.append(step.release)
+            step = rounds.send((yield step))
+    except StopIteration as end:
+        return end.value, spent.with_releases(found)
+    finally:
+        rounds.close()
 
 
 class RowSource(Protocol):

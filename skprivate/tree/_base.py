@@ -384,6 +384,7 @@ class BasePrivateTree(TreePredictionsMixin, PrivateEstimatorMixin, BaseEstimator
         with_model = with_model and design.first_phase is None
         public += ["a model fitted to the public rows"] if with_model else []
         return PrivacySpent(
+            releases=design.releases(),
             mechanism=design.describe_mechanism(),
             epsilon=randomizer.epsilon,
             relation=randomizer.relation,  # type: ignore[arg-type]

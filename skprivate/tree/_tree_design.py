@@ -9,10 +9,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .._typing import FloatArray, IntArray
+from ..accounting import ReleaseRecord
 from ..partition import Partition
 from ..utils._public_module import public_module
 from ._growth.first_phase import FirstPhase
-from ._growth.split_budget import SplitBudget
+from ._growth.split_budget import PaidTreeMechanism, SplitBudget
 from ._noisy_leaf_counts import USUAL_VARIANCE, NumberCells
 from ._public_model import LeafModel, PublicModel
 from ._tree_rows import PublicVotes
@@ -160,6 +161,17 @@ class TreeDesign:
         """Return what is released, in a few words."""
         own, first = self.randomizer.describe(), self.first_phase
         return own if first is None else f"{first.randomizer.describe()}; then, by the other clients, {own}"
+
+    def releases(self) -> tuple[ReleaseRecord, ...]:
+        """Return what is released, in order."""
+        if isinstance(self.randomizer, PaidTreeMechanism):
+            return self.randomizer.releases
+        leaves = ReleaseRecord.of("counts of the leaves", self.randomizer)
+        if self.first_phase is None:
+            return (leaves,)
+        rows = "the clients of the first phase", "the other clients"
+        shape = ReleaseRecord.of("counts of columns", self.first_phase.randomizer, rows=rows[0])
+        return shape, replace(leaves, rows=rows[1])
 
     def reports_of_leaves(self, n_used: int) -> int:
         """Return how many of so many private rows tell of the leaves."""

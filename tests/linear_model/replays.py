@@ -7,6 +7,7 @@ object.
 """
 
 import warnings
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -63,9 +64,7 @@ def draw_ratios(recording, other, trials, generator):
     differ = recording.values != other.values
     mine, theirs = (t.values[differ] for t in (recording, other))
     # Of the scales that the fit had; what is drawn may have others.
-    plan = noise_scale.NoiseScales(
-        recording.plans[0].mechanism, np.tile(recording.scales[differ], (trials, 1))
-    )
+    plan = replace(recording.plans[0], scales=np.tile(recording.scales[differ], (trials, 1)))
     drawn = plan.randomize(np.tile(mine, (trials, 1)), generator)
     if plan.mechanism == "laplace":
         return ((np.abs(drawn - theirs) - np.abs(drawn - mine)) / plan.scales).sum(axis=1)
@@ -83,6 +82,6 @@ def half_the_noise(monkeypatch):
     draw = noise_scale.NoiseScales.randomize
 
     def randomize(plan, values, entropy):
-        return draw(noise_scale.NoiseScales(plan.mechanism, plan.scales // 2), values, entropy)
+        return draw(replace(plan, scales=plan.scales // 2), values, entropy)
 
     monkeypatch.setattr(noise_scale.NoiseScales, "randomize", randomize)

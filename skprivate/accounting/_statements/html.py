@@ -13,6 +13,7 @@ from .text import (
     describe_guarantee,
     describe_package,
     name_of_step,
+    rows_of_releases,
     rows_of_spent,
 )
 
@@ -85,6 +86,7 @@ class Label:
     scope: str = ""
     section: str = ""
     caption: str = "What is stated"
+    releases: Sequence[tuple[str, str]] = ()
 
 
 def label_of_spent(statement: Statement) -> Label:
@@ -100,6 +102,7 @@ def label_of_spent(statement: Statement) -> Label:
         rows=sorted(rows, key=lambda row: row[0] != "not private because"),
         scope=_OF_THIS_STEP,
         note=f"Stated by {describe_package(statement['package'])}.",
+        releases=rows_of_releases(statement),
     )
 
 
@@ -233,6 +236,9 @@ def _block(label: Label, title: str, *, folded: bool = False) -> str:
         # Beside the verdict, and not folded away: the one without the other says too much.
         parts.append(f"<p>{escape(label.scope)}</p>")
     details = _table(label.rows, label.caption) if label.rows else ""
+    if label.releases:
+        table = _table(label.releases, "Every release, and its share of the total")
+        details += f"<details><summary>Releases: {len(label.releases)}</summary>{table}</details>"
     if label.note:
         details += f"<p><small>{escape(label.note)}</small></p>"
     fold = folded and label.rows

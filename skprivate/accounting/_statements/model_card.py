@@ -3,7 +3,7 @@
 
 import re
 
-from .text import Statement, describe_package, describe_step, rows_of_spent
+from .text import Statement, describe_package, describe_step, rows_of_releases, rows_of_spent
 
 # What Markdown or HTML would read as markup.
 _MARKUP = re.compile(r"([\\`*_{}\[\]<>()#+!|~&$])")
@@ -13,7 +13,11 @@ def blocks_of_spent(statement: Statement) -> list[str]:
     """Return the blocks of one release: the claim, a table, and the package."""
     (_, claim), *rows = rows_of_spent(statement)
     package = describe_package(statement["package"])
-    return [f"**{_escape(claim)}**", _table(rows), f"Stated by {_escape(package)}."]
+    return [
+        f"**{_escape(claim)}**",
+        _table([*rows, *rows_of_releases(statement)]),
+        f"Stated by {_escape(package)}.",
+    ]
 
 
 def blocks_of_report(statement: Statement, headline: str) -> list[str]:

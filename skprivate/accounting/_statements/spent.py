@@ -3,7 +3,7 @@
 
 import math
 import operator
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field, fields, replace
 from fractions import Fraction
 from typing import Any, Self, cast, get_args
@@ -22,10 +22,13 @@ from .html import label_fragment, label_of_spent, label_page
 from .plain_values import decode_amount, decode_scale, decode_value, encode_amount, encode_value
 from .provenance import AuditRecord, PackageRecord
 from .registry import RegistryEntry, registry_entry_of_spent
+from .releases import ReleaseRecord, composed, in_a_row, not_used
 from .schema import VERSION, check_kind, check_unchanged, readable
 from .text import describe_spent
 
 _KIND = "skprivate.privacy_spent"
+#: Message of a statement whose releases cost something else than it says.
+DO_NOT_ADD_UP = "The shares of the releases must add up to the total."
 _CHOICES = {
     "relation": get_args(Relation),
     "unit": get_args(Unit),
@@ -81,6 +84,10 @@ class PrivacySpent:
         What the run leaks about one unit to an adversary with a certain prior (see `given_prior`).
     audit : AuditRecord or None, default=None
         A lower bound on epsilon that an audit found (see `with_audit`).
+    releases : tuple of ReleaseRecord, default=()
+        Every release of the run, in the order in which they are drawn. Their shares add up to rho, where
+        there is one, and else to epsilon; of releases about disjoint rows the largest counts. Empty: only
+        the total is stated.
     package : PackageRecord or None, default=None
         The package that made this. None: the one that runs now; a pickle and `to_dict` write down which. It
         does not count when two objects are compared.
@@ -140,6 +147,7 @@ class PrivacySpent:
     reasons: tuple[str, ...] = ()
     leakage: PrivacyGuarantee | None = None
     audit: AuditRecord | None = None
+    releases: tuple[ReleaseRecord, ...] = ()
     package: PackageRecord | None = field(default=None, compare=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -156,10 +164,21 @@ class PrivacySpent:
             "public_inputs": check_texts(self.public_inputs, "public_inputs"),
             "unprotected": freeze_mapping(self.unprotected, "unprotected"),
             "reasons": check_texts(self.reasons, "reasons"),
+            "releases": self._check_releases(),
         }
         for name, value in resolved.items():
             object.__setattr__(self, name, value)
         self._check_consistency()
+
+    def _check_releases(self) -> tuple[ReleaseRecord, ...]:
+        releases = tuple(self.releases)
+        if any(not isinstance(one, ReleaseRecord) for one in releases):
+            raise TypeError("releases must be a tuple of ReleaseRecord.")
+        if any((one.rho is None) != (self.rho is None) for one in releases):
+            raise ValueError("releases have shares of rho where the run has one, and else of epsilon.")
+        if releases and composed(releases) != (self.epsilon if self.rho is None else self.rho):
+            raise ValueError(DO_NOT_ADD_UP)
+        return releases
 
     def _check_consistency(self) -> None:
         if self.unit != "group" and self.max_rows_per_unit != 1:
@@ -188,6 +207,28 @@ class PrivacySpent:
     def effective_epsilon(self) -> float:
         """Epsilon as a float, infinite when the run is not private."""
         return float(self.epsilon) if self.private else math.inf
+
+    def with_releases(self, releases: Iterable[ReleaseRecord]) -> Self:
+        """Return a copy that lists what was released; what is left of the total is listed as not used.
+
+        Parameters
+        ----------
+        releases : iterable of ReleaseRecord
+            In the order in which they were drawn. Equal ones that follow each other become one.
+
+        Returns
+        -------
+        spent : PrivacySpent
+
+        Raises
+        ------
+        ValueError
+            The releases cost more than the total.
+        """
+        found = in_a_row(releases)
+        left = Fraction(self.epsilon if self.rho is None else self.rho) - composed(found)
+        rest = [not_used(left, self.rho is not None)] if left > 0 else []
+        return replace(self, releases=(*found, *rest))
 
     def given_prior(self, prior: ArrayLike | Fraction | PrivacyGuarantee) -> Self:
         """Return a copy that shows what the run leaks to an adversary with this prior.
@@ -330,6 +371,7 @@ class PrivacySpent:
             "reasons": list(self.reasons),
             "leakage": None if self.leakage is None else self.leakage.to_dict(),
             "audit": None if self.audit is None else self.audit.to_dict(),
+            "releases": [one.to_dict() for one in self.releases],
             "package": (self.package or PackageRecord.current()).to_dict(),
         }
 
@@ -428,6 +470,7 @@ def _decode_fields(statement: Mapping[str, Any]) -> dict[str, Any]:
         known["leakage"] = PrivacyGuarantee.from_dict(known["leakage"])
     if known["audit"] is not None:
         known["audit"] = AuditRecord.from_dict(known["audit"])
+    known["releases"] = tuple(ReleaseRecord.from_dict(one) for one in known["releases"])
     known["package"] = PackageRecord.from_dict(known["package"])
     return known
 

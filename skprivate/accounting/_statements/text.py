@@ -50,6 +50,11 @@ _SENTENCES = {
 }
 _SENTENCES["corollary1"] = _SENTENCES["pml"]
 
+#: Noise whose sensitivity is the squared one in L2.
+GAUSSIAN = "discrete Gaussian"
+#: Fields of a release that are amounts.
+AMOUNTS_OF_RELEASE = ("sensitivity", "noise_scale", "epsilon", "rho", "times")
+
 #: Relative error of what is called exact, many times that of the floats behind it.
 ROUNDING = 1e-9
 _WIDTH = 200  # characters of one printed value: bounds of a thousand features stay one line
@@ -60,7 +65,8 @@ _LARGEST_PLAIN = 10**6
 
 def describe_spent(statement: Statement) -> str:
     """Return the text of what one run spent, the claim first."""
-    lines = [f"{name}: {text}" for name, text in rows_of_spent(statement)]
+    rows = [*rows_of_spent(statement), *rows_of_releases(statement)]
+    lines = [f"{name}: {text}" for name, text in rows]
     return "\n  ".join([f"Claim{lines[0].removeprefix('claim')}", *lines[1:]])
 
 
@@ -70,6 +76,26 @@ def rows_of_spent(statement: Statement) -> list[tuple[str, str]]:
     for name, value in statement["unprotected"].items():
         rows.append((f"unprotected {name}", one_line(decode_value(value))))
     return [*rows, *(("not private because", " ".join(reason.split())) for reason in statement["reasons"])]
+
+
+def rows_of_releases(statement: Statement) -> list[tuple[str, str]]:
+    """Return numbers and texts of the releases of a run."""
+    releases = statement["releases"]
+    return [(f"release {number}", one_line(describe_release(one))) for number, one in enumerate(releases, 1)]
+
+
+def describe_release(record: Statement) -> str:
+    """Return a release in a line."""
+    amounts: dict[str, Any] = {name: decode_scale(record[name]) for name in AMOUNTS_OF_RELEASE}
+    norm = "squared L2" if record["mechanism"] == GAUSSIAN else "L1"
+    told = [record["mechanism"]]
+    told += [f"{norm} sensitivity {show(amounts['sensitivity'])}"] if amounts["sensitivity"] else []
+    told += [f"noise scale {show(amounts['noise_scale'])}"] if amounts["noise_scale"] else []
+    unit = "epsilon" if amounts["rho"] is None else "rho"
+    share = f"{unit} {show(amounts[unit])}"
+    share += f", {show(amounts['times'])} times" if amounts["times"] != 1 else ""
+    share += f", of {record['rows']}" if record["rows"] is not None else ""
+    return f"{record['name']}: {', '.join(told)}; {share}"
 
 
 def describe_guarantee(statement: Statement) -> str:

@@ -82,6 +82,10 @@ def neighbour_chains(estimator: Any, rows: Arguments, relation: str) -> Iterator
         yield NeighbourChain("one target more and more often", exchanged(rows, with_all_rows(rows, row)))
     if rows.get("groups") is not None:
         yield NeighbourChain("a person with fewer rows", _remove_rows_of_last_person(rows))
+    if relation == "replace-one":
+        yield NeighbourChain(
+            "a row on the wrong side of one column or of another", _wrong_sides(rows, domain)
+        )
     yield NeighbourChain("one row through the whole domain", _sweep_last_unit(estimator, rows, relation))
     if relation != "label":
         yield from _chains_of_features(rows, domain, relation)
@@ -105,6 +109,18 @@ def _chains_of_features(rows: Arguments, domain: list[DomainRow], relation: str)
     for row in domain[5:]:
         chain = exchanged(rows, with_all_rows(rows, row), most=2)
         yield NeighbourChain("a value that the code names", chain)
+
+
+def _wrong_sides(rows: Arguments, domain: list[DomainRow]) -> Iterator[Arguments]:
+    """Yield data sets of which two columns part the targets alike, but for one unit.
+
+    It is on the right side of one column, and on the wrong side of the other: scores of splits move most.
+    """
+    first, second, *others = domain
+    parted = _with_every_second_unit_of(with_all_rows(rows, first), with_all_rows(rows, second))
+    for target in (first.y, second.y):
+        for row in others[:2]:
+            yield with_row(parted, units_of(rows)[-1], DomainRow(row.X, target))
 
 
 def _sweep_last_unit(estimator: Any, rows: Arguments, relation: str) -> Iterator[Arguments]:

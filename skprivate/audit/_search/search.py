@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Search for the neighbours with the greatest privacy loss: chains, unlikely noise, hill climbing."""
 
+import itertools
 import math
 import re
 from collections import Counter
@@ -12,6 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ...accounting import ReleaseRecord
 from .._cases.case import AuditCase
 from .._cases.units import Arguments, units_of, without_unit
 from .._observation.flat_objects import FlatObject, differing_paths, fitted_state
@@ -27,6 +29,7 @@ from .neighbour_chains import (
     with_row,
 )
 from .privacy_loss import claimed_loss, loss_as_claimed
+from .release_losses import ReleaseLosses, stated_releases
 
 # Processor seconds, by whether the search is to be thorough: what has been found by then counts.
 _SECONDS = {False: 1.5, True: 15.0}
@@ -45,11 +48,12 @@ Outputs = Sequence[NDArray[Any]]
 
 @dataclass(frozen=True, eq=False)
 class RecordedFit:
-    """One recorded fit: what it released, and the state that it left."""
+    """One recorded fit: what it released, the state that it left, and the releases that it states."""
 
     data: Any
     recording: Recording
     state: FlatObject
+    stated: tuple[ReleaseRecord, ...] = ()
 
 
 @dataclass(eq=False)
@@ -64,6 +68,8 @@ class SearchResult:
         Where it was.
     found_in : str
         Chain of neighbours that it stands in.
+    releases : ReleaseLosses
+        Of every stated release by itself.
     differing_releases : str
         Chain with neighbours that release different things, "" if there is none.
     differing_state : dict of str to str
@@ -85,6 +91,7 @@ class SearchResult:
     loss: Any = Fraction(-1)
     pair: tuple[RecordedFit, RecordedFit] | None = None
     found_in: str = ""
+    releases: ReleaseLosses = field(default_factory=ReleaseLosses)
     differing_releases: str = ""
     differing_state: dict[str, str] = field(default_factory=dict)
     differing_messages: str = ""
@@ -154,7 +161,10 @@ class _NeighbourSearch:
         for other in fits[1:]:
             self._compare_objects(first, other, "the data sets of the case")
         i, j = self.case.neighbours[-1]
-        self._unlikely_noise([self.case.data_sets[i], self.case.data_sets[j]], "the data sets of the case")
+        given = [self.case.data_sets[i], self.case.data_sets[j]]
+        if self.case.pairs is None:
+            given += [data for k, data in enumerate(self.case.data_sets) if k not in (i, j)]
+        self._unlikely_noise(given, "the data sets of the case", all_are_neighbours=self.case.pairs is None)
 
     def _follow_chains_and_climb(self) -> None:
         case, rows = self.case, self.case.data_sets[0]
@@ -191,10 +201,13 @@ class _NeighbourSearch:
             self.found.sampled_data_sets += [seen[0], seen[middle]]
             self._unlikely_noise([seen[middle], seen[middle - 1], seen[-1]], chain.description)
 
-    def _unlikely_noise(self, data_sets: Sequence[Any], found_in: str) -> None:
+    def _unlikely_noise(
+        self, data_sets: Sequence[Any], found_in: str, *, all_are_neighbours: bool = False
+    ) -> None:
         """Hand out noise as it hardly ever is: no code may have a way out when it does not like its noise.
 
-        The first two data sets are neighbours. What is drawn and thrown away is released, too: that it was
+        The first two data sets are neighbours, or all of them. Far out, a release may reach a sensitivity
+        that it does not reach elsewhere. What is drawn and thrown away is released, too: that it was
         thrown away tells of it.
         """
         usual = self._fit(data_sets[0])
@@ -205,7 +218,11 @@ class _NeighbourSearch:
             others = [self._fit(data, first.recording.outputs) if first else None for data in data_sets[1:]]
             for other in others:
                 self._compare_objects(first, other, f"{found_in}, with unlikely noise")
-            loss = self._compare_losses(first, others[0], f"{found_in}, with unlikely noise")
+            where = f"{found_in}, with unlikely noise"
+            loss = self._compare_losses(first, others[0], where)
+            if all_are_neighbours:
+                for one, other in itertools.combinations([first, *others], 2):
+                    self._compare_losses(one, other, where)
             drawn_again = first and usual and len(first.recording.releases) > len(usual.recording.releases)
             if loss is not None and drawn_again and loss > claimed_loss(self.claim):
                 self.found.redraws = self.found.redraws or found_in
@@ -241,9 +258,10 @@ class _NeighbourSearch:
         self.found.n_fits += 1
         try:
             model, recording = self.case.record(data, given_outputs)
-        except Exception:
+        except Exception as error:
+            self.found.releases.note_error(error)
             return None
-        return RecordedFit(data, recording, state_of_all_steps(self.case, model))
+        return RecordedFit(data, recording, state_of_all_steps(self.case, model), stated_releases(model))
 
     def _refit(self, fit: RecordedFit | None) -> RecordedFit | None:
         """Return the same fit, handed its own outputs: it draws as little as those it is compared with."""
@@ -256,7 +274,9 @@ class _NeighbourSearch:
         loss = self._loss(one.recording, other.recording)
         if loss is None:
             self.found.differing_releases = self.found.differing_releases or found_in
-        elif loss > self.found.loss:
+            return None
+        self.found.releases.compare(one.stated, one.recording, other.recording, found_in)
+        if loss > self.found.loss:
             self.found.loss, self.found.pair, self.found.found_in = loss, (one, other), found_in
         return loss
 

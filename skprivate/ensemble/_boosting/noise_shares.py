@@ -6,6 +6,7 @@ from fractions import Fraction
 from math import ceil, isqrt, sqrt
 
 from ..._typing import CentralRelation
+from ...accounting import ReleaseRecord
 from ...noise import DiscreteGaussianMechanism, DiscreteLaplaceMechanism
 from ...noise._fit_budget import FitBudget
 from ...rounds._plans.grid import FINEST, SCALE_BITS
@@ -58,6 +59,10 @@ class NoiseShares:
     def counts(self, share: Fraction, n_tables: int = 1) -> IntegerNoise:
         """Return the noise of counts in so many tables."""
         return self._noise(share, Sensitivity.of_counts(n_tables, self.relation), 1)
+
+    def describe(self, name: str, noise: IntegerNoise, share: Fraction) -> ReleaseRecord:
+        """Return the record of a release that gets a share of the budget."""
+        return ReleaseRecord.of(name, noise, share * self.budget.amount)
 
     def residuals(self, share: Fraction, n_outputs: int, bits: int) -> IntegerNoise:
         """Return the noise of sums of residuals that are multiples of 2^-bits."""

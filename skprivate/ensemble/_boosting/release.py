@@ -99,8 +99,11 @@ def boosting_rounds(task: BoostingTask, spent: PrivacySpent) -> Rounds[BoostingR
     """Yield the rounds of a fit, and return the model; the first one pays for all of them."""
     n_rows, paid = task.n_rows, [spent]
     if n_rows is None:
-        noise = task.noise.counts(share_of_rows(task.noise.relation))
-        released = yield Round(CellsPlan(((),)), noise, paid.pop())
+        share = share_of_rows(task.noise.relation)
+        noise = task.noise.counts(share)
+        released = yield Round(
+            CellsPlan(((),)), noise, paid.pop(), task.noise.describe("number of rows", noise, share)
+        )
         n_rows = max(int(released[0]), 1)
     schedule = make_schedule(
         n_rows,
@@ -112,7 +115,8 @@ def boosting_rounds(task: BoostingTask, spent: PrivacySpent) -> Rounds[BoostingR
     )
     noise = task.noise.counts(schedule.base)
     plan = CellsPlan(((_base_axis(task.loss),),))
-    released = yield Round(plan, noise, paid.pop() if paid else None)
+    record = task.noise.describe("counts of the target", noise, schedule.base)
+    released = yield Round(plan, noise, paid.pop() if paid else None, record)
     start = _start(task, released, noise.variance, n_rows)
     cells, finer = yield from _counted_cells(task, schedule, n_rows)
     return (yield from _steps(task, schedule, start, cells, finer, n_rows))
@@ -186,7 +190,7 @@ def _counts(
     """Yield the counts of some features; return what is released of each, and the noise."""
     plan = CodeCountsPlan(codes, tuple(CellGrid.of_feature(j, codes.sizes[j]) for j in features))
     noise = task.noise.counts(share, len(features))
-    released = yield Round(plan, noise)
+    released = yield Round(plan, noise, release=task.noise.describe("counts of cells", noise, share))
     return [counts.astype(np.float64) for counts in plan.by_grid(released)], float(np.sqrt(noise.variance))
 
 
@@ -235,6 +239,7 @@ class _Stepper:
         self._start = start
         self._bits = task.noise.residual_bits(share, n_outputs)
         self._noise = task.noise.residuals(share, n_outputs, self._bits)
+        self._record = task.noise.describe("sums of residuals", self._noise, share)
         # Residuals of numbers have the clip as their unit.
         self._unit = 2.0**-self._bits * (start.clip or 1.0)
         self._std = float(np.sqrt(self._noise.variance)) * self._unit
@@ -244,6 +249,6 @@ class _Stepper:
     ) -> Rounds[tuple[FloatArray, FloatArray]]:
         """Yield the sums of residuals by the cells of a grid; return weights, and the noise in them."""
         plan = ResidualsPlan(model, self._start.loss, grid, self._bits)
-        released = yield Round(plan, self._noise)
+        released = yield Round(plan, self._noise, release=self._record)
         sums = released.reshape(grid.size, -1).astype(np.float64) * self._unit
         return step_weights(sums, self._std, prior, self._start.shares, self._start.clip)

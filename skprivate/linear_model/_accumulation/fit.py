@@ -46,6 +46,7 @@ def fit_accumulated(estimator: Any, moments: AccumulatedMoments) -> Any:
     entropy = check_entropy(estimator.random_state)
     release_plan = _plan_release(plan, task.neighbours, task.budget)
     spent = estimator._describe_moments(task, release_plan.unit, entropy.source)
+    spent = spent.with_releases([release_plan.noise.describe("moments")])
     estimator.charge(spent)
     estimator.n_features_in_ = grid.n_features
     if moments.feature_names is not None:

@@ -277,11 +277,11 @@ def censored_rounds(
 def histogram_round(plan: CensoredPlan, spent: PrivacySpent | None = None) -> Round:
     """Return the round of the counts by time and event, for a tenth of the budget."""
     cells = histogram_cells(plan.grid, 2 if plan.is_plain else 4)
-    return _counts_round(plan, cells, HISTOGRAM_SHARE * plan.budget.amount, spent)
+    return _counts_round(plan, cells, HISTOGRAM_SHARE * plan.budget.amount, "counts by time and event", spent)
 
 
 def _counts_round(
-    plan: CensoredPlan, cells: CellsPlan, amount: Fraction, spent: PrivacySpent | None = None
+    plan: CensoredPlan, cells: CellsPlan, amount: Fraction, name: str, spent: PrivacySpent | None = None
 ) -> Round:
     """Return the round of a table of counts.
 
@@ -297,7 +297,7 @@ def _counts_round(
     planner = gaussian_scales if squared else laplace_scales
     weight = Fraction(1, PARTS) ** (2 if squared else 1)
     scales = planner([weight], np.zeros(cells.n_sums, dtype=np.intp), sensitivity, amount)
-    return Round(cells, CountNoise(scales), spent)
+    return Round(cells, CountNoise(scales), spent, scales.describe(name))
 
 
 def _choose_clip(plan: CensoredPlan, histogram: HistogramRelease) -> RoundPlan:
@@ -373,7 +373,7 @@ class _CensoredFit:
     def _residual_round(self, amount: Fraction) -> Round:
         """Return the round of the residuals about the present parameters."""
         cells = residual_cells(self.plan.grid, self.theta, self.plan.distribution)
-        return _counts_round(self.plan, cells, amount)
+        return _counts_round(self.plan, cells, amount, "counts of residuals")
 
     def _pays(self, estimate: CurvatureEstimate | None, amount: Fraction) -> bool:
         """Whether residuals are to be counted, decided before the last round."""

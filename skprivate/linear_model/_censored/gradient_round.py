@@ -192,7 +192,13 @@ class RoundPlan:
         chose compose: their amounts add up.
         """
         sums = self.sums(grid, theta, with_curvature)
-        return Round(sums, _RoundNoise(sums, self.noise(grid.size, amount, with_curvature)))
+        noise = self.noise(grid.size, amount, with_curvature)
+        name = (
+            "number of events, gradients and curvature"
+            if with_curvature
+            else "number of events and gradients"
+        )
+        return Round(sums, _RoundNoise(sums, noise), release=noise.describe(name))
 
     def read(self, step: Round, released: IntArray) -> GradientRound:
         """Return what a round of `round_at` released, in scaled units."""

@@ -126,7 +126,7 @@ def logistic_rounds(
     neighbours, amount = plan.neighbours, MOMENTS_SHARE[plan.budget.mechanism] * plan.budget.amount
     moments = LabelMomentsPlan(replace(plan.grid, exponent=plan.moments_exponent), neighbours.n_labels)
     noise = neighbours.moments_noise(moments.n_sums, plan.moments_exponent, amount)
-    released = yield Round(moments, noise, spent)
+    released = yield Round(moments, noise, spent, noise.describe("moments by label"))
     on_progress()
     standards = read_standards(moments, noise, released, plan.n_rows, neighbours)
     schedule = make_schedule(standards, neighbours, plan.budget)
@@ -182,7 +182,8 @@ class _Descent:
 
     def _round(self, theta: FloatArray, amount: Fraction) -> Round:
         sums = LogitsPlan(self._plan.grid, self._rows, theta, self._plan.residual_bits)
-        return Round(sums, self._plan.neighbours.gradient_noise(sums, amount))
+        noise = self._plan.neighbours.gradient_noise(sums, amount)
+        return Round(sums, noise, release=noise.describe("gradients"))
 
     def _gradient(self, released: IntArray) -> FloatArray:
         """Return the gradient of the mean loss."""
@@ -196,7 +197,7 @@ class _Descent:
         coarse, bits = self._plan.coarse
         sums = LogitsPlan(self._plan.grid, self._rows, theta, self._plan.residual_bits, (coarse, bits))
         noise = self._plan.neighbours.curvature_noise(sums, self._schedule.curvature_amount)
-        released = yield Round(sums, noise)
+        released = yield Round(sums, noise, release=noise.scales.describe("curvature"))
         unit = self._standards.radius**2 / 2.0 ** (2 * coarse + bits) / self._standards.n_rows
         size = len(self._standards.variances)
         matrix = np.empty((size, size))

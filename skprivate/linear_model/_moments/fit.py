@@ -131,7 +131,7 @@ class MomentFit:
         self, budget: FitBudget, spent: PrivacySpent | None, on_progress: Callable[[], object]
     ) -> Rounds[MomentRelease]:
         plan = plan_moments(self.grid, self.neighbours, budget)
-        released = yield Round(MomentsPlan(self.grid), plan, spent)
+        released = yield Round(MomentsPlan(self.grid), plan, spent, plan.noise.describe("moments"))
         on_progress()
         return plan.read(released)
 

@@ -49,7 +49,8 @@ class LookPlan:
         so that the sums have the sensitivity of `l1_look` or `squared_l2_look`, times the rows of a unit.
         """
         sums = LooksPlan(replace(grid, exponent=self.bits), line, clip, self.bits)
-        return Round(sums, self.noise(grid.n_features, amount))
+        noise = self.noise(grid.n_features, amount)
+        return Round(sums, noise, release=noise.describe("sums of clipped residuals"))
 
     def noise(self, n_features: int, amount: Fraction) -> NoiseScales:
         """Return the scales of the noise of a look."""
@@ -98,7 +99,8 @@ class LookPlan:
         or removed by 1.
         """
         cells = CellsPlan(((ResidualAxis(replace(grid, exponent=self.bits), line, edges),),))
-        return Round(cells, self.noise_of_counts(cells.n_sums, amount))
+        noise = self.noise_of_counts(cells.n_sums, amount)
+        return Round(cells, noise, release=noise.describe("counts of residuals"))
 
     def read(self, step: Round, released: IntArray) -> tuple[FloatArray, FloatArray]:
         """Return sums of r, r x' and r^2, r in clips, and the standard deviations of their noise."""

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..._typing import FloatArray, IndexArray, IntArray
+from ...accounting import ReleaseRecord
 from ...noise import DiscreteGaussianMechanism, DiscreteLaplaceMechanism
 
 
@@ -22,10 +23,16 @@ class NoiseScales:
         Discrete Laplace noise of scale ``scales``, or discrete Gaussian noise of sigma ``scales``.
     scales : ndarray of int64
         Of the shape of the integers to be released.
+    sensitivity : Fraction
+        L1, or squared L2, of the weighted integers.
+    amount : Fraction
+        Of epsilon, or rho.
     """
 
     mechanism: str
     scales: IntArray
+    sensitivity: Fraction
+    amount: Fraction
 
     @property
     def std(self) -> FloatArray:
@@ -33,6 +40,24 @@ class NoiseScales:
         values, inverse = np.unique(self.scales, return_inverse=True)
         stds = np.array([sqrt(self._mechanism(int(value)).variance) for value in values])
         return stds[inverse].reshape(self.scales.shape)
+
+    def describe(self, name: str) -> ReleaseRecord:
+        """Return the record of the release; its scale is that of weight 1."""
+        draws = len(np.unique(self.scales))
+        if self.mechanism == "laplace":
+            kind, scale, unit = "discrete Laplace", self.sensitivity / self.amount, "epsilon"
+        else:
+            kind, unit = "discrete Gaussian", "rho"
+            scale = Fraction(root_above(self.sensitivity / (2 * self.amount)))
+        shares: dict[str, Any] = {unit: self.amount}
+        return ReleaseRecord(
+            name=name,
+            mechanism=kind,
+            sensitivity=self.sensitivity,
+            noise_scale=scale,
+            draws=draws,
+            **shares,
+        )
 
     def randomize(self, values: IntArray, entropy: Any) -> IntArray:
         """Return the integers with noise."""
@@ -69,7 +94,7 @@ def laplace_scales(
     sum |f_i - f'_i| / t_i <= epsilon sum c_i |f_i - f'_i| / sensitivity <= epsilon.
     """
     scales = [ceil(sensitivity / (weight * epsilon)) for weight in weights]
-    return NoiseScales("laplace", np.array(scales, dtype=np.int64)[codes])
+    return NoiseScales("laplace", np.array(scales, dtype=np.int64)[codes], sensitivity, epsilon)
 
 
 def gaussian_scales(
@@ -94,7 +119,7 @@ def gaussian_scales(
     """
     variance = squared_sensitivity / (2 * rho)
     sigmas = [root_above(variance / weight) for weight in squared_weights]
-    return NoiseScales("gaussian", np.array(sigmas, dtype=np.int64)[codes])
+    return NoiseScales("gaussian", np.array(sigmas, dtype=np.int64)[codes], squared_sensitivity, rho)
 
 
 def root_above(square: Fraction) -> int:

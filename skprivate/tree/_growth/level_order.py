@@ -65,6 +65,7 @@ class NoisyLevelCounts:
         self.sensitivity = 2 * n_tables * rows_per_unit * row_total
         scale = _scale(epsilon, self.sensitivity)
         self._mechanism = DiscreteLaplaceMechanism.from_scale(scale, self.sensitivity)
+        self.noise_scale = self._mechanism.scale
         self.epsilon = self._mechanism.epsilon
         # In rows.
         self.variance = float(self._mechanism.variance) / row_total**2

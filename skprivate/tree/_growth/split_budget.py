@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
+from ...accounting import ReleaseRecord
 from .._noisy_leaf_counts import NoisyHistogram
 from .level_order import ORDER_SHARE, ComparedColumns, NoisyLevelCounts
 from .split_selection import selection_noise
@@ -119,12 +120,20 @@ class PaidTreeMechanism:
         self.epsilon = sum((one.epsilon for one in self._first), sum(budget.level_epsilons, leaves.epsilon))
         self.sensitivity, self.noise_scale = leaves.sensitivity, leaves.noise_scale
         self._split_epsilon = sum(budget.level_epsilons, Fraction(0))
+        self.releases = (
+            *(ReleaseRecord.of(_name_of(one), one) for one in self._first),
+            *(
+                ReleaseRecord(name=f"splits of level {level}", mechanism="report noisy max", epsilon=epsilon)
+                for level, epsilon in enumerate(budget.level_epsilons)
+            ),
+            ReleaseRecord.of("counts of the leaves", leaves),
+        )
 
     def describe(self) -> str:
         """Return the mechanism in a few words."""
         first = "".join(
             "discrete Laplace noise on "
-            f"{one.counted if isinstance(one, NoisyLevelCounts) else 'counts of targets by bins'} "
+            f"{_name_of(one)} "
             f"at epsilon {float(one.epsilon):g}, sensitivity {one.sensitivity}; then "
             for one in self._first
         )
@@ -138,3 +147,8 @@ class PaidTreeMechanism:
         raise TypeError("a tree with paid splits is not released at once.")
 
     estimate = estimate_cells = variance = simulate
+
+
+def _name_of(one: NoisyLevelCounts | NoisyHistogram) -> str:
+    """Return what is counted before there are splits."""
+    return one.counted if isinstance(one, NoisyLevelCounts) else "counts of targets by bins"

@@ -4,14 +4,32 @@
 All noise is seeded but that of `check_only_released_values_differ`, where chance plays no part in a bug.
 """
 
+from dataclasses import replace
 from fractions import Fraction
 
+import numpy as np
 import pytest
 
-from skprivate import DPBoostingClassifier, DPSEVRegressor, DPTreeClassifier, LocallyPrivateTreeClassifier
+from skprivate import (
+    DPBoostingClassifier,
+    DPLogisticRegression,
+    DPSEVRegressor,
+    DPTreeClassifier,
+    LocallyPrivateTreeClassifier,
+    PrivateGridSearch,
+)
 from skprivate.audit import AuditCase, check_private_estimator
+from skprivate.ensemble._boosting import noise_shares
+from skprivate.ensemble._boosting.release import BoostingTask
+from skprivate.ensemble._boosting.schedule import Schedule
+from skprivate.linear_model._censored import fit as censored_fit
+from skprivate.linear_model._logistic.sensitivity import LogisticNeighbours
+from skprivate.linear_model._moments.look_plan import LookPlan
+from skprivate.model_selection import _scores
 from skprivate.noise import DiscreteGaussianMechanism, DiscreteLaplaceMechanism
 from skprivate.randomizers._factory import MECHANISMS
+from tests.audit.battery.test_battery import case_of
+from tests.catalogue import INSTANCES, arguments
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("short_searches")]
 TREE = {"epsilon": 1.5, "max_depth": 2, "bounds": (-1, 1), "classes": [0, 1]}
@@ -69,6 +87,73 @@ def test_a_row_kept(name, monkeypatch):
         assert caught(ESTIMATORS[name], check), check
 
 
+class TestOneReleaseOfSeveral:
+    """A bug in a small share of the budget, which the slack of the other releases hides in the total."""
+
+    def test_the_sensitivity_of_residuals_of_three_classes(self, monkeypatch):
+        honest = noise_shares.Sensitivity.of_residuals
+
+        def half(n_outputs, relation):
+            moved = honest(n_outputs, relation)
+            return noise_shares.Sensitivity(moved.l1 // 2, moved.squared_l2 // 4)
+
+        monkeypatch.setattr(noise_shares.Sensitivity, "of_residuals", half)
+        boosting = DPBoostingClassifier(1.5, bounds=(-1, 1), classes=[0, 1, 2])
+        assert caught(boosting, "check_releases")
+
+    def test_counts_that_nothing_pays_for(self, monkeypatch):
+        honest = Schedule.share_of_a_step
+        monkeypatch.setattr(
+            Schedule, "share_of_a_step", lambda self, active, grids, finer: honest(self, active, grids, 0)
+        )
+        assert caught(ESTIMATORS["boosting"], "check_other_epsilons")
+
+    def test_a_curvature_that_forgets_the_rows_of_a_person(self, monkeypatch):
+        honest = LogisticNeighbours.curvature_noise
+        monkeypatch.setattr(
+            LogisticNeighbours,
+            "curvature_noise",
+            lambda self, plan, amount: honest(replace(self, rows_per_unit=1), plan, amount),
+        )
+        model = DPLogisticRegression(
+            1.5, bounds=(-1, 1), classes=[0, 1], max_rows_per_group=2, mechanism="gaussian", delta=1e-6
+        )
+        case = AuditCase.of(model, arguments(INSTANCES["central, persons"]))
+        assert caught(case, "check_other_epsilons")
+
+    def test_half_the_noise_on_counts_of_residuals(self, monkeypatch):
+        honest = LookPlan.noise_of_counts
+
+        def half(self, n_cells, amount):
+            noise = honest(self, n_cells, amount)
+            return replace(noise, scales=np.maximum(noise.scales // 2, 1))
+
+        monkeypatch.setattr(LookPlan, "noise_of_counts", half)
+        assert caught(ESTIMATORS["looks"], "check_other_epsilons")
+
+    def test_a_histogram_of_sensitivity_1_to_a_replaced_row(self, monkeypatch):
+        monkeypatch.setattr(censored_fit, "histogram_sensitivity", lambda relation: Fraction(1))
+        assert caught(case_of("aft, censored"), "check_releases")
+
+    def test_half_the_noise_on_scores_of_a_search(self, monkeypatch):
+        def half(epsilon, sensitivity):
+            return DiscreteLaplaceMechanism(epsilon, sensitivity // 2)
+
+        monkeypatch.setattr(_scores, "DiscreteLaplaceMechanism", half)
+        search = PrivateGridSearch(DPTreeClassifier(**{**TREE, "epsilon": 0.5}), {"max_depth": [1, 2]})
+        assert caught(search, "check_runs_of_a_search")
+
+    def test_a_draw_that_no_release_lists(self, monkeypatch):
+        honest = BoostingTask.check_noise
+
+        def draws(self):
+            honest(self)
+            DiscreteLaplaceMechanism(1, 1).randomize([0])
+
+        monkeypatch.setattr(BoostingTask, "check_noise", draws)
+        assert caught(ESTIMATORS["boosting"], "check_releases")
+
+
 def with_less_noise(fill, factor):
     def less(self, noise, stream):
         laplace = isinstance(self, DiscreteLaplaceMechanism)
@@ -79,6 +164,7 @@ def with_less_noise(fill, factor):
 
 
 def caught(estimator, check):
-    result = check_private_estimator(AuditCase.of(estimator), only=[check], on_fail=None)[0]
+    case = estimator if isinstance(estimator, AuditCase) else AuditCase.of(estimator)
+    result = check_private_estimator(case, only=[check], on_fail=None)[0]
     print(result["reason"])
     return result["status"] == "failed"

@@ -2,17 +2,21 @@
 """Checks on recorded fits: data sets that are handed the same outputs differ in the exact integers alone."""
 
 import functools
+from fractions import Fraction
 
 from ..._cases.case import AuditCase
 from ..._cases.units import n_rows_of
 from ..._fuzz import NothingRecordedError, SensitivityFuzz, sensitivity_fuzz
 from ..._observation.line_trace import first_difference, trace_lines
 from ..._search.deadline import Deadline
+from ..._search.release_losses import largest_call
 from ..._search.search import search_neighbours
 from ..requirements import NotApplicable, listed, recorded_search, require, spent_of
 
 # Data sets of chains whose lines are traced, which takes ten times as long as a fit.
 _MOST_TRACED = 8
+# Parts of the rows that are held out: a row is in one and out of another but for a chance of 1 in 1,000.
+_SEEDS_OF_SEARCHES = 5
 _TRACE_SECONDS = {False: 1.0, True: 10.0}
 
 
@@ -32,6 +36,46 @@ def check_sensitivity_fuzz(case: AuditCase) -> None:
         "; if less leaves than is drawn, the largest of noisy scores say, declare releases_all_draws = False"
     )
     require(fuzz.passed, f"{fuzz}{hint}")
+
+
+def check_releases(case: AuditCase) -> None:
+    """Every stated release by itself loses no more than its share, and no noise is drawn beside them."""
+    found = recorded_search(case).releases
+    if not found.largest and not found.wrong_total:
+        raise NotApplicable(
+            "states a total and no releases: noise that is too small in a part of the budget may hide in the "
+            "slack of the rest; list them in PrivacySpent.releases"
+        )
+    require(not found.contradictions, "; ".join(found.contradictions))
+
+
+def check_releases_show_half_the_noise(case: AuditCase) -> None:
+    """Half the noise in any stated release would be seen: else that it passes would mean little."""
+    check_releases(case)
+    weak = recorded_search(case).releases.weak
+    if weak:
+        raise NotApplicable(
+            f"too weak to tell: half the noise would not be seen in {', '.join(weak)}; give data sets whose "
+            "neighbours differ as far as the domain allows"
+        )
+
+
+def check_runs_of_a_search(case: AuditCase) -> None:
+    """In a private search no single draw loses more than one run may."""
+    spent = spent_of(case.fit(0))
+    runs = [one for one in getattr(spent, "releases", ()) if one.rows is not None and one.times > 1]
+    if case.can_be_recorded or not runs:
+        raise NotApplicable("is no private search that states what one run costs")
+    largest, share = Fraction(0), max(one.share for one in runs)
+    for seed in range(_SEEDS_OF_SEARCHES):
+        drawn = case.record(0, seed=seed)[1]
+        # Again, handed its own outputs: it draws as little as those it is compared with.
+        first = case.record(0, drawn.outputs, seed=seed)[1]
+        for position in range(1, len(case.data_sets)):
+            other = case.record(position, first.outputs, seed=seed)[1]
+            if [call.form for call in other.calls] == [call.form for call in first.calls]:
+                largest = max(largest, largest_call(first, other))
+    require(largest <= share, f"a draw loses {float(largest):.4g}, and a run may lose {float(share):.4g}")
 
 
 def check_replay(case: AuditCase) -> None:

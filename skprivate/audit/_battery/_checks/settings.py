@@ -11,12 +11,16 @@ from sklearn.base import is_classifier, is_regressor
 from ..._cases.case import AuditCase
 from ..._cases.domain import declared, domain_of_X, domain_of_y, make_rows
 from ..._cases.neighbours import extreme_variants
-from ..._cases.units import Arguments, is_column
+from ..._cases.units import Arguments, is_column, units_of, without_unit
 from ..._search.privacy_loss import claimed_loss, loss_as_claimed
+from ..._search.release_losses import ReleaseLosses, stated_releases
 from ..requirements import NotApplicable, name_of, recorded_search, require, spent_of
 
 # A scale that is right at one epsilon may be rounded wrongly at others; these are short fractions.
 _EPSILONS = (0.125, 0.4375, 0.6875, 3.0)
+# With 600 rows fits release what a smaller budget leaves out: a curvature, finer counts, counts of residuals.
+_LARGE_EPSILONS = (6.0, 48.0)
+_MANY_ROWS = 25
 # Numbers of columns, where the case has 2.
 _WIDTHS = (1, 5)
 # 144 rows where the case has 24: beyond what was tried elsewhere, in the time of one fit.
@@ -34,13 +38,19 @@ _SMALLER_CLASS = 0.4
 
 
 def check_other_epsilons(case: AuditCase) -> None:
-    """At other epsilons, neighbours lose no more than is then claimed."""
+    """At other epsilons, with as many rows and with more, neighbours lose no more than is then claimed."""
     spent_of(case.fit(0))
     recorded_search(case)
     if not case.has("epsilon"):
         raise NotApplicable("has no parameter epsilon")
     for epsilon in _EPSILONS:
         _require_no_more(case, list(_spread(case.data_sets)), f"at epsilon {epsilon:g}", epsilon=epsilon)
+    rows = case.data_sets[0]
+    if isinstance(rows, dict) and "X" in rows and "sites" not in rows:
+        tables = list(_variants(case, _repeated(rows, _MANY_ROWS)))
+        for epsilon in _LARGE_EPSILONS:
+            when = f"at epsilon {epsilon:g} with {_MANY_ROWS} times as many rows"
+            _require_no_more(case, tables, when, epsilon=epsilon)
 
 
 def check_other_tables(case: AuditCase) -> None:
@@ -62,8 +72,12 @@ def check_other_tables(case: AuditCase) -> None:
 
 
 def _repeated(rows: Arguments, times: int) -> Arguments:
-    """Return the data set with every row several times."""
-    return {k: np.concatenate([np.asarray(v)] * times) if is_column(v, rows) else v for k, v in rows.items()}
+    """Return the data set with every row several times; persons are others each time."""
+    more = {k: np.concatenate([np.asarray(v)] * times) if is_column(v, rows) else v for k, v in rows.items()}
+    if rows.get("groups") is not None:
+        persons, codes = np.unique(np.asarray(rows["groups"]), return_inverse=True)
+        more["groups"] = np.concatenate([codes + k * len(persons) for k in range(times)])
+    return more
 
 
 def _bounds_of(estimator: Any) -> list[Any]:
@@ -74,6 +88,8 @@ def _bounds_of(estimator: Any) -> list[Any]:
 
 
 def _variants(case: AuditCase, rows: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    if case.relation == "add-remove":
+        yield without_unit(rows, units_of(rows)[-1])
     yield from _spread(tuple(extreme_variants(case.estimator, rows, only_label=case.relation == "label")))
 
 
@@ -82,9 +98,12 @@ def _spread(data_sets: tuple[Any, ...]) -> Iterator[Any]:
 
 
 def _require_no_more(case: AuditCase, data_sets: list[Any], when: str, **parameters: Any) -> None:
+    releases = ReleaseLosses()
     try:
         model, first = case.record(data_sets[0], **parameters)
     except Exception as error:
+        releases.note_error(error)
+        require(not releases.contradictions, "; ".join(releases.contradictions))
         raise NotApplicable(f"{when} the fit ends with {type(error).__name__}") from None
     for data in data_sets[1:]:
         try:
@@ -96,6 +115,8 @@ def _require_no_more(case: AuditCase, data_sets: list[Any], when: str, **paramet
         claim = model.privacy_spent_
         loss, claimed = loss_as_claimed(first.loss(other), claim), claimed_loss(claim)
         require(loss <= claimed, f"{when} neighbours lose {float(loss):.4g}, claimed {float(claimed):.4g}")
+        releases.compare(stated_releases(model), first, other, when)
+    require(not releases.contradictions, "; ".join(releases.contradictions))
 
 
 def check_large_epsilon(case: AuditCase) -> None:
