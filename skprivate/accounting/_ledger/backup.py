@@ -127,15 +127,12 @@ def _known_states(
 
 
 def _require_nothing_lost(state: LedgerState, known: LedgerState, source: Path, target: Path) -> None:
-    for lost, what in (
-        (known.count - state.count, "entries"),
-        (known.failures - state.failures, "failed fits"),
-    ):
-        if lost > 0:
-            raise LedgerError(
-                f"The backup {source} is an older state of the ledger {target}: {lost} newer {what} would be "
-                f"forgotten. {_ADVICE}"
-            )
+    what = state.lacks(known)
+    if what:
+        raise LedgerError(
+            f"The backup {source} is an older state of the ledger {target}: {what} would be forgotten. "
+            f"{_ADVICE}"
+        )
 
 
 @contextlib.contextmanager

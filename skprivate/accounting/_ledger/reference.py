@@ -27,13 +27,11 @@ class LedgerReference:
         The limits that the ledger has, or gets if it is created; the UUID is for a new one.
     """
 
-    _record: Record = NO_RECORD  # pickles of older versions hold none
-    _blocks: tuple[list[Record], ...] = ()  # the records whose blocks are open, oldest first
-
     def __init__(self, path: Path, wanted: Identity) -> None:
         self._path = path
         self._label: str | None = None
         self._record = NO_RECORD
+        self._blocks: tuple[list[Record], ...] = ()  # the records whose blocks are open, oldest first
         self._data: str | None = None
         self._verified: LedgerState | None = None
         self._identity = self._create_or_open(wanted)

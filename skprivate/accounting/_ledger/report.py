@@ -136,11 +136,12 @@ def _nominal(exposed: int) -> str:
 
 
 def describe_failures(account: Account) -> tuple[str, str]:
-    """Return how many fits failed, and of which estimators."""
+    """Return how many fits failed, of which estimators, and how many have not ended."""
     failures, max_failures = account.failures, account.identity.max_failures
     limit = "no limit" if max_failures is None else f"limit {max_failures}"
     names = "".join(f"; {name}: {count}" for name, count in failures.items())
-    return "Failed fits, which cost no epsilon", f"{sum(failures.values())} ({limit}{names})"
+    begun = f"; {account.state.places} more run or were stopped, and count" if account.state.places else ""
+    return "Failed fits, which cost no epsilon", f"{sum(failures.values())} ({limit}{names}{begun})"
 
 
 def describe_refusals(refusals: Sequence[LedgerEntry]) -> list[tuple[str, str]]:

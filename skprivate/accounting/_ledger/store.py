@@ -17,7 +17,6 @@ from ...exceptions import LedgerError
 from ...utils._public_module import public_module
 from .._amounts import from_text
 from .._running_sum import RunningSum
-from .._statements.ledger_entry import N_OTHERS, NO_RECORD
 
 Row = tuple[Any, ...]
 _EPSILON, _DELTA = 3, 4  # columns of a row, see ledger_entry.to_row
@@ -48,20 +47,39 @@ class LedgerState:
     delta: RunningSum = field(default_factory=RunningSum)
     chain: str = ""
     failures: int = 0
+    places_taken: int = 0
+    places_returned: int = 0
+
+    @property
+    def places(self) -> int:
+        """The number of fits that have begun and not ended, as far as the ledger knows."""
+        return self.places_taken - self.places_returned
 
     def after(self, row: Row) -> "LedgerState":
         """Return the state after one entry more; ValueError if its amounts are none."""
         epsilon, delta = from_text(row[_EPSILON]), from_text(row[_DELTA])
-        # As before there were records, where an entry has none.
-        text = repr((self.chain, *(row[:N_OTHERS] if row[N_OTHERS:] == NO_RECORD else row)))
-        chain = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
-        return LedgerState(
-            self.count + 1, self.epsilon.plus(epsilon), self.delta.plus(delta), chain, self.failures
+        text = repr((self.chain, *row))
+        return replace(
+            self,
+            count=self.count + 1,
+            epsilon=self.epsilon.plus(epsilon),
+            delta=self.delta.plus(delta),
+            chain=hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest(),
         )
 
     def agrees(self, other: "LedgerState") -> bool:
-        """Return whether both come from the same entries; failed fits are counted apart."""
-        return self == replace(other, failures=self.failures)
+        """Return whether both come from the same entries; failed fits and places are counted apart."""
+        mine, others = ((it.count, it.epsilon, it.delta, it.chain) for it in (self, other))
+        return mine == others
+
+    def lacks(self, known: "LedgerState") -> str:
+        """Return what would be forgotten of a known state if this one took its place; empty if nothing."""
+        counts = (
+            (known.count - self.count, "entries"),
+            (known.failures - self.failures, "failed fits"),
+            (known.places_taken - self.places_taken, "fits that had begun"),
+        )
+        return next((f"{lost} newer {what}" for lost, what in counts if lost > 0), "")
 
 
 class LedgerRecords(ABC):
@@ -72,7 +90,7 @@ class LedgerRecords(ABC):
     identity : Identity
         Who the ledger says it is.
     state : LedgerState
-        What it says its entries lead to; `append` and `add_failure` bring it up to date.
+        What it says its entries lead to; every method that writes brings it up to date.
     mark : LedgerState or None
         The state that was last acknowledged, kept apart from the entries. None: it was lost, or never
         written.
@@ -109,6 +127,14 @@ class LedgerRecords(ABC):
     @abstractmethod
     def add_failure(self, estimator: str) -> None:
         """Count one failed fit."""
+
+    @abstractmethod
+    def take_place(self) -> None:
+        """Count one fit that has begun."""
+
+    @abstractmethod
+    def return_place(self) -> None:
+        """Count one fit that has ended."""
 
     @abstractmethod
     def check_structure(self) -> None:
@@ -208,10 +234,9 @@ def damaged(place: Path) -> LedgerError:
 
 
 def _require_not_older(state: LedgerState, known: LedgerState, place: Path) -> None:
-    lost = known.count - state.count, known.failures - state.failures
-    if max(lost) <= 0:
+    what = state.lacks(known)
+    if not what:
         return
-    what = f"{lost[0]} newer entries" if lost[0] > 0 else f"{lost[1]} newer failed fits"
     raise LedgerError(
         f"The ledger {place} is in an older state than was seen: it holds {state.count} entries, and {what} "
         f"would be forgotten. {_REMEDY}; discard_newer=True forgets them, and what they spent is for you to "

@@ -103,7 +103,7 @@ class LedgerViews(ABC):
         Returns
         -------
         text : str
-            An object of ``"format": "skprivate.ledger-export"`` and ``"version": 2``, with the hash that
+            An object of ``"format": "skprivate.ledger-export"`` and ``"version": 3``, with the hash that
             links the entries: `LedgerAudit` reads and checks it. It cannot be opened as a ledger: what is
             spent is in the ledger's file.
         """
