@@ -167,7 +167,7 @@ class PrivacyLedger(LedgerContext, LedgerViews):
         if charge_id is not None:
             check_text(charge_id, "charge_id")
         amount = _finite(spent.epsilon)
-        row = to_row(spent, amount, estimator, self._label, self._data, self._record)
+        row = to_row(spent, amount, estimator, self._label, self._group, self._record)
         refusal: BudgetExceededError | None = None
         try:
             with self._transaction(write=True) as records:
