@@ -14,7 +14,7 @@ from .export import Account, account_of, read_export
 from .limits import left_of
 from .reference import resolve
 from .sqlite_records import SQLiteRecords, recorded_path
-from .store import verify
+from .store import undamaged, verify
 from .views import LedgerViews
 
 
@@ -113,9 +113,12 @@ class LedgerAudit(LedgerViews):
         """Return what a ledger or its backup holds; None if the file is no database."""
         path = self._path
         try:
-            with contextlib.closing(
-                sqlite3.connect(f"{path.as_uri()}?mode=ro", uri=True, isolation_level=None)
-            ) as connection:
+            with (
+                undamaged(path),
+                contextlib.closing(
+                    sqlite3.connect(f"{path.as_uri()}?mode=ro", uri=True, isolation_level=None)
+                ) as connection,
+            ):
                 connection.execute("BEGIN")
                 place = recorded_path(connection)
                 in_place = place == path

@@ -13,7 +13,7 @@ from ...utils._files import replace_file
 from .high_water_mark import mark_path, read_mark, refuse_own_files, write_mark
 from .sqlite_records import SQLiteRecords, copy_database
 from .sqlite_store import SQLiteStore
-from .store import Identity, LedgerRecords, LedgerState, damaged, replay
+from .store import Identity, LedgerRecords, LedgerState, damaged, replay, verify
 
 _ADVICE = "Restore a newer backup, or pass discard_newer=True and count what they spent."
 
@@ -82,11 +82,8 @@ def _check(
         try:
             records = SQLiteRecords(connection, target, file=source)
             records.check_structure()
-            rows = records.rows()
-            reached = replay(LedgerState(), rows, [])
-            if reached is None or not reached.agrees(records.state):
-                raise damaged(source)
-        except (sqlite3.Error, ValueError) as error:
+            rows = verify(records, None, source, full=True)
+        except (sqlite3.Error, UnicodeError) as error:
             raise damaged(source) from error
     known = _known_states(target, records.identity, store, discard_newer)
     if not discard_newer:

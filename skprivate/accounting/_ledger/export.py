@@ -8,10 +8,12 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
+from ...utils import check_int
 from ...utils._json_documents import Fields, check_envelope
 from .._amounts import from_text, to_text
+from .._checks import check_text
 from .._statements.ledger_entry import LedgerEntry, from_row
-from .store import Identity, LedgerRecords, LedgerState, Row, damaged
+from .store import Identity, LedgerRecords, LedgerState, Row, undamaged
 
 FORMAT = "skprivate.ledger-export"
 VERSION = 3
@@ -38,6 +40,12 @@ class Account:
     failures: dict[str, int]
     refusals: list[LedgerEntry]
 
+    def __post_init__(self) -> None:
+        check_text(self.identity.uuid, "the id of the ledger")
+        for name, count in self.failures.items():
+            check_text(name, "the name of an estimator that failed")
+            check_int(count, "a number of failed fits", least=1)
+
     @property
     def spent(self) -> tuple[Fraction, Fraction]:
         """The sums of epsilon and delta, or upper bounds on them."""
@@ -46,11 +54,9 @@ class Account:
 
 def account_of(records: LedgerRecords, rows: Sequence[Row], place: Path) -> Account:
     """Return what a ledger holds, inside a transaction; ``rows`` are all of its entries."""
-    try:
+    with undamaged(place):
         entries, refusals = ([from_row(*row) for row in part] for part in (rows, records.refusals()))
-    except (TypeError, ValueError) as error:
-        raise damaged(place) from error
-    return Account(records.identity, entries, records.state, records.failures(), refusals)
+        return Account(records.identity, entries, records.state, records.failures(), refusals)
 
 
 def write_export(account: Account) -> str:

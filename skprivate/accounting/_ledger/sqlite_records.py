@@ -13,7 +13,7 @@ from .._amounts import from_text, to_text
 from .._running_sum import running_sum_from_text, running_sum_to_text
 from .._statements.ledger_entry import LedgerEntry
 from .high_water_mark import mark_path, read_mark
-from .store import Identity, LedgerRecords, LedgerState, Row, damaged
+from .store import Identity, LedgerRecords, LedgerState, Row, damaged, undamaged
 
 SCHEMA = 6
 _APPLICATION = 0x736B7072  # "skpr", in the header of the file: tells a ledger from other databases
@@ -49,12 +49,10 @@ class SQLiteRecords(LedgerRecords):
 
     def __init__(self, connection: sqlite3.Connection, path: Path, *, file: Path | None = None) -> None:
         self._connection, self._path, self._file = connection, path, file or path
-        meta = self._read_meta()
-        try:
+        with undamaged(self._file):
+            meta = self._read_meta()
             self.identity = _read_identity(meta, path, self._file)
             self.state = self._read_state(meta)
-        except (KeyError, ValueError) as error:
-            raise damaged(self._file) from error
         self.mark = None if file else self._read_mark()
 
     def rows(self, after: int = 0) -> list[Row]:
@@ -112,8 +110,10 @@ class SQLiteRecords(LedgerRecords):
 
     def check_structure(self) -> None:
         """Let SQLite look for damaged pages, and for ids of entries that are not there."""
-        damages = self._connection.execute("PRAGMA quick_check").fetchall() != [("ok",)]
-        if damages or self._connection.execute("PRAGMA foreign_key_check").fetchall():
+        with undamaged(self._file):  # SQLite quotes damaged names
+            damages = self._connection.execute("PRAGMA quick_check").fetchall() != [("ok",)]
+            damages = damages or bool(self._connection.execute("PRAGMA foreign_key_check").fetchall())
+        if damages:
             raise damaged(self._file)
 
     def backup(self, target: Path) -> None:

@@ -7,16 +7,19 @@
 
 import hashlib
 from abc import ABC, abstractmethod
-from contextlib import AbstractContextManager
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
 from ...exceptions import LedgerError
+from ...utils._json_documents import UNREADABLE
 from ...utils._public_module import public_module
 from .._amounts import from_text
 from .._running_sum import RunningSum
+from .._statements.schema import describe_error
 
 Row = tuple[Any, ...]
 _EPSILON, _DELTA = 3, 4  # columns of a row, see ledger_entry.to_row
@@ -196,19 +199,16 @@ def verify(records: LedgerRecords, seen: LedgerState | None, place: Path, *, ful
     for state in known:
         _require_not_older(records.state, state, place)
     start = LedgerState() if full or not known else min(known, key=lambda state: state.count)
-    rows = records.rows(start.count)
-    try:
+    with undamaged(place):
+        rows = records.rows(start.count)
         reached = replay(start, rows, known)
-    except ValueError as error:
-        raise damaged(place) from error
+        n_failures = sum(records.failures().values()) if full else records.state.failures
     if reached is None:
         raise LedgerError(
             f"The ledger {place} is damaged: its entries do not lead to those that were acknowledged. They "
             f"were altered, or an older state was put in its place and charged. {_REMEDY}."
         )
-    if not reached.agrees(records.state):
-        raise damaged(place)
-    if full and sum(records.failures().values()) != records.state.failures:
+    if not reached.agrees(records.state) or n_failures != records.state.failures:
         raise damaged(place)
     return rows
 
@@ -225,12 +225,22 @@ def replay(start: LedgerState, rows: list[Row], known: list[LedgerState]) -> Led
     return reached
 
 
-def damaged(place: Path) -> LedgerError:
+def damaged(place: Path, error: Exception | None = None) -> LedgerError:
     """Return the error for a ledger whose content cannot be what was written."""
+    what = "" if error is None else f" ({describe_error(error)})"
     return LedgerError(
-        f"The ledger {place} is damaged, or is no ledger. {_REMEDY}, or start a new ledger under another "
-        "name and count what was lost."
+        f"The ledger {place} is damaged, or is no ledger{what}. {_REMEDY}, or start a new ledger under "
+        "another name and count what was lost."
     )
+
+
+@contextmanager
+def undamaged(place: Path) -> Iterator[None]:
+    """Turn whatever the content of a ledger makes fail into the error for a damaged one."""
+    try:
+        yield
+    except UNREADABLE as error:
+        raise damaged(place, error) from error
 
 
 def _require_not_older(state: LedgerState, known: LedgerState, place: Path) -> None:
