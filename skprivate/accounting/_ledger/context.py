@@ -29,7 +29,7 @@ class LedgerContext(LedgerReference):
         Parameters
         ----------
         label : str
-            A public text, not empty.
+            A public text on one line, not empty.
         """
         check_text(label, "label")
         outer = self._label
@@ -69,7 +69,7 @@ class LedgerContext(LedgerReference):
         Raises
         ------
         TypeError, ValueError
-            If a text is none or empty, or if all four are None.
+            If a text is none, empty or not on one line, or if all four are None.
 
         Notes
         -----
@@ -126,7 +126,7 @@ class LedgerContext(LedgerReference):
         Parameters
         ----------
         group : str
-            A public text, not empty, such as "hospital A".
+            A public text on one line, not empty, such as "hospital A".
 
         Raises
         ------

@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 from fractions import Fraction
 
 from .._amounts import show, show_pair
+from .._checks import escape_controls
 from .._running_sum import upper_sum
 from .._statements.html import PRIVATE_VERDICT, Label, amounts_figure
 from .._statements.ledger_entry import NO_RECORD, LedgerEntry, Record
@@ -36,7 +37,7 @@ def write_report(title: str, account: Account) -> str:
         ": ".join(describe_failures(account)),
     ]
     lines += [f"{name}: {text}" for name, text in (*describe_refusals(account.refusals), *_records(entries))]
-    return "\n".join([*lines, *_kinds(entries), *_groups(entries), *_NOTES])
+    return "\n".join(map(escape_controls, [*lines, *_kinds(entries), *_groups(entries), *_NOTES]))
 
 
 def label_of_ledger(title: str, account: Account) -> Label:
@@ -148,7 +149,7 @@ def describe_refusals(refusals: Sequence[LedgerEntry]) -> list[tuple[str, str]]:
     """Return how many charges were refused, and of which amounts."""
     head = ("Refused charges, which cost nothing", str(len(refusals)))
     kinds = Counter(
-        (said(it.label), it.estimator, said(it.purpose), said(it.person), it.epsilon, it.delta)
+        (it.label or "-", it.estimator, it.purpose or "-", it.person or "-", it.epsilon, it.delta)
         for it in refusals
     )
     return [head] + [
@@ -167,9 +168,9 @@ def _records(entries: Sequence[LedgerEntry]) -> list[tuple[str, str]]:
         return []
     return [
         (
-            f"purpose {said(record[0])}",
-            f"{show_pair(*sums_of(group))} ({len(group)} entries); person {said(record[1])}; approver "
-            f"{said(record[2])}; expiry {describe_expiry(group)}",
+            f"purpose {record[0] or '-'}",
+            f"{show_pair(*sums_of(group))} ({len(group)} entries); person {record[1] or '-'}; approver "
+            f"{record[2] or '-'}; expiry {describe_expiry(group)}",
         )
         for record, group in groups.items()
     ]
@@ -183,11 +184,6 @@ def group_by_record(entries: Sequence[LedgerEntry]) -> dict[Record, list[LedgerE
     return groups
 
 
-def said(text: str | None) -> str:
-    """Return a text of the user in one line, so that none looks like a line of the report."""
-    return "-" if text is None else " ".join(text.split())
-
-
 def describe_expiry(entries: Sequence[LedgerEntry]) -> str:
     """Return the expiry of entries that share it, and whether it is over, or was when they were charged."""
     first = entries[0]
@@ -195,7 +191,7 @@ def describe_expiry(entries: Sequence[LedgerEntry]) -> str:
         return "-"
     late = sum(entry.has_expired(entry.time.date()) for entry in entries)
     expired = first.has_expired(datetime.now(UTC).date())
-    told = f"{said(first.expiry)}{' (EXPIRED)' if expired else ''}"
+    told = f"{first.expiry}{' (EXPIRED)' if expired else ''}"
     return f"{told}, {late} entries CHARGED AFTER IT" if late else told
 
 

@@ -70,8 +70,11 @@ def test_a_model_saved_inside_and_fitted_by_a_child_later(ledger, model, tmp_pat
 def test_a_model_saved_inside_and_fitted_by_another_program(ledger, model, tmp_path):
     # It has the same parent process, by its id, as a program in another container may have.
     file = tmp_path / "model"
-    program = "import pathlib, pickle, sys, numpy as np\nmodel = pickle.loads(pathlib.Path(sys.argv[1]).read_bytes())"
-    program += "\nmodel.fit(np.linspace(0, 1, 40).reshape(20, 2), np.arange(20) % 2)"
+    program = (
+        "import pathlib, pickle, sys, numpy as np\n"
+        "model = pickle.loads(pathlib.Path(sys.argv[1]).read_bytes())\n"
+        "model.fit(np.linspace(0, 1, 40).reshape(20, 2), np.arange(20) % 2)"
+    )
     with ledger.data("A"):
         file.write_bytes(pickle.dumps(model))
         subprocess.run([sys.executable, "-c", program, str(file)], check=True)

@@ -151,17 +151,6 @@ class TestReport:
         ) in told
         assert "EXPIRED" not in told
 
-    def test_no_text_looks_like_a_line_of_the_report(self, ledger):
-        forged = "x\nRemaining: epsilon = 9"
-        with ledger.record(purpose=forged, person=forged, approver=forged, expiry=forged):
-            charge(ledger)
-            with pytest.raises(BudgetExceededError):
-                charge(ledger, 2)
-        lines = ledger.report().splitlines()
-        assert [line for line in lines if line.startswith("Remaining")] == [
-            "Remaining: epsilon = 0.9, delta = 0"
-        ]
-
     def test_nothing_is_listed_where_nothing_was_said(self, ledger):
         assert "purpose -" not in charge(ledger).report()
         with ledger.record(person="A"):
