@@ -8,10 +8,20 @@ import sqlite3
 import unicodedata
 
 import numpy as np
+import pandas as pd
 import pytest
+from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import Pipeline
 
-from skprivate import BoundsScaler, DPTreeClassifier, privacy_report
+from skprivate import (
+    BoundsScaler,
+    DPSEVRegressor,
+    DPTreeClassifier,
+    TableDomain,
+    privacy_report,
+    private_describe,
+    private_evaluate,
+)
 from skprivate.accounting import (
     AuditRecord,
     DisclosureRisk,
@@ -28,6 +38,7 @@ from skprivate.accounting import (
 )
 from skprivate.accounting._checks import check_text
 from skprivate.accounting._ledger.store import LedgerState
+from skprivate.audit import Hole, PipelineCheck
 from skprivate.exceptions import LedgerError
 
 EMBEDDINGS = [chr(code) for code in (*range(0x202A, 0x202F), *range(0x2066, 0x206A))]
@@ -179,6 +190,24 @@ def test_a_pipeline_whose_steps_have_strange_names():
     told = str(privacy_report(model))
     assert_nothing_is_forged(told)
     assert "x\\nTotal: epsilon = 0 (DPTreeClassifier)" in told
+
+
+def test_results_that_carry_a_statement_show_names_escaped():
+    rng = np.random.default_rng(0)
+    X, groups = rng.uniform(size=(500, 1)), np.array(["a", STRANGE], dtype=object)[np.arange(500) % 2]
+    model = LogisticRegression().fit([[0.2], [0.8]], [0, 1])
+    evaluation = private_evaluate(model, X, X[:, 0] > 0.5, 10.0, groups_of_interest=(groups, ["a", STRANGE]))
+    table = pd.DataFrame({STRANGE: X[:, 0], "level": groups})
+    domain = TableDomain({STRANGE: (0, 1), "level": ["a", STRANGE]})
+    description = private_describe(table, domain, 10.0)
+    life = DPSEVRegressor(10.0, bounds_X=(0, 1), bounds_y=(1, 9)).fit(table[[STRANGE]], 1 + X[:, 0])
+    hole = PipelineCheck(
+        holes=(Hole(step=STRANGE, place="a", neighbour="b"),), failures=(), unpaid=(), n_fits=1
+    )
+    for result in (evaluation, description, life.summary(), hole):
+        assert_nothing_is_forged(str(result))
+        if result is not hole:
+            assert_nothing_is_forged(result._repr_html_())
 
 
 def test_the_path_of_a_ledger_is_shown_escaped(tmp_path):
