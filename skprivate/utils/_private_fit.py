@@ -91,8 +91,9 @@ def failures_counted(ledgers: Sequence[Any], name: str) -> Iterator[None]:
     Notes
     -----
     What a ledger refuses and a parameter of a wrong type or range tell nothing about rows, and are not
-    counted; nor is an error that an inner fit has counted already. An interrupt is counted: whoever chose a
-    part of the fit may have raised it. A ledger that cannot count does not hide the error.
+    counted; nor is an error that an inner fit has counted in the same ledger already. An interrupt is
+    counted: whoever chose a part of the fit may have raised it. A ledger that cannot count does not hide the
+    error.
 
     At most limit + 1 failures are told, by threads and processes together. Proof: with a limit L, a fit takes
     a place in a transaction that refuses unless failures + places <= L before it, so that their sum never
@@ -102,7 +103,7 @@ def failures_counted(ledgers: Sequence[Any], name: str) -> Iterator[None]:
     up theirs.
     """
     own: list[Any] = []
-    failed = True
+    uncounted = list(ledgers)
     try:
         with public_errors():
             for ledger in ledgers:
@@ -110,16 +111,16 @@ def failures_counted(ledgers: Sequence[Any], name: str) -> Iterator[None]:
                     _HELD.places.add((os.getpid(), ledger))
                     own.append(ledger)
         yield
-        failed = False
+        uncounted = []
     except BaseException as error:
-        failed = not isinstance(error, _PUBLIC) and not hasattr(error, _COUNTED)
-        if failed and ledgers:
-            _mark(error)
+        uncounted = [ledger for ledger in ledgers if not _is_settled(error, ledger)]
+        if uncounted:
+            _mark(error, *(ledger.path for ledger in uncounted))
         raise
     finally:
-        for ledger in ledgers if failed else own:
+        for ledger in {*own, *uncounted}:
             with suppress(Exception):
-                _end(ledger, name if failed else None)
+                _end(ledger, name if ledger in uncounted else None)
 
 
 def _end(ledger: Any, failed: str | None) -> None:
@@ -148,13 +149,19 @@ def public_errors() -> Iterator[None]:
     try:
         yield
     except Exception as error:
-        _mark(error)
+        _mark(error, None)
         raise
 
 
-def _mark(error: BaseException) -> None:
+def _mark(error: BaseException, *ledgers: Any) -> None:
+    """Note on an error where it is counted, by the paths of ledgers; None: it needs to be nowhere."""
     with suppress(AttributeError):  # it may have no attributes
-        setattr(error, _COUNTED, True)
+        setattr(error, _COUNTED, {*getattr(error, _COUNTED, ()), *ledgers})
+
+
+def _is_settled(error: BaseException, ledger: Any) -> bool:
+    """Return whether an error is public, or counted in a ledger."""
+    return isinstance(error, _PUBLIC) or not {None, ledger.path}.isdisjoint(getattr(error, _COUNTED, ()))
 
 
 # Errors that no row can cause.
@@ -165,7 +172,7 @@ _PUBLIC = (
     PrivacyLeakError,
     PrivacyLeakWarning,  # raised where a filter turns warnings into errors
 )
-# Set on errors that are counted, or public; it travels with them from joblib's workers.
+# Travels with errors from joblib's workers.
 _COUNTED = "_skprivate_counted"
 
 

@@ -232,6 +232,30 @@ def test_two_ledgers_have_a_place_or_none(path, tmp_path):
     assert first._account().state.places == 0
 
 
+class Outside(Around):
+    """Its own ledger is not that of the trees."""
+
+    def __init__(self, ledger=None, n_fits=0, inner=None):
+        super().__init__(ledger, n_fits)
+        self.inner = inner
+
+    @private_fit
+    def fit(self, X, y):
+        tree(self.inner).fit(X, y)
+        return self
+
+
+def test_a_failure_that_another_ledger_counted_counts_in_this_one(path, tmp_path):
+    first, second = PrivacyLedger(path, max_failures=0), PrivacyLedger(tmp_path / "b")
+    with pytest.raises(ValueError, match="NaN"):
+        Outside(first, inner=second).fit(BAD, Y)
+    with pytest.raises(ValueError, match="lower must be below"), failures_counted([second], "Outer"):
+        tree(second, bounds=(1, 0)).fit(X, Y)
+    assert (first.n_failures, second.n_failures, first._account().state.places) == (1, 1, 0)
+    with pytest.raises(BudgetExceededError):
+        Outside(first, inner=second).fit(X, Y)
+
+
 def test_without_a_limit_nothing_more_is_written(path, monkeypatch):
     for name in ("take_place", "return_place"):
         monkeypatch.delattr(SQLiteRecords, name)
