@@ -4,6 +4,7 @@
 import functools
 import os
 import threading
+import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from typing import Any, TypeVar, cast
@@ -104,6 +105,7 @@ def failures_counted(ledgers: Sequence[Any], name: str) -> Iterator[None]:
     """
     own: list[Any] = []
     uncounted = list(ledgers)
+    start = time.perf_counter()
     try:
         with public_errors():
             for ledger in ledgers:
@@ -113,7 +115,7 @@ def failures_counted(ledgers: Sequence[Any], name: str) -> Iterator[None]:
         yield
         uncounted = []
     except BaseException as error:
-        uncounted = [ledger for ledger in ledgers if not _is_settled(error, ledger)]
+        uncounted = [ledger for ledger in ledgers if not _is_settled(error, ledger, start)]
         if uncounted:
             _mark(error, *(ledger.path for ledger in uncounted))
         raise
@@ -155,13 +157,16 @@ def public_errors() -> Iterator[None]:
 
 def _mark(error: BaseException, *ledgers: Any) -> None:
     """Note on an error where it is counted, by the paths of ledgers; None: it needs to be nowhere."""
+    marks = dict.fromkeys(ledgers, time.perf_counter())  # all processes have this clock
     with suppress(AttributeError):  # it may have no attributes
-        setattr(error, _COUNTED, {*getattr(error, _COUNTED, ()), *ledgers})
+        setattr(error, _COUNTED, {**getattr(error, _COUNTED, {}), **marks})
 
 
-def _is_settled(error: BaseException, ledger: Any) -> bool:
-    """Return whether an error is public, or counted in a ledger."""
-    return isinstance(error, _PUBLIC) or not {None, ledger.path}.isdisjoint(getattr(error, _COUNTED, ()))
+def _is_settled(error: BaseException, ledger: Any, start: float) -> bool:
+    """Return whether an error is public, or was counted in a ledger since the fit began."""
+    marks = getattr(error, _COUNTED, {})
+    # A stored error may be raised by one fit after another.
+    return isinstance(error, _PUBLIC) or any(marks.get(key, -1.0) >= start for key in (None, ledger.path))
 
 
 # Errors that no row can cause.

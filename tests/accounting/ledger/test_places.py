@@ -17,7 +17,7 @@ from skprivate.accounting import LedgerAudit, PrivacyLedger
 from skprivate.accounting._ledger.sqlite_records import SQLiteRecords
 from skprivate.base import SHARED_CONSTRAINTS, PrivateEstimatorMixin, private_fit
 from skprivate.exceptions import BudgetExceededError, LedgerError
-from skprivate.utils._private_fit import failures_counted
+from skprivate.utils._private_fit import failures_counted, public_errors
 
 X = np.linspace(0, 1, 40).reshape(20, 2)
 Y = np.arange(20) % 2
@@ -254,6 +254,20 @@ def test_a_failure_that_another_ledger_counted_counts_in_this_one(path, tmp_path
     assert (first.n_failures, second.n_failures, first._account().state.places) == (1, 1, 0)
     with pytest.raises(BudgetExceededError):
         Outside(first, inner=second).fit(X, Y)
+
+
+@pytest.mark.parametrize("public", [False, True])
+def test_an_error_that_is_raised_again_counts_again(path, public):
+    ledger, stored = PrivacyLedger(path, max_failures=1), ValueError("the file cannot be read")
+    if public:
+        with pytest.raises(ValueError, match="the file"), public_errors():
+            raise stored
+
+    def read():
+        raise stored
+
+    assert [is_told(ledger, Table(read)) for _ in range(4)] == [True, True, False, False]
+    assert ledger.n_failures == 2
 
 
 def test_without_a_limit_nothing_more_is_written(path, monkeypatch):
