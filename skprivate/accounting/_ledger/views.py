@@ -38,8 +38,9 @@ class LedgerViews(ABC):
     def refusals(self) -> list[LedgerEntry]:
         """Return the charges that a limit refused, oldest first, as the entries that they would have been.
 
-        They cost nothing, no total counts them, and the hash of the entries does not cover them. A fit that
-        `check_failures` stopped before it looked at rows, or whose epsilon is infinite, is not among them.
+        They cost nothing, no total counts them, and the hash of the entries does not cover them. A fit whose
+        epsilon is infinite, or that the limit of failures stopped before it looked at rows, is not among
+        them.
 
         Returns
         -------
