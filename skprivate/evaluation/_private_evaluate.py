@@ -1,18 +1,20 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Evaluation of a finished model on private rows, from one noisy histogram of scores and labels."""
 
+from collections.abc import Iterator
 from contextlib import suppress
 from fractions import Fraction
 from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
+from sklearn.base import BaseEstimator
 
 from .._config import get_config
 from .._typing import CentralRelation, RandomSource
 from ..accounting import PrivacyLedger
 from ..base import redact_errors, refuse_seed
-from ..exceptions import UtilityWarning
+from ..exceptions import LedgerError, UtilityWarning
 from ..metrics._model_outputs import check_table, codes_of
 from ..noise import check_entropy
 from ..utils._compat import Interval, StrOptions, num_samples, validate_parameter_constraints
@@ -20,7 +22,7 @@ from ..utils._groups import number_units
 from ..utils._private_fit import failures_counted, public_errors
 from ..utils._user_frame import warn_after_release
 from ._counts import COUNT_CONSTRAINTS, CountsNoise, plan_noise, release_counts
-from ._scores.grid import Grid, choose_intervals, find_kind, last_step, plan_grid
+from ._scores.grid import Grid, choose_intervals, find_kind, plan_grid
 from ._scores.intervals import quantile
 from ._scores.result import ALL, OTHER, Kind, PrivateEvaluation
 
@@ -97,7 +99,8 @@ def private_evaluate(
         Of every interval by itself, in (0, 1).
     on_training_rows : bool, default=None
         Whether a fit of the model has used any of these rows; it stands on the result. None: nothing is said,
-        which is refused where the ledger, or that of the model, holds a fit to data that may be the same.
+        which is refused where the ledger, or one in the model, holds a fit to data that may be the same, or
+        cannot be read.
     relation : {"replace-one", "add-remove"}, default="replace-one"
         Which data sets count as neighbours. With "add-remove" the noise is half as large, and the number of
         rows is not public.
@@ -201,7 +204,8 @@ def private_evaluate(
         with public_errors():
             values, levels = _read_groups_of_interest(groups_of_interest)
             kind, labels, bounds = find_kind(model, y, classes, bounds_y)
-            _refuse_training_rows(model, ledger, on_training_rows)
+            if on_training_rows is None:
+                _refuse_training_rows(model, ledger)
             X = check_table(model, X)
             n_rows = num_samples(X)
             if num_samples(y) != n_rows:
@@ -280,19 +284,42 @@ def _read_groups_of_interest(declared: Any) -> tuple[Any, tuple[Any, ...]]:
     return values, (*names, OTHER)
 
 
-def _refuse_training_rows(model: Any, ledger: PrivacyLedger | None, said: bool | None) -> None:
-    """Refuse where the ledger has a fit to data that may be these rows, and nothing was said of it."""
-    if ledger is None:
-        ledger = getattr(last_step(model), "ledger", None)
-    if not isinstance(ledger, PrivacyLedger) or said is not None:
-        return
-    here = ledger._data
-    fits = [entry for entry in ledger.entries() if entry.estimator not in _NO_FITS]
-    if any(entry.data is None or here is None or entry.data == here for entry in fits):
+def _refuse_training_rows(model: Any, ledger: PrivacyLedger | None) -> None:
+    """Refuse where a ledger that is given, or is in the model, may hold a fit to these rows."""
+    if any(_may_hold_fit(one) for one in {ledger, *_ledgers_in(model)} if one is not None):
         raise ValueError(
-            "the ledger holds a fit to data that may be these rows: say on_training_rows=True if the model "
-            "was fitted to any of them, on_training_rows=False if it was not."
+            "the ledger that is given, or that of the model, holds a fit to data that may be these rows, or "
+            "cannot be read: say on_training_rows=True if the model was fitted to any of them, "
+            "on_training_rows=False if it was not."
         )
+
+
+def _ledgers_in(model: Any) -> Iterator[PrivacyLedger]:
+    """Yield every ledger among a model's parameters and attributes, and those of the estimators in it."""
+    waiting: list[Any] = [getattr(model, "__dict__", {})]
+    seen: set[int] = set()
+    while waiting:
+        value = waiting.pop()
+        if isinstance(value, PrivacyLedger):
+            yield value
+        if id(value) in seen:
+            continue
+        seen.add(id(value))
+        if isinstance(value, BaseEstimator):
+            value = vars(value)
+        if isinstance(value, dict):
+            waiting += value.values()
+        elif isinstance(value, list | tuple):
+            waiting += value
+
+
+def _may_hold_fit(ledger: PrivacyLedger) -> bool:
+    here = ledger._group
+    try:
+        fits = [entry for entry in ledger.entries() if entry.estimator not in _NO_FITS]
+    except LedgerError:
+        return True
+    return any(entry.data is None or here is None or entry.data == here for entry in fits)
 
 
 def _refuse_small_epsilon(

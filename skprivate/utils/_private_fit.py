@@ -2,6 +2,9 @@
 """Decorators of ``fit`` and of methods that read rows: validation, atomic change, messages without values."""
 
 import functools
+import os
+import threading
+import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from typing import Any, TypeVar, cast
@@ -81,27 +84,65 @@ def failures_counted(ledgers: Sequence[Any], name: str) -> Iterator[None]:
     Parameters
     ----------
     ledgers : sequence of PrivacyLedger
-        A ledger whose limit of failures is passed refuses before any row is looked at.
+        A ledger with a limit of failures refuses before any row is looked at, unless one of the failures that
+        the limit allows is left for this fit, whatever becomes of those that run.
     name : str
         Class of the estimator, or the function's name.
 
     Notes
     -----
     What a ledger refuses and a parameter of a wrong type or range tell nothing about rows, and are not
-    counted; nor is an error that an inner fit has counted already. A ledger that cannot count does not hide
-    the error.
+    counted; nor is an error that an inner fit has counted in the same ledger already. An interrupt is
+    counted: whoever chose a part of the fit may have raised it. A ledger that cannot count does not hide the
+    error.
+
+    At most limit + 1 failures are told, by threads and processes together. Proof: with a limit L, a fit takes
+    a place in a transaction that refuses unless failures + places <= L before it, so that their sum never
+    passes L + 1. A place goes when a fit ends: it becomes a failure in the same transaction, before the error
+    is raised, or the fit did not fail. A process that dies in between leaves its place taken. A fit inside a
+    fit of the same thread fails for both, and takes a place of its own only after another such fit has used
+    up theirs.
     """
-    for ledger in ledgers:
-        ledger.check_failures()
+    own: list[Any] = []
+    uncounted = list(ledgers)
+    start = time.perf_counter()
     try:
-        yield
-    except Exception as error:
-        if ledgers and not isinstance(error, _PUBLIC) and not hasattr(error, _COUNTED):
+        with public_errors():
             for ledger in ledgers:
-                with suppress(Exception):
-                    ledger.count_failure(name)
-            _mark(error)
+                if (os.getpid(), ledger) not in _HELD.places and ledger._take_place(name):
+                    _HELD.places.add((os.getpid(), ledger))
+                    own.append(ledger)
+        yield
+        uncounted = []
+    except BaseException as error:
+        uncounted = [ledger for ledger in ledgers if not _is_settled(error, ledger, start)]
+        if uncounted:
+            _mark(error, *(ledger.path for ledger in uncounted))
         raise
+    finally:
+        for ledger in {*own, *uncounted}:
+            with suppress(Exception):
+                _end(ledger, name if ledger in uncounted else None)
+
+
+def _end(ledger: Any, failed: str | None) -> None:
+    """Tell a ledger that a fit has ended, and count it if the estimator of that name failed."""
+    held = (os.getpid(), ledger)
+    if held in _HELD.places:
+        _HELD.places.discard(held)
+        ledger._return_place(failed)
+    elif failed is not None:
+        ledger.count_failure(failed)
+
+
+class _Held(threading.local):
+    """The ledgers in which this thread holds a place, each with the process: a fork has none of them."""
+
+    def __init__(self) -> None:
+        self.places: set[tuple[int, Any]] = set()
+
+
+_HELD = _Held()
 
 
 @contextmanager
@@ -110,13 +151,22 @@ def public_errors() -> Iterator[None]:
     try:
         yield
     except Exception as error:
-        _mark(error)
+        _mark(error, None)
         raise
 
 
-def _mark(error: Exception) -> None:
+def _mark(error: BaseException, *ledgers: Any) -> None:
+    """Note on an error where it is counted, by the paths of ledgers; None: it needs to be nowhere."""
+    marks = dict.fromkeys(ledgers, time.perf_counter())  # all processes have this clock
     with suppress(AttributeError):  # it may have no attributes
-        setattr(error, _COUNTED, True)
+        setattr(error, _COUNTED, {**getattr(error, _COUNTED, {}), **marks})
+
+
+def _is_settled(error: BaseException, ledger: Any, start: float) -> bool:
+    """Return whether an error is public, or was counted in a ledger since the fit began."""
+    marks = getattr(error, _COUNTED, {})
+    # A stored error may be raised by one fit after another.
+    return isinstance(error, _PUBLIC) or any(marks.get(key, -1.0) >= start for key in (None, ledger.path))
 
 
 # Errors that no row can cause.
@@ -127,7 +177,7 @@ _PUBLIC = (
     PrivacyLeakError,
     PrivacyLeakWarning,  # raised where a filter turns warnings into errors
 )
-# Set on errors that are counted, or public; it travels with them from joblib's workers.
+# Travels with errors from joblib's workers.
 _COUNTED = "_skprivate_counted"
 
 

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from scipy.sparse import coo_array
 from scipy.special import expit
+from sklearn.ensemble import VotingClassifier
 from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.metrics import (
@@ -452,25 +453,43 @@ def test_what_a_model_says_of_rows_is_kept_back(strict, tmp_path):
     assert ledger.n_failures == 1
 
 
-@pytest.mark.parametrize(
-    "wrap", [lambda model: model, FrozenEstimator, lambda model: make_pipeline(make_pipeline(model))]
-)
-def test_silence_about_training_rows_is_refused_whatever_holds_the_model(wrap, tmp_path):
+WRAPS = [
+    lambda model: model,
+    FrozenEstimator,
+    lambda model: make_pipeline(make_pipeline(model)),
+    lambda model: VotingClassifier([("only", model)], voting="soft").fit([[-0.5], [0.5]], [0, 1]),
+]
+
+
+@pytest.mark.parametrize("wrap", WRAPS)
+@pytest.mark.parametrize("where", ["given", "model", "both"])
+def test_silence_about_training_rows_is_refused_whatever_holds_the_fit(wrap, where, tmp_path):
     rng = np.random.default_rng(0)
     X = rng.uniform(-1, 1, size=(500, 1))
     y = (X[:, 0] > 0).astype(int)
-    ledger = PrivacyLedger(tmp_path / "ledger")
-    model = DPTreeClassifier(4.0, bounds=(-1, 1), classes=[0, 1], ledger=ledger).fit(X, y)
+    ledger, other = PrivacyLedger(tmp_path / "ledger"), PrivacyLedger(tmp_path / "other")
+    model = wrap(DPTreeClassifier(4.0, bounds=(-1, 1), classes=[0, 1], ledger=ledger).fit(X, y))
+    given = {"given": ledger, "model": None, "both": other}[where]
+    n_entries = len(ledger.entries())
     with pytest.raises(ValueError, match="may be these rows"):
-        private_evaluate(wrap(model), X, y, 1.0, ledger=ledger)
-    if wrap(model) is model:
-        with pytest.raises(ValueError, match="may be these rows"):
-            private_evaluate(model, X, y, 1.0)
-    assert len(ledger.entries()) == 1
-    assert (
-        private_evaluate(wrap(model), X, y, 1.0, ledger=ledger, on_training_rows=False).on_training_rows
-        is False
-    )
+        private_evaluate(model, X, y, 1.0, ledger=given)
+    assert (len(ledger.entries()), other.entries(), other.n_failures) == (n_entries, [], 0)
+    found = private_evaluate(model, X, y, 1.0, ledger=given, on_training_rows=False)
+    assert found.on_training_rows is False
+    if where == "both":  # a group of one ledger says nothing of another's
+        with other.data("held out"), pytest.raises(ValueError, match="may be these rows"):
+            private_evaluate(model, X, y, 1.0, ledger=other)
+
+
+def test_a_model_whose_ledger_cannot_be_read_may_have_seen_the_rows(tmp_path):
+    X = np.random.default_rng(0).uniform(-1, 1, size=(500, 1))
+    y = (X[:, 0] > 0).astype(int)
+    ledger, other = PrivacyLedger(tmp_path / "ledger"), PrivacyLedger(tmp_path / "other")
+    model = DPTreeClassifier(4.0, bounds=(-1, 1), classes=[0, 1], ledger=ledger).fit(X, y)
+    ledger.path.unlink()
+    with pytest.raises(ValueError, match="on_training_rows"):
+        private_evaluate(model, X, y, 1.0, ledger=other)
+    assert private_evaluate(model, X, y, 1.0, ledger=other, on_training_rows=True).on_training_rows is True
 
 
 def test_nothing_is_declared_by_silence():

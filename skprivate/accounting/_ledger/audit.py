@@ -9,11 +9,12 @@ from fractions import Fraction
 from ...exceptions import LedgerError
 from ...utils._json_documents import UNREADABLE, parse_json
 from ...utils._public_module import public_module
+from .._statements.schema import describe_error
 from .export import Account, account_of, read_export
 from .limits import left_of
 from .reference import resolve
 from .sqlite_records import SQLiteRecords, recorded_path
-from .store import verify
+from .store import undamaged, verify
 from .views import LedgerViews
 
 
@@ -112,9 +113,12 @@ class LedgerAudit(LedgerViews):
         """Return what a ledger or its backup holds; None if the file is no database."""
         path = self._path
         try:
-            with contextlib.closing(
-                sqlite3.connect(f"{path.as_uri()}?mode=ro", uri=True, isolation_level=None)
-            ) as connection:
+            with (
+                undamaged(path),
+                contextlib.closing(
+                    sqlite3.connect(f"{path.as_uri()}?mode=ro", uri=True, isolation_level=None)
+                ) as connection,
+            ):
                 connection.execute("BEGIN")
                 place = recorded_path(connection)
                 in_place = place == path
@@ -134,22 +138,18 @@ class LedgerAudit(LedgerViews):
 
     def _read_json(self) -> tuple[Account, tuple[str, ...]]:
         try:
-            account, chained = read_export(parse_json(self._path.read_text("utf-8")))
+            account = read_export(parse_json(self._path.read_text("utf-8")))
         except (OSError, *UNREADABLE) as error:
             raise LedgerError(
                 f"The file {self._path} is no ledger, no backup and no export of one, or it was altered: "
-                "its entries do not lead to its sums and its hash."
+                f"{describe_error(error)}."
             ) from error
-        return account, (_CHECKED if chained else _UNCHAINED) + (_NO_MARK,)
+        return account, (*_CHECKED, _NO_MARK)
 
 
 _CHECKED = (
     "Every entry was read, their sums and the hash that links them were computed again and agree.",
     "The hash has no key: it finds accidents, not adversaries. Failures and refusals are outside of it, as "
     "are the ceiling, the limit of failures and the ledger's id.",
-)
-_UNCHAINED = (
-    "Every entry was read, and their sums were computed again and agree.",
-    "An export of this age holds no hash that links the entries.",
 )
 _NO_MARK = "No high-water mark lies beside it: that newer entries are missing would not show."

@@ -13,7 +13,7 @@ from ...utils._files import replace_file
 from .high_water_mark import mark_path, read_mark, refuse_own_files, write_mark
 from .sqlite_records import SQLiteRecords, copy_database
 from .sqlite_store import SQLiteStore
-from .store import Identity, LedgerRecords, LedgerState, damaged, replay
+from .store import Identity, LedgerRecords, LedgerState, damaged, replay, verify
 
 _ADVICE = "Restore a newer backup, or pass discard_newer=True and count what they spent."
 
@@ -82,11 +82,8 @@ def _check(
         try:
             records = SQLiteRecords(connection, target, file=source)
             records.check_structure()
-            rows = records.rows()
-            reached = replay(LedgerState(), rows, [])
-            if reached is None or not reached.agrees(records.state):
-                raise damaged(source)
-        except (sqlite3.Error, ValueError) as error:
+            rows = verify(records, None, source, full=True)
+        except (sqlite3.Error, UnicodeError) as error:
             raise damaged(source) from error
     known = _known_states(target, records.identity, store, discard_newer)
     if not discard_newer:
@@ -127,15 +124,12 @@ def _known_states(
 
 
 def _require_nothing_lost(state: LedgerState, known: LedgerState, source: Path, target: Path) -> None:
-    for lost, what in (
-        (known.count - state.count, "entries"),
-        (known.failures - state.failures, "failed fits"),
-    ):
-        if lost > 0:
-            raise LedgerError(
-                f"The backup {source} is an older state of the ledger {target}: {lost} newer {what} would be "
-                f"forgotten. {_ADVICE}"
-            )
+    what = state.lacks(known)
+    if what:
+        raise LedgerError(
+            f"The backup {source} is an older state of the ledger {target}: {what} would be forgotten. "
+            f"{_ADVICE}"
+        )
 
 
 @contextlib.contextmanager

@@ -2,13 +2,16 @@
 """What is said of the charges inside a ``with`` block: label, record, and group of data."""
 
 import contextlib
+import os
 import threading
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Self
 
+from ...exceptions import LedgerError
 from .._checks import check_text
 from .._statements.ledger_entry import NO_RECORD, RECORD, Record
-from .reference import LedgerReference
+from .reference import LedgerReference, block_file
 
 _DECLARING = threading.Lock()
 
@@ -26,7 +29,7 @@ class LedgerContext(LedgerReference):
         Parameters
         ----------
         label : str
-            A public text, not empty.
+            A public text on one line, not empty.
         """
         check_text(label, "label")
         outer = self._label
@@ -66,7 +69,7 @@ class LedgerContext(LedgerReference):
         Raises
         ------
         TypeError, ValueError
-            If a text is none or empty, or if all four are None.
+            If a text is none, empty or not on one line, or if all four are None.
 
         Notes
         -----
@@ -115,36 +118,65 @@ class LedgerContext(LedgerReference):
         Totals, the ceiling and what remains count every entry, whatever its group; `composition` takes the
         dearest group, if no unit is in two of them. That is the user's declaration, and is printed as such.
 
-        The group belongs to the object, like a label: it reaches threads and worker processes that this
-        process starts. It does not outlive the block in a pickle: elsewhere, such an object charges without
-        a group, which counts in all of them.
+        The group belongs to the object, like a label: it reaches threads, and the worker processes of joblib
+        and `multiprocessing` that this process starts. It does not outlive the block, in a pickle or in the
+        memory of a worker: afterwards and elsewhere, such an object charges without a group, which counts in
+        all of them.
 
         Parameters
         ----------
         group : str
-            A public text, not empty, such as "hospital A".
+            A public text on one line, not empty, such as "hospital A".
 
         Raises
         ------
         TypeError, ValueError
             The group is no text or empty, or the object is inside such a block already: groups do not
             overlap. Threads that work on different groups each need their own ``PrivacyLedger(path)``.
+        LedgerError
+            The file that says that the block is open could not be made or deleted beside the ledger.
+
+        Notes
+        -----
+        While the block is open, an empty file beside the ledger says so, whose name only this process and
+        the workers that it starts can compute: from an id in the pickle and from the secret that
+        `multiprocessing` gives to its children (``current_process().authkey``). So a process id that is used
+        again, by a later process or in another container, brings no group back. A process that is killed
+        inside the block leaves the file, ``.skprivate-data-...``, which is of no use to any other: delete it.
         """
         check_text(group, "group")
+        block = group, os.urandom(16).hex()
+        file, owner = block_file(self._path, block[1]), os.getpid()
         declared = False
         try:
             with _DECLARING:
-                if self._data is not None:
+                if self._group is not None:
                     raise ValueError(
-                        f"This ledger object is inside data({self._data!r}) already, and groups of data do "
+                        f"This ledger object is inside data({self._group!r}) already, and groups of data do "
                         "not overlap. Leave that block first; in another thread, open the ledger anew."
                     )
                 # This first: an interrupt between them must not leave the group declared.
                 declared = True
-                self._data = group
+                with _explained(file):
+                    file.touch()
+                self._data = block
             yield self
         finally:
             self._data = None if declared else self._data
+            if os.getpid() == owner:  # a fork that leaves the block does not close it
+                with _explained(file):
+                    file.unlink(missing_ok=True)
+
+
+@contextlib.contextmanager
+def _explained(file: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise LedgerError(
+            f"The file {file}, which says that a block of data(...) is open, could not be made or deleted "
+            f"({error}). Check the disk and the rights to write its folder."
+        ) from error
 
 
 def _innermost(blocks: tuple[list[Record], ...]) -> Record:

@@ -8,13 +8,16 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-from ...utils._json_documents import Fields
+from ...utils import check_int
+from ...utils._json_documents import Fields, check_envelope
 from .._amounts import from_text, to_text
+from .._checks import check_text
 from .._statements.ledger_entry import LedgerEntry, from_row
-from .store import Identity, LedgerRecords, LedgerState, Row, damaged
+from .store import Identity, LedgerRecords, LedgerState, Row, undamaged
 
 FORMAT = "skprivate.ledger-export"
-VERSION = 2
+VERSION = 3
+_FIELDS = ("note", "ledger", "ceiling", "spent", "failures", "chain", "entries", "refusals")
 _MOST = 2**62  # as in the mark
 _NOTE = (
     "Amounts are exact: numerator/denominator, the totals in hexadecimal digits (0x...), rounded up where "
@@ -37,6 +40,12 @@ class Account:
     failures: dict[str, int]
     refusals: list[LedgerEntry]
 
+    def __post_init__(self) -> None:
+        check_text(self.identity.uuid, "the id of the ledger")
+        for name, count in self.failures.items():
+            check_text(name, "the name of an estimator that failed")
+            check_int(count, "a number of failed fits", least=1)
+
     @property
     def spent(self) -> tuple[Fraction, Fraction]:
         """The sums of epsilon and delta, or upper bounds on them."""
@@ -45,11 +54,9 @@ class Account:
 
 def account_of(records: LedgerRecords, rows: Sequence[Row], place: Path) -> Account:
     """Return what a ledger holds, inside a transaction; ``rows`` are all of its entries."""
-    try:
+    with undamaged(place):
         entries, refusals = ([from_row(*row) for row in part] for part in (rows, records.refusals()))
-    except (TypeError, ValueError) as error:
-        raise damaged(place) from error
-    return Account(records.identity, entries, records.state, records.failures(), refusals)
+        return Account(records.identity, entries, records.state, records.failures(), refusals)
 
 
 def write_export(account: Account) -> str:
@@ -63,7 +70,12 @@ def write_export(account: Account) -> str:
         "ledger": identity.uuid,
         "ceiling": ceiling,
         "spent": _pair(state.epsilon.upper, state.delta.upper, _to_hexadecimal),
-        "failures": {"total": state.failures, "limit": identity.max_failures, "estimators": account.failures},
+        "failures": {
+            "total": state.failures,
+            "limit": identity.max_failures,
+            "estimators": account.failures,
+            "begun": state.places,
+        },
         "chain": state.chain,
         "entries": [entry.to_dict() for entry in account.entries],
         "refusals": [entry.to_dict() for entry in account.refusals],
@@ -71,8 +83,8 @@ def write_export(account: Account) -> str:
     return json.dumps(content, indent=2, ensure_ascii=False) + "\n"
 
 
-def read_export(content: Any) -> tuple[Account, bool]:
-    """Read `write_export` back, with a check of its sums and, since version 2, of its chain.
+def read_export(content: Any) -> Account:
+    """Read `write_export` back, with a check of its sums and of its chain.
 
     Parameters
     ----------
@@ -83,42 +95,35 @@ def read_export(content: Any) -> tuple[Account, bool]:
     -------
     account : Account
         What the ledger held.
-    chained : bool
-        Whether the export holds a chain, which was recomputed.
 
     Raises
     ------
     ValueError, TypeError, LookupError
         If it is no export, or if it contradicts itself.
     """
-    version = content["version"]
-    if content["format"] != FORMAT or version not in (1, VERSION):
-        raise ValueError("format or version")
-    chained = version == VERSION
-    names = "format", "version", "note", "ledger", "ceiling", "spent", "failures", "entries"
-    fields = Fields(content, (*names, "chain", "refusals") if chained else names)
+    check_envelope(content, FORMAT, VERSION, _FIELDS)
+    fields = Fields(content, ("format", "version", *_FIELDS))
     entries = [LedgerEntry.from_dict(entry) for entry in fields.items("entries")]
-    refusals = [LedgerEntry.from_dict(entry) for entry in fields.items("refusals")] if chained else []
-    failed = Fields(fields.mapping("failures"), ("total", "limit", "estimators"))
+    refusals = [LedgerEntry.from_dict(entry) for entry in fields.items("refusals")]
+    failed = Fields(fields.mapping("failures"), ("total", "limit", "estimators", "begun"), what="failures")
     counts = failed.mapping("estimators")
     total = sum(Fields(counts, list(counts)).integer(name, 1, _MOST) for name in counts)
-    state = LedgerState(failures=total)
+    state = LedgerState(failures=total, places_taken=failed.integer("begun", 0, _MOST))
     for entry in entries:
         state = state.after(entry.to_row())
     written = [total, _pair(state.epsilon.upper, state.delta.upper, _to_hexadecimal)]
     if [failed.integer("total", 0, _MOST), fields.mapping("spent")] != written:
-        raise ValueError("totals")
-    if chained and fields.text("chain") != state.chain:
-        raise ValueError("chain")
+        raise ValueError("its entries do not lead to its totals")
+    if fields.text("chain") != state.chain:
+        raise ValueError("its entries do not lead to its hash")
     ceiling = fields.maybe(fields.mapping, "ceiling")
     epsilon, delta = None, Fraction(0)
     if ceiling is not None:
         Fields(ceiling, ("epsilon", "delta"))
         epsilon, delta = from_text(ceiling["epsilon"]), from_text(ceiling["delta"])
     limit = failed.maybe(failed.integer, "limit", 0, _MOST)
-    return Account(
-        Identity(fields.text("ledger"), epsilon, delta, limit), entries, state, counts, refusals
-    ), chained
+    identity = Identity(fields.text("ledger"), epsilon, delta, limit)
+    return Account(identity, entries, state, counts, refusals)
 
 
 def _to_hexadecimal(amount: Fraction) -> str:

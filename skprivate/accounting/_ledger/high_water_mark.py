@@ -19,7 +19,8 @@ from .._running_sum import running_sum_from_text, running_sum_to_text
 from .store import LedgerState
 
 _FORMAT = "skprivate.ledger-mark"
-_FIELDS = ("format", "ledger", "count", "epsilon", "delta", "chain", "failures", "checksum")
+_COUNTS = ("count", "failures", "places_taken", "places_returned")
+_FIELDS = ("format", "ledger", *_COUNTS, "epsilon", "delta", "chain", "checksum")
 _MOST = 2**62  # SQLite's numbers of rows end at 2^63
 # Of the files beside a ledger: this module's, the lock's and SQLite's.
 _ENDS = (".mark", ".mark.unfinished", ".lock", "-journal")
@@ -49,11 +50,10 @@ def write_mark(ledger: Path, uuid: str, state: LedgerState) -> None:
     content = {
         "format": _FORMAT,
         "ledger": uuid,
-        "count": state.count,
+        **{name: getattr(state, name) for name in _COUNTS},
         "epsilon": running_sum_to_text(state.epsilon),
         "delta": running_sum_to_text(state.delta),
         "chain": state.chain,
-        "failures": state.failures,
     }
     text = json.dumps({**content, "checksum": _checksum(content)}, indent=1) + "\n"
     path = mark_path(ledger)
@@ -79,11 +79,10 @@ def read_mark(ledger: Path) -> tuple[str, LedgerState] | None:
         if checksum != _checksum(content) or content["format"] != _FORMAT:
             raise ValueError("wrong checksum or format")
         return fields.text("ledger"), LedgerState(
-            count=fields.integer("count", 0, _MOST),
+            **{name: fields.integer(name, 0, _MOST) for name in _COUNTS},
             epsilon=running_sum_from_text(content["epsilon"]),
             delta=running_sum_from_text(content["delta"]),
             chain=fields.text("chain"),
-            failures=fields.integer("failures", 0, _MOST),
         )
     except FileNotFoundError:
         return None

@@ -13,7 +13,7 @@ from .._statements.spent import PrivacySpent
 from .backup import backup, restore
 from .context import LedgerContext
 from .export import Account, account_of
-from .limits import check_limits, left_of, require_below_ceiling, require_few_failures
+from .limits import check_limits, left_of, require_below_ceiling, require_few_failures, require_place
 from .reference import resolve
 from .store import Row
 from .views import LedgerViews
@@ -33,7 +33,8 @@ class PrivacyLedger(LedgerContext, LedgerViews):
     delta : float or Fraction, default=0.0
         Ceiling on the sum of delta, in [0, 1). Must be 0 if ``epsilon`` is None.
     max_failures : int or None, default=None
-        How many fits may fail, at least 0: one more, and everything is refused. None: they are only counted.
+        How many fits may fail, at least 0: one more, and everything is refused. At most ``max_failures + 1``
+        fits run at once, see Notes. None: they are only counted.
 
     Raises
     ------
@@ -74,7 +75,13 @@ class PrivacyLedger(LedgerContext, LedgerViews):
     there; add up `entries` for the exact sum of any others.
 
     **Failed fits** are counted by `count_failure`, beside the entries: that a fit failed may tell something
-    of the rows, and no epsilon covers it. **Refused charges** are kept beside them, see `refusals`: they cost
+    of the rows, and no epsilon covers it. With ``max_failures``, every fit reserves a place among the
+    ``max_failures + 1`` failures before it looks at rows, and gives it back if it does not fail. A fit that
+    finds no place is refused with `BudgetExceededError`, so that threads and processes together never reveal
+    more failures. A fit that is interrupted counts as failed. A fit whose process is killed, or whose machine
+    loses power, keeps its place for good, because nobody knows whether it failed; `report` shows how many.
+    Choose ``max_failures`` with room for such stops and for the fits that run at once (``n_jobs``).
+    **Refused charges** are kept beside them, see `refusals`: they cost
     nothing, and follow from public amounts alone. Neither is covered by the hash.
 
     **Privacy**: totals are by basic composition over every entry, as if all touched the same rows;
@@ -160,7 +167,7 @@ class PrivacyLedger(LedgerContext, LedgerViews):
         if charge_id is not None:
             check_text(charge_id, "charge_id")
         amount = _finite(spent.epsilon)
-        row = to_row(spent, amount, estimator, self._label, self._data, self._record)
+        row = to_row(spent, amount, estimator, self._label, self._group, self._record)
         refusal: BudgetExceededError | None = None
         try:
             with self._transaction(write=True) as records:
@@ -208,7 +215,7 @@ class PrivacyLedger(LedgerContext, LedgerViews):
             return records.state.failures
 
     def check_failures(self) -> None:
-        """Refuse to go on when more fits failed than the limit allows; call it before a fit looks at rows.
+        """Refuse to go on when more fits failed than the limit allows; it reserves no place for a fit.
 
         Raises
         ------
@@ -221,6 +228,23 @@ class PrivacyLedger(LedgerContext, LedgerViews):
             return
         with self._transaction() as records:
             require_few_failures(self._identity, records.state, self._path)
+
+    def _take_place(self, estimator: str) -> bool:
+        """Reserve one of the failures that the limit allows for a fit that begins; False without a limit."""
+        check_text(estimator, "estimator")
+        if self.max_failures is None:
+            return False
+        with self._transaction(write=True) as records:
+            require_place(self._identity, records.state, self._path)
+            records.take_place()
+        return True
+
+    def _return_place(self, failed: str | None) -> None:
+        """End a fit that had a place, and count it if the estimator of that name failed."""
+        with self._transaction(write=True) as records:
+            if failed is not None:
+                records.add_failure(failed)
+            records.return_place()
 
     def spent(self) -> tuple[Fraction, Fraction]:
         """Return the sums of epsilon and of delta over every entry, or upper bounds on them: see Notes."""

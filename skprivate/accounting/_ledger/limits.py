@@ -75,6 +75,19 @@ def require_few_failures(identity: Identity, state: LedgerState, place: Path) ->
     )
 
 
+def require_place(identity: Identity, state: LedgerState, place: Path) -> None:
+    """Refuse a fit that could fail beyond the limit if those that run fail, too."""
+    require_few_failures(identity, state, place)
+    if identity.max_failures is None or state.failures + state.places <= identity.max_failures:
+        return
+    raise BudgetExceededError(
+        f"The ledger {place} counts {state.failures} failed fits, its limit is {identity.max_failures}, and "
+        f"{state.places} fits have begun and may still fail. Nothing was spent. Wait until they have ended, "
+        "or run fewer at once (n_jobs). If none runs, their processes were stopped, which counts like a "
+        "failure for good: start a new ledger with a larger max_failures and count what this one holds."
+    )
+
+
 def show_limits(identity: Identity) -> str:
     """Return the limits as the arguments of a constructor, each after a comma."""
     text = ""

@@ -2,6 +2,7 @@
 """Reference to a ledger: path, identity and last verified state; copies and pickles are the same ledger."""
 
 import contextlib
+import hmac
 import os
 from collections.abc import Iterator
 from dataclasses import replace
@@ -27,14 +28,12 @@ class LedgerReference:
         The limits that the ledger has, or gets if it is created; the UUID is for a new one.
     """
 
-    _record: Record = NO_RECORD  # pickles of older versions hold none
-    _blocks: tuple[list[Record], ...] = ()  # the records whose blocks are open, oldest first
-
     def __init__(self, path: Path, wanted: Identity) -> None:
         self._path = path
         self._label: str | None = None
         self._record = NO_RECORD
-        self._data: str | None = None
+        self._blocks: tuple[list[Record], ...] = ()  # the records whose blocks are open, oldest first
+        self._data: tuple[str, str] | None = None  # the declared group of data, and the id of its block
         self._verified: LedgerState | None = None
         self._identity = self._create_or_open(wanted)
 
@@ -58,6 +57,13 @@ class LedgerReference:
         """The number of failed fits that the ledger allows, None without a limit."""
         return self._identity.max_failures
 
+    @property
+    def _group(self) -> str | None:
+        """The declared group of data; None once its block has ended, in whatever process."""
+        if self._data is None or not block_file(self._path, self._data[1]).exists():
+            return None
+        return self._data[0]
+
     def __sklearn_clone__(self) -> Self:
         # clone copies parameters: a copied account would count what no one reads.
         return self
@@ -77,10 +83,9 @@ class LedgerReference:
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         # The file is not touched: a fitted estimator predicts where its ledger is out of reach.
-        # A declared group holds in the processes started by the one that declared it, and nowhere else: a fit
-        # that came back, or was saved, must not go on charging to it.
-        group, process = state.get("_data") or (None, None)
-        vars(self).update(state, _verified=None, _data=group if process == os.getppid() else None)
+        # A declared group reaches the processes started by the one that pickled it, not a fit that came back.
+        block, process = state.get("_data") or (None, None)
+        vars(self).update(state, _verified=None, _data=block if process == os.getppid() else None)
         self._blocks = ([self._record],)
 
     def __eq__(self, other: object) -> bool:
@@ -132,6 +137,14 @@ class LedgerReference:
             self._verified = records.state
             yield records, rows
         self._verified = records.state
+
+
+def block_file(ledger: Path, block_id: str) -> Path:
+    """Return the file that is there while a block is open, as its process and those it started name it."""
+    from multiprocessing import current_process  # a client needs none of it
+
+    name = hmac.new(current_process().authkey, block_id.encode(), "sha256").hexdigest()
+    return ledger.with_name(f".skprivate-data-{name}")
 
 
 def resolve(path: str | os.PathLike[str]) -> Path:

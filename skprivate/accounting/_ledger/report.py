@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 from fractions import Fraction
 
 from .._amounts import show, show_pair
+from .._checks import escape_controls
 from .._running_sum import upper_sum
 from .._statements.html import PRIVATE_VERDICT, Label, amounts_figure
 from .._statements.ledger_entry import NO_RECORD, LedgerEntry, Record
@@ -36,7 +37,7 @@ def write_report(title: str, account: Account) -> str:
         ": ".join(describe_failures(account)),
     ]
     lines += [f"{name}: {text}" for name, text in (*describe_refusals(account.refusals), *_records(entries))]
-    return "\n".join([*lines, *_kinds(entries), *_groups(entries), *_NOTES])
+    return "\n".join(map(escape_controls, [*lines, *_kinds(entries), *_groups(entries), *_NOTES]))
 
 
 def label_of_ledger(title: str, account: Account) -> Label:
@@ -136,18 +137,19 @@ def _nominal(exposed: int) -> str:
 
 
 def describe_failures(account: Account) -> tuple[str, str]:
-    """Return how many fits failed, and of which estimators."""
+    """Return how many fits failed, of which estimators, and how many have not ended."""
     failures, max_failures = account.failures, account.identity.max_failures
     limit = "no limit" if max_failures is None else f"limit {max_failures}"
     names = "".join(f"; {name}: {count}" for name, count in failures.items())
-    return "Failed fits, which cost no epsilon", f"{sum(failures.values())} ({limit}{names})"
+    begun = f"; {account.state.places} more run or were stopped, and count" if account.state.places else ""
+    return "Failed fits, which cost no epsilon", f"{sum(failures.values())} ({limit}{names}{begun})"
 
 
 def describe_refusals(refusals: Sequence[LedgerEntry]) -> list[tuple[str, str]]:
     """Return how many charges were refused, and of which amounts."""
     head = ("Refused charges, which cost nothing", str(len(refusals)))
     kinds = Counter(
-        (said(it.label), it.estimator, said(it.purpose), said(it.person), it.epsilon, it.delta)
+        (it.label or "-", it.estimator, it.purpose or "-", it.person or "-", it.epsilon, it.delta)
         for it in refusals
     )
     return [head] + [
@@ -166,9 +168,9 @@ def _records(entries: Sequence[LedgerEntry]) -> list[tuple[str, str]]:
         return []
     return [
         (
-            f"purpose {said(record[0])}",
-            f"{show_pair(*sums_of(group))} ({len(group)} entries); person {said(record[1])}; approver "
-            f"{said(record[2])}; expiry {describe_expiry(group)}",
+            f"purpose {record[0] or '-'}",
+            f"{show_pair(*sums_of(group))} ({len(group)} entries); person {record[1] or '-'}; approver "
+            f"{record[2] or '-'}; expiry {describe_expiry(group)}",
         )
         for record, group in groups.items()
     ]
@@ -182,11 +184,6 @@ def group_by_record(entries: Sequence[LedgerEntry]) -> dict[Record, list[LedgerE
     return groups
 
 
-def said(text: str | None) -> str:
-    """Return a text of the user in one line, so that none looks like a line of the report."""
-    return "-" if text is None else " ".join(text.split())
-
-
 def describe_expiry(entries: Sequence[LedgerEntry]) -> str:
     """Return the expiry of entries that share it, and whether it is over, or was when they were charged."""
     first = entries[0]
@@ -194,7 +191,7 @@ def describe_expiry(entries: Sequence[LedgerEntry]) -> str:
         return "-"
     late = sum(entry.has_expired(entry.time.date()) for entry in entries)
     expired = first.has_expired(datetime.now(UTC).date())
-    told = f"{said(first.expiry)}{' (EXPIRED)' if expired else ''}"
+    told = f"{first.expiry}{' (EXPIRED)' if expired else ''}"
     return f"{told}, {late} entries CHARGED AFTER IT" if late else told
 
 

@@ -1,30 +1,22 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Tables of a ledger's SQLite file: reading, writing, and the upgrade of files of older versions."""
+"""Tables of a ledger's SQLite file: reading and writing."""
 
 import contextlib
 import sqlite3
 import tempfile
-from dataclasses import replace
-from fractions import Fraction
+from dataclasses import fields, replace
 from pathlib import Path
 
 from ...exceptions import LedgerError
 from ...utils._files import write_atomically
-from .._amounts import from_hex, from_text, to_text
-from .._running_sum import GRID_BITS, running_sum_from_text, running_sum_to_text
-from .._statements.ledger_entry import RECORD
+from .._amounts import from_text, to_text
+from .._running_sum import running_sum_from_text, running_sum_to_text
+from .._statements.ledger_entry import LedgerEntry
 from .high_water_mark import mark_path, read_mark
-from .store import Identity, LedgerRecords, LedgerState, Row, damaged
+from .store import Identity, LedgerRecords, LedgerState, Row, damaged, undamaged
 
-SCHEMA = 5
-_FAILURES_SINCE = 3  # the schema that added them, and sums that are rounded
-_CHARGE_IDS_SINCE = 4  # the schema that added ids of charges
+SCHEMA = 6
 _APPLICATION = 0x736B7072  # "skpr", in the header of the file: tells a ledger from other databases
-_FAILURES = "CREATE TABLE failures (estimator TEXT PRIMARY KEY, count INTEGER NOT NULL) WITHOUT ROWID"
-_CHARGE_IDS = (
-    "CREATE TABLE charge_ids (id TEXT PRIMARY KEY, entry INTEGER NOT NULL REFERENCES entries (id)) "
-    "WITHOUT ROWID"
-)
 _ROW = """
     id INTEGER PRIMARY KEY, time TEXT NOT NULL, estimator TEXT NOT NULL,
     mechanism TEXT NOT NULL, epsilon TEXT NOT NULL, delta TEXT NOT NULL, relation TEXT NOT NULL,
@@ -32,17 +24,14 @@ _ROW = """
     data TEXT, rho TEXT, sensitivity TEXT, noise_scale TEXT,
     purpose TEXT, person TEXT, approver TEXT, expiry TEXT
 """
-_REFUSALS = f"CREATE TABLE refusals ({_ROW})"
 _TABLES = f"""
 CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
 CREATE TABLE entries ({_ROW});
-{_REFUSALS};
-{_FAILURES};
-{_CHARGE_IDS};
+CREATE TABLE refusals ({_ROW});
+CREATE TABLE failures (estimator TEXT PRIMARY KEY, count INTEGER NOT NULL) WITHOUT ROWID;
+CREATE TABLE charge_ids (id TEXT PRIMARY KEY, entry INTEGER NOT NULL REFERENCES entries (id)) WITHOUT ROWID;
 """
-_COLUMNS = "time, estimator, mechanism, epsilon, delta, relation, unit, private, label"
-_ADDED = ("data", "rho", "sensitivity", "noise_scale")  # by schema 2
-_ALL = ", ".join((_COLUMNS, *_ADDED, *RECORD))  # the record by schema 5
+_COLUMNS = ", ".join(field.name for field in fields(LedgerEntry))
 
 
 class SQLiteRecords(LedgerRecords):
@@ -56,39 +45,23 @@ class SQLiteRecords(LedgerRecords):
         Where the ledger was created; a file that records another path is refused.
     file : Path, default=None
         The file that is open, if it is another: a backup. It has no mark.
-    write : bool, default=False
-        Whether to bring a file of an older version up to date.
     """
 
-    def __init__(
-        self,
-        connection: sqlite3.Connection,
-        path: Path,
-        *,
-        file: Path | None = None,
-        write: bool = False,
-    ) -> None:
+    def __init__(self, connection: sqlite3.Connection, path: Path, *, file: Path | None = None) -> None:
         self._connection, self._path, self._file = connection, path, file or path
-        self._schema = self._read_schema()
-        meta = self._meta()
-        try:
+        with undamaged(self._file):
+            meta = self._read_meta()
             self.identity = _read_identity(meta, path, self._file)
-            rounds = self._schema >= _FAILURES_SINCE
-            self.state = self._read_state(meta) if rounds else self._replay_old(meta)
-        except (KeyError, ValueError) as error:
-            raise damaged(self._file) from error
+            self.state = self._read_state(meta)
         self.mark = None if file else self._read_mark()
-        self._upgrade_later = write and self._schema < SCHEMA
 
     def rows(self, after: int = 0) -> list[Row]:
         """Return the entries but the first ``after``; their ids count from 1 without a gap."""
-        columns = self._columns()
-        query = f"SELECT {columns} FROM entries WHERE id > ? ORDER BY id"
+        query = f"SELECT {_COLUMNS} FROM entries WHERE id > ? ORDER BY id"
         return self._connection.execute(query, (after,)).fetchall()
 
     def append(self, row: Row, state: LedgerState, charge_id: str | None = None) -> None:
         """Add one entry, the state that it leads to, and the id that the ledger counts it by."""
-        self._upgrade()
         self._insert("entries", state.count, row)
         if charge_id is not None:
             self._connection.execute("INSERT INTO charge_ids VALUES (?, ?)", (charge_id, state.count))
@@ -96,13 +69,11 @@ class SQLiteRecords(LedgerRecords):
 
     def charged(self, charge_id: str) -> Row | None:
         """Return the entry that was counted by an id, None if there is none."""
-        if self._schema < _CHARGE_IDS_SINCE:
-            return None
         query = "SELECT entry FROM charge_ids WHERE id = ?"
         entry = self._connection.execute(query, (charge_id,)).fetchone()
         if entry is None:
             return None
-        query = f"SELECT {self._columns()} FROM entries WHERE id = ?"
+        query = f"SELECT {_COLUMNS} FROM entries WHERE id = ?"
         row: Row | None = self._connection.execute(query, entry).fetchone()
         if row is None:
             raise damaged(self._file)
@@ -110,35 +81,39 @@ class SQLiteRecords(LedgerRecords):
 
     def refusals(self) -> list[Row]:
         """Return the charges that a limit refused, oldest first; no total and no chain counts them."""
-        if self._schema < SCHEMA:
-            return []
-        return self._connection.execute(f"SELECT {_ALL} FROM refusals ORDER BY id").fetchall()
+        return self._connection.execute(f"SELECT {_COLUMNS} FROM refusals ORDER BY id").fetchall()
 
     def add_refusal(self, row: Row) -> None:
         """Keep a charge that was refused."""
-        self._upgrade()
         self._insert("refusals", None, row)
 
     def failures(self) -> dict[str, int]:
         """Return the number of failed fits of each estimator."""
-        if self._schema < _FAILURES_SINCE:
-            return {}
         query = "SELECT estimator, count FROM failures ORDER BY estimator"
         return dict(self._connection.execute(query).fetchall())
 
     def add_failure(self, estimator: str) -> None:
         """Count one failed fit."""
-        self._upgrade()
         self._connection.execute(
             "INSERT INTO failures VALUES (?, 1) ON CONFLICT (estimator) DO UPDATE SET count = count + 1",
             (estimator,),
         )
         self._write_state(replace(self.state, failures=self.state.failures + 1))
 
+    def take_place(self) -> None:
+        """Count one fit that has begun."""
+        self._write_state(replace(self.state, places_taken=self.state.places_taken + 1))
+
+    def return_place(self) -> None:
+        """Count one fit that has ended."""
+        self._write_state(replace(self.state, places_returned=self.state.places_returned + 1))
+
     def check_structure(self) -> None:
         """Let SQLite look for damaged pages, and for ids of entries that are not there."""
-        damages = self._connection.execute("PRAGMA quick_check").fetchall() != [("ok",)]
-        if damages or self._connection.execute("PRAGMA foreign_key_check").fetchall():
+        with undamaged(self._file):  # SQLite quotes damaged names
+            damages = self._connection.execute("PRAGMA quick_check").fetchall() != [("ok",)]
+            damages = damages or bool(self._connection.execute("PRAGMA foreign_key_check").fetchall())
+        if damages:
             raise damaged(self._file)
 
     def backup(self, target: Path) -> None:
@@ -149,26 +124,21 @@ class SQLiteRecords(LedgerRecords):
             copy_database(self._connection, unfinished)
             write_atomically(target, unfinished.read_bytes())
 
-    def _read_schema(self) -> int:
+    def _read_meta(self) -> dict[str, str]:
         if self._connection.execute("PRAGMA application_id").fetchone() != (_APPLICATION,):
             raise LedgerError(f"{self._file} is a database, but no ledger of skprivate. Choose another path.")
-        try:
-            schema = int(self._meta()["schema"])
-        except (KeyError, ValueError) as error:
-            raise damaged(self._file) from error
-        if schema > SCHEMA:
-            raise LedgerError(
-                f"The ledger {self._file} was written by a newer skprivate (schema {schema}; this version "
-                f"knows {SCHEMA}). Upgrade skprivate."
-            )
-        if schema < 1:
-            raise damaged(self._file)
-        return schema
-
-    def _meta(self) -> dict[str, str]:
         rows = dict(self._connection.execute("SELECT key, value FROM meta").fetchall())
         if not all(isinstance(text, str) for pair in rows.items() for text in pair):
             raise damaged(self._file)
+        schema = rows.get("schema", "")
+        if not schema.isdecimal():
+            raise damaged(self._file)
+        if schema != str(SCHEMA):
+            raise LedgerError(
+                f"The ledger {self._file} was written by another version of skprivate (schema {schema:.9}; "
+                f"this version reads {SCHEMA}). Use that version, or start a new ledger under another name "
+                "and count what this one holds."
+            )
         return rows
 
     def _read_state(self, meta: dict[str, str]) -> LedgerState:
@@ -178,26 +148,13 @@ class SQLiteRecords(LedgerRecords):
             delta=running_sum_from_text(meta["total_delta"]),
             chain=meta["chain"],
             failures=int(meta["failures"]),
+            places_taken=int(meta["places_taken"]),
+            places_returned=int(meta["places_returned"]),
         )
         # Without the scan that counting rows would be.
         last = self._connection.execute("SELECT MAX(id) FROM entries").fetchone()[0] or 0
-        if last != state.count or state.failures < 0:
-            raise ValueError("count of entries")
-        return state
-
-    def _replay_old(self, meta: dict[str, str]) -> LedgerState:
-        """Return the state of a file of schema 1 or 2, which records exact sums, and a chain since 2."""
-        state = LedgerState()
-        for row in self.rows():
-            state = state.after(row)
-        if state.count != int(meta["count"]) or meta.get("chain", state.chain) != state.chain:
-            raise ValueError("entries")
-        if self._schema == 2 and "chain" not in meta:
-            raise ValueError("chain")
-        for name, total in (("epsilon", state.epsilon), ("delta", state.delta)):
-            excess = total.upper - from_hex(meta[f"total_{name}"])
-            if not 0 <= excess <= Fraction(state.count if total.rounded else 0, 1 << GRID_BITS):
-                raise ValueError("totals")
+        if last != state.count or state.failures < 0 or not 0 <= state.places_returned <= state.places_taken:
+            raise ValueError("counts")
         return state
 
     def _read_mark(self) -> LedgerState | None:
@@ -213,33 +170,9 @@ class SQLiteRecords(LedgerRecords):
             )
         return state
 
-    def _upgrade(self) -> None:
-        """Bring a file of an older schema up to date, as a part of the transaction that writes to it."""
-        if not self._upgrade_later:
-            return
-        if self._schema == 1:
-            for name in _ADDED:
-                self._connection.execute(f"ALTER TABLE entries ADD COLUMN {name} TEXT")
-        if self._schema < _FAILURES_SINCE:
-            self._connection.execute(_FAILURES)
-            write_meta(self._connection, {"max_failures": "none"})
-            # The chain that schema 1 has none of, and sums as they are written now.
-            write_meta(self._connection, _state_to_meta(self.state))
-        if self._schema < _CHARGE_IDS_SINCE:
-            self._connection.execute(_CHARGE_IDS)
-        for name in RECORD:
-            self._connection.execute(f"ALTER TABLE entries ADD COLUMN {name} TEXT")
-        self._connection.execute(_REFUSALS)
-        write_meta(self._connection, {"schema": str(SCHEMA)})
-        self._schema, self._upgrade_later = SCHEMA, False
-
-    def _columns(self) -> str:
-        added = ("NULL" if self._schema == 1 else name for name in _ADDED)
-        return ", ".join((_COLUMNS, *added, *("NULL" if self._schema < SCHEMA else name for name in RECORD)))
-
     def _insert(self, table: str, number: int | None, row: Row) -> None:
         values = ", ".join("?" * (len(row) + 1))
-        self._connection.execute(f"INSERT INTO {table} (id, {_ALL}) VALUES ({values})", (number, *row))
+        self._connection.execute(f"INSERT INTO {table} (id, {_COLUMNS}) VALUES ({values})", (number, *row))
 
     def _write_state(self, state: LedgerState) -> None:
         write_meta(self._connection, _state_to_meta(state))
@@ -288,6 +221,8 @@ def _state_to_meta(state: LedgerState) -> dict[str, str]:
         "total_delta": running_sum_to_text(state.delta),
         "chain": state.chain,
         "failures": str(state.failures),
+        "places_taken": str(state.places_taken),
+        "places_returned": str(state.places_returned),
     }
 
 
@@ -296,7 +231,7 @@ def _read_identity(meta: dict[str, str], path: Path, file: Path) -> Identity:
     if recorded != str(path):
         raise LedgerError(_not_here(recorded, path, file))
     epsilon = None if meta["epsilon"] == "none" else from_text(meta["epsilon"])
-    limit = meta.get("max_failures", "none")
+    limit = meta["max_failures"]
     return Identity(meta["uuid"], epsilon, from_text(meta["delta"]), None if limit == "none" else int(limit))
 
 

@@ -80,7 +80,7 @@ class SQLiteStore(LedgerStore):
                 with self._explained():
                     connection = self._open()
                     connection.execute("BEGIN IMMEDIATE" if write else "BEGIN")
-                    records = SQLiteRecords(connection, self._path, write=write)
+                    records = SQLiteRecords(connection, self._path)
                     before = records.state
                     yield records
                 self.require_lock(holds_lock)

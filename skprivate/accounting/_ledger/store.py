@@ -7,17 +7,19 @@
 
 import hashlib
 from abc import ABC, abstractmethod
-from contextlib import AbstractContextManager
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
 from ...exceptions import LedgerError
+from ...utils._json_documents import UNREADABLE
 from ...utils._public_module import public_module
 from .._amounts import from_text
 from .._running_sum import RunningSum
-from .._statements.ledger_entry import N_OTHERS, NO_RECORD
+from .._statements.schema import describe_error
 
 Row = tuple[Any, ...]
 _EPSILON, _DELTA = 3, 4  # columns of a row, see ledger_entry.to_row
@@ -48,20 +50,39 @@ class LedgerState:
     delta: RunningSum = field(default_factory=RunningSum)
     chain: str = ""
     failures: int = 0
+    places_taken: int = 0
+    places_returned: int = 0
+
+    @property
+    def places(self) -> int:
+        """The number of fits that have begun and not ended, as far as the ledger knows."""
+        return self.places_taken - self.places_returned
 
     def after(self, row: Row) -> "LedgerState":
         """Return the state after one entry more; ValueError if its amounts are none."""
         epsilon, delta = from_text(row[_EPSILON]), from_text(row[_DELTA])
-        # As before there were records, where an entry has none.
-        text = repr((self.chain, *(row[:N_OTHERS] if row[N_OTHERS:] == NO_RECORD else row)))
-        chain = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
-        return LedgerState(
-            self.count + 1, self.epsilon.plus(epsilon), self.delta.plus(delta), chain, self.failures
+        text = repr((self.chain, *row))
+        return replace(
+            self,
+            count=self.count + 1,
+            epsilon=self.epsilon.plus(epsilon),
+            delta=self.delta.plus(delta),
+            chain=hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest(),
         )
 
     def agrees(self, other: "LedgerState") -> bool:
-        """Return whether both come from the same entries; failed fits are counted apart."""
-        return self == replace(other, failures=self.failures)
+        """Return whether both come from the same entries; failed fits and places are counted apart."""
+        mine, others = ((it.count, it.epsilon, it.delta, it.chain) for it in (self, other))
+        return mine == others
+
+    def lacks(self, known: "LedgerState") -> str:
+        """Return what would be forgotten of a known state if this one took its place; empty if nothing."""
+        counts = (
+            (known.count - self.count, "entries"),
+            (known.failures - self.failures, "failed fits"),
+            (known.places_taken - self.places_taken, "fits that had begun"),
+        )
+        return next((f"{lost} newer {what}" for lost, what in counts if lost > 0), "")
 
 
 class LedgerRecords(ABC):
@@ -72,7 +93,7 @@ class LedgerRecords(ABC):
     identity : Identity
         Who the ledger says it is.
     state : LedgerState
-        What it says its entries lead to; `append` and `add_failure` bring it up to date.
+        What it says its entries lead to; every method that writes brings it up to date.
     mark : LedgerState or None
         The state that was last acknowledged, kept apart from the entries. None: it was lost, or never
         written.
@@ -109,6 +130,14 @@ class LedgerRecords(ABC):
     @abstractmethod
     def add_failure(self, estimator: str) -> None:
         """Count one failed fit."""
+
+    @abstractmethod
+    def take_place(self) -> None:
+        """Count one fit that has begun."""
+
+    @abstractmethod
+    def return_place(self) -> None:
+        """Count one fit that has ended."""
 
     @abstractmethod
     def check_structure(self) -> None:
@@ -170,19 +199,16 @@ def verify(records: LedgerRecords, seen: LedgerState | None, place: Path, *, ful
     for state in known:
         _require_not_older(records.state, state, place)
     start = LedgerState() if full or not known else min(known, key=lambda state: state.count)
-    rows = records.rows(start.count)
-    try:
+    with undamaged(place):
+        rows = records.rows(start.count)
         reached = replay(start, rows, known)
-    except ValueError as error:
-        raise damaged(place) from error
+        n_failures = sum(records.failures().values()) if full else records.state.failures
     if reached is None:
         raise LedgerError(
             f"The ledger {place} is damaged: its entries do not lead to those that were acknowledged. They "
             f"were altered, or an older state was put in its place and charged. {_REMEDY}."
         )
-    if not reached.agrees(records.state):
-        raise damaged(place)
-    if full and sum(records.failures().values()) != records.state.failures:
+    if not reached.agrees(records.state) or n_failures != records.state.failures:
         raise damaged(place)
     return rows
 
@@ -199,19 +225,28 @@ def replay(start: LedgerState, rows: list[Row], known: list[LedgerState]) -> Led
     return reached
 
 
-def damaged(place: Path) -> LedgerError:
+def damaged(place: Path, error: Exception | None = None) -> LedgerError:
     """Return the error for a ledger whose content cannot be what was written."""
+    what = "" if error is None else f" ({describe_error(error)})"
     return LedgerError(
-        f"The ledger {place} is damaged, or is no ledger. {_REMEDY}, or start a new ledger under another "
-        "name and count what was lost."
+        f"The ledger {place} is damaged, or is no ledger{what}. {_REMEDY}, or start a new ledger under "
+        "another name and count what was lost."
     )
 
 
+@contextmanager
+def undamaged(place: Path) -> Iterator[None]:
+    """Turn whatever the content of a ledger makes fail into the error for a damaged one."""
+    try:
+        yield
+    except UNREADABLE as error:
+        raise damaged(place, error) from error
+
+
 def _require_not_older(state: LedgerState, known: LedgerState, place: Path) -> None:
-    lost = known.count - state.count, known.failures - state.failures
-    if max(lost) <= 0:
+    what = state.lacks(known)
+    if not what:
         return
-    what = f"{lost[0]} newer entries" if lost[0] > 0 else f"{lost[1]} newer failed fits"
     raise LedgerError(
         f"The ledger {place} is in an older state than was seen: it holds {state.count} entries, and {what} "
         f"would be forgotten. {_REMEDY}; discard_newer=True forgets them, and what they spent is for you to "

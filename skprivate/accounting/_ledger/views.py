@@ -38,8 +38,9 @@ class LedgerViews(ABC):
     def refusals(self) -> list[LedgerEntry]:
         """Return the charges that a limit refused, oldest first, as the entries that they would have been.
 
-        They cost nothing, no total counts them, and the hash of the entries does not cover them. A fit that
-        `check_failures` stopped before it looked at rows, or whose epsilon is infinite, is not among them.
+        They cost nothing, no total counts them, and the hash of the entries does not cover them. A fit whose
+        epsilon is infinite, or that the limit of failures stopped before it looked at rows, is not among
+        them.
 
         Returns
         -------
@@ -103,7 +104,7 @@ class LedgerViews(ABC):
         Returns
         -------
         text : str
-            An object of ``"format": "skprivate.ledger-export"`` and ``"version": 2``, with the hash that
+            An object of ``"format": "skprivate.ledger-export"`` and ``"version": 3``, with the hash that
             links the entries: `LedgerAudit` reads and checks it. It cannot be opened as a ledger: what is
             spent is in the ledger's file.
         """

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any, Self
 
 from ...utils._public_module import public_module
+from .._checks import check_text
 from .frozen_mapping import FrozenMapping
 from .html import label_fragment, label_of_risk, label_page
 from .provenance import PackageRecord
@@ -45,7 +46,7 @@ class DisclosureRisk:
     Raises
     ------
     ValueError
-        A bound is not in [0, 100].
+        A bound is not in [0, 100], or a text holds control characters.
 
     Examples
     --------
@@ -68,6 +69,9 @@ class DisclosureRisk:
     leaks: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
+        for name in _TEXTS:
+            if getattr(self, name) != "":
+                check_text(getattr(self, name), name)
         if not all(0 <= value <= 100 for value in self.bound.values()):
             raise ValueError("a bound is a percentage, in [0, 100].")
         object.__setattr__(self, "bound", FrozenMapping(self.bound))

@@ -101,8 +101,8 @@ class PrivacyGuarantee:
         check_choice(self.criterion, "criterion", get_args(Criterion))
         check_text(self.subject, "subject")
         for name in ("prior", "method"):
-            if not isinstance(getattr(self, name), str):
-                raise TypeError(f"{name} must be a str, got {type(getattr(self, name)).__name__}.")
+            if getattr(self, name) != "":
+                check_text(getattr(self, name), name)
         # NumPy's scalars would change the printed form and the pickle.
         for name in ("epsilon", "allowance"):
             object.__setattr__(self, name, _number(getattr(self, name), name))

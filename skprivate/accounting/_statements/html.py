@@ -4,9 +4,10 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from html import escape
+from html import escape as escape_markup
 
 from .._amounts import show
+from .._checks import escape_controls
 from .plain_values import decode_number, decode_required
 from .text import (
     Statement,
@@ -197,7 +198,7 @@ def label_page(labels: Sequence[Label], title: str = "Privacy facts") -> str:
         '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
         '<meta name="color-scheme" content="light dark">\n'
-        f"<title>{escape(title)}</title>\n<style>{_STYLE}{_PAGE_STYLE}</style>\n</head>\n"
+        f"<title>{_escape(title)}</title>\n<style>{_STYLE}{_PAGE_STYLE}</style>\n</head>\n"
         f"<body>\n<main>\n{blocks}\n</main>\n</body>\n</html>\n"
     )
 
@@ -226,28 +227,32 @@ def _block(label: Label, title: str, *, folded: bool = False) -> str:
     # A part of another document must not add to its outline.
     heading, small = ("p", " sp-small") if folded else ("h2" if label.section else "h1", "")
     title = label.section or title
-    parts = [f'<{heading} class="sp-title">{escape(title)}</{heading}>', f"<p>{escape(label.subject)}</p>"]
+    parts = [f'<{heading} class="sp-title">{_escape(title)}</{heading}>', f"<p>{_escape(label.subject)}</p>"]
     if label.figure:
-        parts.append(f'<p class="sp-figure">{escape(label.figure)}</p>')
+        parts.append(f'<p class="sp-figure">{_escape(label.figure)}</p>')
     kind = "sp-dp" if label.private else "sp-not"
     if label.verdict:
-        parts.append(f'<p class="sp-verdict {kind}">{escape(label.verdict)}</p>')
+        parts.append(f'<p class="sp-verdict {kind}">{_escape(label.verdict)}</p>')
     if label.scope:
         # Beside the verdict, and not folded away: the one without the other says too much.
-        parts.append(f"<p>{escape(label.scope)}</p>")
+        parts.append(f"<p>{_escape(label.scope)}</p>")
     details = _table(label.rows, label.caption) if label.rows else ""
     if label.releases:
         table = _table(label.releases, "Every release, and its share of the total")
         details += f"<details><summary>Releases: {len(label.releases)}</summary>{table}</details>"
     if label.note:
-        details += f"<p><small>{escape(label.note)}</small></p>"
+        details += f"<p><small>{_escape(label.note)}</small></p>"
     fold = folded and label.rows
     parts.append(f"<details><summary>Details</summary>{details}</details>" if fold else details)
-    name = escape(f"{title}: {label.subject}", quote=True)
+    name = _escape(f"{title}: {label.subject}")
     opening = f'<section class="skprivate-label{small}" aria-label="{name}">'
     return "\n".join([opening, *parts, "</section>"])
 
 
 def _table(rows: Sequence[tuple[str, str]], caption: str) -> str:
-    lines = [f'<tr><th scope="row">{escape(name)}</th><td>{escape(text)}</td></tr>' for name, text in rows]
-    return f"<table><caption>{escape(caption)}</caption><tbody>\n" + "\n".join(lines) + "\n</tbody></table>"
+    lines = [f'<tr><th scope="row">{_escape(name)}</th><td>{_escape(text)}</td></tr>' for name, text in rows]
+    return f"<table><caption>{_escape(caption)}</caption><tbody>\n" + "\n".join(lines) + "\n</tbody></table>"
+
+
+def _escape(text: str) -> str:
+    return escape_markup(escape_controls(text))

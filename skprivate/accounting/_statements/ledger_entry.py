@@ -5,12 +5,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from datetime import UTC, date, datetime
 from fractions import Fraction
-from typing import Any, Self
+from typing import Any, Self, get_args
 
 from ..._typing import Relation, Unit
 from ...utils._public_module import public_module
 from .._amounts import from_text, to_text
-from .._checks import check_text
+from .._checks import check_choice, check_text
 from .schema import check_unchanged, readable
 from .spent import PrivacySpent
 
@@ -18,8 +18,7 @@ _AMOUNTS = ("epsilon", "delta")
 _OPTIONAL_AMOUNTS = ("rho", "sensitivity", "noise_scale")
 _LABEL = 8  # column of a row
 RECORD = ("purpose", "person", "approver", "expiry")
-#: Columns of a row before those of the record.
-N_OTHERS = 13
+_N_OTHERS = 13  # columns before those of the record
 #: The purpose, person, approver and expiry of a charge, where they were said.
 Record = tuple[str | None, str | None, str | None, str | None]
 NO_RECORD: Record = (None, None, None, None)
@@ -101,6 +100,15 @@ class LedgerEntry:
     approver: str | None = None
     expiry: str | None = None
 
+    def __post_init__(self) -> None:
+        for name in ("estimator", "mechanism"):
+            check_text(getattr(self, name), name)
+        for name in (*RECORD, "label", "data"):
+            if getattr(self, name) is not None:
+                check_text(getattr(self, name), name)
+        check_choice(self.relation, "relation", get_args(Relation))
+        check_choice(self.unit, "unit", get_args(Unit))
+
     def has_expired(self, today: date) -> bool:
         """Return whether ``expiry`` is an ISO date before a day; any other text never expires.
 
@@ -135,7 +143,7 @@ class LedgerEntry:
         Parameters
         ----------
         entry : mapping
-            What `to_dict` returned, possibly through JSON; of an older version it holds no record.
+            What `to_dict` returned, possibly through JSON.
 
         Returns
         -------
@@ -148,12 +156,7 @@ class LedgerEntry:
         """
         with readable():
             found = cls(**_decode_fields(entry))
-            check_unchanged(found.to_dict(), {**dict.fromkeys(RECORD), **entry})
-            for name in ("estimator", "mechanism", "relation", "unit"):
-                check_text(entry[name], name)
-            for name in (*RECORD, "label", "data"):
-                if entry.get(name) is not None:
-                    check_text(entry[name], name)
+            check_unchanged(found.to_dict(), entry)
         return found
 
     def to_row(self) -> tuple[str | int | None, ...]:
@@ -183,7 +186,7 @@ def same_charge(row: tuple[Any, ...], other: tuple[Any, ...]) -> bool:
 
 
 def _what_was_charged(row: tuple[Any, ...]) -> tuple[Any, ...]:
-    return row[1:_LABEL] + row[_LABEL + 1 : N_OTHERS]
+    return row[1:_LABEL] + row[_LABEL + 1 : _N_OTHERS]
 
 
 def from_row(*row: Any) -> LedgerEntry:

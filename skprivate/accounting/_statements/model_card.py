@@ -3,6 +3,7 @@
 
 import re
 
+from .._checks import escape_controls
 from .text import Statement, describe_package, describe_step, rows_of_releases, rows_of_spent
 
 # What Markdown or HTML would read as markup.
@@ -45,4 +46,4 @@ def _table(rows: list[tuple[str, str]]) -> str:
 
 
 def _escape(text: str) -> str:
-    return _MARKUP.sub(r"\\\1", " ".join(text.split()))
+    return _MARKUP.sub(r"\\\1", escape_controls(text))

@@ -9,7 +9,7 @@ from fractions import Fraction
 from typing import Any
 
 from ...utils._public_module import public_module
-from .._checks import check_text
+from .._checks import check_text, escape_controls
 from .._running_sum import upper_sum
 from .plain_values import decode_number, decode_required, decode_scale, decode_value
 from .text import (
@@ -354,4 +354,4 @@ def _scalar(value: Any) -> str:
         # YAML 1.1 takes 1e-06 for a text: it wants a dot.
         text = repr(value)
         return text if "e" not in text or "." in text else text.replace("e", ".0e")
-    return json.dumps(value, ensure_ascii=False)
+    return escape_controls(json.dumps(value, ensure_ascii=False))

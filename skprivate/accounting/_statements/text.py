@@ -8,6 +8,7 @@ from fractions import Fraction
 from typing import Any
 
 from .._amounts import show
+from .._checks import escape_controls
 from .plain_values import decode_number, decode_required, decode_scale, decode_value
 
 Statement = Mapping[str, Any]
@@ -67,7 +68,7 @@ def describe_spent(statement: Statement) -> str:
     """Return the text of what one run spent, the claim first."""
     rows = [*rows_of_spent(statement), *rows_of_releases(statement)]
     lines = [f"{name}: {text}" for name, text in rows]
-    return "\n  ".join([f"Claim{lines[0].removeprefix('claim')}", *lines[1:]])
+    return "\n  ".join(map(escape_controls, [f"Claim{lines[0].removeprefix('claim')}", *lines[1:]]))
 
 
 def rows_of_spent(statement: Statement) -> list[tuple[str, str]]:
@@ -75,7 +76,7 @@ def rows_of_spent(statement: Statement) -> list[tuple[str, str]]:
     rows = [*_claim_rows(statement), *_mechanism_rows(statement), *_leakage_rows(statement)]
     for name, value in statement["unprotected"].items():
         rows.append((f"unprotected {name}", one_line(decode_value(value))))
-    return [*rows, *(("not private because", " ".join(reason.split())) for reason in statement["reasons"])]
+    return [*rows, *(("not private because", reason) for reason in statement["reasons"])]
 
 
 def rows_of_releases(statement: Statement) -> list[tuple[str, str]]:
@@ -108,7 +109,7 @@ def describe_guarantee(statement: Statement) -> str:
         f"status: {_describe_status(statement)}",
     ]
     lines += [f"{name}: {statement[name]}" for name in ("prior", "method") if statement[name]]
-    return "\n  ".join(" ".join(line.split()) for line in lines)
+    return "\n  ".join(map(escape_controls, lines))
 
 
 def sentence_of_guarantee(statement: Statement) -> str:
@@ -136,7 +137,7 @@ def describe_risk(statement: Statement) -> str:
         *(f"- not protected: {item}" for item in statement["unprotected"]),
         *(f"- LEAK: {item}" for item in statement["leaks"]),
     ]
-    return "\n".join(lines)
+    return "\n".join(map(escape_controls, lines))
 
 
 def describe_report(statement: Statement, headline: str) -> str:
@@ -150,20 +151,21 @@ def describe_report(statement: Statement, headline: str) -> str:
 
 def describe_step(step: Statement) -> str:
     """Return what one fitted object did with the private rows, on one line."""
-    return f"{name_of_step(step)}: {step['status']}: {step['reason']}"
+    return escape_controls(f"{name_of_step(step)}: {step['status']}: {step['reason']}")
 
 
 def name_of_step(step: Statement) -> str:
     """Return where a fitted object stands, and its class."""
-    return f"{step['path']} ({step['estimator']})"
+    return escape_controls(f"{step['path']} ({step['estimator']})")
 
 
 def describe_audit(audit: Statement) -> str:
     """Return what an audit found; its bound is rounded down, but for the last bits of a float."""
-    method = " ".join(audit["method"].split())
     bound = decode_required(audit["lower_bound"])
     digits = math.floor(bound * 10**4 + Fraction(1, 10**9)) / 10**4
-    return f"audited at >= {digits:.6g} (confidence {decode_number(audit['confidence']):.6g}; {method})"
+    return (
+        f"audited at >= {digits:.6g} (confidence {decode_number(audit['confidence']):.6g}; {audit['method']})"
+    )
 
 
 def describe_package(package: Statement) -> str:
@@ -180,8 +182,8 @@ def describe_amount(amount: Fraction | float) -> str:
 
 
 def one_line(value: object) -> str:
-    """Return a value on one line: text with a line break in it could pass for another line of the block."""
-    text = "none" if value is None else " ".join(str(value).split())
+    """Return a value on one line of bounded length."""
+    text = "none" if value is None else escape_controls(str(value))
     return text if len(text) <= _WIDTH else text[:_WIDTH] + " ..."
 
 
@@ -231,7 +233,7 @@ def _leakage_rows(statement: Statement) -> list[tuple[str, str]]:
     status, nats = leakage["status"].replace("_", " "), f"{decode_number(leakage['epsilon']):.6g}"
     rows = [("leakage", f"{nats} nats of pointwise maximal leakage ({status})")]
     rows += [("leakage by", one_line(leakage["method"]))] if leakage["method"] else []
-    return [*rows, ("for the data holder", " ".join(leakage["statement"].split()))]
+    return [*rows, ("for the data holder", leakage["statement"])]
 
 
 def _describe_status(statement: Statement) -> str:

@@ -3,6 +3,7 @@
 
 from dataclasses import dataclass
 
+from ...accounting._checks import escape_controls
 from ...utils._public_module import public_module
 
 
@@ -32,7 +33,7 @@ class Hole:
     neighbour: str
 
     def __str__(self) -> str:
-        return f"{self.step}: {self.place} tells of one row ({self.neighbour})"
+        return escape_controls(f"{self.step}: {self.place} tells of one row ({self.neighbour})")
 
 
 @public_module("skprivate.audit")
@@ -70,4 +71,5 @@ class PipelineCheck:
         head = f"{len(self.holes)} holes" if self.holes else "no hole"
         lines = [f"{head} found in {self.n_fits} fits", *(f"- {hole}" for hole in self.holes)]
         lines += [f"- not looked at, named by privacy_report: {step}" for step in self.unpaid]
-        return "\n".join([*lines, *(f"- the fit fails on {failure}" for failure in self.failures)])
+        lines += [f"- the fit fails on {failure}" for failure in self.failures]
+        return "\n".join(map(escape_controls, lines))

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from ...accounting import PrivacySpent
+from ...accounting._checks import escape_controls
 from ...accounting._statements.frozen_mapping import FrozenMapping
 from ...accounting._statements.html import label_fragment, label_of_spent, label_page
 from ...utils._public_module import public_module
@@ -323,8 +324,8 @@ def _freeze(record: Any, *names: str) -> None:
         object.__setattr__(record, name, FrozenMapping(getattr(record, name)))
 
 
-def _cells(line: Line) -> tuple[str, str, str, str]:
-    return line.column, line.statistic, line.value, line.interval
+def _cells(line: Line) -> tuple[str, ...]:
+    return tuple(map(escape_controls, (line.column, line.statistic, line.value, line.interval)))
 
 
 def _share_line(column: str, statistic: str, share: Estimate) -> Line:

@@ -10,6 +10,7 @@ import numpy as np
 
 from ..._typing import FloatArray
 from ...accounting import PrivacySpent
+from ...accounting._checks import escape_controls
 from ...utils._public_module import public_module
 from .intervals import Estimate, quantile
 from .statistics import CalibrationPoint, ConfusionMatrix, GroupCounts
@@ -213,13 +214,13 @@ class PrivateEvaluation:
     def __str__(self) -> str:
         lines = [f"Private evaluation, intervals of {self.confidence:.0%}. {self._declaration}"]
         lines += [f"  {part:<16} {name:<28} {estimate}" for part, name, estimate in self._rows()]
-        return "\n".join([*lines, str(self.privacy_spent)])
+        return "\n".join([*map(escape_controls, lines), str(self.privacy_spent)])
 
     def to_html(self) -> str:
         """Return a table of the statistics, the declaration about the rows, and the statement of privacy."""
         head = "".join(f"<th>{name}</th>" for name in ("group", "statistic", "estimate", "interval", ""))
         body = "".join(
-            f"<tr><td>{html.escape(part)}</td><td>{html.escape(name)}</td><td>{found.value:.4g}</td>"
+            f"<tr><td>{html.escape(escape_controls(part))}</td><td>{html.escape(name)}</td><td>{found.value:.4g}</td>"
             f"<td>{found.lower:.4g} to {found.upper:.4g}</td>"
             f"<td>{'says nothing' if found.says_nothing else ''}</td></tr>"
             for part, name, found in self._rows()

@@ -10,6 +10,7 @@ from scipy.special import ndtri
 
 from ..._typing import FloatArray
 from ...accounting import PrivacySpent
+from ...accounting._checks import escape_controls
 from ...utils._public_module import public_module
 from .._distributions import ErrorDistribution
 from .replicated import ends_of
@@ -156,7 +157,7 @@ class ModelSummary:
         return ["", "estimate", interval, *ratios, "noise share", ""]
 
     def _cells(self, row: SummaryRow) -> list[str]:
-        cells = [row.name, f"{row.estimate:.4g}", _interval(row.lower, row.upper)]
+        cells = [escape_controls(row.name), f"{row.estimate:.4g}", _interval(row.lower, row.upper)]
         if self._has_ratios:
             known = not np.isnan(row.time_ratio)
             cells += (

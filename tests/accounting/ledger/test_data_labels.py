@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Groups of disjoint data in a ledger, files of the schema before them, and the export."""
+"""Groups of disjoint data in a ledger, and the export."""
 
 import contextlib
-import hashlib
 import json
 import multiprocessing
 import os
@@ -55,32 +54,6 @@ def execute(path, *statements):
         for statement in statements:
             connection.execute(statement)
         connection.commit()
-
-
-def make_old(path, schema=1):
-    """Turn the file into what an older version wrote, which kept nothing beside it."""
-    record = "purpose", "person", "approver", "expiry"
-    columns = [f"ALTER TABLE entries DROP COLUMN {name}" for name in record]
-    execute(path, "DROP TABLE refusals", *columns)
-    execute(path, f"UPDATE meta SET value = '{schema}' WHERE key = 'schema'")
-    if schema == 4:
-        return
-    execute(path, "DROP TABLE charge_ids")
-    if schema == 3:
-        return
-    execute(
-        path,
-        "DROP TABLE failures",
-        "UPDATE meta SET value = rtrim(value, '0') WHERE key LIKE 'total%'",
-        "UPDATE meta SET value = rtrim(value, '+') WHERE key LIKE 'total%'",
-        "DELETE FROM meta WHERE key IN ('failures', 'max_failures')",
-    )
-    if schema == 1:
-        added = ("data", "rho", "sensitivity", "noise_scale")
-        columns = [f"ALTER TABLE entries DROP COLUMN {name}" for name in added]
-        execute(path, *columns, "DELETE FROM meta WHERE key = 'chain'")
-    path.with_name(path.name + ".mark").unlink()
-    path.with_name(path.name + ".lock").unlink()
 
 
 def test_the_dearest_group_counts_and_what_touches_all(ledger):
@@ -185,91 +158,6 @@ def test_a_pickle_does_not_keep_the_group(ledger):
     assert pickle.dumps(ledger) == outside
 
 
-def test_a_pickle_of_an_older_version_loads(ledger):
-    state = {name: value for name, value in vars(ledger).items() if name not in ("_data", "_verified")}
-    vars(state["_identity"]).pop("max_failures")
-    old = PrivacyLedger.__new__(PrivacyLedger)
-    old.__setstate__(state)
-    assert groups_of(charge(old)) == [None]
-
-
-@pytest.mark.parametrize("schema", [1, 2, 3, 4])
-def test_a_file_of_an_older_schema_is_read_as_it_is_and_upgraded_by_a_charge(path, ledger, schema):
-    charge(charge(ledger))
-    make_old(path, schema)
-    before = path.read_bytes()
-    old = PrivacyLedger(path, epsilon=4)
-    assert groups_of(old) == [None, None]
-    assert old.spent() == (Fraction(2, 10), 0)
-    assert old.composition().epsilon == Fraction(2, 10)
-    assert old.refusals() == []
-    assert {entry.purpose for entry in old.entries()} == {None}
-    assert path.read_bytes() == before
-    with old.data("A"), old.record(purpose="pilot"):
-        charge(old)
-    assert groups_of(old) == [None, None, "A"]
-    assert [entry.purpose for entry in old.entries()] == [None, None, "pilot"]
-    assert old.spent() == (Fraction(3, 10), 0)
-    assert groups_of(PrivacyLedger(path, epsilon=4)) == [None, None, "A"]
-    assert old.count_failure("Tree") == 1
-    assert [old.charge(spend(), "Tree", charge_id="round 1") for _ in range(2)] == [True, False]
-
-
-@pytest.mark.parametrize(
-    "statement",
-    [
-        "UPDATE meta SET value = '1/a' WHERE key = 'total_epsilon'",
-        "UPDATE meta SET value = '1' WHERE key = 'count'",
-        "DELETE FROM meta WHERE key = 'chain'",
-        "UPDATE entries SET epsilon = '1/20' WHERE id = 1",
-    ],
-)
-def test_a_damaged_file_of_an_older_schema_is_refused(path, ledger, statement):
-    charge(charge(ledger))
-    make_old(path, schema=2)
-    execute(path, statement)
-    with pytest.raises(LedgerError, match="damaged"):
-        PrivacyLedger(path, epsilon=4)
-
-
-def test_entries_without_a_record_have_the_hash_of_older_versions(path, ledger):
-    charge(charge(ledger))
-    columns = (
-        "time, estimator, mechanism, epsilon, delta, relation, unit, private, label, data, rho, sensitivity, "
-        "noise_scale"
-    )
-    with contextlib.closing(sqlite3.connect(path)) as connection:
-        rows = connection.execute(f"SELECT {columns} FROM entries ORDER BY id").fetchall()
-        (written,) = connection.execute("SELECT value FROM meta WHERE key = 'chain'").fetchone()
-    chain = ""
-    for row in rows:
-        chain = hashlib.sha256(repr((chain, *row)).encode()).hexdigest()
-    assert written == chain
-
-
-@pytest.mark.parametrize("schema", [1, 2, 3, 4])
-def test_a_refused_charge_upgrades_and_charges_nothing(path, schema):
-    charge(PrivacyLedger(path, epsilon=TENTH))
-    make_old(path, schema)
-    ledger = PrivacyLedger(path, epsilon=TENTH)
-    for refused in (1, 2):
-        with pytest.raises(BudgetExceededError) as raised:
-            charge(ledger)
-        assert not hasattr(raised.value, "__notes__")
-        again = PrivacyLedger(path, epsilon=TENTH)
-        assert again.spent() == (TENTH, 0)
-        assert (len(again.entries()), len(again.refusals())) == (1, refused)
-
-
-def test_processes_that_upgrade_at_once_lose_nothing(path, ledger):
-    charge(ledger)
-    make_old(path)
-    ledger = PrivacyLedger(path, epsilon=4)
-    Parallel(n_jobs=2, backend="loky")(delayed(charge)(ledger) for _ in range(8))
-    assert ledger.spent() == (Fraction(9, 10), 0)
-    assert len(ledger.entries()) == 9
-
-
 @pytest.mark.parametrize(
     "statement",
     [
@@ -281,7 +169,6 @@ def test_processes_that_upgrade_at_once_lose_nothing(path, ledger):
         "UPDATE entries SET noise_scale = '1/1' WHERE id = 3",
         "UPDATE entries SET private = 1 - private WHERE id = 1",
         "DELETE FROM meta WHERE key = 'chain'",
-        "UPDATE meta SET value = '0' WHERE key = 'schema'",
     ],
 )
 def test_changed_entries_are_noticed(path, ledger, statement):
@@ -316,7 +203,7 @@ def test_export(path, tmp_path):
     text = ledger.to_json(target)
     assert target.read_text("utf-8") == text == ledger.to_json()
     content = json.loads(text)
-    assert (content["format"], content["version"]) == ("skprivate.ledger-export", 2)
+    assert (content["format"], content["version"]) == ("skprivate.ledger-export", 3)
     assert content["ceiling"] == {"epsilon": "4/1", "delta": "1/100000"}
     assert content["spent"] == {"epsilon": "0xd/0x1e", "delta": f"0x1/{10**6:#x}"}
     first, second = content["entries"]

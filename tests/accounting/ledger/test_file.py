@@ -323,9 +323,10 @@ def test_loop_of_links(tmp_path):
         PrivacyLedger(tmp_path / "a")
 
 
-def test_newer_schema(ledger, assert_refused):
-    execute(ledger.path, f"UPDATE meta SET value = '{sqlite_records.SCHEMA + 1}' WHERE key = 'schema'")
-    assert_refused(ledger, "newer skprivate.*Upgrade")
+@pytest.mark.parametrize("schema", [0, sqlite_records.SCHEMA - 1, sqlite_records.SCHEMA + 1])
+def test_other_schema(ledger, assert_refused, schema):
+    execute(ledger.path, f"UPDATE meta SET value = '{schema}' WHERE key = 'schema'")
+    assert_refused(ledger, f"another version of skprivate .schema {schema};")
 
 
 def test_network_file_system(ledger, monkeypatch, assert_refused):

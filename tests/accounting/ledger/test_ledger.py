@@ -372,7 +372,7 @@ def test_failed_fits_are_counted_and_limited(path):
     line = "Failed fits, which cost no epsilon: 3 (limit 1; Forest: 1; Tree: 2)"
     assert line in ledger.report().splitlines()
     failures = json.loads(ledger.to_json())["failures"]
-    assert failures == {"total": 3, "limit": 1, "estimators": {"Forest": 1, "Tree": 2}}
+    assert failures == {"total": 3, "limit": 1, "estimators": {"Forest": 1, "Tree": 2}, "begun": 0}
     assert repr(ledger).endswith("max_failures=1)")
 
 

@@ -80,14 +80,6 @@ class TestRecord:
             saved = pickle.dumps(ledger)
         assert records_of(charge(pickle.loads(saved))) == [tuple(FULL.values())]
 
-    def test_a_pickle_of_an_older_version_loads(self, ledger):
-        state = {name: value for name, value in ledger.__getstate__().items() if name != "_record"}
-        old = PrivacyLedger.__new__(PrivacyLedger)
-        old.__setstate__(state)
-        with old.record(person="A"):
-            charge(old)
-        assert records_of(charge(old)) == [(None, "A", None, None), (None,) * 4]
-
     @pytest.mark.parametrize("backend", ["loky", "threading"])
     def test_it_reaches_the_workers_of_joblib(self, ledger, backend):
         with ledger.record(**FULL):
@@ -122,13 +114,12 @@ class TestRecord:
         entry = ledger.entries()[0]
         assert LedgerEntry.from_dict(json.loads(json.dumps(entry.to_dict()))) == entry
 
-    def test_an_older_dictionary_is_read_and_a_wrong_one_is_not(self, ledger):
-        entry = charge(ledger).entries()[0]
-        older = {name: value for name, value in entry.to_dict().items() if name not in NAMES}
-        assert LedgerEntry.from_dict(older) == entry
-        for wrong in ({"purpose": 1}, {"person": ""}, {"other": None}, {"estimator": 7}):
-            with pytest.raises(ValueError, match=r"statement|empty"):
-                LedgerEntry.from_dict(older | wrong)
+    def test_a_wrong_dictionary_is_not_read(self, ledger):
+        entry = charge(ledger).entries()[0].to_dict()
+        wrong = {"purpose": 1}, {"person": ""}, {"other": None}, {"estimator": 7}, {"relation": "x"}
+        for change in (*wrong, {"unit": "x"}):
+            with pytest.raises(ValueError, match=r"statement|empty|must be"):
+                LedgerEntry.from_dict(entry | change)
 
 
 @pytest.mark.parametrize(
@@ -159,17 +150,6 @@ class TestReport:
             "expiry 2999-01-01\n"
         ) in told
         assert "EXPIRED" not in told
-
-    def test_no_text_looks_like_a_line_of_the_report(self, ledger):
-        forged = "x\nRemaining: epsilon = 9"
-        with ledger.record(purpose=forged, person=forged, approver=forged, expiry=forged):
-            charge(ledger)
-            with pytest.raises(BudgetExceededError):
-                charge(ledger, 2)
-        lines = ledger.report().splitlines()
-        assert [line for line in lines if line.startswith("Remaining")] == [
-            "Remaining: epsilon = 0.9, delta = 0"
-        ]
 
     def test_nothing_is_listed_where_nothing_was_said(self, ledger):
         assert "purpose -" not in charge(ledger).report()
@@ -324,7 +304,7 @@ class TestAudit:
             ('"private": true', '"private": false'),
             ('"label": "a"', '"label": "b"'),
             ('"total": 1', '"total": 0'),
-            ('"version": 2', '"version": 3'),
+            ('"version": 3', '"version": 2'),
             ('"chain": "', '"chain": "0'),
             ('"refusals": [', '"others": ['),
         ],
@@ -342,17 +322,6 @@ class TestAudit:
         (tmp_path / "export").write_text(json.dumps(content), "utf-8")
         with pytest.raises(LedgerError, match="altered"):
             LedgerAudit(tmp_path / "export")
-
-    def test_an_export_of_version_1_is_read(self, full, tmp_path):
-        content = json.loads(full.to_json()) | {"version": 1}
-        del content["chain"], content["refusals"]
-        for entry in content["entries"]:
-            for name in NAMES:
-                del entry[name]
-        (tmp_path / "export").write_text(json.dumps(content), "utf-8")
-        audit = LedgerAudit(tmp_path / "export")
-        assert audit.spent() == full.spent()
-        assert "holds no hash" in " ".join(audit.checks)
 
     @pytest.mark.parametrize("statement", ["UPDATE entries SET person = 'B'", "DELETE FROM entries"])
     def test_an_altered_backup_is_refused(self, full, tmp_path, statement):

@@ -124,10 +124,6 @@ def test_print():
     assert "prior" not in str(make(criterion="dp", prior=""))
 
 
-def test_text_cannot_pass_for_another_line():
-    assert len(str(make(prior="two\n  status: exact")).splitlines()) == 4
-
-
 @pytest.mark.parametrize("duplicate", [lambda g: pickle.loads(pickle.dumps(g)), copy.deepcopy, copy.copy])
 def test_copies_are_equal_and_stay_read_only(duplicate):
     guarantee = duplicate(make())

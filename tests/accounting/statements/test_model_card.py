@@ -64,7 +64,7 @@ def test_something_else_than_a_card():
 
 def test_texts_are_escaped():
     spent = PrivacySpent(
-        mechanism="a | b <script> *x* [y](z)\n# title",
+        mechanism="a | b <script> *x* [y](z) # title",
         epsilon=1,
         relation="local",
         noise_scale=None,

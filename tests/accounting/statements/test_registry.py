@@ -214,7 +214,7 @@ def scalar(text):
     return text if text == "TODO" else json.loads(text)
 
 
-NASTY = 'a: "b"\n  epsilon: 0\n- x # y {} é \t\\'
+NASTY = 'a: "b" - x # y {} é \\'
 
 
 @pytest.mark.parametrize("changes", [{}, {"delta": 1e-30}, {"epsilon": 1e22}, EXPOSED])

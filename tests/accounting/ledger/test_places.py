@@ -1,0 +1,289 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Never more failures are told than `max_failures` allows, whatever threads and processes do at once."""
+
+import multiprocessing
+import os
+import signal
+import threading
+import time
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
+
+import numpy as np
+import pytest
+from sklearn.base import BaseEstimator
+
+from skprivate import DPTreeClassifier
+from skprivate.accounting import LedgerAudit, PrivacyLedger
+from skprivate.accounting._ledger.sqlite_records import SQLiteRecords
+from skprivate.base import SHARED_CONSTRAINTS, PrivateEstimatorMixin, private_fit
+from skprivate.exceptions import BudgetExceededError, LedgerError
+from skprivate.utils._private_fit import failures_counted, public_errors
+
+X = np.linspace(0, 1, 40).reshape(20, 2)
+Y = np.arange(20) % 2
+BAD = np.where(X > 0.9, np.nan, X)
+needs_fork = pytest.mark.skipif(not hasattr(os, "fork"), reason="the system cannot fork")
+
+
+class Table:
+    """Rows that do something when they are read."""
+
+    shape = X.shape
+
+    def __init__(self, read):
+        self.read = read
+
+    def __len__(self):
+        return len(X)
+
+    def __array__(self, dtype=None, copy=None):
+        self.read()
+        return BAD
+
+
+def tree(ledger, **parameters):
+    return DPTreeClassifier(**{"bounds": (0, 1), "classes": [0, 1], "ledger": ledger, **parameters})
+
+
+def is_told(ledger, table):
+    """Return whether a fit to rows that make it fail failed, instead of being refused."""
+    with pytest.raises((BudgetExceededError, ValueError)) as caught:
+        tree(ledger).fit(table, Y)
+    return not isinstance(caught.value, BudgetExceededError)
+
+
+def count_told(ledger, n_fits):
+    table = Table(lambda: time.sleep(0.02))
+    return sum(is_told(ledger, table) for _ in range(n_fits))
+
+
+@pytest.fixture(params=[0, 3])
+def limit(request):
+    return request.param
+
+
+@pytest.fixture
+def ledger(path, limit):
+    return PrivacyLedger(path, max_failures=limit)
+
+
+@pytest.mark.parametrize("limit", [0, 3, 98], indirect=True)
+def test_threads_that_wait_while_rows_are_read(ledger, limit):
+    n_threads = 100
+    arrived, all_arrived = threading.Semaphore(0), threading.Event()
+
+    def wait():
+        arrived.release()
+        assert all_arrived.wait(60)
+
+    def fit(_):
+        told = is_told(ledger, Table(wait))
+        arrived.release()
+        return told
+
+    with ThreadPoolExecutor(n_threads) as pool:
+        results = pool.map(fit, range(n_threads))
+        # Every thread reads rows, or was refused.
+        assert all(arrived.acquire(timeout=60) for _ in range(n_threads))
+        all_arrived.set()
+        told = sum(results)
+    assert (told, ledger.n_failures) == (limit + 1, limit + 1)
+
+
+@needs_fork
+@pytest.mark.process
+@pytest.mark.filterwarnings("ignore:.*multi-threaded, use of fork.*:DeprecationWarning")
+def test_processes(ledger, limit):
+    context = multiprocessing.get_context("fork")
+    with ProcessPoolExecutor(8, mp_context=context) as pool:
+        told = sum(pool.map(count_told, [ledger] * 8, [4] * 8))
+    assert (told, ledger.n_failures) == (limit + 1, limit + 1)
+
+
+def test_what_does_not_fail_gives_its_place_back(path):
+    ledger = PrivacyLedger(path, epsilon=2, max_failures=0)
+    for _ in range(2):
+        tree(ledger).fit(X, Y)
+    with pytest.raises(ValueError, match="lower must be below"):
+        tree(ledger, bounds=(1, 0)).fit(X, Y)
+    with pytest.raises(BudgetExceededError, match="ceiling"):
+        tree(ledger).fit(X, Y)
+    assert ledger._account().state.places == 0
+    assert is_told(ledger, BAD)
+    assert not is_told(ledger, BAD)
+
+
+def test_a_fit_that_runs_has_the_last_place(path):
+    ledger = PrivacyLedger(path, max_failures=0)
+    found = []
+
+    def look():
+        found.append(ledger.report())
+        with ThreadPoolExecutor(1) as pool, pytest.raises(BudgetExceededError, match="n_jobs"):
+            pool.submit(tree(PrivacyLedger(path, max_failures=0)).fit, X, Y).result()
+
+    assert is_told(ledger, Table(look))
+    assert "0 (limit 0; 1 more run or were stopped, and count)" in found[0]
+
+
+def fit_and_die(ledger):
+    tree(ledger).fit(Table(lambda: os.kill(os.getpid(), signal.SIGKILL)), Y)
+
+
+@needs_fork
+@pytest.mark.process
+@pytest.mark.filterwarnings("ignore:.*multi-threaded, use of fork.*:DeprecationWarning")
+def test_a_killed_process_keeps_its_place_for_good(path, tmp_path):
+    ledger = PrivacyLedger(path, max_failures=1)
+    ledger.backup(tmp_path / "before")
+    child = multiprocessing.get_context("fork").Process(target=fit_and_die, args=(ledger,))
+    child.start()
+    child.join(60)
+    assert child.exitcode == -signal.SIGKILL
+    assert [is_told(ledger, BAD) for _ in range(3)] == [True, False, False]
+    assert "1 (limit 1; DPTreeClassifier: 1; 1 more" in ledger.report()
+    ledger.to_json(tmp_path / "export")
+    assert LedgerAudit(tmp_path / "export").report().splitlines()[1:] == ledger.report().splitlines()[1:]
+
+
+@needs_fork
+@pytest.mark.process
+@pytest.mark.filterwarnings("ignore:.*multi-threaded, use of fork.*:DeprecationWarning")
+def test_an_older_file_does_not_free_the_place_of_a_killed_process(path, tmp_path):
+    ledger = PrivacyLedger(path, max_failures=1)
+    ledger.backup(tmp_path / "before")
+    before = path.read_bytes()
+    child = multiprocessing.get_context("fork").Process(target=fit_and_die, args=(ledger,))
+    child.start()
+    child.join(60)
+    with pytest.raises(LedgerError, match="1 newer fits that had begun would be forgotten"):
+        PrivacyLedger.restore(tmp_path / "before", path)
+    path.write_bytes(before)
+    with pytest.raises(LedgerError, match="older state"):
+        PrivacyLedger(path, max_failures=1)
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt, SystemExit])
+def test_an_interrupt_counts(path, error):
+    ledger = PrivacyLedger(path, max_failures=0)
+
+    def interrupt():
+        raise error
+
+    with pytest.raises(error):
+        tree(ledger).fit(Table(interrupt), Y)
+    assert not is_told(ledger, BAD)
+    assert ledger.n_failures == 1
+
+
+class Around(PrivateEstimatorMixin, BaseEstimator):
+    """Fits trees within its own fit, which have the same ledger."""
+
+    _parameter_constraints = {"ledger": SHARED_CONSTRAINTS["ledger"], "n_fits": [int]}
+
+    def __init__(self, ledger=None, n_fits=1):
+        self.ledger = ledger
+        self.n_fits = n_fits
+
+    @private_fit
+    def fit(self, X, y):
+        self.told_ = [is_told(self.ledger, X) for _ in range(self.n_fits)]
+        tree(self.ledger).fit(X, y)
+        return self
+
+
+def test_a_fit_inside_a_fit_has_its_place(path):
+    ledger = PrivacyLedger(path, max_failures=0)
+    Around(ledger, n_fits=0).fit(X, Y)
+    with pytest.raises(ValueError, match="NaN"):
+        Around(ledger, n_fits=0).fit(BAD, Y)
+    state = ledger._account().state
+    assert (state.failures, state.places) == (1, 0)
+
+
+def test_failures_inside_a_fit_use_up_its_place(path):
+    ledger = PrivacyLedger(path, max_failures=1)
+    with failures_counted([ledger], "Another"):  # another fit has a place of its own
+        with ThreadPoolExecutor(1) as pool, pytest.raises(BudgetExceededError):
+            pool.submit(Around(ledger, n_fits=5).fit, BAD, Y).result()
+        assert ledger.n_failures == 1
+        assert is_told(ledger, BAD)
+    assert ledger.n_failures == 2
+
+
+@needs_fork
+@pytest.mark.process
+@pytest.mark.filterwarnings("ignore:.*multi-threaded, use of fork.*:DeprecationWarning")
+def test_forks_do_not_share_a_place(path):
+    ledger = PrivacyLedger(path, max_failures=1)
+    with (
+        failures_counted([ledger], "Outer"),
+        ProcessPoolExecutor(4, mp_context=multiprocessing.get_context("fork")) as pool,
+    ):
+        assert sum(pool.map(count_told, [ledger] * 4, [2] * 4)) == 1
+    assert ledger.n_failures == 1
+
+
+def test_two_ledgers_have_a_place_or_none(path, tmp_path):
+    first, second = PrivacyLedger(path, max_failures=0), PrivacyLedger(tmp_path / "b", max_failures=0)
+    second.count_failure("Tree")
+    with pytest.raises(BudgetExceededError), failures_counted([first, second], "Both"):
+        raise AssertionError("rows were looked at")
+    assert first._account().state.places == 0
+
+
+class Outside(Around):
+    """Its own ledger is not that of the trees."""
+
+    def __init__(self, ledger=None, n_fits=0, inner=None):
+        super().__init__(ledger, n_fits)
+        self.inner = inner
+
+    @private_fit
+    def fit(self, X, y):
+        tree(self.inner).fit(X, y)
+        return self
+
+
+def test_a_failure_that_another_ledger_counted_counts_in_this_one(path, tmp_path):
+    first, second = PrivacyLedger(path, max_failures=0), PrivacyLedger(tmp_path / "b")
+    with pytest.raises(ValueError, match="NaN"):
+        Outside(first, inner=second).fit(BAD, Y)
+    with pytest.raises(ValueError, match="lower must be below"), failures_counted([second], "Outer"):
+        tree(second, bounds=(1, 0)).fit(X, Y)
+    assert (first.n_failures, second.n_failures, first._account().state.places) == (1, 1, 0)
+    with pytest.raises(BudgetExceededError):
+        Outside(first, inner=second).fit(X, Y)
+
+
+@pytest.mark.parametrize("public", [False, True])
+def test_an_error_that_is_raised_again_counts_again(path, public):
+    ledger, stored = PrivacyLedger(path, max_failures=1), ValueError("the file cannot be read")
+    if public:
+        with pytest.raises(ValueError, match="the file"), public_errors():
+            raise stored
+
+    def read():
+        raise stored
+
+    assert [is_told(ledger, Table(read)) for _ in range(4)] == [True, True, False, False]
+    assert ledger.n_failures == 2
+
+
+def test_without_a_limit_nothing_more_is_written(path, monkeypatch):
+    for name in ("take_place", "return_place"):
+        monkeypatch.delattr(SQLiteRecords, name)
+    monkeypatch.setattr(SQLiteRecords, "__abstractmethods__", frozenset())
+    ledger = PrivacyLedger(path)
+    tree(ledger).fit(X, Y)
+    assert len(ledger.entries()) == 1
+
+
+def test_an_estimator_that_no_ledger_can_name_is_refused_before_rows_are_read(path):
+    name = "Tree\nTotal: epsilon = 0"
+    forged = type(name, (DPTreeClassifier,), {"__module__": __name__})
+    for limits in ({}, {"max_failures": 1}):
+        ledger = PrivacyLedger(path.with_name(f"{len(limits)}"), **limits)
+        with pytest.raises(ValueError, match="estimator"):
+            forged(bounds=(0, 1), classes=[0, 1], ledger=ledger).fit(Table(pytest.fail), Y)
+        assert (ledger.n_failures, ledger._account().state.places) == (0, 0)

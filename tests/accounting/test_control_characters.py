@@ -1,0 +1,223 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""No text forges a line of a report: control characters are refused where texts enter, and shown escaped."""
+
+import contextlib
+import json
+import re
+import sqlite3
+import unicodedata
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import Pipeline
+
+from skprivate import (
+    BoundsScaler,
+    DPSEVRegressor,
+    DPTreeClassifier,
+    TableDomain,
+    privacy_report,
+    private_describe,
+    private_evaluate,
+)
+from skprivate.accounting import (
+    AuditRecord,
+    DisclosureRisk,
+    LedgerAudit,
+    LedgerEntry,
+    PackageRecord,
+    PrivacyGuarantee,
+    PrivacyLedger,
+    PrivacyReport,
+    PrivacySpent,
+    StepReport,
+    privacy_section,
+    study_page,
+)
+from skprivate.accounting._checks import check_text
+from skprivate.accounting._ledger.store import LedgerState
+from skprivate.audit import Hole, PipelineCheck
+from skprivate.exceptions import LedgerError
+
+EMBEDDINGS = [chr(code) for code in (*range(0x202A, 0x202F), *range(0x2066, 0x206A))]
+CONTROLS = ["\n", "\r", "\t", "\x00", "\x1b", "\x7f", "\x85", "\x9b", "\u2028", "\u2029", *EMBEDDINGS]
+FORGED = "x\nTotal: epsilon = 0"
+SPENT = {
+    "mechanism": "discrete Laplace",
+    "epsilon": 0.1,
+    "relation": "replace-one",
+    "noise_scale": 4,
+    "noise_source": "os-entropy",
+    "deployment": "curator",
+    "claim": "dp",
+}
+EXPOSED = SPENT | {"claim": "not-private"}
+RISK = {"protection": "a", "attack": "b", "metric": "c", "bound": {"age": 6.4}, "assumption": "d"}
+GUARANTEE = {"epsilon": 0.5, "status": "exact", "criterion": "pml", "subject": "a", "prior": "b"}
+PACKAGE = {"name": "a", "version": "b", "sha256_sources": "c", "sha256_kernels": "d"}
+
+
+@pytest.fixture
+def ledger(tmp_path):
+    return PrivacyLedger(tmp_path / "study.ledger", epsilon=1)
+
+
+def test_all_controls_are_refused_and_nothing_else():
+    refused = {"Cc", "Zl", "Zp"}
+    for code in (*range(0xD800), *range(0xE000, 0x11000)):
+        character = chr(code)
+        text = f"a{character}b"
+        if unicodedata.category(character) in refused or character in EMBEDDINGS:
+            with pytest.raises(ValueError, match="control character"):
+                check_text(text, "label")
+        else:
+            check_text(text, "label")
+            assert len(text.splitlines()) == 1
+
+
+@pytest.mark.parametrize("control", CONTROLS)
+def test_a_ledger_refuses_them_and_charges_nothing(ledger, control):
+    text, spent = f"a{control}b", PrivacySpent(**SPENT)
+    blocks = [lambda: ledger.label(text), lambda: ledger.data(text)]
+    names = "purpose", "person", "approver", "expiry"
+    blocks += [lambda name=name: ledger.record(**{name: text}) for name in names]
+    for block in blocks:
+        with pytest.raises(ValueError, match="control character"), block():
+            raise AssertionError("the block is open")
+    for act in (
+        lambda: ledger.charge(spent, text),
+        lambda: ledger.charge(spent, "Tree", charge_id=text),
+        lambda: ledger.count_failure(text),
+        lambda: study_page(ledger, {}, title=text),
+        lambda: study_page(ledger, {}, title="a", signatures=[text]),
+        lambda: study_page(ledger, {text: spent}, title="a"),
+    ):
+        with pytest.raises(ValueError, match="control character"):
+            act()
+    assert (ledger.entries(), ledger.n_failures) == ([], 0)
+
+
+@pytest.mark.parametrize("control", CONTROLS)
+def test_statements_refuse_them(control):
+    text, spent = f"a{control}b", PrivacySpent(**SPENT)
+    for act in (
+        lambda: PrivacySpent(**SPENT | {"mechanism": text}),
+        lambda: PrivacySpent(**SPENT, public_inputs=(text,)),
+        lambda: PrivacySpent(**SPENT, unprotected={text: 1}),
+        lambda: PrivacySpent(**EXPOSED, reasons=(text,)),
+        lambda: PrivacySpent.from_dict(spent.to_dict() | {"mechanism": text}),
+        lambda: AuditRecord(lower_bound=1, confidence=0.9, method=text),
+        lambda: spent.to_registry(name=text),
+        lambda: spent.to_registry(registry_authors=[text]),
+        *(lambda name=name: PackageRecord(**PACKAGE | {name: text}) for name in PACKAGE),
+        *(
+            lambda name=name: PrivacyGuarantee(**GUARANTEE | {name: text})
+            for name in ("subject", "prior", "method")
+        ),
+        *(lambda name=name: DisclosureRisk(**RISK | {name: text}) for name in RISK if name != "bound"),
+    ):
+        with pytest.raises(ValueError, match="control character"):
+            act()
+
+
+@pytest.mark.parametrize(
+    "name", ["estimator", "mechanism", "label", "data", "purpose", "person", "approver", "expiry"]
+)
+def test_what_is_read_back_is_refused(ledger, tmp_path, name):
+    ledger.charge(PrivacySpent(**SPENT), "Tree")
+    export = json.loads(ledger.to_json())
+    entry = export["entries"][0] | {name: FORGED}
+    with pytest.raises(ValueError, match=f"{name}.*control character"):
+        LedgerEntry.from_dict(entry)
+    state = LedgerState().after(tuple({**entry, "private": 1}.values()))
+    (tmp_path / "export").write_text(json.dumps(export | {"entries": [entry], "chain": state.chain}), "utf-8")
+    with contextlib.closing(sqlite3.connect(ledger.path)) as connection:
+        connection.execute(f"UPDATE entries SET {name} = ?", (FORGED,))
+        connection.execute("UPDATE meta SET value = ? WHERE key = 'chain'", (state.chain,))
+        connection.commit()
+    ledger.path.with_name("study.ledger.mark").unlink()
+    for file in (tmp_path / "export", ledger.path):
+        with pytest.raises(LedgerError, match=f"{name}.*control character"):
+            LedgerAudit(file)
+    with pytest.raises(LedgerError, match=f"{name}.*control character"):
+        PrivacyLedger(ledger.path, epsilon=1).report()
+
+
+def test_an_estimator_that_failed_is_read_back(ledger, tmp_path):
+    ledger.count_failure("Tree")
+    text = ledger.to_json().replace('"Tree"', json.dumps(FORGED))
+    (tmp_path / "export").write_text(text, "utf-8")
+    with pytest.raises(LedgerError, match="control character"):
+        LedgerAudit(tmp_path / "export")
+
+
+def assert_nothing_is_forged(text):
+    assert not re.search("[^\\n -~\xa0-\u2027\u202f-\u2065\u206a-\uffff]", text)
+    assert not any(line.lstrip(" -|").startswith("Total:") for line in text.splitlines())
+
+
+STRANGE = "".join(CONTROLS) + FORGED
+
+
+@pytest.mark.parametrize("private", [True, False])
+def test_names_from_elsewhere_are_shown_escaped(private):
+    spent = PrivacySpent(
+        **SPENT | ({} if private else {"claim": "not-private", "reasons": ("a",)}),
+        unprotected={"classes": STRANGE},
+    )
+    paid = StepReport(path=STRANGE, estimator=STRANGE, status="paid", reason=STRANGE, spent=spent)
+    other = StepReport(path=STRANGE, estimator=STRANGE, status="unpaid", reason=STRANGE)
+    risk = DisclosureRisk(**RISK | {"bound": {STRANGE: 6.4}}, unprotected=(STRANGE,), leaks=(STRANGE,))
+    report = PrivacyReport((paid, paid) if private else (paid, other))
+    for statement in (spent, paid, report, risk):
+        assert_nothing_is_forged(str(statement))
+        if statement is not paid:
+            assert_nothing_is_forged(statement.to_html())
+            assert_nothing_is_forged(statement._repr_html_())
+            assert_nothing_is_forged(privacy_section(statement))
+            assert_nothing_is_forged(str(statement.to_registry()))
+    assert "\\u202e" in str(report)
+    assert len(str(report).splitlines()) == len(str(PrivacyReport.from_dict(report.to_dict())).splitlines())
+
+
+def test_a_pipeline_whose_steps_have_strange_names():
+    X, y = np.linspace(0, 1, 40).reshape(20, 2), np.arange(20) % 2
+    tree = DPTreeClassifier(bounds=(0, 1), classes=["a", STRANGE])
+    labels = np.array(["a", STRANGE], dtype=object)[y]
+    model = Pipeline([(STRANGE, BoundsScaler((0, 1))), (FORGED, tree)]).fit(X, labels)
+    told = str(privacy_report(model))
+    assert_nothing_is_forged(told)
+    assert "x\\nTotal: epsilon = 0 (DPTreeClassifier)" in told
+
+
+def test_results_that_carry_a_statement_show_names_escaped():
+    rng = np.random.default_rng(0)
+    X, groups = rng.uniform(size=(500, 1)), np.array(["a", STRANGE], dtype=object)[np.arange(500) % 2]
+    model = LogisticRegression().fit([[0.2], [0.8]], [0, 1])
+    evaluation = private_evaluate(model, X, X[:, 0] > 0.5, 10.0, groups_of_interest=(groups, ["a", STRANGE]))
+    table = pd.DataFrame({STRANGE: X[:, 0], "level": groups})
+    domain = TableDomain({STRANGE: (0, 1), "level": ["a", STRANGE]})
+    description = private_describe(table, domain, 10.0)
+    life = DPSEVRegressor(10.0, bounds_X=(0, 1), bounds_y=(1, 9)).fit(table[[STRANGE]], 1 + X[:, 0])
+    hole = PipelineCheck(
+        holes=(Hole(step=STRANGE, place="a", neighbour="b"),), failures=(), unpaid=(), n_fits=1
+    )
+    for result in (evaluation, description, life.summary(), hole):
+        assert_nothing_is_forged(str(result))
+        if result is not hole:
+            assert_nothing_is_forged(result._repr_html_())
+
+
+def test_the_path_of_a_ledger_is_shown_escaped(tmp_path):
+    ledger = PrivacyLedger(tmp_path / "a\nTotal: epsilon = 0\x1b\u202e")
+    for text in (ledger.report(), ledger.to_html(), ledger._repr_html_(), study_page(ledger, {}, title="a")):
+        assert_nothing_is_forged(text)
+
+
+def test_texts_in_any_script_are_taken(ledger):
+    text = "Zoë \u05d0\u200f\u0627 \u4e2d\u6587 \U0001f469\u200d\u2695\ufe0f \u0646\u200c\u0645"
+    with ledger.label(text), ledger.record(person=text):
+        ledger.charge(PrivacySpent(**SPENT), text)
+    assert text in ledger.report()
