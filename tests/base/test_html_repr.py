@@ -235,7 +235,8 @@ def test_a_ledger_shows_its_account(hostile, tmp_path):
     assert '<th scope="row">Remaining</th><td>epsilon = 1, delta = 0</td>' in page
     assert "(1 fits)" in page
     assert "Differential privacy (claimed" in page
-    exposed = replace(hostile["spent"], claim="not-private", reasons=("seeded",), epsilon=Fraction(1, 2))
+    other = {"epsilon": Fraction(1, 2), "releases": ()}
+    exposed = replace(hostile["spent"], claim="not-private", reasons=("seeded",), **other)
     hostile["ledger"].charge(exposed, "A")
     assert "NOT PRIVATE: some entries are not" in hostile["ledger"]._repr_html_()
     assert "ε = 2.5 spent" in hostile["ledger"]._repr_html_()
