@@ -439,7 +439,7 @@ default=None
         paid = before is not None and getattr(self, "_charged_ledger", None) == self.ledger
         due = spent.epsilon - (before.epsilon if paid else 0)  # type: ignore[union-attr]
         if due > 0:
-            self.charge(replace(spent, epsilon=due))
+            self.charge(replace(spent, epsilon=due, releases=()))
 
     def _announce_unbounded(self, leaks: list[str]) -> None:
         if not leaks:
