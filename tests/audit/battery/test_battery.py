@@ -8,19 +8,26 @@ unseeded fits stop at 1e-9. A right suite fails one of them with a probability b
 import contextlib
 import importlib
 import json
+import re
 import subprocess
 import sys
 import warnings
 from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
 from pkgutil import iter_modules
-from unittest import mock
+from unittest import SkipTest, mock
 
 import numpy as np
 import pytest
 from joblib.externals.loky import get_reusable_executor
 
-from skprivate import DPTreeClassifier, PrivateNashSolver, QuadraticAggregativeGame
+from skprivate import (
+    DPLogisticRegression,
+    DPTreeClassifier,
+    LocallyPrivateTreeClassifier,
+    PrivateNashSolver,
+    QuadraticAggregativeGame,
+)
 from skprivate.audit import AuditCase, check_private_estimator, parametrize_with_private_checks
 from skprivate.audit._battery import _checks
 from skprivate.audit._battery.battery import CHECKS
@@ -302,6 +309,54 @@ SMALL = DPTreeClassifier(epsilon=1.5, max_depth=1, bounds=(0, 1), classes=[0, 1]
 @parametrize_with_private_checks([AuditCase.of(SMALL, n_trials=0)])
 def test_as_a_parametrisation(estimator, check):
     check(estimator)
+
+
+HALF = "check_audit_catches_half_the_noise"
+TREE = {"max_depth": 1, "bounds": (0, 1), "classes": [0, 1]}
+ONE_ROW = {"X": np.array([[0.1, 0.2]]), "y": np.array([0])}
+PERSONS = {"X": X, "y": np.arange(24) % 2, "groups": np.arange(24) // 2}
+#: Right estimators on data, or with an epsilon, that tell too little: the check, and what would be enough.
+TOO_WEAK = [
+    (
+        DPTreeClassifier(0.01, **TREE),
+        None,
+        HALF,
+        r"loses 0\.\d+ to .* than 0\.0\d+: .* or \d+ times the epsilon",
+    ),
+    (DPTreeClassifier(60, **TREE), None, HALF, r"or 0\.\d+ times the epsilon"),
+    (DPTreeClassifier(60, **TREE), None, "check_noise_variance", "choose a smaller epsilon"),
+    (
+        DPLogisticRegression(0.5, bounds=(-1, 1), classes=[0, 1], max_rows_per_group=2),
+        PERSONS,
+        HALF,
+        "take data of which one unit moves a number further, or",
+    ),
+    *(
+        (LocallyPrivateTreeClassifier(14, **TREE), None, name, "choose epsilon 1.5")
+        for name in (
+            "check_noise_is_fresh",
+            "check_copies_repeat_nothing",
+            "check_fork_repeats_nothing",
+        )
+    ),
+    (SMALL, ONE_ROW, "check_ledger_total", "takes 2 rows"),
+]
+
+
+@pytest.mark.usefixtures("short_searches")
+@pytest.mark.parametrize(("estimator", "data", "name", "enough"), TOO_WEAK)
+def test_too_weak_to_tell_is_a_result_of_its_own(estimator, data, name, enough):
+    result = check_private_estimator(estimator, data, only=[name])[0]
+    assert result["status"] == "too weak"
+    assert re.search(enough, result["reason"])
+
+
+@pytest.mark.usefixtures("short_searches")
+def test_too_weak_to_tell_skips_a_test():
+    tests = parametrize_with_private_checks([DPTreeClassifier(0.01, **TREE)]).mark.args[1]
+    case, check = next(one.values for one in tests if one.id.endswith(HALF))
+    with pytest.raises(SkipTest, match="times the epsilon"):
+        check(case)
 
 
 class TestInterface:
