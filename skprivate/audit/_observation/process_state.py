@@ -38,7 +38,9 @@ def process_state(estimator: Any) -> State:
 def _is_plain_code(value: Any) -> bool:
     function = value.__func__ if isinstance(value, staticmethod | classmethod) else value
     if isinstance(function, types.FunctionType):
-        return function.__closure__ is None and not function.__defaults__ and not function.__kwdefaults__
+        return not (
+            function.__closure__ or function.__defaults__ or function.__kwdefaults__ or vars(function)
+        )
     return isinstance(function, types.GetSetDescriptorType | types.MemberDescriptorType)
 
 

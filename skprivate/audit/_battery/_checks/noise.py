@@ -59,9 +59,9 @@ def _require_a_telling_loss(audit: EpsilonAudit, by_rho: bool) -> None:
         raise TooWeakToTell("no event of the reports is frequent enough: let there be fewer cells")
     if not telling[0] <= loss <= telling[-1]:
         raise TooWeakToTell(
-            f"half the noise shows where a released number loses {telling[0]:.2g} to {telling[-1]:.2g}, and on "
-            f"these data none loses more than {loss:.2g}: take data of which one unit moves a number further, "
-            f"or {np.clip(loss, telling[0], telling[-1]) / loss:.3g} times the epsilon"
+            f"half the noise shows where a released number loses {telling[0]:.2g} to {telling[-1]:.2g}, and "
+            f"the most on these data is {loss:.2g}: take data of which one unit moves a number further, or "
+            f"{np.clip(loss, telling[0], telling[-1]) / loss:.3g} times the epsilon"
         )
 
 
