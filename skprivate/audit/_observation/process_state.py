@@ -25,7 +25,8 @@ def process_state(estimator: Any) -> State:
     for module in own_modules(estimator):
         members = {name: value for name, value in vars(module).items() if not name.startswith("__")}
         state |= flatten_object(members, f"module {module.__name__}")
-        for cls in members.values():
+        # A class of a function stands in no module.
+        for cls in (*members.values(), *type(estimator).__mro__):
             if isinstance(cls, type) and defining_module(cls) == module.__name__:
                 data = {name: value for name, value in vars(cls).items() if not _is_plain_code(value)}
                 state |= flatten_object(data, f"class {cls.__name__}")
