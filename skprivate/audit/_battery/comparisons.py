@@ -40,7 +40,7 @@ def _confirm(
     missing = object()
     claim = getattr(case.fit(0), "privacy_spent_", case.estimator)
     needed = _repeats(float(getattr(claim, "epsilon", 1.0)))
-    for _ in range(needed if needed <= _MOST_REPEATS else _FEW_REPEATS):
+    for _ in range(int(needed) if needed <= _MOST_REPEATS else _FEW_REPEATS):
         for rows, before in zip((case.data_sets[0], data), first, strict=True):
             now = look(rows)
             suspects = {p for p in suspects if same_value(now.get(p, missing), before.get(p, missing))}
