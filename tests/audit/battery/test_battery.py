@@ -149,8 +149,10 @@ SKIPPED = {
         ("local average, gaussian", "platform", "platform, preset", "platform, classes"), HOLDS_ROWS
     ),
 }
-# Of many columns, each has a small part of epsilon: no number of a fit loses enough.
-TOO_WEAK_HERE = {}
+# The moments of many columns share epsilon: no number of a fit loses enough.
+TOO_WEAK_HERE = {
+    name: {"check_audit_catches_half_the_noise"} for name in ("normal, persons", "declared columns, logit")
+}
 # One of each family: whole fits are counted a thousand times.
 # Of a tree that pays for splits, or a regression of several rounds, few fits show no noise of half the scale:
 # each release has a part of epsilon.
