@@ -42,7 +42,9 @@ from skprivate import (
     TableDomain,
     TQMATransformer,
 )
+from skprivate.audit._cases.domain import columns_of, make_rows
 from skprivate.collaborative import LocalAverageRegressor
+from skprivate.domain import BooleanColumn, CategoricalColumn, DateColumn, NumberColumn, StressColumn
 from skprivate.games import Box, Simplex
 from skprivate.preprocessing import estimate_bounds
 from skprivate.randomizers._factory import MECHANISMS
@@ -61,7 +63,22 @@ AFT = {"epsilon": 1.5, "bounds_X": (-1, 1), "bounds_y": (0.4, 3), "max_iter": 3}
 GAUSSIAN = {"mechanism": "gaussian", "delta": 1e-6}
 ADD_REMOVE = {"relation": "add-remove"}
 DEPTHS = {"max_depth": [1, 2]}
-DOMAIN = TableDomain({"a": (-1, 1), "b": (-1, 1)}, missing="fill")
+RULES = ("error", "fill", "indicator")
+#: Every kind of column in each of them, and every kind with every rule for missing cells in one of them.
+DOMAINS = [
+    TableDomain(
+        {
+            "size": NumberColumn(-1, 1, missing=first),
+            "job": CategoricalColumn(["clerk", "smith", "baker"], missing=second),
+            "married": BooleanColumn(missing=third),
+            "since": DateColumn("2001-01-01", "2020-12-31", missing=first),
+            "grade": CategoricalColumn([1, 2, 3], ordered=True, missing=second),
+            "celsius": StressColumn(20, 150, "arrhenius", missing=third),
+        }
+    )
+    for first, second, third in (RULES, RULES[1:] + RULES[:1], RULES[2:] + RULES[:2])
+]
+OBSERVATIONS = ["exact", "right", "left", "interval", "entry"]
 BOOSTED = {"epsilon": 1.5, "bounds": (-1, 1), "classes": [0, 1]}
 BOOSTED_WORDS = {**BOOSTED, "classes": WORDS}
 BOOSTED_NUMBERS = {"epsilon": 1.5, "bounds_X": (-1, 1), "bounds_y": (-1, 1)}
@@ -74,7 +91,7 @@ class Instance:
     Attributes
     ----------
     estimator : estimator
-    target : {"labels", "words", "numbers", "times", "life", "game"}
+    target : {"labels", "words", "numbers", "times", "life", "spans", "game"}
         What y is; of a game there is none.
     beside : {None, "public", "persons", "sites", "box", "simplex"}
         What else `fit` is given; the set of a game's strategies.
@@ -93,14 +110,22 @@ def arguments(instance: Instance, n: int = 24, n_features: int = 2) -> dict[str,
         return {"game": QuadraticAggregativeGame(1.0, 0.5, constants, strategies, r_bounds=(0, 1))}
     rng = np.random.default_rng(0)
     X, numbers = rng.uniform(-1, 1, (n, n_features)), rng.uniform(-1, 1, n)
+    if columns_of(instance.estimator) is not None:
+        X = make_rows(instance.estimator, n)["X"]
     life = np.zeros(n, dtype=[("event", bool), ("time", float)])
     life["event"], life["time"] = rng.random(n) < 0.5, rng.uniform(0.4, 3, n)
+    # Exact, right-censored, left-censored, between two times; watched from the start or from later on.
+    lower, upper = life["time"] * np.tile([1, 1, 0, 0.5], n)[:n], life["time"].copy()
+    upper[1::4] = np.inf
+    entry = np.where(np.arange(n) % 8 < 4, 0.0, life["time"] / 4) * (lower > 0)
+    spans = np.rec.fromarrays([lower, upper, entry], names="lower,upper,entry").view(np.ndarray)
     y = {
         "labels": np.arange(n) % 2,
         "words": np.array(WORDS)[np.arange(n) % 3],
         "numbers": numbers,
         "times": life["time"],
         "life": life,
+        "spans": spans,
     }
     extra = {
         None: {},
@@ -130,16 +155,25 @@ INSTANCES = {
     "tree, labels": Instance(
         LocallyPrivateTreeClassifier(1.5, max_depth=2, protect="label", classes=WORDS), "words"
     ),
-    "tree, two phases": Instance(LocallyPrivateTreeClassifier(split_share=0.6, **SHALLOW), "labels"),
-    "tree, persons": Instance(LocallyPrivateTreeClassifier(**SHALLOW), "labels", "persons"),
+    "tree, two phases": Instance(
+        LocallyPrivateTreeClassifier(1.5, max_depth=2, domain=DOMAINS[2], classes=[0, 1], split_share=0.6),
+        "labels",
+    ),
+    "tree, persons": Instance(
+        LocallyPrivateTreeClassifier(1.5, max_depth=2, domain=DOMAINS[1], classes=[0, 1]), "labels", "persons"
+    ),
     "central": Instance(DPTreeClassifier(**SHALLOW), "labels"),
     "central, three classes": Instance(DPTreeClassifier(**THREE), "words"),
     "central, pruned": Instance(
         DPTreeClassifier(rule="cart", prune=True, split_share=0, **TREE), "labels", "public"
     ),
-    "central, persons": Instance(DPTreeClassifier(max_rows_per_group=2, **SHALLOW), "labels", "persons"),
+    "central, persons": Instance(
+        DPTreeClassifier(1.5, max_depth=2, domain=DOMAINS[0], classes=[0, 1], max_rows_per_group=2),
+        "labels",
+        "persons",
+    ),
     "declared columns, central": Instance(
-        DPTreeClassifier(1.5, max_depth=2, domain=DOMAIN, classes=[0, 1]), "labels"
+        DPTreeClassifier(1.5, max_depth=2, domain=DOMAINS[2], classes=[0, 1]), "labels"
     ),
     "tree of numbers, public rows": Instance(LocallyPrivateTreeRegressor(**NUMBERS), "numbers", "public"),
     **{
@@ -155,11 +189,15 @@ INSTANCES = {
         LocallyPrivateTreeRegressor(split_share=0.6, **SHALLOW_NUMBERS), "numbers"
     ),
     "tree of numbers, persons": Instance(
-        LocallyPrivateTreeRegressor(**SHALLOW_NUMBERS), "numbers", "persons"
+        LocallyPrivateTreeRegressor(1.5, max_depth=2, domain=DOMAINS[0], bounds_y=(-1, 1)),
+        "numbers",
+        "persons",
     ),
     "central, numbers": Instance(DPTreeRegressor(**SHALLOW_NUMBERS), "numbers"),
     "central, numbers, public rows": Instance(
-        DPTreeRegressor(rule="cart", split_share=0, **NUMBERS), "numbers", "public"
+        DPTreeRegressor(1.5, rule="cart", split_share=0, domain=DOMAINS[2], bounds_y=(-1, 1)),
+        "numbers",
+        "public",
     ),
     "central, numbers, public model": Instance(
         DPTreeRegressor(public_model=LinearRegression(), split_share=0, **NUMBERS), "numbers", "public"
@@ -168,14 +206,18 @@ INSTANCES = {
         DPTreeRegressor(max_rows_per_group=2, **SHALLOW_NUMBERS), "numbers", "persons"
     ),
     "declared columns, central, numbers": Instance(
-        DPTreeRegressor(1.5, max_depth=2, domain=DOMAIN, bounds_y=(-1, 1)), "numbers"
+        DPTreeRegressor(1.5, max_depth=2, domain=DOMAINS[1], bounds_y=(-1, 1)), "numbers"
     ),
     "boosting": Instance(DPBoostingClassifier(**BOOSTED), "labels"),
     "boosting, gaussian, add-remove": Instance(
         DPBoostingClassifier(delta=1e-6, **BOOSTED, **ADD_REMOVE), "labels"
     ),
     "boosting, three classes": Instance(DPBoostingClassifier(**BOOSTED_WORDS), "words"),
-    "boosting, persons": Instance(DPBoostingClassifier(max_rows_per_group=2, **BOOSTED), "labels", "persons"),
+    "boosting, persons": Instance(
+        DPBoostingClassifier(1.5, domain=DOMAINS[0], classes=[0, 1], max_rows_per_group=2),
+        "labels",
+        "persons",
+    ),
     "boosting, public model": Instance(
         DPBoostingClassifier(public_model=LogisticRegression(), interactions=2, **BOOSTED), "labels", "public"
     ),
@@ -184,30 +226,57 @@ INSTANCES = {
         DPBoostingRegressor(monotonic_cst=[1, 0], interactions=2, **BOOSTED_NUMBERS, **GAUSSIAN), "numbers"
     ),
     "declared columns, boosting": Instance(
-        DPBoostingClassifier(1.5, domain=DOMAIN, classes=[0, 1], interactions=2), "labels"
+        DPBoostingClassifier(1.5, domain=DOMAINS[2], classes=[0, 1], interactions=2), "labels"
+    ),
+    "declared columns, boosting, numbers": Instance(
+        DPBoostingRegressor(1.5, domain=DOMAINS[1], bounds_y=(-1, 1), **ADD_REMOVE), "numbers"
     ),
     "sev": Instance(DPSEVRegressor(**LLS), "numbers"),
     "sev, one release": Instance(DPSEVRegressor(max_iter=1, **LLS), "numbers"),
-    "declared columns, sev": Instance(DPSEVRegressor(1.5, domain=DOMAIN, bounds_y=(-1, 1)), "numbers"),
+    "declared columns, sev": Instance(DPSEVRegressor(1.5, domain=DOMAINS[2], bounds_y=(-1, 1)), "numbers"),
     "sev, taylor": Instance(DPSEVRegressor(method="taylor", **LLS), "numbers"),
     "logistic, add-remove": Instance(DPLogisticLLSRegressor(**LLS, **ADD_REMOVE), "numbers"),
     "logistic, gaussian": Instance(DPLogisticLLSRegressor(**LLS, **GAUSSIAN), "numbers"),
     "normal": Instance(DPNormalLLSRegressor(**LLS), "numbers"),
     "normal, norm": Instance(DPNormalLLSRegressor(1.5, x_norm=1.0, bounds_y=(-1, 1)), "numbers"),
-    "normal, persons": Instance(DPNormalLLSRegressor(max_rows_per_group=2, **LLS), "numbers", "persons"),
+    "normal, persons": Instance(
+        DPNormalLLSRegressor(1.5, domain=DOMAINS[1], bounds_y=(-1, 1), max_rows_per_group=2),
+        "numbers",
+        "persons",
+    ),
     "logit": Instance(DPLogisticRegression(**TREE), "labels"),
-    "logit, gaussian": Instance(DPLogisticRegression(delta=1e-6, **TREE), "labels"),
+    "logit, gaussian": Instance(
+        DPLogisticRegression(1.5, delta=1e-6, domain=DOMAINS[2], classes=[0, 1]), "labels"
+    ),
     "logit, three classes, persons": Instance(
         DPLogisticRegression(1.5, x_norm=1.0, classes=WORDS, delta=1e-6, **ADD_REMOVE), "words", "persons"
     ),
-    "declared columns, logit": Instance(DPLogisticRegression(1.5, domain=DOMAIN, classes=[0, 1]), "labels"),
+    "declared columns, logit": Instance(
+        DPLogisticRegression(1.5, domain=DOMAINS[0], classes=[0, 1]), "labels"
+    ),
     "aft": Instance(DPLogLocationScaleRegressor(**AFT), "times"),
     "aft, censored": Instance(DPLogLocationScaleRegressor(**AFT), "life"),
     "aft, censored, loglogistic": Instance(
-        DPLogLocationScaleRegressor(distribution="loglogistic", **AFT), "life"
+        DPLogLocationScaleRegressor(
+            1.5,
+            distribution="loglogistic",
+            domain=DOMAINS[1],
+            bounds_y=(0.4, 3),
+            max_iter=3,
+            observations=OBSERVATIONS,
+        ),
+        "spans",
     ),
     "aft, censored, gaussian, persons": Instance(
-        DPLogLocationScaleRegressor(distribution="lognormal", **AFT, **GAUSSIAN, **ADD_REMOVE),
+        DPLogLocationScaleRegressor(
+            1.5,
+            distribution="lognormal",
+            domain=DOMAINS[0],
+            bounds_y=(0.4, 3),
+            max_iter=3,
+            **GAUSSIAN,
+            **ADD_REMOVE,
+        ),
         "life",
         "persons",
     ),
@@ -241,7 +310,7 @@ INSTANCES = {
     "bounds scaler": Instance(BoundsScaler(bounds=(-1, 1)), "numbers"),
     "bounds scaler, estimated bounds": Instance(BoundsScaler(PAID_BOUNDS), "numbers"),
     "domain encoder": Instance(DomainEncoder(), "numbers"),
-    "declared columns, encoder": Instance(DomainEncoder(DOMAIN), "numbers"),
+    "declared columns, encoder": Instance(DomainEncoder(DOMAINS[2]), "numbers"),
     "swapping": Instance(BSTDAggregator(), "numbers"),
     "secure sum": Instance(SecureSumAggregator(), "numbers"),
     **{

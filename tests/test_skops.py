@@ -32,6 +32,7 @@ from skprivate import (
     TreeCurator,
     privacy_report,
 )
+from skprivate.audit._cases.domain import columns_of, make_rows
 from skprivate.base import trusted_types
 from skprivate.base._pipeline_report import last_step
 from skprivate.base._trusted_types import _TYPES
@@ -85,7 +86,7 @@ def lives_with_residuals():
 
 
 def tree_of_levels():
-    """A tree that reports about declared levels have shaped; the catalogue has numbers only."""
+    """A tree that reports about declared levels have shaped."""
     domain = TableDomain({"job": ["clerk", "smith", "farmer"]})
     tree = LocallyPrivateTreeClassifier(4.0, domain=domain, classes=[0, 1], split_share=0.6)
     return tree.fit([["clerk"], ["smith"], ["farmer"]] * 40, [0, 1, 1] * 40)
@@ -105,7 +106,7 @@ def answers(fitted):
         names = ("strategies_", "estimates_", "residual_")
         return [getattr(fitted, name) for name in names]
     names = [name for name in ("predict", "predict_proba", "score_samples") if hasattr(fitted, name)]
-    X = arguments(CENTRAL)["X"]
+    X = arguments(CENTRAL)["X"] if columns_of(fitted) is None else make_rows(fitted)["X"]
     return [getattr(fitted, name)(X) for name in names or ["transform"]]
 
 

@@ -114,8 +114,10 @@ def check_private_estimator(
     Returns
     -------
     results : list of dict
-        One for every check: ``estimator``, ``check_name``, ``status`` ("passed", "failed", "xfail" or
-        "skipped"), ``reason`` (why it failed, or does not apply) and ``seconds``.
+        One for every check: ``estimator``, ``check_name``, ``status``, ``reason`` and ``seconds``. The status
+        is "passed", "failed", "xfail", "skipped" (the check does not apply) or "too weak" (on these data, or
+        with this epsilon, a right estimator and a wrong one look alike). The reason says why, and what would
+        be enough.
 
     Raises
     ------
@@ -136,8 +138,9 @@ def check_private_estimator(
     Most checks need nothing but ``fit``. Those that record the calls of mechanisms need estimators that take
     their noise from `skprivate.noise` or `skprivate.randomizers`; others, and private searches, which drop
     what their losers drew, are judged by the state of fitted objects. A check that does not apply is skipped
-    and says why: read the reasons. At an epsilon of 1.5 or less a right estimator fails one comparison with a
-    probability below 1e-9. (At a large epsilon noise is often 0, and fits are equal by chance.)
+    and says why: read the reasons. "too weak" is neither a pass nor a failure: a check cannot tell right from
+    wrong where a row moves no number far enough, or where epsilon is so large that noise is mostly 0. A right
+    estimator fails one comparison with a probability below 1e-9.
 
     **Privacy**: a passed battery is no proof: it says that these bugs were looked for and not found. Never
     give it private rows.
@@ -209,7 +212,7 @@ def _run(
         run_within(time_limit, functools.partial(apply_check, check, case))
         status = "passed"
     except NotApplicable as skip:
-        status, reason = "skipped", str(skip)
+        status, reason = skip.status, str(skip)
     except Exception as error:
         known = check.__name__ in expected
         status = "xfail" if known else "failed"

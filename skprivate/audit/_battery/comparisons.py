@@ -7,12 +7,12 @@ from typing import Any
 
 from .._cases.case import AuditCase
 from .._observation.flat_objects import FlatObject, differing_paths, same_value
-from .requirements import FALSE_ALARM, published_state
+from .requirements import FALSE_ALARM, TooWeakToTell, published_state
 
 # Fits on a data set, and returns what is compared.
 ReadState = Callable[[Any], FlatObject]
-# Fits that repeat one data set, at most.
-_MOST_REPEATS = 2000
+# Fits that repeat one data set, at most; and those in which it is tried whether chance shows.
+_MOST_REPEATS, _FEW_REPEATS = 2000, 100
 # Fits in which a noisy number may stay the same: noise that is 0 with probability 2/5 does so in 1e-8.
 _MOST_EQUAL = 20
 
@@ -39,20 +39,24 @@ def _confirm(
     """Return the suspects that stay the same on either data set."""
     missing = object()
     claim = getattr(case.fit(0), "privacy_spent_", case.estimator)
-    for _ in range(_repeats(float(getattr(claim, "epsilon", 1.0)))):
+    needed = _repeats(float(getattr(claim, "epsilon", 1.0)))
+    for _ in range(int(needed) if needed <= _MOST_REPEATS else _FEW_REPEATS):
         for rows, before in zip((case.data_sets[0], data), first, strict=True):
             now = look(rows)
             suspects = {p for p in suspects if same_value(now.get(p, missing), before.get(p, missing))}
         if not suspects:
-            break
+            return suspects
+    if needed > _MOST_REPEATS:
+        raise TooWeakToTell(
+            "at this epsilon values may stay the same in thousands of fits by chance: choose epsilon 1.5"
+        )
     return suspects
 
 
-def _repeats(epsilon: float) -> int:
+def _repeats(epsilon: float) -> float:
     """Fits of either data set after which chance is ruled out."""
     stay = -math.expm1(-epsilon)
-    needed = math.log(FALSE_ALARM) / math.log(stay) if stay < 1 else math.inf
-    return math.ceil(min(needed, _MOST_REPEATS))
+    return math.ceil(math.log(FALSE_ALARM) / math.log(stay)) if stay < 1 else math.inf
 
 
 def noisy_paths(case: AuditCase, model: Any) -> list[str]:

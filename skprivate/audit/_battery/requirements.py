@@ -44,6 +44,11 @@ def spent_of(model: Any) -> Any:
     return spent
 
 
+def has_cells(rows: Any) -> bool:
+    """Whether arguments of ``fit`` hold a table of floats, or of cells of several types."""
+    return isinstance(rows, dict) and "X" in rows and np.asarray(rows["X"]).dtype.kind in "fO"
+
+
 def makes_no_claim(model: Any) -> bool:
     """Whether an estimator promises by itself to learn nothing, or says that it holds rows."""
     stays = getattr(model, "releases_state", True) is False and not hasattr(model, "privacy_spent_")
@@ -110,6 +115,14 @@ def listed(paths: list[str]) -> str:
 
 class NotApplicable(SkipTest):
     """A check does not apply; what estimators raise themselves is no reason to skip one."""
+
+    status = "skipped"
+
+
+class TooWeakToTell(NotApplicable):
+    """The data or the noise are such that a right estimator could fail; the message says what is enough."""
+
+    status = "too weak"
 
 
 def randomised_fit(case: AuditCase) -> Any:

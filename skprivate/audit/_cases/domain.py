@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The domain that an estimator declares, random rows within it, and targets at its ends."""
+"""The domain that an estimator declares, rows within it, and targets at its ends."""
 
-from collections.abc import Iterator
+import datetime
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -9,13 +10,23 @@ from numpy.typing import NDArray
 from sklearn.base import is_classifier, is_regressor
 
 from ...base._pipeline_report import last_step
+from ...domain import StressColumn, TableDomain
 from ...utils import check_bounds
 from .units import Arguments
 
 # Two levels of a tree have six rows a leaf, and a fit takes milliseconds.
 _ROWS = 24
+# One row in so many lacks a cell.
+_LACKING = 5
 # Beyond every bound; sums of some of them are still finite.
 FAR = 1e300
+# After what a lifetime came, and until when it had come.
+_ENDS: dict[str, Callable[[float], tuple[float, float]]] = {
+    "exact": lambda time: (time, time),
+    "right": lambda time: (time, np.inf),
+    "left": lambda time: (0.0, time),
+    "interval": lambda time: (time / 2, time),
+}
 # A label that nobody declares.
 _STRANGE = {"U": "zzz-undeclared", "i": 987654, "u": 987654, "f": 987654.5, "b": True}
 
@@ -26,16 +37,21 @@ def declared(estimator: Any, name: str) -> Any:
     return last.get_params(deep=False).get(name) if hasattr(last, "get_params") else None
 
 
+def columns_of(estimator: Any) -> TableDomain | None:
+    """Return the declared columns of an estimator, of a step of it or of what it searches."""
+    known = estimator.get_params(deep=True).values() if hasattr(estimator, "get_params") else ()
+    return next((value for value in known if isinstance(value, TableDomain)), None)
+
+
 def make_rows(estimator: Any, n: int = _ROWS, seed: int = 0, width: int = 2) -> Arguments:
-    """Return random rows within the declared domain."""
+    """Return random rows within the declared domain, some of which lack a cell where columns are declared."""
     rng = np.random.default_rng(seed)
-    lower, upper = domain_of_X(estimator, width)
-    X = rng.uniform(lower, upper, (n, len(lower)))
-    columns = declared(estimator, "domain")
-    if columns is not None:
-        cells = list(columns.decode(X).values())
-        numbers = all(values.dtype.kind == "f" for values in cells)
-        X = np.column_stack([values if numbers else values.astype(object) for values in cells])
+    width = n_columns(estimator, width)
+    shares = rng.random((n, width))
+    if columns_of(estimator) is not None:
+        lacking = np.arange(0, n, _LACKING)
+        shares[lacking, lacking // _LACKING % width] = np.nan
+    X = rows_at(estimator, shares)
     if is_classifier(estimator):
         classes = np.asarray(domain_of_y(estimator))
         return {"X": X, "y": classes[rng.integers(len(classes), size=n)]}
@@ -45,17 +61,95 @@ def make_rows(estimator: Any, n: int = _ROWS, seed: int = 0, width: int = 2) -> 
     return {"X": X}
 
 
-def domain_of_X(estimator: Any, n_features: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return the declared bounds of X, encoded where columns are declared; [-1, 1] where there are none."""
-    columns = declared(estimator, "domain")
+def n_columns(estimator: Any, n_features: int) -> int:
+    """Return the number of columns of X: as declared, or as many as there are."""
+    columns = columns_of(estimator)
     if columns is not None:
-        return columns.bounds
-    for name in ("bounds", "bounds_X"):
-        bounds = declared(estimator, name)
-        if bounds is not None:
-            sizes = [n_features, *(np.size(b) for b in bounds if np.ndim(b))] if len(bounds) == 2 else []
-            return check_bounds(bounds, sizes[-1] if sizes else n_features, name=name)
-    return -np.ones(n_features), np.ones(n_features)
+        return len(columns.names)
+    for bounds in _bounds_of(estimator):
+        sizes = [np.size(end) for end in bounds if np.ndim(end)]
+        return sizes[-1] if sizes else n_features
+    return n_features
+
+
+def _bounds_of(estimator: Any) -> list[Any]:
+    """Return the declared bounds of X as a list of one, or of none."""
+    found = [declared(estimator, name) for name in ("bounds", "bounds_X")]
+    return [bounds for bounds in found if bounds is not None][:1]
+
+
+def rows_at(estimator: Any, shares: NDArray[np.float64]) -> NDArray[Any]:
+    """Return rows of the declared domain: 0 is the lower end of a column, 1 the upper one.
+
+    Rows are of float64, or of cells as a table has them where columns of other kinds are declared; levels are
+    spread evenly. NaN is a missing cell, and the lower end where none is declared.
+    """
+    columns, (n, width) = columns_of(estimator), np.shape(shares)
+    if columns is None:
+        lower, upper = -np.ones(width), np.ones(width)
+        for bounds in _bounds_of(estimator):
+            lower, upper = check_bounds(bounds, width, name="bounds")
+        return np.asarray((1 - shares) * lower + shares * upper)
+    encoded, known = np.zeros((n, len(columns.encoded_names))), np.nan_to_num(shares)
+    lower, upper = columns.bounds
+    for group, share in zip(columns.groups, known.T, strict=True):
+        if n_values := group.n_levels or len(group.values):
+            place = np.minimum(share * n_values, n_values - 1).astype(np.intp)
+        if group.n_levels:
+            encoded[np.arange(n), group.start + place] = 1.0
+        else:
+            ends = (1 - share) * lower[group.start] + share * upper[group.start]
+            encoded[:, group.start] = np.array(group.values)[place] if group.values else ends
+    return _cells(columns, encoded, np.isnan(shares))
+
+
+def _cells(columns: TableDomain, encoded: NDArray[np.float64], missing: NDArray[np.bool_]) -> NDArray[Any]:
+    """Return encoded rows as cells, without those that are missing where that is declared."""
+    cells = list(columns.decode(encoded).values())
+    numbers = all(values.dtype.kind == "f" for values in cells)
+    X = np.empty(missing.shape, dtype=np.float64 if numbers else object)
+    for k, (column, values) in enumerate(zip(columns.columns.values(), cells, strict=True)):
+        X[:, k] = values.astype(X.dtype)
+        X[missing[:, k] & (column.missing != "error"), k] = np.nan if numbers else None
+    return X
+
+
+def row_at(estimator: Any, n_features: int, share: Any) -> NDArray[Any]:
+    """Return one row of the declared domain, see `rows_at`; the share is one number, or one a column."""
+    return rows_at(estimator, np.broadcast_to(share, (1, n_columns(estimator, n_features))))[0]
+
+
+def row_of(estimator: Any, n_features: int, value: float) -> NDArray[Any]:
+    """Return a row of one number, whether it lies within the bounds or not.
+
+    Dates are the first or the last ones that there are. A column that takes no number has a missing cell, or
+    its lower end where none is declared.
+    """
+    columns = columns_of(estimator)
+    if columns is None:
+        return np.full(n_columns(estimator, n_features), value)
+    row = row_at(estimator, n_features, np.nan)
+    for k, column in enumerate(columns.columns.values()):
+        if column.kind == "number":
+            row[k] = value
+        elif column.kind == "date":
+            row[k] = datetime.datetime.max if value > 0 else datetime.datetime.min
+        elif isinstance(column, StressColumn):
+            # Its law is not defined at its zero.
+            zero = column.transform.zero
+            row[k] = max(value, np.nextafter(zero, np.inf), zero + 1 / FAR)
+    return row
+
+
+def numbers_of(estimator: Any, row: NDArray[Any]) -> list[float]:
+    """Return the numbers by which a row could be known again: those of its cells, and their encodings."""
+    columns = columns_of(estimator)
+    if columns is None:
+        return [float(value) for value in row]
+    encoded = columns.encode([list(row)], strict=True)[0]
+    places = [group.start for group in columns.groups if not (group.n_levels or group.values)]
+    cells = [cell for cell in row if isinstance(cell, float) and not np.isnan(cell)]
+    return [float(value) for value in dict.fromkeys([*cells, *encoded[places]])]
 
 
 def domain_of_y(estimator: Any) -> Any:
@@ -79,11 +173,24 @@ def extreme_targets(estimator: Any, rows: Arguments) -> Iterator[Any]:
         yield strange_label(y)
         return
     positive = estimator.__sklearn_tags__().target_tags.positive_only or y.dtype.names is not None
-    ends = [low, high, 1e-300 if positive else -FAR, FAR]
-    if y.dtype.names is None:
-        yield from ends
-        return
-    yield from ((event, end) for end in ends for event in (True, False))
+    for end in (low, high, 1 / FAR if positive else -FAR, FAR):
+        yield from targets_at(estimator, rows, end)
+
+
+def targets_at(estimator: Any, rows: Arguments, time: float) -> list[Any]:
+    """Return the number itself; where lifetimes are observed, every declared observation at that time."""
+    names = np.asarray(rows["y"]).dtype.names
+    if names is None:
+        return [time]
+    kinds = declared(estimator, "observations") or ("exact", "right")
+    entries = (0.0, time / 4) if "entry" in names else (0.0,)
+    ends = [_ENDS[kind](time) for kind in _ENDS if kind in kinds]
+    roles = [
+        {"event": lower == upper, "time": time, "lower": lower, "upper": upper, "entry": entry}
+        for lower, upper in ends
+        for entry in entries
+    ]
+    return [tuple(role[name] for name in names) for role in roles]
 
 
 def strange_label(y: NDArray[Any]) -> Any:

@@ -6,16 +6,17 @@ from typing import Any
 
 import numpy as np
 
-from .domain import FAR, domain_of_X, extreme_targets
+from .domain import FAR, columns_of, extreme_targets, row_at, row_of
 from .units import Arguments, private_rows, with_unit
 
 
 def extreme_variants(estimator: Any, rows: Arguments, *, only_label: bool = False) -> Iterator[Arguments]:
     """Yield the data set with the most extreme units."""
     width = np.shape(rows["X"])[1]
-    lower, upper = domain_of_X(estimator, width)
-    middle = np.where(np.arange(width) % 2 == 0, lower, upper)
-    corners = [lower, upper, middle, np.full(width, -FAR), np.full(width, FAR), 0.5 * (lower + upper)]
+    corners = [row_at(estimator, width, share) for share in (0.0, 1.0, np.arange(width) % 2)]
+    corners += [row_of(estimator, width, -FAR), row_of(estimator, width, FAR), row_at(estimator, width, 0.5)]
+    if columns_of(estimator) is not None:
+        corners.append(row_at(estimator, width, np.nan))
     targets = list(extreme_targets(estimator, rows)) if rows.get("y") is not None else []
     if only_label:
         yield from (with_unit(rows, y=target) for target in targets)
@@ -34,7 +35,8 @@ def make_unrelated_data_sets(
     """Yield the data set with all private rows at one end of the domain, and at the other."""
     private = private_rows(rows)
     targets = list(extreme_targets(estimator, rows)) if rows.get("y") is not None else [None]
-    for corner, target in zip(domain_of_X(estimator, np.shape(rows["X"])[1]), targets[:2], strict=False):
+    corners = [row_at(estimator, np.shape(rows["X"])[1], share) for share in (0.0, 1.0)]
+    for corner, target in zip(corners, targets[:2], strict=False):
         changed = dict(rows)
         if not only_label:
             changed["X"] = np.where(private[:, None], corner, np.asarray(rows["X"]))

@@ -94,6 +94,7 @@ def _of_function(value: types.FunctionType) -> Iterator[tuple[str, Any]]:
             continue
     yield ".defaults", value.__defaults__
     yield ".kwdefaults", value.__kwdefaults__
+    yield ".attributes", vars(value)
 
 
 def _cached(holder: Any, depth: int) -> Iterator[Any]:

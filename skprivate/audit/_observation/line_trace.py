@@ -8,12 +8,17 @@ from pathlib import Path
 from types import FrameType
 from typing import Any
 
+from ...domain import _readers, _values
+from ...utils import _refused_values
 from .defining_modules import FOREIGN, defining_module
 
 Line = tuple[str, int]
 
-# The whole of `skprivate.audit`.
-_OWN_FOLDER = Path(__file__).parents[1]
+# How cells of declared columns are read: text, numbers and missing ones take ways of their own, by that cell
+# alone, and the values that come out are compared.
+_READERS = (_readers, _values, _refused_values)
+# These, and the whole of `skprivate.audit`.
+_NOT_FOLLOWED = (str(Path(__file__).parents[1]), *(str(module.__file__) for module in _READERS))
 
 
 def trace_lines(estimator: Any, call: Callable[[], Any]) -> list[Line]:
@@ -25,7 +30,7 @@ def trace_lines(estimator: Any, call: Callable[[], Any]) -> list[Line]:
     lines: list[Line] = []
 
     def own(filename: str) -> bool:
-        return filename.startswith(roots) and not filename.startswith(str(_OWN_FOLDER))
+        return filename.startswith(roots) and not filename.startswith(_NOT_FOLLOWED)
 
     def trace(frame: FrameType, event: str, arg: Any) -> Any:
         if not own(frame.f_code.co_filename):

@@ -61,6 +61,8 @@ def _holds(held: Any, negated: Sequence[float], packed: Sequence[bytes]) -> bool
         return -held in negated
     if kind is bytes or kind is bytearray:
         return len(held) >= _DOUBLE and any(one in held for one in packed)
-    if isinstance(held, np.ndarray) and held.dtype == np.float64 and held.size < _LARGEST_ARRAY:
-        return bool(np.isin(-held, negated).any())
+    if isinstance(held, np.ndarray) and held.size < _LARGEST_ARRAY:
+        if held.dtype == object:
+            return any(type(cell) is float and -cell in negated for cell in held.flat)
+        return held.dtype == np.float64 and bool(np.isin(-held, negated).any())
     return False

@@ -2,6 +2,7 @@
 """The values of a fitted object by step: its state, its displays, its properties, and its outputs on rows."""
 
 import functools
+import gc
 import inspect
 import pickle
 import re
@@ -26,8 +27,8 @@ _STEPS = (
 DISPLAYS = ("repr", "HTML", "names of its columns", "pickle", "clone", "output")
 
 
-# Numbers of elements, and addresses, which scikit-learn may cut at the front.
-_OF_THIS_PROCESS = re.compile(r"id-\d+|(?:0x|\.\.\.x?)[0-9a-f]+(?=>|&gt;)")
+# Numbers of scikit-learn's elements on a page, and addresses, which it may cut at the front.
+_OF_THIS_PROCESS = re.compile(r"(?<=sk-)[a-z]+-id-\d+|(?:0x|\.\.\.x?)[0-9a-f]+(?=>|&gt;)")
 
 
 def steps_by_file(fitted: Any) -> dict[Any, str]:
@@ -69,10 +70,22 @@ def display_values(step: Any) -> Iterator[tuple[str, Any]]:
         "clone": lambda: _state_of(clone(step)),
     }
     for name, view in views.items():
-        result = _result_of(view)
-        # Numbers of elements on a page, and addresses in memory, are those of this process.
-        text = _OF_THIS_PROCESS.sub("", result) if isinstance(result, str) else result
-        yield from flatten_object(text, name).items()
+        yield from flatten_object(_of_any_process(_result_of(view)), name).items()
+
+
+def _of_any_process(result: Any) -> Any:
+    """Return a text, or a dict of them, without numbers of elements on a page and addresses in memory.
+
+    What looks like an address and is none of a living object stays.
+    """
+    if isinstance(result, dict):
+        return {name: _of_any_process(text) for name, text in result.items()}
+    if not isinstance(result, str) or not _OF_THIS_PROCESS.search(result):
+        return result
+    living = {hex(id(one)) for one in gc.get_objects()} if "0x" in result else set()
+    return _OF_THIS_PROCESS.sub(
+        lambda found: found[0] if found[0].startswith("0x") and found[0] not in living else "", result
+    )
 
 
 def _state_of(step: Any) -> Any:
@@ -116,7 +129,7 @@ def forms_of_values(seen: dict[str, Any]) -> dict[str, Any]:
 
 #: Methods that take rows, and those that take none: how the names of the latter begin.
 _METHODS_ON_ROWS = ("predict", "predict_proba", "predict_log_proba", "decision_function", "transform")
-_PREFIXES_OF_METHODS = ("get_", "to_", "as_", "summary", "report", "describe", "export", "inverse_")
+_PREFIXES_OF_METHODS = ("_repr_", "get_", "to_", "as_", "summary", "report", "describe", "export", "inverse_")
 
 
 def visible_values(model: Any, rows: Any) -> FlatObject:
@@ -135,8 +148,9 @@ def visible_values(model: Any, rows: Any) -> FlatObject:
 
 def _property_values(step: Any) -> dict[str, Any]:
     found: dict[str, Any] = {
-        "str": _OF_THIS_PROCESS.sub("", str(_result_of(lambda: str(step)))),
-        "tags": _OF_THIS_PROCESS.sub("", str(_result_of(lambda: repr(step.__sklearn_tags__())))),
+        "str": _of_any_process(_result_of(lambda: str(step))),
+        "format": _of_any_process(_result_of(lambda: format(step))),
+        "tags": _of_any_process(_result_of(lambda: repr(step.__sklearn_tags__()))),
         "order of attributes": list(vars(step)) if hasattr(step, "__dict__") else [],
     }
     for name in names_in_code(getattr(type(step), "__getattr__", None)):
@@ -146,7 +160,7 @@ def _property_values(step: Any) -> dict[str, Any]:
         if isinstance(member, property | functools.cached_property) and not name.startswith("__"):
             found[name] = _result_of(functools.partial(getattr, step, name))
         elif callable(member) and name.startswith(_PREFIXES_OF_METHODS) and not _needs_arguments(member):
-            found[f"{name}()"] = _result_of(functools.partial(_call, step, name))
+            found[f"{name}()"] = _of_any_process(_result_of(functools.partial(_call, step, name)))
     return found
 
 

@@ -25,7 +25,8 @@ def process_state(estimator: Any) -> State:
     for module in own_modules(estimator):
         members = {name: value for name, value in vars(module).items() if not name.startswith("__")}
         state |= flatten_object(members, f"module {module.__name__}")
-        for cls in members.values():
+        # A class of a function stands in no module.
+        for cls in (*members.values(), *type(estimator).__mro__):
             if isinstance(cls, type) and defining_module(cls) == module.__name__:
                 data = {name: value for name, value in vars(cls).items() if not _is_plain_code(value)}
                 state |= flatten_object(data, f"class {cls.__name__}")
@@ -38,7 +39,9 @@ def process_state(estimator: Any) -> State:
 def _is_plain_code(value: Any) -> bool:
     function = value.__func__ if isinstance(value, staticmethod | classmethod) else value
     if isinstance(function, types.FunctionType):
-        return function.__closure__ is None and not function.__defaults__ and not function.__kwdefaults__
+        return not (
+            function.__closure__ or function.__defaults__ or function.__kwdefaults__ or vars(function)
+        )
     return isinstance(function, types.GetSetDescriptorType | types.MemberDescriptorType)
 
 

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import is_classifier
 
-from .._cases.domain import domain_of_X, domain_of_y
+from .._cases.domain import columns_of, domain_of_y, row_at, row_of, targets_at
 from .._cases.units import Arguments, private_rows, take_rows, units_of, without_unit
 from .._observation.code_constants import values_in_code
 
@@ -24,6 +24,7 @@ _MIDDLE = 0.5
 # Rows of a sweep: a prime, so that what holds in one hundredth of a column's range is met in every column.
 _VALUES = 127
 _GENERATOR = 3  # of all residues
+_LACKING = 3
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,17 +45,17 @@ class DomainRow:
 
 def domain_rows(estimator: Any, rows: Arguments, relation: str) -> list[DomainRow]:
     """Return rows at the ends of the declared domain, at its middle and at values that the code names."""
-    lower, upper = domain_of_X(estimator, np.shape(rows["X"])[1])
-    targets = domain_targets(estimator, rows)
+    width, targets = np.shape(rows["X"])[1], domain_targets(estimator, rows)
     if relation == "label":
         return [DomainRow(None, target) for target in targets]
-    middle = lower + _MIDDLE * (upper - lower)
-    odd = np.arange(len(lower)) % 2 == 1
-    corners = [lower, upper, np.where(odd, lower, upper), np.where(odd, upper, lower), middle]
+    odd = np.arange(width) % 2
+    shares = [0.0, 1.0, 1 - odd, odd, _MIDDLE, *([] if columns_of(estimator) is None else [np.nan])]
+    corners = [row_at(estimator, width, share) for share in shares]
     found = [DomainRow(corner, targets[k % len(targets)]) for k, corner in enumerate(corners)]
     for k, value in enumerate(values_in_code(estimator)):
         number = isinstance(targets[0], float | int) and not is_classifier(estimator)
-        found.append(DomainRow(np.full(len(lower), value), value if number else targets[k % len(targets)]))
+        row = row_of(estimator, width, value)
+        found.append(DomainRow(row, value if number else targets[k % len(targets)]))
     return found
 
 
@@ -65,9 +66,8 @@ def domain_targets(estimator: Any, rows: Arguments) -> list[Any]:
     if is_classifier(estimator):
         return list(domain_of_y(estimator))
     low, *_, high = domain_of_y(estimator)
-    if np.asarray(rows["y"]).dtype.names is None:
-        return [low, high]
-    return [(True, low), (True, high), (False, low), (False, high)]
+    pairs = zip(*(targets_at(estimator, rows, end) for end in (low, high)), strict=True)
+    return [target for pair in pairs for target in pair]
 
 
 def neighbour_chains(estimator: Any, rows: Arguments, relation: str) -> Iterator[NeighbourChain]:
@@ -108,7 +108,7 @@ def _chains_of_features(rows: Arguments, domain: list[DomainRow], relation: str)
     yield NeighbourChain("from duplicates to duplicates", exchanged(third, fourth))
     for row in domain[5:]:
         chain = exchanged(rows, with_all_rows(rows, row), most=2)
-        yield NeighbourChain("a value that the code names", chain)
+        yield NeighbourChain("missing cells, or a value that the code names", chain)
 
 
 def _wrong_sides(rows: Arguments, domain: list[DomainRow]) -> Iterator[Arguments]:
@@ -135,10 +135,13 @@ def _sweep_last_unit(estimator: Any, rows: Arguments, relation: str) -> Iterator
 
 
 def _row_within(estimator: Any, rows: Arguments, k: int) -> DomainRow:
-    """Return the k-th row of a lattice on the domain, which every column passes in even steps (Korobov)."""
-    lower, upper = domain_of_X(estimator, np.shape(rows["X"])[1])
+    """Return the k-th row of a lattice on the domain, which every column passes in even steps (Korobov).
+
+    Where columns are declared, one cell of every third row is missing.
+    """
+    width = np.shape(rows["X"])[1]
     shares = np.array(
-        [(k * pow(_GENERATOR, axis, _VALUES) % _VALUES + 0.5) / _VALUES for axis in range(len(lower) + 1)]
+        [(k * pow(_GENERATOR, axis, _VALUES) % _VALUES + 0.5) / _VALUES for axis in range(width + 1)]
     )
     target: Any = None
     targets = domain_targets(estimator, rows)
@@ -146,9 +149,11 @@ def _row_within(estimator: Any, rows: Arguments, k: int) -> DomainRow:
         target = targets[k % len(targets)]
     elif rows.get("y") is not None:
         low, *_, high = domain_of_y(estimator)
-        time = low + float(shares[-1]) * (high - low)
-        target = time if np.asarray(rows["y"]).dtype.names is None else (k % 2 == 0, time)
-    return DomainRow(lower + shares[:-1] * (upper - lower), target)
+        times = targets_at(estimator, rows, low + float(shares[-1]) * (high - low))
+        target = times[k % len(times)]
+    if columns_of(estimator) is not None and k % _LACKING == 0:
+        shares[k // _LACKING % width] = np.nan
+    return DomainRow(row_at(estimator, width, shares[:-1]), target)
 
 
 def _with_every_second_unit_of(one: Arguments, other: Arguments) -> Arguments:

@@ -19,7 +19,9 @@ from ..._cases.case import AuditCase, fit_quietly, fit_with
 from ..._observation.flat_objects import differing_paths, fitted_state
 from ..._observation.recorder import record_releases
 from ..replay import ReplayedCase, replayed_case
-from ..requirements import NotApplicable, require, spent_of
+from ..requirements import NotApplicable, TooWeakToTell, require, spent_of
+
+_FOLDS = 2
 
 
 @contextmanager
@@ -78,9 +80,11 @@ def check_ledger_total(case: AuditCase) -> None:
             require(len(ledger.entries()) == 1, "a clone or a pipeline is not charged")
     if not hasattr(case.estimator, "score"):
         return
+    if len(rows["X"]) < _FOLDS:
+        raise TooWeakToTell(f"a search takes {_FOLDS} rows or more")
     for backend in ("threading", "loky"):
         with ledger_of(case) as ledger, parallel_config(backend=backend):
-            search = GridSearchCV(case.make(ledger=ledger), {"ledger": [ledger]}, cv=2, n_jobs=2)
+            search = GridSearchCV(case.make(ledger=ledger), {"ledger": [ledger]}, cv=_FOLDS, n_jobs=2)
             fit_quietly(search, rows)
             cost = search.best_estimator_.privacy_spent_.epsilon
             entries = ledger.entries()

@@ -13,7 +13,7 @@ from ..._cases.domain import strange_label
 from ..._cases.units import private_rows, with_unit, without_unit
 from ..._fuzz import NothingRecordedError, sensitivity_fuzz
 from ..._observation.flat_objects import differing_paths
-from ..requirements import NotApplicable, listed, published_state, require
+from ..requirements import NotApplicable, has_cells, listed, published_state, require
 
 _DOMAIN = ("bounds", "bounds_X", "bounds_y", "x_norm", "classes")
 
@@ -104,8 +104,8 @@ def check_labels_outside_the_classes(case: AuditCase) -> None:
 def check_missing_values(case: AuditCase) -> None:
     """NaN is treated alike in whatever row it stands, and no message tells which."""
     rows = case.data_sets[0]
-    if "X" not in rows or np.asarray(rows["X"]).dtype.kind != "f":
-        raise NotApplicable("fit takes no table of floats")
+    if not has_cells(rows):
+        raise NotApplicable("fit takes no table of floats, or of cells")
     outcomes = set()
     private = np.flatnonzero(private_rows(rows))
     for row in (private[0], private[len(private) // 2], private[-1]):

@@ -7,14 +7,15 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.stats import norm
 
 from ....noise import DiscreteGaussianMechanism
 from ..._cases.case import AuditCase
-from ..._epsilon import EpsilonAudit, audit_epsilon, gaussian_lower_bound
+from ..._epsilon import EpsilonAudit, audit_epsilon, epsilon_lower_bound, gaussian_lower_bound
 from ..._observation.recorder import Recording, Release
 from ..._search.privacy_loss import as_epsilon_or_rho, claims_rho
 from ..._search.search import RecordedFit, search_neighbours
-from ..requirements import FALSE_ALARM, NotApplicable, recorded_search, require, spent_of
+from ..requirements import FALSE_ALARM, NotApplicable, TooWeakToTell, recorded_search, require, spent_of
 
 # A release, and the integer before noise in either fit.
 Place = tuple[Release, int, int]
@@ -26,8 +27,12 @@ _HALF = Fraction(1, 2)
 _MOST_PLACES = 4
 # Each number of places is audited: together they alarm falsely as often as one audit elsewhere.
 _CONFIDENCE_OF_PLACES = 1 - FALSE_ALARM / _MOST_PLACES
+# Losses of one place at which it is told whether half the noise would show.
+_LOSSES = np.geomspace(0.01, 10, 61).tolist()
 # Standard errors; beyond them with a probability below 1e-9.
 _SIGMAS = 7.0
+# Of a variance: where the standard error is larger, twice the noise would pass.
+_LARGEST_ERROR = 0.5
 
 
 def check_epsilon_audit(case: AuditCase) -> None:
@@ -41,7 +46,36 @@ def check_audit_catches_half_the_noise(case: AuditCase) -> None:
     """The same audit refutes the same mechanisms with half the noise: else its passing would mean little."""
     pair, by_rho = worst_recorded_pair(case)
     audit = audit_of_noise(pair, by_rho=by_rho, factor=_HALF)
+    if audit.passed:
+        _require_a_telling_loss(_audit_of_places(places_of(*pair)[-1:], by_rho, _HALF), by_rho)
     require(not audit.passed, f"half the noise goes unnoticed on these data sets: {audit}")
+
+
+def _require_a_telling_loss(audit: EpsilonAudit, by_rho: bool) -> None:
+    """Give up where the place that loses most loses too little, or so much that an event is never seen."""
+    telling = [loss for loss in _LOSSES if _shows_half_the_noise(loss, audit, by_rho)]
+    loss = float(audit.predicted or 0.0)
+    if not telling:
+        raise TooWeakToTell("no event of the reports is frequent enough: let there be fewer cells")
+    if not telling[0] <= loss <= telling[-1]:
+        raise TooWeakToTell(
+            f"half the noise shows where a released number loses {telling[0]:.2g} to {telling[-1]:.2g}, and "
+            f"the most on these data is {loss:.2g}: take data of which one unit moves a number further, or "
+            f"{np.clip(loss, telling[0], telling[-1]) / loss:.3g} times the epsilon"
+        )
+
+
+def _shows_half_the_noise(loss: float, audit: EpsilonAudit, by_rho: bool) -> bool:
+    """Whether an audit refutes a loss if twice of it is true, six standard errors from what is expected."""
+    n = min(audit.trials)
+    # Of Laplace noise the middle of the two numbers parts one half; of reports, the event that was chosen.
+    likely, unlikely = min(audit.hits[0], n // 2), min(audit.hits[0], n // 2) * math.exp(-2 * loss)
+    if by_rho:
+        likely, unlikely = n * norm.cdf(loss), n * norm.cdf(-loss)
+    hits = max(0, int(likely - 6 * math.sqrt(likely))), math.ceil(unlikely + 6 * math.sqrt(unlikely + 1))
+    if by_rho:
+        return gaussian_lower_bound(hits, (n, n), audit.confidence) > loss
+    return epsilon_lower_bound(*hits, n, audit.confidence) > loss
 
 
 def worst_recorded_pair(case: AuditCase) -> tuple[tuple[Recording, Recording], bool]:
@@ -176,7 +210,9 @@ def check_noise_variance(case: AuditCase) -> None:
         require(stated <= min(scales) < stated + 1, "privacy_spent_.noise_scale is not what was drawn")
     for mechanism in {release.scale: release.mechanism for release in recording.releases}.values():
         noise = mechanism.randomize(np.zeros(_DRAWS, dtype=np.int64), generator).astype(np.float64)
+        # The kurtosis of discrete Laplace noise is 6 and 1 / variance, and that of Gaussian noise is less.
+        error = _SIGMAS * math.sqrt((5 + 1 / max(mechanism.variance, 1 / _DRAWS)) / _DRAWS)
+        if error > _LARGEST_ERROR:
+            raise TooWeakToTell("noise of this scale is hardly ever drawn: choose a smaller epsilon, 1.5 say")
         ratio = noise.var() / mechanism.variance
-        # The kurtosis of Laplace noise is 6, of Gaussian noise 3.
-        error = _SIGMAS * math.sqrt(5 / _DRAWS)
         require(abs(ratio - 1) < error, f"noise of {ratio:.3f} times the variance that its scale states")

@@ -12,14 +12,14 @@ import numpy as np
 from sklearn.base import is_classifier
 
 from ..._cases.case import AuditCase
-from ..._cases.domain import domain_of_X, domain_of_y
+from ..._cases.domain import domain_of_y, numbers_of, row_at, targets_at
 from ..._observation.known_values import bytes_hold_any, text_shows_any
 from ..._observation.living_objects import objects_holding
 from ..._observation.process_state import State, changes_by_place, process_state
 from ..._observation.written_files import watched_files
 from ..._search.neighbour_chains import DomainRow, with_all_rows
 from ..replay import replayed_case
-from ..requirements import NotApplicable, listed, publishable_fit, require
+from ..requirements import NotApplicable, has_cells, listed, publishable_fit, require
 
 # Share of the range of a column at which a value is planted that nothing else has.
 _SHARES = 0.3, 0.7
@@ -97,19 +97,19 @@ def check_files(case: AuditCase) -> None:
 def _planted(case: AuditCase) -> tuple[Any, list[float]]:
     """Return the data set in which every private row holds values that nothing else has, and these."""
     rows = case.data_sets[0]
-    if not (isinstance(rows, dict) and "X" in rows) or np.asarray(rows["X"]).dtype.kind != "f":
+    if not has_cells(rows):
         return (case.unrelated_data_sets or case.data_sets)[-1], []
-    lower, upper = domain_of_X(case.estimator, np.shape(rows["X"])[1])
-    # Other values in every run: one that an earlier run found left behind is not this one's.
-    share = _SYSTEM.uniform(*_SHARES)
-    X = lower + share * (upper - lower)
     if case.relation == "label":
         return case.data_sets[-1], []
-    if rows.get("y") is None or is_classifier(case.estimator) or np.asarray(rows["y"]).dtype.kind != "f":
-        return with_all_rows(rows, DomainRow(X)), [float(value) for value in X]
+    # Other values in every run: one that an earlier run found left behind is not this one's.
+    share = _SYSTEM.uniform(*_SHARES)
+    X = row_at(case.estimator, np.shape(rows["X"])[1], share)
+    values = numbers_of(case.estimator, X)
+    if rows.get("y") is None or is_classifier(case.estimator) or np.asarray(rows["y"]).dtype.kind not in "fV":
+        return with_all_rows(rows, DomainRow(X)), values
     low, *_, high = domain_of_y(case.estimator)
     target = low + share**2 * (high - low)
-    return with_all_rows(rows, DomainRow(X, target)), [*(float(value) for value in X), target]
+    return with_all_rows(rows, DomainRow(X, targets_at(case.estimator, rows, target)[0])), [*values, target]
 
 
 def check_nothing_survives(case: AuditCase) -> None:
@@ -119,7 +119,7 @@ def check_nothing_survives(case: AuditCase) -> None:
         raise NotApplicable("features are not protected, and a label stands in many places")
     planted, values = _planted(case)
     if not values:
-        raise NotApplicable("fit takes no table of floats")
+        raise NotApplicable("fit takes no table of floats, or of cells")
     # Negated: the numbers themselves must not be found here.
     hidden = [-value for value in {values[0], values[-1]}]
     with contextlib.suppress(Exception):

@@ -8,11 +8,11 @@ import numpy as np
 from sklearn.base import is_classifier
 
 from ..._cases.case import AuditCase
-from ..._cases.domain import domain_of_X, domain_of_y
+from ..._cases.domain import domain_of_y, numbers_of, row_at, row_of, targets_at
 from ..._cases.units import unit_of, with_unit
 from ..._observation.known_values import bytes_hold_any, text_shows_any
 from ..._observation.recorder import captured_output
-from ..requirements import NotApplicable, pickle_or_none, require
+from ..requirements import NotApplicable, has_cells, pickle_or_none, require
 
 # A share of the range of a column that no honest constant hits.
 _SHARE = 0.618033988749
@@ -24,8 +24,8 @@ _TEXT = "sentinel-5391842"
 def check_sentinels(case: AuditCase) -> None:
     """A private value that is planted stands in no error, warning, log, print, text or pickle."""
     rows = case.data_sets[0]
-    if "X" not in rows or np.asarray(rows["X"]).dtype.kind != "f":
-        raise NotApplicable("fit takes no table of floats")
+    if not has_cells(rows):
+        raise NotApplicable("fit takes no table of floats, or of cells")
     for planted, values in _planted(case, rows):
         with captured_output() as heard:
             model, said = _fit_or_error(case, planted)
@@ -47,20 +47,20 @@ def check_sentinels(case: AuditCase) -> None:
 
 def _planted(case: AuditCase, rows: dict[str, Any]) -> Iterator[tuple[dict[str, Any], list[Any]]]:
     """Yield good rows with a sentinel in the last unit, and what to look for."""
-    lower, upper = domain_of_X(case.estimator, np.shape(rows["X"])[1])
-    inside = lower + _SHARE * (upper - lower)
+    width = np.shape(rows["X"])[1]
     only_label = getattr(getattr(case.fit(rows), "privacy_spent_", None), "relation", None) == "label"
-    for X in (inside, np.full(len(lower), _FAR_SENTINEL)):
+    for X in (row_at(case.estimator, width, _SHARE), row_of(case.estimator, width, _FAR_SENTINEL)):
         # With relation "label" features are not protected.
-        values: list[Any] = [] if only_label else X.tolist()
+        values: list[Any] = [] if only_label else numbers_of(case.estimator, X)
         changed = rows if only_label else with_unit(rows, X=X)
         y = np.asarray(rows["y"]) if rows.get("y") is not None else None
         if y is not None and y.dtype.kind == "U":
             changed, values = with_unit(changed, y=_TEXT), [*values, _TEXT]
-        elif y is not None and y.dtype.kind == "f" and not is_classifier(case.estimator):
+        elif y is not None and y.dtype.kind in "fV" and not is_classifier(case.estimator):
             low, high = domain_of_y(case.estimator)
             target = low + _SHARE**2 * (high - low)
-            changed, values = with_unit(changed, y=target), [*values, target]
+            changed = with_unit(changed, y=targets_at(case.estimator, rows, target)[0])
+            values = [*values, target]
         yield changed, values
 
 
@@ -74,7 +74,7 @@ def _spoiled(case: AuditCase, rows: dict[str, Any]) -> Iterator[tuple[str, list[
     X[unit] = _FAR_SENTINEL
     X[unit, -1] = np.nan
     yield "a row with NaN", [_FAR_SENTINEL], {**rows, "X": X}
-    X = np.array(rows["X"], dtype=complex)
+    X = np.array(rows["X"], dtype=complex if np.asarray(rows["X"]).dtype.kind == "f" else object)
     X[unit] = _FAR_SENTINEL * 1j
     yield "complex numbers", [_FAR_SENTINEL], {**rows, "X": X}
     yield "one column alone", [_FAR_SENTINEL], {**rows, "X": np.full(len(rows["X"]), _FAR_SENTINEL)}

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from sklearn.base import is_classifier, is_regressor
 
 from ..._cases.case import AuditCase
-from ..._cases.domain import declared, domain_of_X, domain_of_y, make_rows
+from ..._cases.domain import columns_of, declared, domain_of_y, make_rows, rows_at
 from ..._cases.neighbours import extreme_variants
 from ..._cases.units import Arguments, is_column, units_of, without_unit
 from ..._search.privacy_loss import claimed_loss, loss_as_claimed
@@ -62,7 +62,7 @@ def check_other_tables(case: AuditCase) -> None:
         raise NotApplicable(
             "the case has other arguments of fit than X and y, or the number of rows is private"
         )
-    if all(np.ndim(bound) == 0 for bound in _bounds_of(case.estimator)):
+    if columns_of(case.estimator) is None and all(np.ndim(end) == 0 for end in _bounds_of(case.estimator)):
         for width in _WIDTHS:
             narrow = make_rows(case.estimator, len(rows["X"]), width=width)
             tables = list(_variants(case, {**rows, "X": narrow["X"]}))
@@ -161,10 +161,10 @@ def clear_rows(case: AuditCase) -> Arguments:
         return rows
     if set(rows) > {"X", "y"} or np.asarray(rows.get("y")).dtype.names is not None:
         return _repeated(rows, _REPEATS)
-    lower, upper = domain_of_X(case.estimator, np.shape(rows["X"])[1])
     # Not symmetric: no share of the rows is one half.
     share = np.linspace(0.02, 0.96, _CLEAR_ROWS)
-    clear: Arguments = {"X": lower + share[:, None] * (upper - lower)}
+    shares = np.broadcast_to(share[:, None], (_CLEAR_ROWS, np.shape(rows["X"])[1]))
+    clear: Arguments = {"X": rows_at(case.estimator, shares)}
     low, *_, high = domain_of_y(case.estimator) if "y" in rows else (0.0, 1.0)
     if is_classifier(case.estimator):
         # No tie: a majority must be clear, too.

@@ -16,7 +16,7 @@ from ..._search.black_box import furthest_pair
 from ..._search.deadline import Deadline
 from ..._search.search import search_neighbours
 from ..comparisons import exact_differences, noisy_paths
-from ..requirements import Claim, NotApplicable, claim_of_fit, listed, published_state, require
+from ..requirements import Claim, NotApplicable, TooWeakToTell, claim_of_fit, listed, published_state, require
 from .noise import CONFIDENCE, worst_fits
 
 # Of one fit: more of them slow the audit, and hide one another.
@@ -66,7 +66,7 @@ def check_epsilon_of_whole_fits(case: AuditCase) -> None:
     audit = audit_epsilon(here, there, predicted=predicted, confidence=CONFIDENCE, delta=claim.delta)
     require(audit.passed, str(audit))
     if not _could_refute(len(here), float(predicted)):
-        raise NotApplicable(
+        raise TooWeakToTell(
             f"{len(here)} fits show no noise of half the scale: let there be more (n_trials, thorough), or "
             "choose an epsilon near 1.5"
         )
@@ -96,7 +96,7 @@ def whole_fits(case: AuditCase, pair: tuple[Any, Any]) -> list[NDArray[np.float6
         for side, data in zip(fits, pair, strict=True):
             side.append(read(case.fit(data, random_state=state)))
     if len(fits[0]) < LEAST_TRIALS:
-        raise NotApplicable(f"fits are too slow: {len(fits[0])} of {LEAST_TRIALS} in the time that there is")
+        raise TooWeakToTell(f"fits are too slow: {len(fits[0])} of {LEAST_TRIALS} in the time that there is")
     if len({len(vector) for vector in fits[0] + fits[1]}) != 1:
         # How many numbers there are is released too.
         return [np.array([[len(vector)] for vector in side], dtype=np.float64) for side in fits]
