@@ -49,7 +49,7 @@ REASONS = {
     "PrivateNashSolver": "its input is a game",
     "PublicEstimator": "what it does is done by the estimator inside, which is its owner's",
     "RegistryEntry": "a document, and no rows",
-    "SecureSumAggregator": "its input are answers of sites; it does not transform, so that no model is behind it",
+    "SecureSumAggregator": "it takes answers of sites; it does not transform, so that no model is behind it",
     "SplitCurator": "its input are reports, which devices made private",
     "TreeCurator": "its input are reports, which devices made private",
 }
@@ -129,7 +129,7 @@ def _raises(*_: Any) -> Any:
 
 
 def with_cells(X: np.ndarray, values: list[Any]) -> np.ndarray:
-    """Return a table of objects with other values in the second column of its last rows, which are private."""
+    """Return a table of objects with other values in the second column of its last, private rows."""
     cells = X.astype(object)
     cells[:, 1] = column_with(X[:, 1], values)
     return cells
@@ -223,7 +223,7 @@ def test_a_batch_takes_hostile_rows(name):
 
 
 def exploit(threshold: float, ledger: PrivacyLedger) -> Any:
-    """Return the chain that told a column's maximum to 11 digits: infinity where a value reaches a threshold."""
+    """Return the chain that told a column's maximum: infinity where a value reaches a threshold."""
     return make_pipeline(
         BoundsScaler((0, threshold)),
         FunctionTransformer(SilentUfunc(np.arctanh)),

@@ -323,7 +323,24 @@ class PrivateEstimatorMixin(_config.StrictMixin, PrivacyHTMLMixin):
         TypeError, ValueError
             It is no table, or one of dates, masks or complex numbers.
         """
-        return read_numbers(self, X)
+        return read_numbers(self, X, least_rows=0 if self.may_lack_rows() else 1)
+
+    def may_lack_rows(self) -> bool:
+        """Return whether a fit works without private rows: in strict mode, if the relation is "add-remove".
+
+        Returns
+        -------
+        may_lack_rows : bool
+
+        Notes
+        -----
+        **Privacy.** Under "add-remove" one row and none are neighbours: an error that only one of them
+        raises costs no epsilon and tells them apart for sure. The sums of no rows are 0 and get the same
+        noise, so that the bound on the loss needs no case of its own. Under the other relations the number of
+        private rows is public. Outside strict mode a table without rows stays an error, as scikit-learn's
+        checks demand, and the ledger counts it.
+        """
+        return self.is_strict() and getattr(self, "relation", None) == "add-remove"
 
     def read_labels(self, y: Any, n_rows: int) -> NDArray[Any]:
         """Validate labels in strict mode: one that is neither text nor a number is among no classes.

@@ -113,9 +113,10 @@ class TQMATransformer(PrivateEstimatorMixin, OneToOneFeatureMixin, TransformerMi
     choose one range and depth, and keep to them.
 
     Cells are exact: edges are compared as the real numbers a + j w, not as rounded ones. Coarsening twice is
-    coarsening once, bit for bit. NaN passes, and stands for every cell that is no number; an infinite value is
-    in the outermost cell. No cell makes the step fail where bounds are declared. Rows of data frames come back in frames of the same kind, with
-    the quasi-identifiers as float64 and all other columns as they were.
+    coarsening once, bit for bit. NaN passes, and stands for every cell that is no number; an infinite value
+    is in the outermost cell. No cell makes the step fail where bounds are declared: a private estimator
+    behind it refuses NaN and counts the failure, or in strict mode replaces it. Rows of data frames come back
+    in frames of the same kind, with the quasi-identifiers as float64 and all other columns as they were.
 
     References
     ----------

@@ -66,7 +66,7 @@ def check_array(values: Any, *, input_name: str = "", **options: Any) -> Any:
         return _check_array(values, input_name=input_name, **options)
 
 
-def read_numbers(estimator: Any, X: Any, *, reset: bool = True) -> FloatArray:
+def read_numbers(estimator: Any, X: Any, *, reset: bool = True, least_rows: int = 1) -> FloatArray:
     """Validate a table of numbers of which no cell makes it fail: NaN stands for what is no number.
 
     Parameters
@@ -75,6 +75,7 @@ def read_numbers(estimator: Any, X: Any, *, reset: bool = True) -> FloatArray:
     X : array-like or data frame of shape (n_rows, n_features)
     reset : bool, default=True
         True in ``fit``: number and names of the columns are kept, else compared.
+    least_rows : int, default=1
 
     Returns
     -------
@@ -90,8 +91,9 @@ def read_numbers(estimator: Any, X: Any, *, reset: bool = True) -> FloatArray:
     -----
     **Privacy.** What is raised depends on the container's type, names and shape alone.
     """
+    options: dict[str, Any] = {"ensure_all_finite": False, "ensure_min_samples": least_rows}
     table: FloatArray = check_array(
-        numbers_of(X), dtype=np.float64, order="C", ensure_all_finite=False, estimator=estimator
+        numbers_of(X), dtype=np.float64, order="C", estimator=estimator, **options
     )
     validate_data(estimator, X if is_frame(X) else table, skip_check_array=True, reset=reset, cells=False)
     return table
