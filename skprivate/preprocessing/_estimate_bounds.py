@@ -174,11 +174,11 @@ def estimate_bounds(
     **Privacy.** Released are the noisy counts of all bins of all d columns; the bounds are computed from
     these. A row is in one bin of every column, so replacing it takes 1 from one count and adds 1 to another,
     or changes nothing: at most 2 d in L1, attained by a row that changes its bin in every column. Adding or
-    removing it changes d counts by 1; a table without rows is a neighbour then, and no error. When all rows of a person are replaced, at most ``max_rows_per_group``
-    go and as many come, so both figures are multiplied by that. Exact discrete Laplace noise of scale
-    sensitivity / epsilon is added to every count. The grid is a constant, and the number of rows plays no
-    part. Whoever calls this sees the rows and is trusted. A seeded call claims "not-private", and so does an
-    estimator that is given its bounds.
+    removing it changes d counts by 1; a table without rows is a neighbour then, and no error. When all rows
+    of a person are replaced, at most ``max_rows_per_group`` go and as many come, so both figures are
+    multiplied by that. Exact discrete Laplace noise of scale sensitivity / epsilon is added to every count.
+    The grid is a constant, and the number of rows plays no part. Whoever calls this sees the rows and is
+    trusted. A seeded call claims "not-private", and so does an estimator that is given its bounds.
 
     Proof: :doc:`/proofs/bounds`.
 
