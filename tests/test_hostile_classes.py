@@ -153,7 +153,7 @@ def run(case: Instance, name: str, values: list[Any]) -> None:
     X = given.pop("X")
     for table in () if name.startswith(OPEN_FEATURES) else containers(with_cells(X, values)):
         model = clone(case.estimator).fit(table, **given)
-        for method in ("transform", "predict", "predict_proba", "decision_function", "apply"):
+        for method in ("transform", "predict", "predict_proba", "predict_log_proba", "apply"):
             if hasattr(model, method):
                 getattr(model, method)(table)
     # Targets with fields have tests of their own.
@@ -249,7 +249,7 @@ def test_a_search_refuses_what_its_steps_would_pass_on_before_it_pays(tmp_path, 
     search = clone(SEARCHES[name]).set_params(ledger=ledger)
     for value in (np.nan, np.inf):
         X[3, 1] = value
-        with pytest.raises(ValueError, match="NaN|infinity"):
+        with pytest.raises(ValueError, match=r"NaN|infinity"):
             search.fit(X, y)
     assert not list(ledger.entries())
     assert ledger.n_failures == 2
