@@ -9,7 +9,8 @@ import numpy as np
 from .._config import StrictMixin
 from .._typing import FloatArray
 from ..domain import TableDomain
-from ..utils._table_validation import check_array, validate_data
+from ..utils._replacements import within_bounds
+from ..utils._table_validation import check_array, read_numbers, validate_data
 from ._planned_cost import PublicShape
 
 
@@ -22,6 +23,7 @@ class DomainMixin(StrictMixin):
 
     domain: TableDomain | None
     domain_: TableDomain
+    bounds_: tuple[FloatArray, FloatArray]
     n_features_in_: int
 
     #: The parameter that declares bounds of X where there is no domain.
@@ -54,13 +56,18 @@ class DomainMixin(StrictMixin):
         return None if names is None else tuple(names)
 
     def read_fitted(self, X: Any, **options: Any) -> FloatArray:
-        """Validate rows for a fitted model; `options` are those of scikit-learn's ``check_array``."""
+        """Validate rows for a fitted model; `options` are those of scikit-learn's ``check_array``.
+
+        In strict mode no cell makes it fail: what is no finite number is put within the bounds, as in a fit.
+        """
         domain = getattr(self, "domain_", None)
-        if domain is None:
-            rows: FloatArray = validate_data(self, X, dtype=np.float64, reset=False, **options)
-            return rows
-        encoded: FloatArray = check_array(domain.encode(X, strict=self.is_strict()), **options)
-        return encoded
+        if domain is not None:
+            encoded: FloatArray = check_array(domain.encode(X, strict=self.is_strict()), **options)
+            return encoded
+        if self.is_strict():
+            return within_bounds(read_numbers(self, X, reset=False), *self.bounds_)
+        rows: FloatArray = validate_data(self, X, dtype=np.float64, reset=False, **options)
+        return rows
 
     def encoded_shape(self, shape: PublicShape) -> PublicShape:
         """Return the shape of encoded rows, given that of the table; ValueError for another table's."""

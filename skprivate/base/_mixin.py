@@ -15,13 +15,13 @@ from .. import _config
 from .._typing import FloatArray
 from ..accounting import PrivacyLedger, PrivacySpent
 from ..exceptions import PrivacyLeakError, PrivacyLeakWarning
-from ..utils import as_column, check_bounds, is_frame
+from ..utils import as_column, check_bounds
 from ..utils._atomic_state import draft_of
 from ..utils._compat import Interval
 from ..utils._public_module import public_module
 from ..utils._refused_values import refuse_kinds
-from ..utils._replacements import labels_of, numbers_of
-from ..utils._table_validation import check_array, validate_data
+from ..utils._replacements import labels_of
+from ..utils._table_validation import read_numbers
 from ..utils._user_frame import warn_user
 from ._claim import UNSEEDED
 from ._html_repr import PrivacyHTMLMixin
@@ -324,10 +324,24 @@ class PrivateEstimatorMixin(_config.StrictMixin, PrivacyHTMLMixin):
         TypeError, ValueError
             It is no table, or one of dates, masks or complex numbers.
         """
-        numbers = numbers_of(X)
-        validate_data(self, X if is_frame(X) else numbers, skip_check_array=True, cells=False)
-        table: FloatArray = check_array(numbers, dtype=np.float64, order="C", ensure_all_finite=False)
-        return table
+        return read_numbers(self, X, least_rows=0 if self.may_lack_rows() else 1)
+
+    def may_lack_rows(self) -> bool:
+        """Return whether a fit works without private rows: in strict mode, if the relation is "add-remove".
+
+        Returns
+        -------
+        may_lack_rows : bool
+
+        Notes
+        -----
+        **Privacy.** Under "add-remove" one row and none are neighbours: an error that only one of them
+        raises costs no epsilon and tells them apart for sure. The sums of no rows are 0 and get the same
+        noise, so that the bound on the loss needs no case of its own. Under the other relations the number of
+        private rows is public. Outside strict mode a table without rows stays an error, as scikit-learn's
+        checks demand, and the ledger counts it.
+        """
+        return self.is_strict() and getattr(self, "relation", None) == "add-remove"
 
     def read_labels(self, y: Any, n_rows: int) -> NDArray[Any]:
         """Validate labels in strict mode: one that is neither text nor a number is among no classes.

@@ -6,7 +6,9 @@ from typing import Any
 import numpy as np
 from sklearn.frozen import FrozenEstimator
 
+from ..utils import is_frame
 from ..utils._public_module import public_module
+from ..utils._replacements import numbers_of
 
 
 @public_module("skprivate.base")
@@ -63,7 +65,8 @@ class SilentUfunc:
 
     ``np.log`` warns where it meets 0, ``np.exp`` where it overflows: one private row is enough, and where
     warnings are errors it makes a fit fail. To be put into scikit-learn's ``FunctionTransformer``; what has
-    no result is NaN or infinite, as always.
+    no result is NaN or infinite, as always. A table of objects or of text is read as numbers first, and a
+    cell that is none is NaN: no cell makes the function fail.
 
     Parameters
     ----------
@@ -92,7 +95,7 @@ class SilentUfunc:
 
     def __call__(self, X: Any) -> Any:
         with np.errstate(all="ignore"):
-            return self.ufunc(X)
+            return self.ufunc(X if _holds_numbers(X) else numbers_of(X))
 
     def __repr__(self) -> str:
         return f"SilentUfunc(np.{self.ufunc.__name__})"
@@ -104,6 +107,14 @@ class SilentUfunc:
         return hash((SilentUfunc, self.ufunc.__name__))
 
 
+def _holds_numbers(X: Any) -> bool:
+    """Whether the types of a table say that all of its cells are numbers."""
+    dtypes = list(X.dtypes) if is_frame(X) else [getattr(X, "dtype", np.dtype(object))]
+    return not any(getattr(dtype, "kind", "") in "OUS" or str(dtype) in _NO_NUMBERS for dtype in dtypes)
+
+
+# Types of polars, which have no kind.
+_NO_NUMBERS = ("String", "Object", "Categorical")
 # Those of NumPy itself; what np.frompyfunc returns runs code of anybody. Taken once: names can be rebound.
 _UFUNCS = tuple(
     value

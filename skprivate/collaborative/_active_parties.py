@@ -8,7 +8,7 @@ from sklearn.utils import Tags
 
 from .._typing import BoolArray, FloatArray
 from ..exceptions import UtilityWarning
-from ..utils._table_validation import validate_data
+from ..utils._table_validation import read_numbers, validate_data
 from ..utils._user_frame import warn_user
 
 
@@ -76,7 +76,12 @@ def validate_responses(estimator: Any, X: Any, y: Any = None, *, reset: bool) ->
     Returns
     -------
     responses : ndarray of shape (n_queries, n_parties)
+        In strict mode what is no finite number is no answer, which counts as 0 where the rule is another: no
+        cell makes a step in front of a private estimator fail.
     """
+    if estimator.is_strict():
+        found = read_numbers(estimator, X, reset=reset)
+        return np.where(np.isfinite(found), found, np.nan if estimator.active_rule == "support" else 0.0)
     options: dict[str, Any] = {
         "dtype": np.float64,
         "order": "C",

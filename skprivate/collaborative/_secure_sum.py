@@ -10,6 +10,7 @@ from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
+from .._config import StrictMixin
 from .._typing import FloatArray
 from ..accounting import DisclosureRisk
 from ..base import private_fit, redact_errors
@@ -31,7 +32,7 @@ _QUERIES_PER_SESSION = 1000
 
 
 @public_module("skprivate.collaborative")
-class SecureSumAggregator(PrivacyHTMLMixin, RegressorMixin, BaseEstimator):
+class SecureSumAggregator(StrictMixin, PrivacyHTMLMixin, RegressorMixin, BaseEstimator):
     """Combine the parties' responses to a query into one prediction, from sums that open no response.
 
     The prediction is the mean of the active parties' responses, weighted by party sizes. It is the one that

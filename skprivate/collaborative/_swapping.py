@@ -10,6 +10,7 @@ from sklearn.base import BaseEstimator, OneToOneFeatureMixin, RegressorMixin, Tr
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
+from .._config import StrictMixin
 from .._typing import ActiveRule, FloatArray, RandomSource, SwapOrder
 from ..accounting import DisclosureRisk
 from ..base import SHARED_CONSTRAINTS, private_fit, redact_errors
@@ -39,7 +40,9 @@ NARROW = 5
 
 
 @public_module("skprivate.collaborative")
-class BSTDAggregator(PrivacyHTMLMixin, OneToOneFeatureMixin, TransformerMixin, RegressorMixin, BaseEstimator):
+class BSTDAggregator(
+    StrictMixin, PrivacyHTMLMixin, OneToOneFeatureMixin, TransformerMixin, RegressorMixin, BaseEstimator
+):
     """Combine the parties' responses, and show them only after a bounded swap.
 
     A row of X is a query, a column a party: X holds what each party's own model answers. Per query, the

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The declared columns of a table, and rows encoded as numbers by the declaration alone."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from types import MappingProxyType
 from typing import Any, Self
@@ -265,7 +265,37 @@ class TableDomain:
                [11.5,  1. ,  0. ]])
         """
         strict = get_config()["strict"] if strict is None else strict
-        raw = read_table(table, self.names, strict=strict)
+        return self._encode(read_table(table, self.names, strict=strict), None if strict else _check_refused)
+
+    def encode_with_nan(self, table: Any) -> FloatArray:
+        """Return a table as numbers, with NaN where a cell would be an error of `encode` outside strict mode.
+
+        Parameters
+        ----------
+        table : as in `encode`
+
+        Returns
+        -------
+        X : ndarray of float64 of shape (n, d)
+            As of `encode` in strict mode, but for NaN in all encoded columns of a cell that is no value of
+            its column, or is missing where ``missing="error"``.
+
+        Raises
+        ------
+        TypeError, ValueError
+            As of `encode` in strict mode.
+
+        Examples
+        --------
+        >>> from skprivate.domain import TableDomain
+        >>> domain = TableDomain({"size": (0, 10), "kind": ["a", "b"]})
+        >>> domain.encode_with_nan({"kind": ["b", "c"], "size": [2, 11.5]})
+        array([[ 2. ,  0. ,  1. ],
+               [11.5,  nan,  nan]])
+        """
+        return self._encode(read_table(table, self.names, strict=True), _mark_refused)
+
+    def _encode(self, raw: RawTable, treat_refused: Callable[..., None] | None) -> FloatArray:
         encoded = np.zeros((raw.n_rows, len(self.encoded_names)))
         at = 0
         for (name, column), reader, values in zip(
@@ -273,9 +303,10 @@ class TableDomain:
         ):
             width = len(column.suffixes()) + (column.missing == "indicator")
             reading = _read(name, reader, values)
-            if not strict:
-                _check_reading(name, column, reading)
-            _write(column, reading.values, encoded[:, at : at + width])
+            block = encoded[:, at : at + width]
+            _write(column, reading.values, block)
+            if treat_refused is not None:
+                treat_refused(name, column, reading, block)
             at += width
         return encoded
 
@@ -500,8 +531,13 @@ def _read(name: str, reader: Reader, values: Any) -> Reading:
         raise ValueError(f"column {name!r} cannot be read.") from None
 
 
-def _check_reading(name: str, column: Column, reading: Reading) -> None:
-    """Refuse cells that are no values; outside strict mode only."""
+def _mark_refused(name: str, column: Column, reading: Reading, block: FloatArray) -> None:
+    """Write NaN where a cell is no value; infinity is the bound on its side."""
+    block[np.isnan(reading.values) & (reading.unusable | (column.missing == "error"))] = np.nan
+
+
+def _check_refused(name: str, column: Column, reading: Reading, block: FloatArray) -> None:
+    """Refuse cells that are no values."""
     if reading.unusable.any():
         raise ValueError(f"column {name!r} holds {_UNUSABLE[column.kind]}, and is not declared as missing.")
     if column.missing == "error" and np.isnan(reading.values).any():

@@ -130,7 +130,7 @@ class BaseDPBoosting(DomainMixin, RoundsMixin, BaseEstimator):
         self._read_early(y)
         X, y = self._read_rows(X, y)
         public = check_row_mask(is_public, len(X), strict=self.is_strict())
-        if public.all():
+        if public.all() and not self.may_lack_rows():
             raise ValueError("is_public marks every row, so there is nothing to protect: use another model.")
         leaks = self._find_leaks(bool(public.any()))
         self.announce_leaks(leaks)

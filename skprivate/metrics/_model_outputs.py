@@ -121,8 +121,8 @@ def working_rows(attempt: Callable[[NDArray[np.intp]], object], n_rows: int) -> 
             attempt(rows)
             return np.ones(len(rows), dtype=bool)
         except Exception:
-            if len(rows) == 1:
-                return np.zeros(1, dtype=bool)
+            if len(rows) <= 1:
+                return np.zeros(len(rows), dtype=bool)
         return np.concatenate([works(half) for half in np.array_split(rows, 2)])
 
     return works(np.arange(n_rows))

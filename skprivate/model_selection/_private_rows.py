@@ -41,6 +41,7 @@ def check_rows(search: Any, X: Any, y: Any) -> tuple[Any, Any]:
     """Refuse here what every candidate would refuse after it was paid for."""
     tags = get_tags(search.estimator)
     y, structured = as_labels(y), is_structured(y)
+    finite = "allow-nan" if _takes_nan(search.estimator) else True
     _refuse_tables(search.estimator, y)
     if hasattr(X, "columns") or not tags.input_tags.two_d_array or _declares_columns(search.estimator):
         validate_data(search, X, y, skip_check_array=True, kinds=not _declares_columns(search.estimator))
@@ -48,7 +49,7 @@ def check_rows(search: Any, X: Any, y: Any) -> tuple[Any, Any]:
         dtype = "numeric" if _takes_numbers(search.estimator) else None
         options = {
             "dtype": dtype,
-            "ensure_all_finite": "allow-nan" if tags.input_tags.allow_nan else True,
+            "ensure_all_finite": finite,
             "accept_sparse": tags.input_tags.sparse,
             "ensure_min_samples": 2,
         }
@@ -63,7 +64,7 @@ def check_rows(search: Any, X: Any, y: Any) -> tuple[Any, Any]:
     if not structured:
         check_array(y, ensure_2d=False, dtype=None, input_name="y")
     if hasattr(X, "columns") and tags.input_tags.two_d_array and _takes_numbers(search.estimator):
-        check_array(X, ensure_all_finite="allow-nan" if tags.input_tags.allow_nan else True)
+        check_array(X, ensure_all_finite=finite)
     return X, y
 
 
@@ -100,6 +101,13 @@ def _takes_numbers(estimator: Any) -> bool:
     if isinstance(estimator, Pipeline):
         return _takes_numbers(estimator.steps[0][1])
     return isinstance(estimator, PrivateEstimatorMixin | StatelessMixin) and not _declares_columns(estimator)
+
+
+def _takes_nan(estimator: Any) -> bool:
+    """Whether NaN may be in X: a stateless step of ours passes it on to what is behind."""
+    if isinstance(estimator, Pipeline) and isinstance(estimator.steps[0][1], StatelessMixin):
+        return len(estimator.steps) > 1 and _takes_nan(estimator[1:])
+    return bool(get_tags(estimator).input_tags.allow_nan)
 
 
 def _declares_columns(estimator: Any) -> bool:

@@ -6,13 +6,14 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
+from sklearn.utils import Tags
 
 from .._config import StrictMixin
 from ..base import PublicShape, StatelessMixin, redact_errors
-from ..utils import check_bounds, is_frame
+from ..utils import check_bounds
 from ..utils._public_module import public_module
-from ..utils._replacements import numbers_of, within_bounds
-from ..utils._table_validation import check_array, validate_data
+from ..utils._replacements import within_bounds
+from ..utils._table_validation import check_array, read_numbers
 
 
 @public_module("skprivate.preprocessing")
@@ -43,8 +44,10 @@ class BoundsScaler(StrictMixin, StatelessMixin, OneToOneFeatureMixin, Transforme
     Notes
     -----
     **Privacy.** Nothing is learnt and nothing is released by ``fit``, so nothing is spent. Values outside the
-    bounds are clipped silently: a count or a message would leak. In strict mode infinities go to the bounds,
-    and what is missing or no number to their middle; otherwise they are errors.
+    bounds, infinite ones too, are clipped silently: a count or a message would leak. No cell makes the step
+    fail, since a step does not know the ledger that counts failures: what is missing or no number goes to the
+    middle of the bounds in strict mode, and otherwise is NaN, which the private estimator behind the step
+    refuses and counts.
 
     Examples
     --------
@@ -78,23 +81,15 @@ class BoundsScaler(StrictMixin, StatelessMixin, OneToOneFeatureMixin, Transforme
         Raises
         ------
         TypeError, ValueError
-            X is no numeric table (outside strict mode: no finite one), or the bounds do not fit it.
+            X is no table, or one of dates, masks or complex numbers, or the bounds do not fit it.
         """
-        X = self._read(X, reset=True)
+        X = read_numbers(self, X)
         check_bounds(self.bounds, X.shape[1], getattr(self, "feature_names_in_", None))
         return self
 
     def check_public(self, shape: PublicShape) -> None:
         """Raise what a fit to rows of such a shape would raise whatever they hold."""
         shape.check_bounds(self.bounds, "bounds")
-
-    def _read(self, X: Any, *, reset: bool) -> NDArray[np.float64]:
-        """Validate X; in strict mode no cell of it makes it fail."""
-        if not self.is_strict():
-            return validate_data(self, X, dtype=np.float64, reset=reset)
-        numbers = numbers_of(X)
-        validate_data(self, X if is_frame(X) else numbers, skip_check_array=True, reset=reset, cells=False)
-        return check_array(numbers, dtype=np.float64, ensure_all_finite=False)
 
     @redact_errors
     def transform(self, X: Any) -> NDArray[np.float64]:
@@ -109,7 +104,7 @@ class BoundsScaler(StrictMixin, StatelessMixin, OneToOneFeatureMixin, Transforme
         X_scaled : ndarray of shape (n_samples, n_features)
         """
         # Stateless: transform works without fit, and then remembers nothing of X.
-        X = self._read(X, reset=False)
+        X = read_numbers(self, X, reset=False)
         lower, upper = check_bounds(self.bounds, X.shape[1], getattr(self, "feature_names_in_", None))
         X = within_bounds(X, lower, upper) if self.is_strict() else X
         # Halves where the width overflows, near the largest float; elsewhere not: the least float has none.
@@ -137,3 +132,8 @@ class BoundsScaler(StrictMixin, StatelessMixin, OneToOneFeatureMixin, Transforme
         if X.shape[1] != len(lower):
             raise ValueError(f"X has {X.shape[1]} columns, fit saw {len(lower)}.")
         return lower * (1.0 - X) + upper * X
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = tags.input_tags.string = True
+        return tags

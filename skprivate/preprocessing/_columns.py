@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._typing import FloatArray
-from ..utils._refused_values import refuse_cells
-from ..utils._table_validation import check_array
+from ..utils import as_cells
+from ..utils._replacements import numbers_of
 
 
 def is_frame(X: Any) -> bool:
@@ -31,8 +31,13 @@ def as_table(X: Any) -> Any:
         return np.asarray(X)
     if is_frame(X) or not isinstance(X, list | tuple):
         return X
-    array = np.asarray(X)
-    return np.asarray(X, dtype=object) if array.dtype.kind in "US" else array
+    cells = as_cells(X)
+    plain = isinstance(cells, np.ndarray) and set(map(type, cells.ravel())) <= _NUMBERS
+    return np.asarray(cells.tolist()) if plain else cells
+
+
+# Of a list: these very types, since a subclass may raise what it likes.
+_NUMBERS = {int, float, bool, *(np.dtype(code).type for code in "?bBhHiIlLqQefdg")}
 
 
 def label_of(column: int, names: Sequence[str] | None) -> str:
@@ -120,7 +125,7 @@ def _position(item: Any, n_features: int, names: Sequence[str] | None, name: str
 
 
 def read_columns(X: Any, columns: Sequence[int], names: Sequence[str] | None) -> FloatArray:
-    """Return some columns as numbers, missing values as NaN; nothing is shared with X.
+    """Return some columns as numbers, NaN for what is none; no cell makes it fail, nothing is shared with X.
 
     Parameters
     ----------
@@ -135,14 +140,26 @@ def read_columns(X: Any, columns: Sequence[int], names: Sequence[str] | None) ->
     Raises
     ------
     TypeError, ValueError
-        A column does not hold numbers (text is not one, whatever it says), or holds an infinite one.
+        The type of a column is one of text, dates or complex numbers.
     """
     values = np.empty((X.shape[0], len(columns)))
     for place, column in enumerate(columns):
-        values[:, place] = _numbers(_raw(X, column), f"column {label_of(column, names)!r}")
-    if columns:
-        check_array(values, ensure_all_finite="allow-nan", input_name="X")
+        cells, label = _raw(X, column), f"column {label_of(column, names)!r}"
+        if cells.dtype.kind not in "biufO" or str(_type_of(X, column)) in _TEXT:
+            raise ValueError(
+                f"{label} is a quasi-identifier and does not hold numbers; encode it as numbers, or leave it "
+                "out of quasi_identifiers: other columns pass through as they are."
+            )
+        values[:, place] = numbers_of(cells, label)
     return values
+
+
+# Of pandas and polars, whose cells arrive as objects.
+_TEXT = ("str", "string", "String")
+
+
+def _type_of(X: Any, column: int) -> Any:
+    return list(X.dtypes)[column] if is_frame(X) else X.dtype
 
 
 def _raw(X: Any, column: int) -> NDArray[Any]:
@@ -150,24 +167,10 @@ def _raw(X: Any, column: int) -> NDArray[Any]:
         series = X.iloc[:, column]
         if series.dtype.kind in "biuf":
             return series.to_numpy(dtype=np.float64, na_value=np.nan)
-        return series.to_numpy(na_value=np.nan) if series.dtype == object else series.to_numpy()
+        return series.to_numpy()
     if _is_of("polars", X):
         return X.to_series(column).to_numpy()
     return X[:, column]
-
-
-def _numbers(values: NDArray[Any], label: str) -> FloatArray:
-    if values.dtype.kind not in "biufO" or _holds_text(values):
-        raise ValueError(
-            f"{label} is a quasi-identifier and does not hold numbers; encode it as numbers, or leave it out "
-            "of quasi_identifiers: other columns pass through as they are."
-        )
-    refuse_cells(values, label)
-    return values.astype(np.float64)
-
-
-def _holds_text(values: NDArray[Any]) -> bool:
-    return values.dtype == object and any(isinstance(value, str | bytes) for value in values)
 
 
 def replace_columns(X: Any, columns: Sequence[int], values: FloatArray) -> Any:
@@ -196,7 +199,9 @@ def replace_columns(X: Any, columns: Sequence[int], values: FloatArray) -> Any:
             series = X.to_series(column)
             frame.replace_column(column, type(series)(series.name, values[:, place]))
         return frame
-    numeric = X.dtype.kind in "biuf" or len(columns) == X.shape[1]
-    array = np.array(X, dtype=np.float64 if numeric else object) if columns else X.copy()
+    if len(columns) == X.shape[1]:
+        array = np.empty(X.shape)
+    else:
+        array = np.array(X, dtype=np.float64 if X.dtype.kind in "biuf" else object) if columns else X.copy()
     array[:, list(columns)] = values
     return array

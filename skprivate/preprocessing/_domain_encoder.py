@@ -14,11 +14,9 @@ from .._config import StrictMixin
 from .._typing import FloatArray, MissingRule
 from ..base import PublicShape, StatelessMixin, redact_errors
 from ..domain import CategoricalColumn, TableDomain
-from ..utils import is_frame
 from ..utils._compat import StrOptions, validate_parameter_constraints
 from ..utils._public_module import public_module
-from ..utils._replacements import numbers_of
-from ..utils._table_validation import check_array, validate_data
+from ..utils._table_validation import check_array, read_numbers
 
 
 @public_module("skprivate.preprocessing")
@@ -54,9 +52,11 @@ class DomainEncoder(StrictMixin, StatelessMixin, TransformerMixin, BaseEstimator
 
     Notes
     -----
-    **Privacy.** Nothing is learnt and nothing is released by ``fit``, so nothing is spent. In strict mode no
-    cell makes the step fail: what is no value of its column counts as missing; without a domain it is NaN,
-    which the private estimator behind it replaces.
+    **Privacy.** Nothing is learnt and nothing is released by ``fit``, so nothing is spent. No cell makes the
+    step fail, since a step does not know the ledger that counts failures. In strict mode what is no value of
+    its column counts as missing. Otherwise it is NaN in all encoded columns of its column, and so is what is
+    missing where ``missing="error"``; without a domain it always is. The private estimator behind the step
+    refuses NaN and counts the failure, or in strict mode replaces it.
 
     Examples
     --------
@@ -109,8 +109,7 @@ class DomainEncoder(StrictMixin, StatelessMixin, TransformerMixin, BaseEstimator
         Raises
         ------
         TypeError, ValueError
-            X is no table of the domain's columns; outside strict mode also a cell that is no value of its
-            column.
+            X is no table of the domain's columns.
         """
         self._check_parameters()
         self._read(X, reset=True)
@@ -224,26 +223,17 @@ class DomainEncoder(StrictMixin, StatelessMixin, TransformerMixin, BaseEstimator
     def _read(self, X: Any, *, reset: bool) -> FloatArray:
         domain = self._domain()
         if domain is None:
-            return self._read_numbers(X, reset=reset)
-        encoded = domain.encode(X, strict=self.is_strict())
+            return read_numbers(self, X, reset=reset)
+        encoded = domain.encode(X, strict=True) if self.is_strict() else domain.encode_with_nan(X)
         if reset:
             self.n_features_in_ = len(domain.names)
             self.feature_names_in_ = np.array(domain.names, dtype=object)
-        return check_array(encoded)
-
-    def _read_numbers(self, X: Any, *, reset: bool) -> FloatArray:
-        """Validate numbers; in strict mode no cell makes it fail."""
-        if not self.is_strict():
-            return validate_data(self, X, dtype=np.float64, reset=reset)
-        numbers = numbers_of(X)
-        validate_data(self, X if is_frame(X) else numbers, skip_check_array=True, reset=reset, cells=False)
-        return check_array(numbers, dtype=np.float64, ensure_all_finite=False)
+        return check_array(encoded, ensure_all_finite=False)
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
-        # Only declared columns may hold anything else than numbers.
-        tags.input_tags.allow_nan = tags.input_tags.categorical = self.domain is not None
-        tags.input_tags.string = self.domain is not None
+        tags.input_tags.allow_nan = tags.input_tags.string = True
+        tags.input_tags.categorical = self.domain is not None
         return tags
 
 

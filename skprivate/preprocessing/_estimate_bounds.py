@@ -174,11 +174,11 @@ def estimate_bounds(
     **Privacy.** Released are the noisy counts of all bins of all d columns; the bounds are computed from
     these. A row is in one bin of every column, so replacing it takes 1 from one count and adds 1 to another,
     or changes nothing: at most 2 d in L1, attained by a row that changes its bin in every column. Adding or
-    removing it changes d counts by 1. When all rows of a person are replaced, at most ``max_rows_per_group``
-    go and as many come, so both figures are multiplied by that. Exact discrete Laplace noise of scale
-    sensitivity / epsilon is added to every count. The grid is a constant, and the number of rows plays no
-    part. Whoever calls this sees the rows and is trusted. A seeded call claims "not-private", and so does an
-    estimator that is given its bounds.
+    removing it changes d counts by 1; a table without rows is a neighbour then, and no error. When all rows
+    of a person are replaced, at most ``max_rows_per_group`` go and as many come, so both figures are
+    multiplied by that. Exact discrete Laplace noise of scale sensitivity / epsilon is added to every count.
+    The grid is a constant, and the number of rows plays no part. Whoever calls this sees the rows and is
+    trusted. A seeded call claims "not-private", and so does an estimator that is given its bounds.
 
     Proof: :doc:`/proofs/bounds`.
 
@@ -211,11 +211,12 @@ def estimate_bounds(
     refuse_seed(random_state, "estimate_bounds")
     entropy = check_entropy(random_state)
     source: RowSource
+    n_is_public = relation == "replace-one"
     with failures_counted([] if ledger is None else [ledger], "estimate_bounds"):
         if isinstance(X, TableSource):
-            source, n_features, grouped = _open_source(X, groups, max_rows_per_group, entropy)
+            source, n_features, grouped = _open_source(X, groups, max_rows_per_group, entropy, n_is_public)
         else:
-            source, n_features, grouped = _open_table(X, groups, max_rows_per_group, entropy)
+            source, n_features, grouped = _open_table(X, groups, max_rows_per_group, entropy, n_is_public)
         rows_per_unit = max_rows_per_group if grouped else 1
         with public_errors():
             plan = plan_bounds(n_features or 1, check_epsilon(epsilon), relation, rows_per_unit)
@@ -235,24 +236,26 @@ def charge_of(ledger: PrivacyLedger | None) -> Callable[[PrivacySpent], None]:
     return charge
 
 
-def _open_table(X: Any, groups: Any, max_rows: int, entropy: Entropy) -> tuple[RowSource, int | None, bool]:
+def _open_table(
+    X: Any, groups: Any, max_rows: int, entropy: Entropy, n_is_public: bool
+) -> tuple[RowSource, int | None, bool]:
     """Return rows in memory, their number of columns (None: one dimension), and whether they have persons."""
-    table, units = _read(X, groups)
+    table, units = _read(X, groups, int(n_is_public))
     n_features = None if table.ndim == 1 else table.shape[1]
     kept = None if units is None else units.choose_rows(max_rows, entropy.random_bytes(KEY_BYTES))
-    rows = PreparedRows(table.reshape(len(table), -1), kept=kept)
+    rows = PreparedRows(table.reshape(len(table), n_features or 1), kept=kept)
     return RowsInMemory(rows), n_features, units is not None
 
 
 def _open_source(
-    X: TableSource, groups: Any, max_rows: int, entropy: Entropy
+    X: TableSource, groups: Any, max_rows: int, entropy: Entropy, n_is_public: bool
 ) -> tuple[RowSource, int | None, bool]:
     """Return the same of rows that are elsewhere."""
     if groups is not None:
         raise ValueError("groups are a column of a source: TableSource(..., groups=...).")
     grouped = X.columns.group is not None
     with public_errors():
-        facts = find_facts(X, None)
+        facts = find_facts(X, None, n_is_public=n_is_public)
     schema = bounds_schema(facts.complete(X.columns), facts.n_features)
     if grouped:
         key = entropy.random_bytes(KEY_BYTES)
@@ -265,13 +268,14 @@ def bounds_schema(columns: TableColumns, n_features: int) -> RowSchema:
     return RowSchema(columns=columns, n_features=n_features, strict=get_config()["strict"])
 
 
-def _read(X: Any, groups: Any) -> tuple[FloatArray, RowUnits | None]:
+def _read(X: Any, groups: Any, least_rows: int) -> tuple[FloatArray, RowUnits | None]:
     """Validate X and the groups; in strict mode NaN counts as 0, infinities as the largest floats."""
     strict = get_config()["strict"]
     options: dict[str, Any] = {
         "dtype": np.float64,
         "ensure_2d": False,
         "ensure_min_features": 1,
+        "ensure_min_samples": least_rows,
         "input_name": "X",
     }
     table = check_array(numbers_of(X) if strict else X, ensure_all_finite=not strict, **options)

@@ -113,8 +113,10 @@ class TQMATransformer(PrivateEstimatorMixin, OneToOneFeatureMixin, TransformerMi
     choose one range and depth, and keep to them.
 
     Cells are exact: edges are compared as the real numbers a + j w, not as rounded ones. Coarsening twice is
-    coarsening once, bit for bit. NaN passes. Rows of data frames come back in frames of the same kind, with
-    the quasi-identifiers as float64 and all other columns as they were.
+    coarsening once, bit for bit. NaN passes, and stands for every cell that is no number; an infinite value
+    is in the outermost cell. No cell makes the step fail where bounds are declared: a private estimator
+    behind it refuses NaN and counts the failure, or in strict mode replaces it. Rows of data frames come back
+    in frames of the same kind, with the quasi-identifiers as float64 and all other columns as they were.
 
     References
     ----------
@@ -166,8 +168,8 @@ class TQMATransformer(PrivateEstimatorMixin, OneToOneFeatureMixin, TransformerMi
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            Quasi-identifiers are numbers or NaN; other columns may be anything. Values are looked at only
-            where bounds are not declared.
+            Quasi-identifiers are numbers; NaN stands for every cell that is none. Other columns may be
+            anything. Values are looked at only where bounds are not declared.
         y : ignored
 
         Returns
@@ -177,7 +179,8 @@ class TQMATransformer(PrivateEstimatorMixin, OneToOneFeatureMixin, TransformerMi
         Raises
         ------
         TypeError, ValueError
-            A quasi-identifier does not hold numbers, or a parameter does not fit X.
+            The type of a quasi-identifier's column is not one of numbers or objects, or a parameter does not
+            fit X.
         PrivacyLeakError
             In strict mode, where the rows would say what the bounds or the quasi-identifiers are.
         """
@@ -226,13 +229,11 @@ class TQMATransformer(PrivateEstimatorMixin, OneToOneFeatureMixin, TransformerMi
         Raises
         ------
         TypeError, ValueError
-            Wrong columns, or a quasi-identifier that does not hold numbers (an infinite one is refused).
+            Wrong columns, or a quasi-identifier's column whose type is not one of numbers or objects.
         """
         # One row in microseconds: nothing but the form of a plain array is looked at.
         if self._is_plain(X):
-            out = X.copy()
-            if not coarsen(out, self._plan, self._table):
-                return out
+            return self._perturb(X)
         return self._transform(X, perturb=True)
 
     @redact_errors
@@ -253,7 +254,7 @@ class TQMATransformer(PrivateEstimatorMixin, OneToOneFeatureMixin, TransformerMi
         return bool(X.shape[1] == getattr(self, "_n_plain_columns", None))
 
     def _perturb(self, X: FloatArray) -> FloatArray:
-        """Coarsen rows that are known to be a finite C-contiguous float64 array of the right width."""
+        """Coarsen rows that are known to be a float64 array of the right width."""
         out = X.copy()
         coarsen(out, self._plan, self._table)
         return out
@@ -300,6 +301,7 @@ class TQMATransformer(PrivateEstimatorMixin, OneToOneFeatureMixin, TransformerMi
     def _resolve_ranges(self, columns: list[int], names: Any, values: FloatArray) -> tuple[Any, Any]:
         """Return ranges of the quasi-identifiers: as declared, else those of the rows."""
         if self.bounds is None:
+            check_array(values, ensure_all_finite="allow-nan", ensure_min_features=0)
             if np.isnan(values).all(axis=0).any():
                 raise ValueError("a quasi-identifier has no value to read bounds from; declare bounds.")
             return np.nanmin(values, axis=0), np.nanmax(values, axis=0)
@@ -342,7 +344,7 @@ class TQMATransformer(PrivateEstimatorMixin, OneToOneFeatureMixin, TransformerMi
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = True
+        tags.input_tags.allow_nan = tags.input_tags.string = True
         return tags
 
 

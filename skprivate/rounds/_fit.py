@@ -123,7 +123,8 @@ class RoundsMixin(PrivateEstimatorMixin):
             self.announce_leaks([])
         declared = getattr(self, "domain", None) is not None
         # Names of persons may be missing: that a look at the tables fails tells of rows.
-        facts = find_facts(source, self._known_columns(), declared=declared)
+        n_is_public = not self.may_lack_rows()
+        facts = find_facts(source, self._known_columns(), declared=declared, n_is_public=n_is_public)
         with ExitStack() as stack:
             with public_errors():
                 schema, open_rounds = self._open_source(facts.complete(source.columns), facts, public)
@@ -186,17 +187,24 @@ class RoundsMixin(PrivateEstimatorMixin):
         """Warn of what was released."""
 
 
-def find_facts(source: TableSource, n_features: int | None, *, declared: bool = False) -> SourceFacts:
+def find_facts(
+    source: TableSource, n_features: int | None, *, declared: bool = False, n_is_public: bool = True
+) -> SourceFacts:
     """Return the public facts of a source: those that were declared, or found by a look at its tables.
 
-    Where a domain declares the columns, their types in the tables do not matter.
+    Where a domain declares the columns, their types in the tables do not matter. Where the number of rows is
+    not public, a source without rows is no error.
     """
     if source.n_rows is None:
-        return source.inspect(declared=declared)
+        facts = source.inspect(declared=declared)
+        if n_is_public and not facts.n_rows:
+            raise ValueError("the source is empty: it has no row.")
+        return replace(facts, n_is_public=n_is_public)
     features = source.columns.features
     width = len(features) if features is not None else n_features
     if width is None:
         raise ValueError(
             "a source with n_rows needs features, or an estimator whose bounds tell their number."
         )
-    return SourceFacts(source.n_rows, source.n_rows, features, width, True, source.columns.roles, None)
+    roles = source.columns.roles
+    return SourceFacts(source.n_rows, source.n_rows, features, width, True, roles, None, n_is_public)

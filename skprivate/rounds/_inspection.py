@@ -99,6 +99,8 @@ class SourceFacts:
         Fields of the target; none where it has no fields.
     batches : dict from str to int, or None
         Units of every batch; None: nobody has counted them.
+    n_is_public : bool, default=True
+        False: whether the source has as many rows as was declared, or any, decides no error.
     """
 
     n_rows: int
@@ -108,6 +110,7 @@ class SourceFacts:
     has_target: bool
     roles: tuple[str, ...]
     batches: dict[str, int] | None
+    n_is_public: bool = True
 
     @property
     def structured(self) -> bool:
@@ -121,13 +124,10 @@ class SourceFacts:
         for facts in tables:
             if seen.setdefault(facts.batch, facts) != facts:
                 raise ValueError(f"the batch {facts.batch!r} came twice, with other rows or columns.")
-        if not sum(facts.n_rows for facts in seen.values()):
-            raise ValueError("the source is empty: it has no row.")
-        layouts = {
-            (facts.features, facts.kinds, facts.has_target, facts.roles)
-            for facts in seen.values()
-            if facts.n_rows
-        }
+        # A table without rows may lack columns, too.
+        full = [facts for facts in seen.values() if facts.n_rows]
+        full = full or [max(seen.values(), key=lambda facts: len(facts.kinds))]
+        layouts = {(facts.features, facts.kinds, facts.has_target, facts.roles) for facts in full}
         if len(layouts) > 1:
             raise ValueError("the tables of the source differ in their columns, or in the types of these.")
         features, kinds, has_target, roles = layouts.pop()

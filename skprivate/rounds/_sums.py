@@ -191,6 +191,4 @@ class SumsCollector:
         missing = sorted((self._expected or {}).keys() - self._seen.keys())
         if missing:
             raise ValueError(f"the batch {missing[0]!r} did not come: some rows would not count.")
-        if not self._n_rows:
-            raise ValueError("the source is empty: it has no row.")
         return self._values, sum(facts.n_units for facts in self._seen.values())

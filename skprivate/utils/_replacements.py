@@ -125,6 +125,8 @@ def _column(values: NDArray[Any], name: str) -> FloatArray:
     if kind in "biuf":
         with np.errstate(over="ignore"):
             return values.astype(np.float64, copy=False)
+    if kind == "c":
+        raise ValueError("Complex data not supported.")
     if kind not in "OUS":
         raise ValueError(f"{name} must hold real numbers, not {values.dtype.name}.")
     cells = [_number(cell) for cell in values.ravel().tolist()]

@@ -7,11 +7,15 @@ of its integers.
 
 from typing import Any
 
+import numpy as np
 from sklearn import config_context
 from sklearn.utils import check_array as _check_array
 from sklearn.utils.validation import validate_data as _validate_data
 
+from .._typing import FloatArray
+from ._parameter_checks import is_frame
 from ._refused_values import refuse_cells, refuse_kinds, refuse_missing
+from ._replacements import numbers_of
 
 _NOT_GIVEN = "no_validation"
 
@@ -60,6 +64,39 @@ def check_array(values: Any, *, input_name: str = "", **options: Any) -> Any:
     _refuse(values, input_name or "X", True)
     with config_context(array_api_dispatch=False):
         return _check_array(values, input_name=input_name, **options)
+
+
+def read_numbers(estimator: Any, X: Any, *, reset: bool = True, least_rows: int = 1) -> FloatArray:
+    """Validate a table of numbers of which no cell makes it fail: NaN stands for what is no number.
+
+    Parameters
+    ----------
+    estimator : estimator
+    X : array-like or data frame of shape (n_rows, n_features)
+    reset : bool, default=True
+        True in ``fit``: number and names of the columns are kept, else compared.
+    least_rows : int, default=1
+
+    Returns
+    -------
+    table : ndarray of float64 of shape (n_rows, n_features)
+        In C order; what is not finite is left to the caller.
+
+    Raises
+    ------
+    TypeError, ValueError
+        It is no table, or one of dates, masks or complex numbers, or has other columns.
+
+    Notes
+    -----
+    **Privacy.** What is raised depends on the container's type, names and shape alone.
+    """
+    options: dict[str, Any] = {"ensure_all_finite": False, "ensure_min_samples": least_rows}
+    table: FloatArray = check_array(
+        numbers_of(X), dtype=np.float64, order="C", estimator=estimator, **options
+    )
+    validate_data(estimator, X if is_frame(X) else table, skip_check_array=True, reset=reset, cells=False)
+    return table
 
 
 def _refuse(values: Any, name: str, cells: bool) -> None:

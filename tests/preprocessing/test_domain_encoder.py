@@ -59,9 +59,17 @@ def test_levels_and_missing_cells_as_asked(options, names, row):
     np.testing.assert_array_equal(encoder.transform(TABLE)[1], row)
 
 
-def test_missing_cells_are_errors_where_that_is_asked_for():
-    with pytest.raises(ValueError, match="column 'age' holds a missing value"):
-        DomainEncoder(DOMAIN, missing="error").fit(TABLE)
+def test_where_missing_cells_are_errors_they_are_the_next_steps():
+    encoder = DomainEncoder(DOMAIN, missing="error")
+    table = TABLE.assign(age=[20, None, np.inf, "odd"])
+    encoded = encoder.fit_transform(table)
+    np.testing.assert_array_equal(encoded[:, 0], [20, np.nan, 100, np.nan])
+    blocks = encoder.domain.read_columns(table)
+    for name, (values, _) in blocks.items():
+        where = [full.startswith(name) for full in encoder.get_feature_names_out()]
+        np.testing.assert_array_equal(np.isnan(encoded[:, where]).all(axis=1), np.isnan(values))
+    with skprivate.config_context(strict=True):
+        assert np.isfinite(encoder.transform(table)).all()
 
 
 @pytest.mark.parametrize("levels", ["one-hot", "codes"])

@@ -96,8 +96,8 @@ class PublicScores:
             return self.augment(X)
         if not strict:
             return None
-        if len(X) == 1:
-            return self._nothing()
+        if len(X) <= 1:
+            return self._nothing()[: len(X)]
         parts = (X[: len(X) // 2], X[len(X) // 2 :])
         found = [part for rows in parts if (part := self._augment_what_can_be(rows, strict)) is not None]
         return np.concatenate(found)

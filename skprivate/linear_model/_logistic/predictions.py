@@ -58,6 +58,7 @@ class LogisticPredictions(DomainMixin):
         logits = self.decision_function(X)
         return self.classes_[(logits > 0).astype(np.intp) if logits.ndim == 1 else logits.argmax(axis=1)]
 
+    @redact_errors
     def predict_proba(self, X: ArrayLike) -> FloatArray:
         """Return the class probabilities of every row.
 
@@ -76,6 +77,7 @@ class LogisticPredictions(DomainMixin):
         probabilities: FloatArray = softmax(logits, axis=1)
         return probabilities
 
+    @redact_errors
     def predict_log_proba(self, X: ArrayLike) -> FloatArray:
         """Return the natural logarithms of what `predict_proba` returns.
 
