@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import expit, softmax
+from scipy.special import expit
 from sklearn.base import ClassifierMixin
 from sklearn.utils import Tags
 
@@ -16,6 +16,7 @@ from ..accounting import PrivacyLedger
 from ..base import PublicShape, redact_errors
 from ..base._classes import declared_classes, find_classes, warn_of_unknown_labels
 from ..domain import TableDomain
+from ..metrics._row_arithmetic import log, softmax
 from ..rounds._plans._additive.plans import ClassLoss
 from ..rounds._plans._additive.scores import LIMIT
 from ..rounds._reading.schema import number_labels
@@ -280,8 +281,7 @@ class DPBoostingClassifier(ClassifierMixin, BaseDPBoosting):
         scores = self.decision_function(X)
         if scores.ndim == 1:
             return np.column_stack([expit(-scores), expit(scores)])
-        shares: FloatArray = softmax(scores, axis=1)
-        return shares
+        return softmax(scores)
 
     def predict_log_proba(self, X: ArrayLike) -> FloatArray:
         """Return the natural logarithms of what `predict_proba` returns.
@@ -295,8 +295,7 @@ class DPBoostingClassifier(ClassifierMixin, BaseDPBoosting):
         log_probabilities : ndarray of shape (n_samples, n_classes)
             Columns in the order of ``classes_``.
         """
-        logarithms: FloatArray = np.log(self.predict_proba(X))
-        return logarithms
+        return log(self.predict_proba(X))
 
     def predict(self, X: ArrayLike) -> NDArray[Any]:
         """Return the most probable class of every row; of equally probable ones the first.

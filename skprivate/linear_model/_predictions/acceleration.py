@@ -9,6 +9,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..._typing import FloatArray
 from ...base import redact_errors
+from ...metrics._row_arithmetic import exp, products
 from .fitted_line import FittedLine
 from .replicated import check_confidence, ends_of, pivotal_bounds
 
@@ -87,7 +88,7 @@ class AccelerationFactors(FittedLine):
         >>> rng = np.random.default_rng(0)
         >>> domain = TableDomain({"celsius": StressColumn(20, 150, "arrhenius")})
         >>> celsius = rng.choice([85.0, 105.0, 125.0], size=(20000, 1))
-        >>> hours = np.exp(0.7 * domain.encode(celsius)[:, 0] - 14) * rng.weibull(2.0, size=20000)
+        >>> hours = exp(0.7 * domain.encode(celsius)[:, 0] - 14) * rng.weibull(2.0, size=20000)
         >>> model = DPLogLocationScaleRegressor(4.0, domain=domain, bounds_y=(10, 1e6)).fit(celsius, hours)
         >>> factor, interval = model.acceleration_factor([[25.0]], [[125.0]], return_interval=True)
         >>> bool(interval[0, 0] < factor[0] < interval[0, 1]), interval.shape
@@ -101,9 +102,9 @@ class AccelerationFactors(FittedLine):
                 "X_use and X_stress must have as many rows as each other, or one of them one row."
             )
         shift = use - stress
-        estimates = shift @ self.coef_
+        estimates = products(shift, self.coef_)
         with np.errstate(over="ignore"):
-            factors: FloatArray = np.exp(estimates)
+            factors: FloatArray = exp(estimates)
             if not return_interval:
                 return factors
             replicates = self.replicates_
@@ -111,4 +112,4 @@ class AccelerationFactors(FittedLine):
             ends = pivotal_bounds(
                 estimates[:, np.newaxis], shift, replicates[:, 2:], none, ends_of(confidence)
             )
-            return factors, np.exp(ends[:, 0])
+            return factors, exp(ends[:, 0])
