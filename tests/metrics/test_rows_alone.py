@@ -19,6 +19,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 from skprivate import DPTreeClassifier, LabelPrivateClassifier, PrivateGridSearch, config_context
 from skprivate import private_evaluate as evaluate
+from skprivate.ensemble._boosting.public_scores import PublicScores
 from skprivate.evaluation import _counts
 from skprivate.metrics._model_outputs import predicted_labels, probabilities
 from skprivate.metrics._rows_alone import is_same_in_any_table, rows_alone
@@ -97,6 +98,19 @@ def test_tables_of_a_search_move_by_the_person_that_is_replaced(monkeypatch):
         rows.score(BalancedAccuracy(), model, np.random.default_rng(0))
     for cells in seen:
         np.testing.assert_array_equal(cells, seen[-1][: len(cells)])
+
+
+@pytest.mark.parametrize("labels", [True, False])
+def test_scores_that_boosting_starts_from_stay_as_they_are_when_rows_come(labels):
+    model, X = on_the_edge()
+    scores = PublicScores(model, N_COLUMNS, np.zeros(1), np.arange(2))
+    if not labels:
+        line = LinearRegression().fit(X, X[:, 0])
+        line.coef_, line.intercept_ = model.coef_[0], 0.0
+        scores = PublicScores(line, N_COLUMNS, np.zeros(1), half=1e-9)
+    found = scores.augment_private(X, strict=False)
+    for n in range(1, len(X)):
+        assert scores.augment_private(X[:n], strict=False).tobytes() == found[:n].tobytes()
 
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32, np.int64, np.bool_])
