@@ -63,8 +63,8 @@ class DPBoostingClassifier(ClassifierMixin, BaseDPBoosting):
         paid for.
     public_model : classifier, default=None
         A classifier with ``fit`` and ``predict_proba``, such as a random forest, which is fitted to the
-        public rows alone. Boosting starts from its scores and corrects them. What it predicts for a row must
-        be a function of that row alone.
+        public rows alone. Boosting starts from its scores and corrects them. It is asked about
+        one private row at a time, and must give the same answer when it is asked about a row again.
     monotonic_cst : array-like of int of shape (n_features,) or dict, default=None
         1: the probability of the second class does not fall as the column grows; -1: it does not rise; 0: no
         constraint. Or ``{column: sign}`` by name. For two classes and columns with an order; not beside

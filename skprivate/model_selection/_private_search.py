@@ -48,8 +48,9 @@ class PrivateGridSearch(BasePrivateSearch):
         notes say. By them a rare class counts. "accuracy", "absolute_error", "squared_error" and callables
         score every row between 0 and 1, and the mean is taken. The errors are in units of the width of the
         estimator's ``bounds_y``, cut off at 1 and taken from 1. A callable gets (estimator, X, y) and returns
-        one score per row, each a function of that row and the estimator alone; what is outside 0 and 1 is
-        clipped silently, NaN counts as 0. None: "accuracy" for classifiers, "absolute_error" for regressors.
+        one score per row; private rows come one at a time, in tables of one row, and nothing must be kept
+        from one call to the next. What is outside 0 and 1 is clipped silently, NaN counts as 0. None:
+        "accuracy" for classifiers, "absolute_error" for regressors.
     score_epsilon : float, Fraction or None, default=None
         Greatest privacy loss of the score of one run, > 0 and finite. It is not added to that of the fit,
         but one above it makes the search dearer. None: the dearest candidate's epsilon.
