@@ -130,7 +130,7 @@ class DPBoostingClassifier(ClassifierMixin, BaseDPBoosting):
     number of private rows. A seeded fit, or one that reads bounds or classes from private rows, claims
     "not-private".
 
-    Proof: :doc:`/proofs/boosting`.
+    Proof: :doc:`/proofs/boosting`; of ``public_model``: :doc:`/proofs/rows`.
 
     References
     ----------

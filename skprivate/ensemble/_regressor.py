@@ -131,7 +131,7 @@ class DPBoostingRegressor(RegressorMixin, BaseDPBoosting):
     multiplied by ``max_rows_per_group``. Not protected: the public rows, bounds, and under "replace-one" the
     number of private rows. A seeded fit, or one that reads bounds from private rows, claims "not-private".
 
-    Proof: :doc:`/proofs/boosting`.
+    Proof: :doc:`/proofs/boosting`; of ``public_model``: :doc:`/proofs/rows`.
 
     References
     ----------

@@ -100,7 +100,7 @@ class PrivateGridSearch(BasePrivateSearch):
     whoever can time ``fit`` learns about their number. Not protected: the number of rows or groups, public
     rows, and the grid.
 
-    Proof: :doc:`/proofs/private_search`.
+    Proof: :doc:`/proofs/private_search`, :doc:`/proofs/rows`.
 
     A run is private with the larger epsilon of its fit and its score: which units are held out is random and
     looks at no row, and given that, a replaced unit is either in training, where the fit hides it and the
@@ -242,7 +242,7 @@ class PrivateRandomizedSearch(BasePrivateSearch):
     **Privacy.** As of `PrivateGridSearch`: the entries are drawn without a look at rows, and everything
     said there holds for any entries. The price is that of the dearest entry drawn.
 
-    Proof: :doc:`/proofs/private_search`.
+    Proof: :doc:`/proofs/private_search`, :doc:`/proofs/rows`.
 
     References
     ----------
