@@ -9,6 +9,8 @@ from scipy.optimize import minimize_scalar
 from sklearn.base import clone
 
 from .._typing import BoolArray, FloatArray
+from ..metrics._row_arithmetic import log, row_totals, softmax
+from ..metrics._rows_alone import aligned_copy
 
 #: Nats by which cross-fitted predictions must raise the likelihood of public labels: noise that was learnt
 #: raises it by about half a nat at most, through the temperature.
@@ -59,7 +61,7 @@ def predict_shares(classifier: Any, X: FloatArray, classes: NDArray[Any]) -> Flo
         It predicts something else than probabilities of some of the classes.
     """
     try:
-        found = np.asarray(classifier.predict_proba(X.copy()), dtype=np.float64)
+        found = np.asarray(classifier.predict_proba(aligned_copy(X)), dtype=np.float64)
         own = np.asarray(classifier.classes_)
         places = np.searchsorted(classes, own)
         known = own.ndim == 1 and len(np.unique(places)) == len(own)
@@ -83,8 +85,7 @@ def bounded_shares(shares: FloatArray) -> FloatArray:
     """Return probabilities that are at least 0.01 or so, and add up to 1 in a row."""
     least = _LEAST_SHARE * 2 / shares.shape[1]
     bounded = np.maximum(shares, least)
-    result: FloatArray = bounded / bounded.sum(axis=1, keepdims=True)
-    return result
+    return bounded / row_totals(bounded)
 
 
 def fit_temperature(shares: FloatArray, labels: NDArray[np.int32]) -> float:
@@ -106,6 +107,4 @@ def log_likelihood_gain(shares: FloatArray, labels: NDArray[np.int32]) -> float:
 
 def tempered(shares: FloatArray, temperature: float) -> FloatArray:
     """Return probabilities whose logarithms are multiplied by a temperature."""
-    logits = temperature * np.log(shares)
-    odds = np.exp(logits - logits.max(axis=1, keepdims=True))
-    return bounded_shares(odds / odds.sum(axis=1, keepdims=True))
+    return bounded_shares(softmax(temperature * log(shares)))

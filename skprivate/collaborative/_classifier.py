@@ -14,6 +14,7 @@ from sklearn.utils.validation import column_or_1d
 from .._typing import FloatArray
 from ..base import redact_errors
 from ..base._html_repr import PrivacyHTMLMixin
+from ..metrics._row_arithmetic import row_totals
 from ..utils._atomic_state import assign
 from ..utils._public_module import name_constructor, public_module
 from ..utils._table_validation import check_array
@@ -44,7 +45,7 @@ class LocalAverageClassifier(PrivacyHTMLMixin, ClassifierMixin, BaseEstimator):
     def predict_proba(self, X: Any) -> FloatArray:
         """Return the averages, made to sum to one."""
         values = np.column_stack([model.predict(X) for model in self.models_])
-        return values / values.sum(axis=1, keepdims=True)
+        return values / row_totals(values)
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Return the likeliest classes."""
@@ -166,5 +167,5 @@ class CollaborativeClassifier(ClassifierMixin, ConfigurablePlatform):
 def _normalise(synthesis: FloatArray) -> FloatArray:
     """Return rows that sum to one; uniform where there is nothing to normalise."""
     values = np.maximum(synthesis, 0.0)
-    total = values.sum(axis=1, keepdims=True)
+    total = row_totals(values)
     return np.where(total > 0, values / np.where(total > 0, total, 1.0), 1.0 / values.shape[1])

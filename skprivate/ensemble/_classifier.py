@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import expit, softmax
+from scipy.special import expit
 from sklearn.base import ClassifierMixin
 from sklearn.utils import Tags
 
@@ -16,6 +16,7 @@ from ..accounting import PrivacyLedger
 from ..base import PublicShape, redact_errors
 from ..base._classes import declared_classes, find_classes, warn_of_unknown_labels
 from ..domain import TableDomain
+from ..metrics._row_arithmetic import log, softmax
 from ..rounds._plans._additive.plans import ClassLoss
 from ..rounds._plans._additive.scores import LIMIT
 from ..rounds._reading.fit_rows import read_labelled_rows
@@ -61,8 +62,8 @@ class DPBoostingClassifier(ClassifierMixin, BaseDPBoosting):
         paid for.
     public_model : classifier, default=None
         A classifier with ``fit`` and ``predict_proba``, such as a random forest, which is fitted to the
-        public rows alone. Boosting starts from its scores and corrects them. What it predicts for a row must
-        be a function of that row alone.
+        public rows alone. Boosting starts from its scores and corrects them. It is asked about
+        one private row at a time, and must give the same answer when it is asked about a row again.
     monotonic_cst : array-like of int of shape (n_features,) or dict, default=None
         1: the probability of the second class does not fall as the column grows; -1: it does not rise; 0: no
         constraint. Or ``{column: sign}`` by name. For two classes and columns with an order; not beside
@@ -128,7 +129,7 @@ class DPBoostingClassifier(ClassifierMixin, BaseDPBoosting):
     number of private rows. A seeded fit, or one that reads bounds or classes from private rows, claims
     "not-private".
 
-    Proof: :doc:`/proofs/boosting`.
+    Proof: :doc:`/proofs/boosting`; of ``public_model``: :doc:`/proofs/rows`.
 
     References
     ----------
@@ -271,8 +272,7 @@ class DPBoostingClassifier(ClassifierMixin, BaseDPBoosting):
         scores = self.decision_function(X)
         if scores.ndim == 1:
             return np.column_stack([expit(-scores), expit(scores)])
-        shares: FloatArray = softmax(scores, axis=1)
-        return shares
+        return softmax(scores)
 
     def predict_log_proba(self, X: ArrayLike) -> FloatArray:
         """Return the natural logarithms of what `predict_proba` returns.
@@ -286,8 +286,7 @@ class DPBoostingClassifier(ClassifierMixin, BaseDPBoosting):
         log_probabilities : ndarray of shape (n_samples, n_classes)
             Columns in the order of ``classes_``.
         """
-        logarithms: FloatArray = np.log(self.predict_proba(X))
-        return logarithms
+        return log(self.predict_proba(X))
 
     def predict(self, X: ArrayLike) -> NDArray[Any]:
         """Return the most probable class of every row; of equally probable ones the first.

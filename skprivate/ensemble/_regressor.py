@@ -61,8 +61,8 @@ class DPBoostingRegressor(RegressorMixin, BaseDPBoosting):
         paid for.
     public_model : regressor, default=None
         A regressor with ``fit`` and ``predict``, which is fitted to the public rows alone. Boosting starts
-        from its predictions and corrects them. What it predicts for a row must be a function of that row
-        alone.
+        from its predictions and corrects them. It is asked about one private row at a
+        time, and must give the same answer when it is asked about a row again.
     monotonic_cst : array-like of int of shape (n_features,) or dict, default=None
         1: predictions do not fall as the column grows; -1: they do not rise; 0: no constraint. Or
         ``{column: sign}`` by name. For columns with an order; not beside ``public_model``.
@@ -125,7 +125,7 @@ class DPBoostingRegressor(RegressorMixin, BaseDPBoosting):
     multiplied by ``max_rows_per_group``. Not protected: the public rows, bounds, and under "replace-one" the
     number of private rows. A seeded fit, or one that reads bounds from private rows, claims "not-private".
 
-    Proof: :doc:`/proofs/boosting`.
+    Proof: :doc:`/proofs/boosting`; of ``public_model``: :doc:`/proofs/rows`.
 
     References
     ----------

@@ -70,8 +70,9 @@ def private_evaluate(
     ----------
     model : estimator
         Fitted, with ``predict_proba`` or at least ``predict``, from any library. It is public: the release
-        protects the rows that are passed here and not those that it was fitted on. Its prediction of a row
-        must depend on that row alone.
+        protects the rows that are passed here and not those that it was fitted on. It is asked about one row
+        at a time, unless all rows at once are known to get the same bits, and must give the same answer
+        when it is asked about the same row again: a model that draws random numbers does not.
     X : array-like or data frame of shape (n_samples, n_features)
         As the model takes it.
     y : array-like of shape (n_samples,)
@@ -147,7 +148,7 @@ def private_evaluate(
     probabilities, and a row that the model fails on, too. Whoever calls this sees the rows and is trusted.
     The epsilon does not cover the rows that the model was fitted on.
 
-    Proof: :doc:`/proofs/evaluation`.
+    Proof: :doc:`/proofs/evaluation`; that other rows stay in their cells: :doc:`/proofs/rows`.
 
     A score goes to the node below or above it, at random so that its mean is kept, and to none beyond 1/2:
     predicted labels are counted exactly, and a mean of squares errs by a quarter of an interval's squared

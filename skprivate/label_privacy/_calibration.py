@@ -7,6 +7,7 @@ import numpy as np
 from scipy.special import ndtr
 
 from .._typing import FloatArray
+from ..metrics._row_arithmetic import row_totals
 
 # Factors of the deviation from the base rate. Above 1: a regressor that stops early, or averages, says less
 # than it could. Three is where all but a third of its range is at the ends.
@@ -34,7 +35,7 @@ def project(points: FloatArray) -> FloatArray:
     excess = (np.cumsum(ordered, axis=1) - 1) / np.arange(1, points.shape[1] + 1)
     n_above = np.count_nonzero(ordered > excess, axis=1)
     above: FloatArray = np.maximum(points - excess[np.arange(len(points)), n_above - 1][:, None], 0.0)
-    return above / above.sum(axis=1, keepdims=True)
+    return above / row_totals(above)
 
 
 def to_proba(predictions: FloatArray, base: FloatArray, slope: float, share: float) -> FloatArray:

@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 from scipy import special
 
 from .._typing import FloatArray
+from ..metrics._row_arithmetic import exp
 from ..utils._public_module import public_module
 
 
@@ -64,19 +65,18 @@ class SmallestExtremeValue(ErrorDistribution):
     def quantile(self, p: ArrayLike) -> FloatArray:
         return np.log(-np.log1p(-_floats(p)))
 
-    @np.errstate(over="ignore")
     def log_survival(self, z: ArrayLike) -> FloatArray:
-        return -np.exp(_floats(z))
+        return -exp(_floats(z))
 
     def survival(self, z: ArrayLike) -> FloatArray:
-        return np.exp(self.log_survival(z))
+        return exp(self.log_survival(z))
 
     def log_density(self, z: ArrayLike) -> FloatArray:
         return _floats(z) + self.log_survival(z)
 
     @np.errstate(over="ignore")
     def mean_of_exp(self, mu: ArrayLike, sigma: ArrayLike) -> FloatArray:
-        return np.exp(_floats(mu) + special.gammaln(1.0 + _floats(sigma)))
+        return exp(_floats(mu) + special.gammaln(1.0 + _floats(sigma)))
 
 
 @public_module("skprivate.linear_model")
@@ -103,7 +103,7 @@ class Logistic(ErrorDistribution):
         # sin(pi s) = sin(pi (1 - s)), and the smaller angle is the exact one.
         angle = np.pi * np.where(exists, np.minimum(sigma, 1.0 - sigma), 0.5)
         factor = np.where(sigma > 0.0, np.pi * sigma / np.where(angle > 0.0, np.sin(angle), 1.0), 1.0)
-        return np.exp(_floats(mu) + np.log(np.where(exists, factor, np.inf)))
+        return exp(_floats(mu) + np.log(np.where(exists, factor, np.inf)))
 
 
 @public_module("skprivate.linear_model")
@@ -125,7 +125,7 @@ class Normal(ErrorDistribution):
 
     @np.errstate(over="ignore")
     def mean_of_exp(self, mu: ArrayLike, sigma: ArrayLike) -> FloatArray:
-        return np.exp(_floats(mu) + 0.5 * _floats(sigma) ** 2)
+        return exp(_floats(mu) + 0.5 * _floats(sigma) ** 2)
 
 
 def _floats(values: ArrayLike) -> FloatArray:

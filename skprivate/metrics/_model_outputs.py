@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
+from joblib import parallel_config
 from numpy.typing import NDArray
 from scipy.sparse import issparse
 from sklearn.exceptions import NotFittedError
@@ -13,6 +14,7 @@ from sklearn.exceptions import NotFittedError
 from .._typing import FloatArray
 from ..utils._compat import num_samples, safe_indexing
 from ..utils._parameter_checks import as_column
+from ._rows_alone import is_same_in_any_table, rows_alone
 
 # How far probabilities of a row may sum from 1: single precision of a hundred classes.
 _TOLERANCE = 1e-4
@@ -45,35 +47,36 @@ def _plain(level: Any) -> Any:
 
 
 def predictions(
-    predict: Callable[[Any], Any],
-    X: Any,
-    strict: bool,
-    check: Callable[[Any, int], NDArray[Any]],
-    instead: Any,
+    model: Any, method: str, X: Any, strict: bool, check: Callable[[Any, int], NDArray[Any]], instead: Any
 ) -> NDArray[Any]:
     """Return what a model predicts for rows; in strict mode `instead` for those that it fails on.
 
     Notes
     -----
-    **Privacy.** A row that fails is predicted as a copy of another, so that the others stand in a table of
-    the same size at the same place.
+    **Privacy.** The prediction of a row is what the model says of a table that holds this row only, at a
+    place of one alignment: a function of the row, however the model rounds (:doc:`/proofs/rows`). Rows are
+    taken together where that is known to give the same bits.
     """
     n_rows = num_samples(X)
-    if not strict:
-        return check(_ask(predict, X), n_rows)
-    try:
-        return check(_ask(predict, X), n_rows)
-    except Exception:
-        works = working_rows(lambda rows: check(_ask(predict, safe_indexing(X, rows)), len(rows)), n_rows)
-    if not works.any():
-        return np.tile(instead, (n_rows, *([1] * np.ndim(instead))))
-    rows = np.where(works, np.arange(n_rows), np.argmax(works))
-    try:
-        found = check(_ask(predict, safe_indexing(X, rows)), n_rows)
-    except Exception:  # it fails on the table and on none of its rows
-        works = np.zeros(n_rows, dtype=bool)
+    ask = getattr(model, method)
+    # In threads the trees of a forest would be added in any order.
+    with warnings.catch_warnings(), np.errstate(all="ignore"), parallel_config(backend="sequential"):
+        warnings.simplefilter("ignore")
+        if is_same_in_any_table(model):
+            try:
+                return check(_ask(ask, X), n_rows)
+            except ValueError:
+                if not strict:
+                    raise
         found = np.tile(instead, (n_rows, *([1] * np.ndim(instead))))
-    found[~works] = instead
+        for number, row in enumerate(rows_alone(X)):
+            try:
+                found[number] = check(_ask(ask, row), 1)[0]
+            except NotFittedError:
+                raise
+            except Exception:
+                if not strict:
+                    raise
     return found
 
 
@@ -96,36 +99,19 @@ def check_table(model: Any, X: Any) -> Any:
 
 
 def _ask(predict: Callable[[Any], Any], X: Any) -> Any:
-    """Return what a model predicts; what it says of rows, in errors and warnings, is kept back."""
-    with warnings.catch_warnings(), np.errstate(all="ignore"):
-        warnings.simplefilter("ignore")
-        try:
-            return predict(X)
-        except NotFittedError:
-            raise
-        except Exception as error:
-            kind = type(error).__name__
+    """Return what a model predicts; what it says of rows in errors is kept back."""
+    try:
+        return predict(X)
+    except NotFittedError:
+        raise
+    except Exception as error:
+        kind = type(error).__name__
     # Raised outside the handler, so that the original is not kept as __context__.
     raise ValueError(
         f"the model failed on these rows with an error of its own ({kind}), whose message may repeat a value "
         "and is kept back. Try the model on public rows; in strict mode rows that it fails on are counted "
         "with equal scores."
     )
-
-
-def working_rows(attempt: Callable[[NDArray[np.intp]], object], n_rows: int) -> NDArray[np.bool_]:
-    """Tell on which rows an attempt does not fail; halves are tried until those that fail are alone."""
-
-    def works(rows: NDArray[np.intp]) -> NDArray[np.bool_]:
-        try:
-            attempt(rows)
-            return np.ones(len(rows), dtype=bool)
-        except Exception:
-            if len(rows) <= 1:
-                return np.zeros(len(rows), dtype=bool)
-        return np.concatenate([works(half) for half in np.array_split(rows, 2)])
-
-    return works(np.arange(n_rows))
 
 
 def probabilities(model: Any, X: Any, n_classes: int, strict: bool) -> FloatArray:
@@ -144,7 +130,7 @@ def probabilities(model: Any, X: Any, n_classes: int, strict: bool) -> FloatArra
             )
         return table
 
-    return predictions(model.predict_proba, X, strict, check, np.full(n_classes, 1 / n_classes))
+    return predictions(model, "predict_proba", X, strict, check, np.full(n_classes, 1 / n_classes))
 
 
 def predicted_numbers(model: Any, X: Any, strict: bool, instead: float) -> FloatArray:
@@ -163,7 +149,7 @@ def predicted_numbers(model: Any, X: Any, strict: bool, instead: float) -> Float
             raise ValueError("predict must return finite numbers.")
         return values
 
-    return predictions(model.predict, X, strict, check, instead)
+    return predictions(model, "predict", X, strict, check, instead)
 
 
 def predicted_labels(model: Any, X: Any, classes: Sequence[Any], strict: bool) -> NDArray[np.intp]:
@@ -172,4 +158,4 @@ def predicted_labels(model: Any, X: Any, classes: Sequence[Any], strict: bool) -
     def check(found: Any, n_rows: int) -> NDArray[np.intp]:
         return codes_of(found, classes, 0, n_rows, "what predict returns")
 
-    return predictions(model.predict, X, strict, check, 0)
+    return predictions(model, "predict", X, strict, check, 0)

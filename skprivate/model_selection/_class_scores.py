@@ -164,7 +164,7 @@ def _predicted_codes(estimator: Any, X: Any) -> NDArray[np.intp]:
     def check(found: Any, n_rows: int) -> NDArray[np.intp]:
         return codes_of(found, _classes(estimator), -1, n_rows, "what predict returns")
 
-    return predictions(estimator.predict, X, get_config()["strict"], check, -1)
+    return predictions(estimator, "predict", X, get_config()["strict"], check, -1)
 
 
 def _probabilities(estimator: Any, X: Any) -> FloatArray:

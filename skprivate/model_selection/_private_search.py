@@ -48,8 +48,9 @@ class PrivateGridSearch(BasePrivateSearch):
         notes say. By them a rare class counts. "accuracy", "absolute_error", "squared_error" and callables
         score every row between 0 and 1, and the mean is taken. The errors are in units of the width of the
         estimator's ``bounds_y``, cut off at 1 and taken from 1. A callable gets (estimator, X, y) and returns
-        one score per row, each a function of that row and the estimator alone; what is outside 0 and 1 is
-        clipped silently, NaN counts as 0. None: "accuracy" for classifiers, "absolute_error" for regressors.
+        one score per row; private rows come one at a time, in tables of one row, and nothing must be kept
+        from one call to the next. What is outside 0 and 1 is clipped silently, NaN counts as 0. None:
+        "accuracy" for classifiers, "absolute_error" for regressors.
     score_epsilon : float, Fraction or None, default=None
         Greatest privacy loss of the score of one run, > 0 and finite. It is not added to that of the fit,
         but one above it makes the search dearer. None: the dearest candidate's epsilon.
@@ -99,7 +100,7 @@ class PrivateGridSearch(BasePrivateSearch):
     whoever can time ``fit`` learns about their number. Not protected: the number of rows or groups, public
     rows, and the grid.
 
-    Proof: :doc:`/proofs/private_search`.
+    Proof: :doc:`/proofs/private_search`, :doc:`/proofs/rows`.
 
     A run is private with the larger epsilon of its fit and its score: which units are held out is random and
     looks at no row, and given that, a replaced unit is either in training, where the fit hides it and the
@@ -241,7 +242,7 @@ class PrivateRandomizedSearch(BasePrivateSearch):
     **Privacy.** As of `PrivateGridSearch`: the entries are drawn without a look at rows, and everything
     said there holds for any entries. The price is that of the dearest entry drawn.
 
-    Proof: :doc:`/proofs/private_search`.
+    Proof: :doc:`/proofs/private_search`, :doc:`/proofs/rows`.
 
     References
     ----------

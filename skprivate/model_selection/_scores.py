@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Scores of a private search: means of rows' scores, or tables of counts; exact sums, released with noise."""
 
+import copy
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -12,10 +13,10 @@ from numpy.typing import NDArray
 
 from .._config import get_config
 from .._typing import FloatArray
-from ..metrics._model_outputs import working_rows
+from ..metrics._rows_alone import is_same_in_any_table, rows_alone
 from ..noise import DiscreteLaplaceMechanism
 from ..utils import check_int
-from ..utils._compat import num_samples, safe_indexing
+from ..utils._compat import num_samples
 
 RowScorer = Callable[[Any, Any, Any], Any]
 
@@ -24,6 +25,25 @@ SCORE_STEPS = 2**20
 
 
 WRONG_SHAPE = "scoring must return one score per row, an array of shape (n_rows,)."
+
+
+@dataclass(frozen=True)
+class OnCopies:
+    """A scorer of the user's, on copies: what it writes on the model, the rows or itself is gone after it.
+
+    An object that scores is a parameter of the search, and is saved with it.
+    """
+
+    scorer: RowScorer
+
+    def __call__(self, estimator: Any, X: Any, y: Any) -> Any:
+        scorer, *arguments = copy.deepcopy((self.scorer, estimator, X, y))
+        return scorer(*arguments)
+
+    def for_rows(self, estimator: Any) -> tuple[RowScorer, Any]:
+        """Return a scorer of one row after the other, and a copy of the model that all of them share."""
+        scorer, model = copy.deepcopy((self.scorer, estimator))
+        return lambda model, *row: scorer(model, *copy.deepcopy(row)), model
 
 
 class ScoreShapeError(ValueError):
@@ -62,10 +82,8 @@ class ScoringRows:
       sum ``SCORE_STEPS`` at most. So replacing a unit moves the table by 2 ``SCORE_STEPS`` in L1 at most.
 
     Exact discrete Laplace noise of that sensitivity over epsilon, on the sum or on every cell, makes either
-    epsilon-DP, whatever a unit's number of rows. That takes predictions of a row that do not depend on the
-    rows beside it. With groups a replaced unit may bring another number of rows, and linear algebra may then
-    round another row's prediction otherwise: a change of a last bit, which could turn over a label on the
-    very boundary and is not covered.
+    epsilon-DP, whatever a unit's number of rows. The score of a row is the scorer's for a table of this row
+    only, or is known to have the same bits (:doc:`/proofs/rows`), so that rows beside it do not move it.
     """
 
     X: Any
@@ -84,7 +102,7 @@ class ScoringRows:
 
     def noisy_mean(self, scorer: RowScorer, estimator: Any, entropy: Any) -> Fraction:
         """Return the mean score of the units, with noise unless the rows are public."""
-        steps = row_scores(scorer, estimator, self.X, self.y)
+        steps = row_scores(scorer, estimator, self.X, self.y, public=self.epsilon is None)
         if self.groups is not None:
             # Exact: sums of whole numbers below 2^53.
             sums = np.bincount(self.groups, weights=steps, minlength=self.n_units).astype(np.int64)
@@ -135,7 +153,9 @@ def check_score_epsilon(epsilon: Fraction) -> None:
         raise ValueError(f"score_epsilon cannot be used for scores: {error}") from error
 
 
-def row_scores(scorer: RowScorer, estimator: Any, X: Any, y: Any) -> NDArray[np.int64]:
+def row_scores(
+    scorer: RowScorer, estimator: Any, X: Any, y: Any, *, public: bool = False
+) -> NDArray[np.int64]:
     """Return the rows' scores as whole numbers between 0 and ``SCORE_STEPS``; NaN counts as 0.
 
     In strict mode a row on which the scorer fails counts as 0, too. A scorer that returns a single number is
@@ -143,26 +163,32 @@ def row_scores(scorer: RowScorer, estimator: Any, X: Any, y: Any) -> NDArray[np.
 
     Notes
     -----
-    **Privacy.** A row that fails is scored as a copy of another, and its score is set to 0. So the other rows
-    stand in a table of the same size at the same place, and have the same scores, to the last bit, as if it
-    had not failed.
+    **Privacy.** The score of a private row is what the scorer makes of a table that holds this row only.
+    Rows are scored together where that gives the same bits: by a score of ours, of a model that
+    `is_same_in_any_table`.
     """
-    n_rows = num_samples(y)
-    try:
-        return _steps_of(np.asarray(scorer(estimator, X, y)), n_rows)
-    except Exception as error:
-        single = isinstance(error, ScoreShapeError) and error.single
-        if single or not get_config()["strict"]:
-            raise
+    n_rows, strict = num_samples(y), get_config()["strict"]
+    ours = not isinstance(scorer, OnCopies)
+    if public or (ours and is_same_in_any_table(estimator)):
+        try:
+            return _steps_of(np.asarray(scorer(estimator, X, y)), n_rows)
+        except Exception as error:
+            if not strict or _is_single(error):
+                raise
+    if isinstance(scorer, OnCopies):
+        scorer, estimator = scorer.for_rows(estimator)
+    steps = np.zeros(n_rows, dtype=np.int64)
+    for number, (row, target) in enumerate(zip(rows_alone(X), rows_alone(y), strict=True)):
+        try:
+            steps[number] = _steps_of(np.asarray(scorer(estimator, row, target)), 1)[0]
+        except Exception as error:
+            if not strict or _is_single(error):
+                raise
+    return steps
 
-    def steps_at(rows: NDArray[np.intp]) -> NDArray[np.int64]:
-        scores = np.asarray(scorer(estimator, safe_indexing(X, rows), safe_indexing(y, rows)))
-        return _steps_of(scores, len(rows))
 
-    works = working_rows(steps_at, n_rows)
-    if not works.any():
-        return np.zeros(n_rows, dtype=np.int64)
-    return np.where(works, steps_at(np.where(works, np.arange(n_rows), np.argmax(works))), 0)
+def _is_single(error: Exception) -> bool:
+    return isinstance(error, ScoreShapeError) and error.single
 
 
 def _steps_of(scores: NDArray[Any], n_rows: int) -> NDArray[np.int64]:

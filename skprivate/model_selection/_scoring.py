@@ -18,21 +18,7 @@ from ..utils import as_labels, common_type, is_structured
 from ..utils._compat import BaseScorer
 from ..utils._private_fit import public_errors
 from ._class_scores import AreaUnderCurve, BalancedAccuracy, LogLoss
-from ._scores import WRONG_SHAPE, ClassScorer, RowScorer, ScoreShapeError
-
-
-@dataclass(frozen=True)
-class OnCopies:
-    """A scorer of the user's, on copies: what it writes on the model, the rows or itself is gone after it.
-
-    An object that scores is a parameter of the search, and is saved with it.
-    """
-
-    scorer: RowScorer
-
-    def __call__(self, estimator: Any, X: Any, y: Any) -> Any:
-        scorer, *arguments = copy.deepcopy((self.scorer, estimator, X, y))
-        return scorer(*arguments)
+from ._scores import WRONG_SHAPE, ClassScorer, OnCopies, RowScorer, ScoreShapeError
 
 
 def accuracy(estimator: Any, X: Any, y: Any) -> NDArray[np.bool_]:

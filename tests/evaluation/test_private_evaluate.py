@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from scipy.sparse import coo_array
 from scipy.special import expit
+from sklearn.base import BaseEstimator
 from sklearn.ensemble import VotingClassifier
 from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LinearRegression, LogisticRegression
@@ -22,6 +23,7 @@ from sklearn.metrics import (
 )
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
+from sklearn.tree import DecisionTreeRegressor
 
 from skprivate import DPTreeClassifier, PrivacyLedger, config_context, private_evaluate
 from skprivate.accounting import PrivacySpent
@@ -42,10 +44,14 @@ NAMES = [
 ]
 
 
-class Looked:
+class Looked(BaseEstimator):
     """A finished model whose probabilities are in its columns."""
 
+    # As a model of the package it is asked about whole tables: of many thousands, row by row takes minutes.
+    __module__ = "skprivate.looked"
+
     def __init__(self, classes=(0, 1)):
+        self.classes = classes
         self.classes_ = np.array(classes)
 
     def predict(self, X):
@@ -56,9 +62,10 @@ class Looked:
         return np.column_stack([1 - X[:, 0], X[:, 0]]) if X.shape[1] == 1 else X
 
 
-class Labels:
+class Labels(BaseEstimator):
     """A finished model without probabilities."""
 
+    __module__ = "skprivate.looked"
     classes_ = np.array(["no", "yes"])
 
     def predict(self, X):
@@ -157,7 +164,7 @@ def test_errors_of_a_regressor():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(30_000, 2))
     y = X[:, 0] + 0.5 * rng.normal(size=len(X))
-    model = make_pipeline(StandardScaler(), LinearRegression()).fit(X[:100], y[:100])
+    model = make_pipeline(StandardScaler(), DecisionTreeRegressor(max_depth=5)).fit(X[:999], y[:999])
     found = private_evaluate(model, X, y, 1_000.0, bounds_y=(-6, 6), random_state=1)
     errors = model.predict(X) - y
     assert found.mae.value == pytest.approx(np.abs(errors).mean(), rel=0.02)

@@ -20,7 +20,6 @@ from skprivate import (
 )
 from skprivate.base import PrivateEstimatorMixin
 from skprivate.exceptions import PrivacyLeakError, PrivacyLeakWarning
-from skprivate.metrics._model_outputs import working_rows
 from skprivate.metrics._probability_intervals import inner_ends
 from skprivate.model_selection import PrivateGridSearch, _scores
 from skprivate.model_selection._class_scores import area_under_curve, balanced_accuracy, log_loss_bound
@@ -322,10 +321,6 @@ def test_labels_and_predictions_that_are_no_class_and_rows_that_fail(releases):
     model.predict = lambda rows: np.full(len(rows), 9)
     with pytest.warns(UserWarning, match="classes not in y_true"):  # of scikit-learn; a run hides it
         assert score("balanced_accuracy", rows(p, [1, 0, 1, 0]), model) == 0
-    model = FromColumn()
-    assert working_rows(lambda chosen: model.predict(np.array(p)[chosen, None]), 4).tolist() == [
-        *(True, True, False, True)
-    ]
 
 
 # In a search.

@@ -8,10 +8,13 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from joblib import parallel_config
 from numpy.typing import NDArray
 
 from ..._typing import FloatArray
 from ...base._public_model import SAME, cross_fit_shares, fit_model, predict_shares
+from ...metrics._row_arithmetic import log, row_totals
+from ...metrics._rows_alone import aligned_copy, is_same_in_any_table, rows_alone
 from ...rounds._plans._additive.codes import CodedFeature
 from ...utils._public_module import public_module
 from .columns import ColumnCells
@@ -82,25 +85,28 @@ class PublicScores:
         ------
         ValueError
             The model cannot predict all rows. In strict mode those that it cannot start from nothing instead.
+
+        Notes
+        -----
+        **Privacy.** The columns of a row are what the model says of a table that holds this row only, or are
+        known to have the same bits (:doc:`/proofs/rows`), so that rows beside it do not move them.
         """
-        with warnings.catch_warnings():
+        found, fails = np.tile(self._nothing(), (len(X), 1)), False
+        # In threads the trees of a forest would be added in any order.
+        with warnings.catch_warnings(), parallel_config(backend="sequential"):
             warnings.simplefilter("ignore")
-            found = self._augment_what_can_be(X, strict)
-        if found is None:
+            if is_same_in_any_table(self.estimator):
+                with contextlib.suppress(Exception):
+                    return self.augment(X)
+            for number, row in enumerate(rows_alone(X)):
+                # What is raised is dropped: it may hold a private value.
+                try:
+                    found[number] = self.augment(row)
+                except Exception:
+                    fails = True
+        if fails and not strict:
             raise ValueError("public_model cannot predict all private rows.")
         return found
-
-    def _augment_what_can_be(self, X: FloatArray, strict: bool) -> FloatArray | None:
-        # What is raised is dropped: it may hold a private value.
-        with contextlib.suppress(Exception):
-            return self.augment(X)
-        if not strict:
-            return None
-        if len(X) <= 1:
-            return self._nothing()[: len(X)]
-        parts = (X[: len(X) // 2], X[len(X) // 2 :])
-        found = [part for rows in parts if (part := self._augment_what_can_be(rows, strict)) is not None]
-        return np.concatenate(found)
 
     def _nothing(self) -> FloatArray:
         """Return the columns of a row of which the model says nothing."""
@@ -148,7 +154,7 @@ class PublicScores:
 
 def _scaled(estimator: Any, X: FloatArray, center: float, half: float) -> FloatArray:
     try:
-        found = np.asarray(estimator.predict(X.copy()), dtype=np.float64)
+        found = np.asarray(estimator.predict(aligned_copy(X)), dtype=np.float64)
     except Exception as error:
         raise ValueError(f"public_model cannot predict numbers: {error}") from error
     if found.shape != (len(X),) or not np.isfinite(found).all():
@@ -158,11 +164,10 @@ def _scaled(estimator: Any, X: FloatArray, center: float, half: float) -> FloatA
 
 def _logits(shares: FloatArray) -> FloatArray:
     """Return scores: one of two classes, and one of each of three or more."""
-    logs = np.log(shares)
+    logs = log(shares)
     if shares.shape[1] == 2:
         return logs[:, 1:] - logs[:, :1]
-    centred: FloatArray = logs - logs.mean(axis=1, keepdims=True)
-    return centred
+    return logs - row_totals(logs) / shares.shape[1]
 
 
 def _feature(shares: FloatArray) -> FloatArray:

@@ -5,12 +5,13 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import expit, log_expit, log_softmax, softmax
+from scipy.special import expit, log_expit
 from sklearn.utils.validation import check_is_fitted
 
 from ..._typing import FloatArray
 from ...base import redact_errors
 from ...base._domain_reading import DomainMixin
+from ...metrics._row_arithmetic import log_softmax, products, softmax
 from ...rounds._plans.grid import MomentGrid
 
 
@@ -41,7 +42,7 @@ class LogisticPredictions(DomainMixin):
         rows = self.read_fitted(X)
         if self.grid_.x_norm is None:
             rows = np.clip(rows, *self.bounds_)
-        logits: FloatArray = rows @ self.coef_.T + self.intercept_
+        logits: FloatArray = products(rows, self.coef_.T) + self.intercept_
         return logits[:, 0] if logits.shape[1] == 1 else logits
 
     def predict(self, X: ArrayLike) -> NDArray[Any]:
@@ -74,8 +75,7 @@ class LogisticPredictions(DomainMixin):
         logits = self.decision_function(X)
         if logits.ndim == 1:
             return np.column_stack([expit(-logits), expit(logits)])
-        probabilities: FloatArray = softmax(logits, axis=1)
-        return probabilities
+        return softmax(logits)
 
     @redact_errors
     def predict_log_proba(self, X: ArrayLike) -> FloatArray:
@@ -93,5 +93,4 @@ class LogisticPredictions(DomainMixin):
         logits = self.decision_function(X)
         if logits.ndim == 1:
             return np.column_stack([log_expit(-logits), log_expit(logits)])
-        logarithms: FloatArray = log_softmax(logits, axis=1)
-        return logarithms
+        return log_softmax(logits)

@@ -10,6 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 from ..._typing import FloatArray
 from ...base import redact_errors
 from ...base._domain_reading import DomainMixin
+from ...metrics._row_arithmetic import exp, products
 from .._distributions import ErrorDistribution
 from .replicated import check_confidence, ends_of, pivotal_bounds
 from .survival_curves import CumulativeHazardFunction, PredictedCurve, SurvivalFunction, standardized
@@ -283,7 +284,7 @@ class CurvePredictions(DomainMixin):
         """Validated rows, and the location of each on the scale of the model."""
         check_is_fitted(self)
         rows = self.read_fitted(X)
-        return rows, rows @ self.coef_ + self.intercept_
+        return rows, products(rows, self.coef_) + self.intercept_
 
     def _names_of_slopes(self) -> tuple[str, ...]:
         """Names of the columns that slopes are about: x0, x1, ... where the fit saw none."""
@@ -296,7 +297,7 @@ class CurvePredictions(DomainMixin):
 
     @np.errstate(over="ignore")
     def _in_units(self, values: FloatArray) -> FloatArray:
-        return np.exp(values) if self.log_target_ else values
+        return exp(values) if self.log_target_ else values
 
 
 def _check_times(times: Any, log_target: bool) -> FloatArray:

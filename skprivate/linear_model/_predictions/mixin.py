@@ -11,6 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..._typing import FloatArray
 from ...base import redact_errors
+from ...metrics._row_arithmetic import exp, products
 from ...rounds._plans.observations import CODES
 from ...rounds._reading.targets import find_roles, read_target
 from ...utils import is_structured
@@ -318,9 +319,9 @@ class LogLocationScalePredictions(CurvePredictions):
                 "X_use and X_stress must have as many rows as each other, or one of them one row."
             )
         shift = use - stress
-        estimates = shift @ self.coef_
+        estimates = products(shift, self.coef_)
         with np.errstate(over="ignore"):
-            factors: FloatArray = np.exp(estimates)
+            factors: FloatArray = exp(estimates)
             if not return_interval:
                 return factors
             replicates = self.replicates_
@@ -328,7 +329,7 @@ class LogLocationScalePredictions(CurvePredictions):
             ends = pivotal_bounds(
                 estimates[:, np.newaxis], shift, replicates[:, 2:], none, ends_of(confidence)
             )
-            return factors, np.exp(ends[:, 0])
+            return factors, exp(ends[:, 0])
 
     @redact_errors
     def score(self, X: ArrayLike, y: Any, sample_weight: ArrayLike | None = None) -> float:

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..._typing import FloatArray
+from ...metrics._row_arithmetic import log, row_totals, softmax
 from ...utils._posteriors.base_rate import pool_base_rates
 from ...utils._public_module import public_module
 from .._public_model import LeafModel
@@ -55,8 +56,7 @@ class Mixture:
     def of(self, shares: FloatArray) -> FloatArray:
         """Return the mixed probabilities, of the shape of the model's."""
         mixed = np.maximum(self.base + self.slope * (shares - self.center), _LEAST_SHARE)
-        found: FloatArray = mixed / mixed.sum(axis=1, keepdims=True)
-        return found
+        return mixed / row_totals(mixed)
 
 
 @public_module("skprivate.tree")
@@ -171,10 +171,7 @@ def estimate_model_slope(
 
 
 def _shifted(shares: FloatArray, shifts: FloatArray) -> FloatArray:
-    logits = np.log(shares) + shifts
-    odds = np.exp(logits - logits.max(axis=1, keepdims=True))
-    found: FloatArray = odds / odds.sum(axis=1, keepdims=True)
-    return found
+    return softmax(log(shares) + shifts)
 
 
 def _fit_shifts(

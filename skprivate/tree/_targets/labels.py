@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from ..._typing import BoolArray, FloatArray, SplitCriterion
 from ...base import PublicShape, assign_roles, redact_errors
 from ...base._classes import declared_classes, find_classes, warn_of_unknown_labels
+from ...metrics._row_arithmetic import log, row_totals
 from ...partition import CRITERIA
 from ...rounds._reading.fit_rows import read_labelled_rows
 from ...rounds._reading.schema import number_labels
@@ -203,8 +204,7 @@ class LabelTargetMixin(ClassifierMixin):
         log_probabilities : ndarray of shape (n_samples, n_classes)
             Columns in the order of ``classes_``.
         """
-        logarithms: FloatArray = np.log(self.predict_proba(X))
-        return logarithms
+        return log(self.predict_proba(X))
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
@@ -243,7 +243,7 @@ def label_weights(class_weight: Any, classes: NDArray[Any], base: FloatArray | N
 def _weighted(shares: FloatArray, weights: FloatArray) -> FloatArray:
     """Return the probabilities of a population in which each class counts as much as its weight."""
     parts = shares * weights
-    found: FloatArray = parts / parts.sum(axis=-1, keepdims=True)
+    found: FloatArray = parts / row_totals(parts)
     return found
 
 
