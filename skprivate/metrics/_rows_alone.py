@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..utils._compat import num_samples, safe_indexing
+from ..utils._public_module import changed_methods, is_exported
 
 # A line of the cache: vectorised code may add up in another order where a row starts elsewhere in one.
 _ALIGNMENT = 64
@@ -85,10 +86,10 @@ def _parts_of(value: Any) -> Iterator[Any]:
 def _is_known(part: Any) -> bool:
     kind = type(part)
     package = kind.__module__.partition(".")[0]
-    if any(callable(getattr(kind, name, None)) for name in getattr(part, "__dict__", ())):
-        return False  # an instance with a method of its own
+    if changed_methods(part) is not None:
+        return False
     if package != "sklearn" or kind.__name__ not in _WITHOUT_LINEAR_ALGEBRA:
-        return package == "skprivate"
+        return is_exported(kind)
     if kind.__name__ == "HistGradientBoostingClassifier":
         return len(getattr(part, "classes_", ())) == 2
     return getattr(part, "loss", None) not in ("gamma", "poisson")

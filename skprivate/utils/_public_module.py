@@ -108,7 +108,7 @@ def reason_against(estimator: Any, mixin: str) -> str | None:
     cls = type(estimator)
     if not any(type(cls) is plain for plain in (type, ABCMeta)):
         return "has a metaclass, which may answer for it"
-    if not _is_exported(cls):
+    if not is_exported(cls):
         module = vars(cls).get("__module__")
         if type(module) is not str or _is_of_package(module):
             return "names a module of skprivate, which does not export it"
@@ -139,7 +139,7 @@ def changed_methods(estimator: Any) -> str | None:
     return None
 
 
-def _is_exported(cls: type) -> bool:
+def is_exported(cls: type) -> bool:
     """Whether the package defined this very class, and has it in the module that it names."""
     module = vars(cls).get("__module__")
     return (
@@ -162,14 +162,14 @@ def _strange_part(estimator: Any) -> str | None:
         if name == "ledger" or not any(map(_is_plain_part, kind.__mro__)):
             continue
         own = getattr(part, "__dict__", {})
-        if not _is_exported(kind) or any(callable(own[key]) and hasattr(kind, key) for key in own):
+        if not is_exported(kind) or any(callable(own[key]) and hasattr(kind, key) for key in own):
             return f"has a {name} with methods of others, which may do anything"
     return None
 
 
 def _is_plain_part(cls: type) -> bool:
     """Whether a class is one of ours, and no estimator: those inside are judged by themselves."""
-    return _is_exported(cls) and not hasattr(cls, "get_params") and not hasattr(cls, "_declares")
+    return is_exported(cls) and not hasattr(cls, "get_params") and not hasattr(cls, "_declares")
 
 
 def _has_own_methods(step: Any) -> bool:

@@ -75,6 +75,10 @@ def neighbour_chains(estimator: Any, rows: Arguments, relation: str) -> Iterator
     domain = domain_rows(estimator, rows, relation)
     first, second = with_all_rows(rows, domain[0]), with_all_rows(rows, domain[1 % len(domain)])
     exchanged = functools.partial(_exchange_units, relation=relation)
+    if relation == "replace-one":
+        yield NeighbourChain(
+            "a row on the wrong side of one column or of another", _wrong_sides(rows, domain)
+        )
     yield NeighbourChain("from one end of the domain to the other", exchanged(first, second))
     for target in domain_targets(estimator, rows)[1:]:
         row = DomainRow(None, target)
@@ -82,10 +86,6 @@ def neighbour_chains(estimator: Any, rows: Arguments, relation: str) -> Iterator
         yield NeighbourChain("one target more and more often", exchanged(rows, with_all_rows(rows, row)))
     if rows.get("groups") is not None:
         yield NeighbourChain("a person with fewer rows", _remove_rows_of_last_person(rows))
-    if relation == "replace-one":
-        yield NeighbourChain(
-            "a row on the wrong side of one column or of another", _wrong_sides(rows, domain)
-        )
     yield NeighbourChain("one row through the whole domain", _sweep_last_unit(estimator, rows, relation))
     if relation != "label":
         yield from _chains_of_features(rows, domain, relation)

@@ -170,9 +170,11 @@ class _NeighbourSearch:
         case, rows = self.case, self.case.data_sets[0]
         self.deadline = Deadline(_SECONDS[case.thorough])
         for k, chain in enumerate(neighbour_chains(case.estimator, rows, case.relation)):
-            if k and self.deadline.has_passed:
+            # However slow fits are: the first is short, and the second passes the middle of all rows.
+            whole = k < 2
+            if not whole and self.deadline.has_passed:
                 break
-            self._follow_chain(chain, whole=k == 0)
+            self._follow_chain(chain, whole=whole)
         self.deadline = Deadline(_CLIMB_SECONDS[case.thorough])
         self._climb(rows)
 
@@ -193,7 +195,6 @@ class _NeighbourSearch:
                 self._compare_losses(before, fit, chain.description)
                 self._compare_objects(start, fit, chain.description)
             before = fit
-            # However slow fits are, the chain from end to end is followed: it passes the middle of all rows.
             if self.deadline.has_passed and not whole:
                 break
         middle = len(seen) // 2

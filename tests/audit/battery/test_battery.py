@@ -50,6 +50,8 @@ BY_RHO = REGRESSOR | {"check_low_bits"}
 GROUPS = {"check_large_epsilon"}
 
 RECORDING = {
+    "check_releases",
+    "check_releases_show_half_the_noise",
     "check_replay",
     "check_same_branches",
     "check_noise_variance",
@@ -65,6 +67,8 @@ RECORDING = {
 # What is drawn for the losers is dropped, so that no recording tells what is released; the audit of whole
 # searches is in tests/model_selection/test_private_search_audit.py.
 SEARCH = {
+    "check_releases",
+    "check_releases_show_half_the_noise",
     "check_refits_draw_again",
     "check_other_epsilons",
     "check_other_tables",
@@ -149,9 +153,17 @@ SKIPPED = {
         ("local average, gaussian", "platform", "platform, preset", "platform, classes"), HOLDS_ROWS
     ),
 }
-# The moments of many columns share epsilon: no number of a fit loses enough.
+# The moments of many columns share epsilon: no number of a fit loses enough. Splits of numbers at the second
+# level, and rounds of which no row is the worst case of both parts, are left to `tests.test_whole_budget`.
 TOO_WEAK_HERE = {
-    name: {"check_audit_catches_half_the_noise"} for name in ("normal, persons", "declared columns, logit")
+    **dict.fromkeys(("normal, persons", "declared columns, logit"), {"check_audit_catches_half_the_noise"}),
+    **dict.fromkeys(
+        (
+            *("central, numbers", "central, numbers, persons"),
+            *("aft, censored", "aft, censored, gaussian, persons"),
+        ),
+        {"check_releases_show_half_the_noise"},
+    ),
 }
 # One of each family: whole fits are counted a thousand times.
 # Of a tree that pays for splits, or a regression of several rounds, few fits show no noise of half the scale:
@@ -248,6 +260,8 @@ def test_every_check_passes(name, lean_process):
     assert set(by_status["xfail"]) == set(expected)
     if has_more:
         skipped = skipped | {"check_other_tables"}
+    if not name.startswith("search"):
+        skipped = skipped | {"check_runs_of_a_search"}
     assert set(by_status["skipped"]) == (skipped | ALWAYS) - set(expected)
     assert set(by_status["too weak"]) == TOO_WEAK_HERE.get(name, set())
     assert all(by_status["skipped"].values())
@@ -292,6 +306,8 @@ def test_the_solver_of_games():
     print({name: one for name, one in told.items() if one[0] != "passed"})
     assert {name for name, (status, _) in told.items() if status == "failed"} == set()
     assert {name for name, (status, _) in told.items() if status == "skipped"} == {
+        "check_releases_show_half_the_noise",
+        "check_runs_of_a_search",
         "check_large_epsilon",
         "check_epsilon_of_whole_fits",
         "check_ledger_total",

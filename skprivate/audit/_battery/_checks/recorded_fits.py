@@ -11,12 +11,12 @@ from ..._observation.line_trace import first_difference, trace_lines
 from ..._search.deadline import Deadline
 from ..._search.release_losses import largest_call
 from ..._search.search import search_neighbours
-from ..requirements import NotApplicable, listed, recorded_search, require, spent_of
+from ..requirements import NotApplicable, TooWeakToTell, listed, recorded_search, require, spent_of
 
 # Data sets of chains whose lines are traced, which takes ten times as long as a fit.
 _MOST_TRACED = 8
-# Parts of the rows that are held out: a row is in one and out of another but for a chance of 1 in 1,000.
-_SEEDS_OF_SEARCHES = 5
+# Choices of the rows that are held out: where a fifth is, a row is in one of them with probability .9.
+_SEEDS_OF_SEARCHES = 10
 _TRACE_SECONDS = {False: 1.0, True: 10.0}
 
 
@@ -54,9 +54,9 @@ def check_releases_show_half_the_noise(case: AuditCase) -> None:
     check_releases(case)
     weak = recorded_search(case).releases.weak
     if weak:
-        raise NotApplicable(
-            f"too weak to tell: half the noise would not be seen in {', '.join(weak)}; give data sets whose "
-            "neighbours differ as far as the domain allows"
+        raise TooWeakToTell(
+            f"half the noise would not be seen in {', '.join(weak)}; data sets whose neighbours lose more "
+            "than half of the share are enough (a quarter of a share of rho)"
         )
 
 
@@ -76,6 +76,11 @@ def check_runs_of_a_search(case: AuditCase) -> None:
             if [call.form for call in other.calls] == [call.form for call in first.calls]:
                 largest = max(largest, largest_call(first, other))
     require(largest <= share, f"a draw loses {float(largest):.4g}, and a run may lose {float(share):.4g}")
+    if 2 * largest <= share:
+        raise TooWeakToTell(
+            f"no draw loses more than {float(largest):.4g}, so that half the noise would not be seen; draws "
+            f"that lose more than {float(share / 2):.4g} are enough"
+        )
 
 
 def check_replay(case: AuditCase) -> None:
