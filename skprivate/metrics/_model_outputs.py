@@ -14,7 +14,8 @@ from sklearn.exceptions import NotFittedError
 from .._typing import FloatArray
 from ..utils._compat import num_samples, safe_indexing
 from ..utils._parameter_checks import as_column
-from ._rows_alone import is_same_in_any_table, rows_alone
+from ._linear_models import ask_at_once
+from ._rows_alone import rows_alone
 
 # How far probabilities of a row may sum from 1: single precision of a hundred classes.
 _TOLERANCE = 1e-4
@@ -62,9 +63,10 @@ def predictions(
     # In threads the trees of a forest would be added in any order.
     with warnings.catch_warnings(), np.errstate(all="ignore"), parallel_config(backend="sequential"):
         warnings.simplefilter("ignore")
-        if is_same_in_any_table(model):
+        at_once = ask_at_once(model, method)
+        if at_once is not None:
             try:
-                return check(_ask(ask, X), n_rows)
+                return check(_ask(at_once, X), n_rows)
             except ValueError:
                 if not strict:
                     raise

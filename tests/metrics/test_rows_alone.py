@@ -6,13 +6,14 @@ import pytest
 from scipy.sparse import csr_array
 from sklearn.base import clone
 from sklearn.compose import ColumnTransformer
+from sklearn.decomposition import PCA
 from sklearn.ensemble import (
     ExtraTreesRegressor,
     HistGradientBoostingClassifier,
     HistGradientBoostingRegressor,
     RandomForestClassifier,
 )
-from sklearn.linear_model import LinearRegression, LogisticRegression
+from sklearn.linear_model import LinearRegression, LogisticRegression, Ridge
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MinMaxScaler, OneHotEncoder, OrdinalEncoder, StandardScaler
 from sklearn.tree import DecisionTreeClassifier
@@ -21,6 +22,7 @@ from skprivate import DPTreeClassifier, LabelPrivateClassifier, PrivateGridSearc
 from skprivate import private_evaluate as evaluate
 from skprivate.ensemble._boosting.public_scores import PublicScores
 from skprivate.evaluation import _counts
+from skprivate.metrics._linear_models import ask_at_once
 from skprivate.metrics._model_outputs import predicted_labels, probabilities
 from skprivate.metrics._rows_alone import is_same_in_any_table, rows_alone
 from skprivate.model_selection._class_scores import BalancedAccuracy
@@ -199,3 +201,43 @@ def test_a_table_that_a_known_model_fails_on_is_asked_row_by_row_in_strict_mode(
     assert predicted_labels(model, table, [0, 1], strict=True).tolist() == [1, 0, 0]
     with pytest.raises(ValueError, match="kept back"):
         predicted_labels(model, table, [0, 1], strict=False)
+
+
+LINEAR = {
+    "two classes": LogisticRegression(C=1e6),
+    "three classes": LogisticRegression(C=1e6),
+    "numbers": Ridge(),
+    "scaled": make_pipeline(StandardScaler(), LogisticRegression(C=1e6)),
+}
+
+
+@pytest.mark.parametrize("name", LINEAR)
+def test_linear_models_are_asked_about_tables_whose_rows_do_not_matter(name):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(300, 20))
+    y = np.digitize(X[:, 0], [-0.4, 0.4]) if name == "three classes" else (X[:, 0] > 0).astype(int)
+    model = clone(LINEAR[name]).fit(X, y)
+    for method in ("predict",) if name == "numbers" else ("predict", "predict_proba"):
+        ask = ask_at_once(model, method)
+        whole = ask(X)
+        np.testing.assert_allclose(whole, getattr(model, method)(X), rtol=1e-9, atol=1e-12)
+        for size in (1, 2, 3, 7, 64, 299):
+            assert np.array_equal(ask(X[:size]), whole[:size])
+            assert np.array_equal(ask(np.asfortranarray(X[-size:])), whole[-size:])
+        if name != "scaled":
+            assert np.array_equal(ask(csr_array(X)), whole)
+
+
+def test_other_formulas_are_asked_row_by_row():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(300, 2))
+
+    class Changed(LogisticRegression):
+        pass
+
+    assert ask_at_once(Changed().fit(X, X[:, 0] > 0), "predict_proba") is None
+    assert ask_at_once(Ridge(positive=True).fit(X, X[:, 0]), "predict") is not None
+    assert ask_at_once(make_pipeline(PCA(), Ridge()).fit(X, X[:, 0]), "predict") is None
+    other = LogisticRegression().fit(X, X[:, 0] > 0)
+    other.predict_proba = lambda X: np.full((len(X), 2), 0.5)
+    assert ask_at_once(other, "predict_proba") is None
