@@ -1,27 +1,24 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Arithmetic of predictions whose result for a row has the same bits alone and in any table.
 
-An operation of IEEE 754 on each cell rounds alike wherever the cell is. A matrix product need not: BLAS
-chooses the order of its sums by the shape. Nor need exponentials and logarithms of NumPy: vectorised code may
-round otherwise than the code for what is left over. Those of SciPy are computed cell by cell.
+An operation of IEEE 754 on each cell rounds alike wherever the cell is, and the kernels add up row by row. A
+matrix product need not: BLAS chooses the order of its sums by the shape. Nor need exponentials and logarithms
+of NumPy: vectorised code may round otherwise than the code for what is left over. Those of SciPy are computed
+cell by cell.
 """
 
 import numpy as np
 from scipy import special
 
 from .._typing import FloatArray
-
-# Of 256 to 100,000 rows of 20 columns at once this took the least time: columns of a block stay in the cache.
-_ROWS_AT_ONCE = 4096
+from ._row_kernels import add_dot_products, add_products
 
 
 def products(X: FloatArray, slopes: FloatArray) -> FloatArray:
     """Return ``X @ slopes``, the columns added in their order; slopes have one or two dimensions."""
-    found = np.zeros((len(X), *slopes.shape[1:]))
-    for first in range(0, len(X), _ROWS_AT_ONCE):
-        here = slice(first, first + _ROWS_AT_ONCE)
-        for column, slope in zip(X[here].T, slopes, strict=True):
-            found[here] += np.multiply.outer(column, slope)
+    rows, factors = (np.ascontiguousarray(one, dtype=np.float64) for one in (X, slopes))
+    found = np.zeros((len(rows), *factors.shape[1:]))
+    (add_products if factors.ndim == 2 else add_dot_products)(rows, factors, found)
     return found
 
 
