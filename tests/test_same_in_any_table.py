@@ -19,7 +19,7 @@ N = 300
 FEW_SIZES = (2, 3, 5, 17, 64, 65)
 #: Not functions of one table of rows, or functions of others that are.
 OTHERS = {"fit", "fit_predict", "fit_reports", "fit_transform", "score", "ask", "observe", "b_lives"}
-OTHERS |= {"read_fitted", "read_numbers"}
+OTHERS |= {"encode_rows", "inverse_transform", "read_fitted", "read_numbers"}
 GIVEN = {"q": [0.1], "times": [0.5], "return_interval": True, "return_array": True}
 NAMES = [name for name, instance in INSTANCES.items() if instance.target != "game"]
 pytestmark = [
@@ -41,6 +41,8 @@ def functions_of_rows(model):
             if "X_stress" in parameters:
                 beside["X_stress"] = np.full((1, model.n_features_in_), 0.5)
             found[name] = lambda rows, method=method, beside=beside: method(rows, **beside)
+    if hasattr(model, "inverse_transform"):
+        found["inverse_transform"] = lambda rows: model.inverse_transform(model.transform(rows))
     return found
 
 
