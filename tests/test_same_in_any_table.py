@@ -29,7 +29,7 @@ pytestmark = [
 pytestmark.append(pytest.mark.filterwarnings("ignore:X does not have valid feature names"))
 
 
-def functions_of_rows(model):
+def functions_of_rows(model, X):
     """Return the methods that take a table of rows, with what else they take."""
     found = {}
     for name in sorted(set(dir(model)) - OTHERS):
@@ -39,7 +39,7 @@ def functions_of_rows(model):
         if parameters[0] in ("X", "X_use"):
             beside = {key: GIVEN[key] for key in parameters if key in GIVEN}
             if "X_stress" in parameters:
-                beside["X_stress"] = np.full((1, model.n_features_in_), 0.5)
+                beside["X_stress"] = X[:1]
             found[name] = lambda rows, method=method, beside=beside: method(rows, **beside)
     if hasattr(model, "inverse_transform"):
         found["inverse_transform"] = lambda rows: model.inverse_transform(model.transform(rows))
@@ -74,7 +74,7 @@ def test_predictions_of_a_row_are_the_same_in_any_table(name):
     model, X = fitted(name)
     assert is_same_in_any_table(model)
     sizes = range(1, N + 1) if name in ONE_OF_EACH else FEW_SIZES
-    for method, ask in functions_of_rows(model).items():
+    for method, ask in functions_of_rows(model, X).items():
         alone = [one for row in range(max(sizes)) for one in bits(ask(X[row : row + 1]))]
         for size in sizes:
             table = X[:size] if size % 2 else np.asfortranarray(X[:size])
@@ -84,5 +84,5 @@ def test_predictions_of_a_row_are_the_same_in_any_table(name):
 def test_no_class_is_left_out():
     tried = {type(INSTANCES[name].estimator) for name in NAMES}
     assert public_estimators() - tried == {PrivateNashSolver}
-    assert {"predict", "predict_proba", "apply"} <= functions_of_rows(fitted("central")[0]).keys()
-    assert {"predict_quantile", "acceleration_factor"} <= functions_of_rows(fitted("aft")[0]).keys()
+    assert {"predict", "predict_proba", "apply"} <= functions_of_rows(*fitted("central")).keys()
+    assert {"predict_quantile", "acceleration_factor"} <= functions_of_rows(*fitted("aft")).keys()
