@@ -10,6 +10,7 @@ _SPENT = (
     "skprivate.accounting.FrozenMapping",
     "skprivate.accounting.PackageRecord",
     "skprivate.accounting.PrivacySpent",
+    "skprivate.accounting.ReleaseRecord",
 )
 _DOMAIN = ("skprivate.domain.TableDomain",)
 _RISK = ("skprivate.accounting.DisclosureRisk", "skprivate.accounting.FrozenMapping")
