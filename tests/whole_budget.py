@@ -28,7 +28,7 @@ from skprivate.randomizers._base import LocalRandomizer
 
 # Of shares that are stated: below what half the noise of any call adds, which every case shows. Last bits of
 # exponentials, which differ between machines, moved where an optimiser stops, and a share by 8e-4.
-_TOLERANCE = 2e-3
+_TOLERANCE = 1e-3
 
 
 def without_noise(call: int, mechanism: Any, exact: Any) -> Any:
