@@ -499,10 +499,11 @@ REACHED = {
     "censored, lognormal, laplace, add-remove": (0.9012, 0.9038),
     "censored, lognormal, gaussian, replace-one": (0.4299, 0.4767),
     "censored, lognormal, gaussian, add-remove": (0.8385, 0.8582),
-    "censored, persons, laplace, replace-one": (0.7222, 0.7340),
-    "censored, persons, laplace, add-remove": (0.8934, 0.8959),
-    "censored, persons, gaussian, replace-one": (0.4581, 0.5316),
-    "censored, persons, gaussian, add-remove": (0.7875, 0.7928),
+    # Last bits of exponentials, which differ between builds, move where an optimiser stops: a share by 8e-4.
+    "censored, persons, laplace, replace-one": (0.7222, 0.7340, 1e-3),
+    "censored, persons, laplace, add-remove": (0.8934, 0.8959, 1e-3),
+    "censored, persons, gaussian, replace-one": (0.4581, 0.5316, 1e-3),
+    "censored, persons, gaussian, add-remove": (0.7875, 0.7928, 1e-3),
     "censored, residuals counted, laplace": (0.9034, 0.9035),
     "censored, residuals counted, gaussian": (0.8408, 0.8408),
     # The first gradient's model is flat: residuals are at opposite ends only where features are. Counts, sums

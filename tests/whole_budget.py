@@ -26,9 +26,8 @@ from skprivate.noise import DiscreteGaussianMechanism, DiscreteLaplaceMechanism
 from skprivate.noise._noisy_max import NoisyMax
 from skprivate.randomizers._base import LocalRandomizer
 
-# Of shares that are stated: below what half the noise of any call adds, which every case shows. Last bits of
-# exponentials, which differ between machines, moved where an optimiser stops, and a share by 8e-4.
-_TOLERANCE = 1e-3
+# Of shares that are stated: below what half the noise of any call adds, which every case shows.
+_TOLERANCE = 5e-4
 
 
 def without_noise(call: int, mechanism: Any, exact: Any) -> Any:
@@ -48,7 +47,7 @@ class Case:
         Neighbours of one another; with `from_first` of the first one only, as where a row is added.
     steer : callable
         Takes the number of a call, its mechanism and exact integers, and returns what it is to release.
-    reached : tuple of two floats, default=None
+    reached : tuple of two floats, and a tolerance if it is another, default=None
         Of bounds that no row reaches: the share of the claim that the worst cases of all releases add up to,
         and that of all calls, each alone, which may pass 1 where one release takes several.
         None: the releases reach 0.99 at least.
@@ -60,7 +59,7 @@ class Case:
     data_sets: Sequence[Any]
     steer: Callable[[int, Any, Any], Any] = without_noise
     from_first: bool = False
-    reached: tuple[float, float] | None = None
+    reached: tuple[float, ...] | None = None
     disjoint: bool = False
 
 
@@ -183,7 +182,8 @@ class WholeBudget:
         assert 0.99 * (self.case.reached is None) < share <= 1
         if self.case.reached is not None:
             by_call = self.share([np.array([call]) for call in range(self.n_calls)], halved)
-            assert (share, by_call) == pytest.approx(self.case.reached, abs=_TOLERANCE)
+            stated, tolerance = self.case.reached[:2], (*self.case.reached, _TOLERANCE)[2]
+            assert (share, by_call) == pytest.approx(stated, abs=tolerance)
 
     def share(self, releases: Sequence[Any], halved: int | None = None) -> float:
         """Return the share of the claim that these releases lose together, each of its own worst pair."""
