@@ -14,7 +14,7 @@ from sklearn.exceptions import NotFittedError
 from .._typing import FloatArray
 from ..utils._compat import num_samples, safe_indexing
 from ..utils._parameter_checks import as_column
-from ._rows_alone import is_same_in_any_table, rows_alone
+from ._rows_alone import rows_alone, takes_rows_together
 
 # How far probabilities of a row may sum from 1: single precision of a hundred classes.
 _TOLERANCE = 1e-4
@@ -62,7 +62,7 @@ def predictions(
     # In threads the trees of a forest would be added in any order.
     with warnings.catch_warnings(), np.errstate(all="ignore"), parallel_config(backend="sequential"):
         warnings.simplefilter("ignore")
-        if is_same_in_any_table(model):
+        if takes_rows_together(model, X):
             try:
                 return check(_ask(ask, X), n_rows)
             except ValueError:

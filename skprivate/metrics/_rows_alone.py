@@ -56,8 +56,16 @@ def _aligned(shape: tuple[int, ...], dtype: np.dtype[Any]) -> NDArray[Any]:
     return memory[first : first + n_bytes].view(dtype).reshape(shape)
 
 
+def takes_rows_together(model: Any, X: Any) -> bool:
+    """Tell whether a model may be asked about all rows of a table at once.
+
+    A list has the type that all of its cells have in common: one text changes what numbers beside it are.
+    """
+    return not isinstance(X, list | tuple) and is_same_in_any_table(model)
+
+
 def is_same_in_any_table(model: Any) -> bool:
-    """Tell whether a model's prediction of a row has the same bits alone and in any table.
+    """Tell whether a model's prediction of a row has the same bits alone and in any table of one type.
 
     Notes
     -----

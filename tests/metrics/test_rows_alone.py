@@ -79,6 +79,15 @@ def test_a_person_with_other_rows_moves_two_counts(exact_counts):
         assert np.abs(here - there).sum() <= 2
 
 
+def test_a_text_in_a_list_of_rows_moves_its_own_count(exact_counts):
+    model = make_pipeline(OneHotEncoder(handle_unknown="ignore"), DecisionTreeClassifier())
+    model.fit(np.array([["a"], ["b"]], dtype=object), [0, 1])
+    numbers = [[1]] * 40
+    with config_context(strict=True):
+        counts = [exact_counts(model, [*numbers, [last]], [0] * 41) for last in (1, "a")]
+    assert np.abs(np.subtract(*counts)).sum() <= 2
+
+
 def test_scores_of_a_search_stay_as_they_are_when_rows_come():
     model, X = on_the_edge()
     y = np.zeros(len(X), dtype=int)
