@@ -72,6 +72,10 @@ class TestComposition:
         with pytest.raises(ValueError, match="must add up to the total"):
             make(*releases, **changes)
 
+    def test_gaussian_noise_has_a_delta(self):
+        with pytest.raises(ValueError, match="delta must be above 0"):
+            make(gaussian(0.125), rho=Fraction(1, 8))
+
     def test_shares_of_another_kind(self):
         with pytest.raises(ValueError, match="shares of rho where the run has one"):
             make(gaussian(1))
@@ -102,6 +106,10 @@ class TestRecord:
             ({"rho": 1, "sensitivity": 3, "noise_scale": 2}, "too small for its share"),
             ({"rho": 1, "sensitivity": 9, "noise_scale": 2, "mechanism": "discrete Gaussian"}, "too small"),
             ({"epsilon": 1, "sensitivity": 1, "noise_scale": 9, "mechanism": "discrete Gaussian"}, "of rho"),
+            ({"epsilon": 1, "mechanism": "discrete Gaussian"}, "of rho"),
+            ({"epsilon": 1000, "sensitivity": 1000, "noise_scale": 1, "times": Fraction(1, 1000)}, "times"),
+            ({"epsilon": 1, "draws": 0}, "nothing is drawn"),
+            ({"epsilon": 1, "draws": 0, "mechanism": "none", "noise_scale": 1}, "nothing is drawn"),
             ({"epsilon": 0}, "epsilon must be greater"),
             ({"epsilon": 1, "draws": -1}, "draws"),
             ({"epsilon": 1, "name": " "}, "name must not be empty"),
