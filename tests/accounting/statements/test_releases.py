@@ -5,8 +5,10 @@ import json
 from fractions import Fraction
 
 import jsonschema
+import numpy as np
 import pytest
 
+from skprivate import DPLogisticRegression
 from skprivate.accounting import PrivacyLedger, PrivacySpent, ReleaseRecord, statement_schema, study_page
 from skprivate.audit import record_releases
 from skprivate.base import PrivateEstimatorMixin
@@ -180,3 +182,11 @@ def test_every_fit_lists_every_draw(name):
         fitted = instance.estimator.fit(**arguments(instance))
     releases = fitted.privacy_spent_.releases
     assert len(recording.calls) == sum(one.times * one.draws for one in releases) > 0
+
+
+def test_fits_state_no_more_gaussian_noise_than_they_draw():
+    """At weight 1; a sigma in whole numbers would be 2, where less than 1.7 is drawn."""
+    X = np.random.default_rng(0).uniform(size=(300, 2))
+    model = DPLogisticRegression(50.0, delta=1e-6, bounds=(0, 1), classes=[0, 1], relation="add-remove")
+    for one in model.fit(X, X[:, 0] > 0.5).privacy_spent_.releases:
+        assert float(one.sensitivity / one.noise_scale**2 / 2) == pytest.approx(float(one.rho), rel=1e-5)
