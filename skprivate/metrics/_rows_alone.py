@@ -25,6 +25,8 @@ _WITHOUT_LINEAR_ALGEBRA = frozenset(
         *("MinMaxScaler", "OneHotEncoder", "OrdinalEncoder", "SimpleImputer", "StandardScaler"),
     )
 )
+# Of boosted trees whose numbers go through no exponential of NumPy; an object that is a loss may do anything.
+_LOSSES = ("log_loss", "squared_error", "absolute_error", "quantile")
 
 
 def rows_alone(X: Any) -> Iterator[Any]:
@@ -98,6 +100,6 @@ def _is_known(part: Any) -> bool:
         return False
     if package != "sklearn" or kind.__name__ not in _WITHOUT_LINEAR_ALGEBRA:
         return is_exported(kind)
-    if kind.__name__ == "HistGradientBoostingClassifier":
-        return len(getattr(part, "classes_", ())) == 2
-    return getattr(part, "loss", None) not in ("gamma", "poisson")
+    if kind.__name__ == "HistGradientBoostingClassifier" and len(getattr(part, "classes_", ())) != 2:
+        return False
+    return getattr(part, "loss", None) in (None, *_LOSSES)

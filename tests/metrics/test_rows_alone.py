@@ -4,6 +4,7 @@
 import numpy as np
 import pytest
 from scipy.sparse import csr_array
+from sklearn._loss.loss import HalfPoissonLoss
 from sklearn.base import clone
 from sklearn.compose import ColumnTransformer
 from sklearn.ensemble import (
@@ -190,6 +191,7 @@ def test_models_that_are_not_known_are_asked_row_by_row():
             three,
             object(),
             HistGradientBoostingRegressor(loss="poisson"),
+            HistGradientBoostingRegressor(loss=HalfPoissonLoss()),
         ),
         make_pipeline(StandardScaler(), LinearRegression()),
         LabelPrivateClassifier(LinearRegression()),
