@@ -9,6 +9,7 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
+from joblib import parallel_config
 from numpy.typing import NDArray
 
 from .._config import get_config
@@ -166,6 +167,12 @@ def row_scores(
     **Privacy.** The score of a private row is what the scorer makes of a table that holds this row only.
     Rows are scored together where that gives the same bits: by a score of ours, where `takes_rows_together`.
     """
+    # In threads the trees of a forest would be added in any order.
+    with parallel_config(backend="sequential"):
+        return _row_scores(scorer, estimator, X, y, public)
+
+
+def _row_scores(scorer: RowScorer, estimator: Any, X: Any, y: Any, public: bool) -> NDArray[np.int64]:
     n_rows, strict = num_samples(y), get_config()["strict"]
     ours = not isinstance(scorer, OnCopies)
     if public or (ours and takes_rows_together(estimator, X)):

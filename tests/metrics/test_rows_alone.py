@@ -3,6 +3,7 @@
 
 import numpy as np
 import pytest
+from joblib.parallel import get_active_backend
 from scipy.sparse import csr_array
 from sklearn._loss.loss import HalfPoissonLoss
 from sklearn.base import clone
@@ -95,6 +96,18 @@ def test_scores_of_a_search_stay_as_they_are_when_rows_come():
     steps = row_scores(accuracy, model, X, y)
     for n in range(1, len(X)):
         np.testing.assert_array_equal(row_scores(accuracy, model, X[:n], y[:n]), steps[:n])
+
+
+@pytest.mark.parametrize("model", [DPTreeClassifier(), LogisticRegression()])
+def test_scores_of_a_search_are_made_without_threads(model):
+    backends = set()
+
+    def score(model, X, y):
+        backends.add(type(get_active_backend()[0]).__name__)
+        return np.zeros(len(y))
+
+    row_scores(score, model, np.zeros((3, 1)), np.zeros(3))
+    assert backends == {"SequentialBackend"}
 
 
 def test_tables_of_a_search_move_by_the_person_that_is_replaced(monkeypatch):
