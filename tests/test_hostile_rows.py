@@ -173,6 +173,21 @@ def test_groups_and_marks(name):
         assert said(lambda mask=mask: model.fit(X, y, is_public=mask)) == []
 
 
+@pytest.mark.filterwarnings("ignore::skprivate.exceptions.UtilityWarning")
+@pytest.mark.parametrize("name", ["weibull", "logistic"])
+def test_huge_finite_cells_of_predictions_with_intervals(name):
+    model = clone(LIFE[name]).fit(X, TIMES)
+    rows = np.array([[1.0, -1.0], [1.0, 1.0], [-1.0, 0.0]]) * 1e308
+    band = {"return_interval": True}
+    for ask in (
+        lambda: model.predict_quantile(rows, 0.1, **band),
+        lambda: model.predict_quantile_bound(rows, 0.1),
+        lambda: model.predict_survival_function(rows, return_array=True, **band),
+        lambda: model.predict_cumulative_hazard_function(rows, return_array=True, **band),
+    ):
+        assert said(ask) == []
+
+
 def test_estimated_bounds():
     for table in (*tables(), *columns(TIMES)):
         assert said(lambda table=table: estimate_bounds(table, 1.0)) == []

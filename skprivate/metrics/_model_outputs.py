@@ -63,7 +63,7 @@ def predictions(
     # In threads the trees of a forest would be added in any order.
     with warnings.catch_warnings(), np.errstate(all="ignore"), parallel_config(backend="sequential"):
         warnings.simplefilter("ignore")
-        at_once = ask_at_once(model, method)
+        at_once = None if isinstance(X, list | tuple) else ask_at_once(model, method)
         if at_once is not None:
             try:
                 return check(_ask(at_once, X), n_rows)

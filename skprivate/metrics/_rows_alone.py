@@ -25,6 +25,8 @@ _WITHOUT_LINEAR_ALGEBRA = frozenset(
         *("MinMaxScaler", "OneHotEncoder", "OrdinalEncoder", "SimpleImputer", "StandardScaler"),
     )
 )
+# Of boosted trees whose numbers go through no exponential of NumPy; an object that is a loss may do anything.
+_LOSSES = ("log_loss", "squared_error", "absolute_error", "quantile")
 
 
 def rows_alone(X: Any) -> Iterator[Any]:
@@ -56,8 +58,16 @@ def _aligned(shape: tuple[int, ...], dtype: np.dtype[Any]) -> NDArray[Any]:
     return memory[first : first + n_bytes].view(dtype).reshape(shape)
 
 
+def takes_rows_together(model: Any, X: Any) -> bool:
+    """Tell whether a model may be asked about all rows of a table at once.
+
+    A list has the type that all of its cells have in common: one text changes what numbers beside it are.
+    """
+    return not isinstance(X, list | tuple) and is_same_in_any_table(model)
+
+
 def is_same_in_any_table(model: Any) -> bool:
-    """Tell whether a model's prediction of a row has the same bits alone and in any table.
+    """Tell whether a model's prediction of a row has the same bits alone and in any table of one type.
 
     Notes
     -----
@@ -90,6 +100,6 @@ def _is_known(part: Any) -> bool:
         return False
     if package != "sklearn" or kind.__name__ not in _WITHOUT_LINEAR_ALGEBRA:
         return is_exported(kind)
-    if kind.__name__ == "HistGradientBoostingClassifier":
-        return len(getattr(part, "classes_", ())) == 2
-    return getattr(part, "loss", None) not in ("gamma", "poisson")
+    if kind.__name__ == "HistGradientBoostingClassifier" and len(getattr(part, "classes_", ())) != 2:
+        return False
+    return getattr(part, "loss", None) in (None, *_LOSSES)

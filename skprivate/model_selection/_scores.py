@@ -9,11 +9,12 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
+from joblib import parallel_config
 from numpy.typing import NDArray
 
 from .._config import get_config
 from .._typing import FloatArray
-from ..metrics._rows_alone import is_same_in_any_table, rows_alone
+from ..metrics._rows_alone import rows_alone, takes_rows_together
 from ..noise import DiscreteLaplaceMechanism
 from ..utils import check_int
 from ..utils._compat import num_samples
@@ -164,12 +165,17 @@ def row_scores(
     Notes
     -----
     **Privacy.** The score of a private row is what the scorer makes of a table that holds this row only.
-    Rows are scored together where that gives the same bits: by a score of ours, of a model that
-    `is_same_in_any_table`.
+    Rows are scored together where that gives the same bits: by a score of ours, where `takes_rows_together`.
     """
+    # In threads the trees of a forest would be added in any order.
+    with parallel_config(backend="sequential"):
+        return _row_scores(scorer, estimator, X, y, public)
+
+
+def _row_scores(scorer: RowScorer, estimator: Any, X: Any, y: Any, public: bool) -> NDArray[np.int64]:
     n_rows, strict = num_samples(y), get_config()["strict"]
     ours = not isinstance(scorer, OnCopies)
-    if public or (ours and is_same_in_any_table(estimator)):
+    if public or (ours and takes_rows_together(estimator, X)):
         try:
             return _steps_of(np.asarray(scorer(estimator, X, y)), n_rows)
         except Exception as error:

@@ -3,7 +3,9 @@
 
 import numpy as np
 import pytest
+from joblib.parallel import get_active_backend
 from scipy.sparse import csr_array
+from sklearn._loss.loss import HalfPoissonLoss
 from sklearn.base import clone
 from sklearn.compose import ColumnTransformer
 from sklearn.decomposition import PCA
@@ -81,12 +83,33 @@ def test_a_person_with_other_rows_moves_two_counts(exact_counts):
         assert np.abs(here - there).sum() <= 2
 
 
+def test_a_text_in_a_list_of_rows_moves_its_own_count(exact_counts):
+    model = make_pipeline(OneHotEncoder(handle_unknown="ignore"), DecisionTreeClassifier())
+    model.fit(np.array([["a"], ["b"]], dtype=object), [0, 1])
+    numbers = [[1]] * 40
+    with config_context(strict=True):
+        counts = [exact_counts(model, [*numbers, [last]], [0] * 41) for last in (1, "a")]
+    assert np.abs(np.subtract(*counts)).sum() <= 2
+
+
 def test_scores_of_a_search_stay_as_they_are_when_rows_come():
     model, X = on_the_edge()
     y = np.zeros(len(X), dtype=int)
     steps = row_scores(accuracy, model, X, y)
     for n in range(1, len(X)):
         np.testing.assert_array_equal(row_scores(accuracy, model, X[:n], y[:n]), steps[:n])
+
+
+@pytest.mark.parametrize("model", [DPTreeClassifier(), LogisticRegression()])
+def test_scores_of_a_search_are_made_without_threads(model):
+    backends = set()
+
+    def score(model, X, y):
+        backends.add(type(get_active_backend()[0]).__name__)
+        return np.zeros(len(y))
+
+    row_scores(score, model, np.zeros((3, 1)), np.zeros(3))
+    assert backends == {"SequentialBackend"}
 
 
 def test_tables_of_a_search_move_by_the_person_that_is_replaced(monkeypatch):
@@ -183,6 +206,7 @@ def test_models_that_are_not_known_are_asked_row_by_row():
             three,
             object(),
             HistGradientBoostingRegressor(loss="poisson"),
+            HistGradientBoostingRegressor(loss=HalfPoissonLoss()),
         ),
         make_pipeline(StandardScaler(), LinearRegression()),
         LabelPrivateClassifier(LinearRegression()),

@@ -15,7 +15,7 @@ from .plain_values import decode_amount, decode_scale, encode_amount
 from .text import AMOUNTS_OF_RELEASE, GAUSSIAN, describe_release
 
 LAPLACE = "discrete Laplace"
-_NOT_USED = "not used"
+_NOT_USED, _NONE = "not used", "none"
 
 
 @public_module("skprivate.accounting")
@@ -32,15 +32,16 @@ class ReleaseRecord:
     sensitivity : int, Fraction or None, default=None
         Above 0, in units of the integer grid: in L1; of "discrete Gaussian", the squared L2 sensitivity.
     noise_scale : int, Fraction or None, default=None
-        Above 0: scale of the Laplace noise, or sigma of the Gaussian noise. Where entries have noise of
-        several scales, that of an entry of weight 1.
+        Above 0: scale of the Laplace noise, or sigma of the Gaussian noise. Where entries have weights, it
+        and `sensitivity` are those of an entry of weight 1.
     epsilon, rho : Fraction or None, default=None
         Share of the run's epsilon, or of its rho: exactly one of them, above 0.
     times : int or Fraction, default=1
-        How many times the share counts: the number of such releases in a row, or what a private selection
-        of the best of several runs costs, in runs.
+        How many times the share counts, at least 1: the number of such releases in a row, or what a private
+        selection of the best of several runs costs, in runs.
     draws : int, default=1
-        Calls of mechanisms by which one such release is drawn; 0 for a share that is not used.
+        Calls of mechanisms by which one such release is drawn; 0 for a share that is not used, which has the
+        mechanism "none" and states no noise.
     rows : str or None, default=None
         Rows that it is about, where releases are about disjoint rows; None: all rows.
 
@@ -86,18 +87,25 @@ class ReleaseRecord:
                 object.__setattr__(self, name, check_positive(getattr(self, name), name))
         if (self.epsilon is None) == (self.rho is None):
             raise ValueError("A release has a share of epsilon or of rho, and not of both.")
-        if type(self.draws) is not int or self.draws < 0:
-            raise ValueError("draws must be an int of at least 0.")
+        if self.mechanism == GAUSSIAN and self.rho is None:
+            raise ValueError("The share of Gaussian noise is one of rho.")
+        self._check_counts()
         if self._least_share() > self.share:
             raise ValueError(f"The noise of the release {self.name!r} is too small for its share.")
+
+    def _check_counts(self) -> None:
+        if self.times < 1:
+            raise ValueError("times must be at least 1: a release costs its whole share.")
+        if type(self.draws) is not int or self.draws < 0:
+            raise ValueError("draws must be an int of at least 0.")
+        if not self.draws and (self.mechanism, self.sensitivity, self.noise_scale) != (_NONE, None, None):
+            raise ValueError("A share of which nothing is drawn has the mechanism 'none', and no noise.")
 
     def _least_share(self) -> Fraction:
         """Return what the noise costs; 0 where it is not stated."""
         if self.sensitivity is None or self.noise_scale is None:
             return Fraction(0)
         if self.mechanism == GAUSSIAN:
-            if self.rho is None:
-                raise ValueError("The share of Gaussian noise is one of rho.")
             return Fraction(self.sensitivity) / (2 * Fraction(self.noise_scale) ** 2)
         loss = Fraction(self.sensitivity) / self.noise_scale
         return loss if self.rho is None else loss**2 / 2
@@ -179,4 +187,4 @@ def in_a_row(releases: Iterable[ReleaseRecord]) -> list[ReleaseRecord]:
 def not_used(share: Fraction, of_rho: bool) -> ReleaseRecord:
     """Return the record of a share that no release has used."""
     unit = "rho" if of_rho else "epsilon"
-    return ReleaseRecord(name=_NOT_USED, mechanism="none", draws=0, **{unit: share})  # type: ignore[arg-type]
+    return ReleaseRecord(name=_NOT_USED, mechanism=_NONE, draws=0, **{unit: share})  # type: ignore[arg-type]

@@ -24,7 +24,7 @@ from .provenance import AuditRecord, PackageRecord
 from .registry import RegistryEntry, registry_entry_of_spent
 from .releases import ReleaseRecord, composed, in_a_row, not_used
 from .schema import VERSION, check_kind, check_unchanged, readable
-from .text import describe_spent
+from .text import GAUSSIAN, describe_spent
 
 _KIND = "skprivate.privacy_spent"
 #: Message of a statement whose releases cost something else than it says.
@@ -178,6 +178,8 @@ class PrivacySpent:
             raise ValueError("releases have shares of rho where the run has one, and else of epsilon.")
         if releases and composed(releases) != (self.epsilon if self.rho is None else self.rho):
             raise ValueError(DO_NOT_ADD_UP)
+        if not self.delta and any(one.mechanism == GAUSSIAN for one in releases):
+            raise ValueError("Gaussian noise has no finite epsilon at delta = 0: delta must be above 0.")
         return releases
 
     def _check_consistency(self) -> None:

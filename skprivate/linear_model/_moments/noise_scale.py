@@ -12,6 +12,9 @@ from ..._typing import FloatArray, IndexArray, IntArray
 from ...accounting import ReleaseRecord
 from ...noise import DiscreteGaussianMechanism, DiscreteLaplaceMechanism
 
+# Sigmas of weight 1 are multiples of 1 / _ONE in statements: whole numbers would say up to 1 too much.
+_ONE = 2**20
+
 
 @dataclass(frozen=True, eq=False)
 class NoiseScales:
@@ -42,13 +45,13 @@ class NoiseScales:
         return stds[inverse].reshape(self.scales.shape)
 
     def describe(self, name: str) -> ReleaseRecord:
-        """Return the record of the release; its scale is that of weight 1."""
+        """Return the record of the release; its scale is the least that entries of weight 1 have."""
         draws = len(np.unique(self.scales))
         if self.mechanism == "laplace":
             kind, scale, unit = "discrete Laplace", self.sensitivity / self.amount, "epsilon"
         else:
             kind, unit = "discrete Gaussian", "rho"
-            scale = Fraction(root_above(self.sensitivity / (2 * self.amount)))
+            scale = Fraction(root_above(self.sensitivity / (2 * self.amount) * _ONE**2), _ONE)
         shares: dict[str, Any] = {unit: self.amount}
         return ReleaseRecord(
             name=name,

@@ -103,6 +103,7 @@ class CurvePredictions(DomainMixin):
         confidence: float = 0.9,
     ) -> NDArray[Any] | tuple[NDArray[Any], FloatArray]: ...
 
+    @redact_errors
     def predict_survival_function(
         self,
         X: ArrayLike,
@@ -193,6 +194,7 @@ class CurvePredictions(DomainMixin):
         confidence: float = 0.9,
     ) -> NDArray[Any] | tuple[NDArray[Any], FloatArray]: ...
 
+    @redact_errors
     def predict_cumulative_hazard_function(
         self,
         X: ArrayLike,

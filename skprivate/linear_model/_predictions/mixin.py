@@ -25,6 +25,7 @@ Side = Literal["lower", "upper"]
 class LogLocationScalePredictions(CurvePredictions):
     """Predictions of the regressors: functions of released values, at no further privacy cost."""
 
+    @redact_errors
     def predict(self, X: ArrayLike) -> FloatArray:
         """Predict the median.
 
@@ -39,6 +40,7 @@ class LogLocationScalePredictions(CurvePredictions):
         """
         return self.predict_quantile(X, 0.5)
 
+    @redact_errors
     def predict_mean(self, X: ArrayLike) -> FloatArray:
         """Predict the mean.
 
@@ -72,6 +74,7 @@ class LogLocationScalePredictions(CurvePredictions):
         self, X: ArrayLike, q: ArrayLike, *, return_interval: bool = False, confidence: float = 0.9
     ) -> FloatArray | tuple[FloatArray, FloatArray]: ...
 
+    @redact_errors
     def predict_quantile(
         self, X: ArrayLike, q: ArrayLike, *, return_interval: bool = False, confidence: float = 0.9
     ) -> FloatArray | tuple[FloatArray, FloatArray]:
@@ -116,6 +119,7 @@ class LogLocationScalePredictions(CurvePredictions):
             return quantiles
         return quantiles, self._quantile_bounds(rows, location, levels, ends_of(confidence))
 
+    @redact_errors
     def predict_quantile_bound(
         self, X: ArrayLike, q: ArrayLike, *, side: Side = "lower", confidence: float = 0.95
     ) -> FloatArray:
@@ -174,6 +178,7 @@ class LogLocationScalePredictions(CurvePredictions):
         level = 1.0 - confidence if side == "lower" else confidence
         return self._quantile_bounds(rows, location, levels, [level])[..., 0]
 
+    @redact_errors
     def b_lives(
         self, X: ArrayLike, levels: ArrayLike = (0.01, 0.05, 0.1, 0.5), *, confidence: float = 0.9
     ) -> Any:

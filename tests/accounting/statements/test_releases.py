@@ -5,8 +5,10 @@ import json
 from fractions import Fraction
 
 import jsonschema
+import numpy as np
 import pytest
 
+from skprivate import DPLogisticRegression
 from skprivate.accounting import PrivacyLedger, PrivacySpent, ReleaseRecord, statement_schema, study_page
 from skprivate.audit import record_releases
 from skprivate.base import PrivateEstimatorMixin
@@ -72,6 +74,10 @@ class TestComposition:
         with pytest.raises(ValueError, match="must add up to the total"):
             make(*releases, **changes)
 
+    def test_gaussian_noise_has_a_delta(self):
+        with pytest.raises(ValueError, match="delta must be above 0"):
+            make(gaussian(0.125), rho=Fraction(1, 8))
+
     def test_shares_of_another_kind(self):
         with pytest.raises(ValueError, match="shares of rho where the run has one"):
             make(gaussian(1))
@@ -102,6 +108,10 @@ class TestRecord:
             ({"rho": 1, "sensitivity": 3, "noise_scale": 2}, "too small for its share"),
             ({"rho": 1, "sensitivity": 9, "noise_scale": 2, "mechanism": "discrete Gaussian"}, "too small"),
             ({"epsilon": 1, "sensitivity": 1, "noise_scale": 9, "mechanism": "discrete Gaussian"}, "of rho"),
+            ({"epsilon": 1, "mechanism": "discrete Gaussian"}, "of rho"),
+            ({"epsilon": 1000, "sensitivity": 1000, "noise_scale": 1, "times": Fraction(1, 1000)}, "times"),
+            ({"epsilon": 1, "draws": 0}, "nothing is drawn"),
+            ({"epsilon": 1, "draws": 0, "mechanism": "none", "noise_scale": 1}, "nothing is drawn"),
             ({"epsilon": 0}, "epsilon must be greater"),
             ({"epsilon": 1, "draws": -1}, "draws"),
             ({"epsilon": 1, "name": " "}, "name must not be empty"),
@@ -172,3 +182,11 @@ def test_every_fit_lists_every_draw(name):
         fitted = instance.estimator.fit(**arguments(instance))
     releases = fitted.privacy_spent_.releases
     assert len(recording.calls) == sum(one.times * one.draws for one in releases) > 0
+
+
+def test_fits_state_no_more_gaussian_noise_than_they_draw():
+    """At weight 1; a sigma in whole numbers would be 2, where less than 1.7 is drawn."""
+    X = np.random.default_rng(0).uniform(size=(300, 2))
+    model = DPLogisticRegression(50.0, delta=1e-6, bounds=(0, 1), classes=[0, 1], relation="add-remove")
+    for one in model.fit(X, X[:, 0] > 0.5).privacy_spent_.releases:
+        assert float(one.sensitivity / one.noise_scale**2 / 2) == pytest.approx(float(one.rho), rel=1e-5)
