@@ -159,7 +159,7 @@ class LedgerContext(LedgerReference):
                 declared = True
                 with _explained(file):
                     file.touch()
-                self._data = block
+                self._data, self._pickled_by = block, None
             yield self
         finally:
             self._data = None if declared else self._data
