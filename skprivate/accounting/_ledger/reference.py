@@ -31,6 +31,7 @@ class LedgerReference:
     def __init__(self, path: Path, wanted: Identity) -> None:
         self._path = path
         self._label: str | None = None
+        self._labels: tuple[list[str | None], ...] = ([None],)  # those whose blocks are open, oldest first
         self._record = NO_RECORD
         self._blocks: tuple[list[Record], ...] = ()  # the records whose blocks are open, oldest first
         self._data: tuple[str, str] | None = None  # the declared group of data, and the id of its block
@@ -86,7 +87,7 @@ class LedgerReference:
         # Asked for only when it charges: multiprocessing tells a worker late who started it.
         block, process = state.get("_data") or (None, None)
         vars(self).update(state, _verified=None, _data=block, _pickled_by=process)
-        self._blocks = ([self._record],)
+        self._labels, self._blocks = ([self._label],), ([self._record],)
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, LedgerReference):
@@ -140,7 +141,7 @@ class LedgerReference:
 
 
 # What a pickle does not hold.
-_OF_THIS_OBJECT = ("_verified", "_data", "_pickled_by", "_blocks")
+_OF_THIS_OBJECT = ("_verified", "_data", "_pickled_by", "_labels", "_blocks")
 
 
 def _is_started_by(process: int | None) -> bool:
