@@ -105,7 +105,8 @@ def failures_counted(ledgers: Sequence[Any], name: str) -> Iterator[None]:
     failed or not.
     """
     own: list[Any] = []
-    uncounted = list(ledgers)
+    uncounted: list[Any] = []
+    has_begun = False
     refusal = None
     start = time.perf_counter()
     try:
@@ -114,11 +115,12 @@ def failures_counted(ledgers: Sequence[Any], name: str) -> Iterator[None]:
                 if (os.getpid(), ledger) not in _HELD.places and ledger._take_place(name):
                     _HELD.places.add((os.getpid(), ledger))
                     own.append(ledger)
+        has_begun = True
         yield
-        uncounted = []
         refusal = _take_again(own, name)
     except BaseException as error:
-        uncounted = [ledger for ledger in ledgers if not _is_settled(error, ledger, start)]
+        # An interrupt before has met no row.
+        uncounted = [ledger for ledger in ledgers if has_begun and not _is_settled(error, ledger, start)]
         refusal = _take_again([ledger for ledger in uncounted if ledger.max_failures is not None], name)
         if refusal is None:
             if uncounted:

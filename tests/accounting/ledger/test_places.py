@@ -264,7 +264,7 @@ def test_an_interrupt_right_after_a_place_was_taken_gives_it_back(path, monkeypa
     with pytest.raises(KeyboardInterrupt):
         tree(ledger).fit(X, Y)
     state = ledger._account().state
-    assert (state.failures, state.places) == (1, 0)
+    assert (state.failures, state.places_taken, state.places_returned) == (0, 1, 1)
 
 
 @pytest.mark.parametrize("error", [KeyboardInterrupt, LedgerError])
