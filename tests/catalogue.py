@@ -78,6 +78,8 @@ DOMAINS = [
     )
     for first, second, third in (RULES, RULES[1:] + RULES[:1], RULES[2:] + RULES[:2])
 ]
+#: Two columns of numbers.
+DOMAIN = TableDomain({"a": (-1, 1), "b": (-1, 1)}, missing="fill")
 OBSERVATIONS = ["exact", "right", "left", "interval", "entry"]
 BOOSTED = {"epsilon": 1.5, "bounds": (-1, 1), "classes": [0, 1]}
 BOOSTED_WORDS = {**BOOSTED, "classes": WORDS}

@@ -6,6 +6,7 @@ import datetime
 import importlib
 import pkgutil
 import warnings
+from collections.abc import Sequence
 from decimal import Decimal
 from fractions import Fraction
 from typing import Any
@@ -29,6 +30,7 @@ from skprivate import (
     TQMATransformer,
     config_context,
 )
+from skprivate.audit._cases.domain import columns_of
 from skprivate.exceptions import BudgetExceededError, DisclosureWarning, UtilityWarning
 from skprivate.preprocessing import BoundsAccumulator, SilentUfunc
 from skprivate.tree import LeafCountAccumulator
@@ -130,8 +132,8 @@ def _raises(*_: Any) -> Any:
 
 def with_cells(X: np.ndarray, values: list[Any]) -> np.ndarray:
     """Return a table of objects with other values in the second column of its last, private rows."""
-    cells = X.astype(object)
-    cells[:, 1] = column_with(X[:, 1], values)
+    cells = np.array(X, dtype=object)
+    cells[:, 1] = column_with(cells[:, 1], values)
     return cells
 
 
@@ -142,8 +144,8 @@ def column_with(values: Any, others: list[Any]) -> np.ndarray:
     return column
 
 
-def containers(cells: np.ndarray) -> list[Any]:
-    frame = pd.DataFrame({name: pd.Series(list(cells[:, k]), dtype=object) for k, name in enumerate("ab")})
+def containers(cells: np.ndarray, names: Sequence[str] = "ab") -> list[Any]:
+    frame = pd.DataFrame({name: pd.Series(list(cells[:, k]), dtype=object) for k, name in enumerate(names)})
     return [cells, cells.tolist(), frame]
 
 
@@ -151,7 +153,9 @@ def run(case: Instance, name: str, values: list[Any]) -> None:
     """Fit, transform and predict rows with these values, in strict mode; any error is the test's."""
     given = arguments(case, n=max(40, 2 * len(values)))
     X = given.pop("X")
-    for table in () if name.startswith(OPEN_FEATURES) else containers(with_cells(X, values)):
+    domain = columns_of(case.estimator)
+    tables = containers(with_cells(X, values), "ab" if domain is None else domain.names)
+    for table in () if name.startswith(OPEN_FEATURES) else tables:
         model = clone(case.estimator).fit(table, **given)
         for method in ("transform", "predict", "predict_proba", "predict_log_proba", "apply"):
             if hasattr(model, method):

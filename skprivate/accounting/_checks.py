@@ -9,6 +9,9 @@ from ..utils import check_characters
 # Control characters and separators of lines and paragraphs (Unicode's Cc, Zl and Zp), which begin a line or
 # steer a terminal; embeddings, overrides and isolates of the bidirectional algorithm, which reorder a line.
 _CONTROLS = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]")
+# What a report shows escaped besides: characters without width that a name can do without, and with which two
+# names look the same. Texts may hold them.
+_UNSEEN = re.compile("[\u180e\u200b\u2060-\u2064\u206a-\u206f\ufeff\U000e0000-\U000e007f]")
 
 
 def check_text(value: object, name: str) -> None:
@@ -26,8 +29,13 @@ def check_text(value: object, name: str) -> None:
 
 
 def escape_controls(text: str) -> str:
-    """Return a text in which control characters are shown, as in a Python string: a line stays one."""
-    return _CONTROLS.sub(lambda found: found[0].encode("unicode_escape").decode("ascii"), text)
+    """Return a text in which control characters are shown, as in a Python string: a line stays one.
+
+    Shown are characters that nobody sees, too. Joiners and marks of direction stay: scripts need them.
+    """
+    for unwanted in (_CONTROLS, _UNSEEN):
+        text = unwanted.sub(lambda found: found[0].encode("unicode_escape").decode("ascii"), text)
+    return text
 
 
 def check_choice(value: object, name: str, allowed: tuple[str, ...]) -> None:

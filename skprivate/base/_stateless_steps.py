@@ -10,6 +10,7 @@ one that is missing, turns a column of integers into floats, so another type tel
 type of its own: its rows give it one.
 """
 
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -21,7 +22,7 @@ from sklearn.frozen import FrozenEstimator
 from sklearn.impute import MissingIndicator, SimpleImputer
 from sklearn.preprocessing import Binarizer, FunctionTransformer, Normalizer, OneHotEncoder, OrdinalEncoder
 
-from ..utils._public_module import changed_methods, remember
+from ..utils._public_module import changed_class, changed_methods, remember
 from ._public_steps import PublicEstimator, SilentUfunc, is_numpy_ufunc, never_warns
 
 _LEARNS = "read private rows without paying"
@@ -56,7 +57,7 @@ def learns_from_rows(step: Any, *, any_row_fits: bool = True) -> str | None:
     judge = next((judge for known, judge in _JUDGES.items() if type(step) is known), None)
     if judge is None:
         return _LEARNS
-    reason = changed_methods(step) or judge(step)
+    reason = changed_methods(step) or _strange_parameter(step) or judge(step)
     if reason is None and isinstance(step, OneHotEncoder | OrdinalEncoder | SimpleImputer):
         return _keeps_type(step, any_row_fits)
     return reason
@@ -73,6 +74,42 @@ def chosen_by_rows(columns: Any) -> str | None:
             "the types of the columns chose them, and one value can change a type; list names, or a pattern"
         )
     return None
+
+
+def _strange_parameter(step: Any) -> str | None:
+    """Why a parameter may do anything with rows: scikit-learn compares them with some, such as 7 or "a"."""
+    for name, value in step.get_params(deep=False).items():
+        if name not in _CALLED and not _is_plain(value):
+            return f"its {name} is of a class that may do anything with what it is compared with"
+    return None
+
+
+# What the judges look at.
+_CALLED = ("estimator", "func", "inverse_func", "kw_args", "inv_kw_args")
+# Flags of a class: made while the program runs, and not to be changed. Python code makes the first alone.
+_MADE, _FIXED = 1 << 9, 1 << 8
+
+
+def _is_plain(value: Any) -> bool:
+    """Whether a value runs no Python code of others: a number, a text, a column of them, and the like."""
+    if isinstance(value, dict):
+        value = [*value.keys(), *value.values()]
+    elif _is_of_frames(value):
+        value = np.asarray(value) if hasattr(value, "dtype") else None
+    elif type(value).__flags__ & (_MADE | _FIXED) == _MADE:
+        return False
+    if isinstance(value, np.ndarray):
+        return value.dtype != object or all(map(_is_plain, value.ravel().tolist()))
+    return not isinstance(value, list | tuple | set | frozenset) or all(map(_is_plain, value))
+
+
+def _is_of_frames(value: Any) -> bool:
+    """Whether pandas or polars defined a value: a column, a time stamp, or what stands for missing."""
+    libraries = [sys.modules.get(name) for name in ("pandas", "pandas.arrays", "polars")]
+    cls = type(value)
+    return any(
+        getattr(one, cls.__name__, None) is cls or getattr(one, "NA", libraries) is value for one in libraries
+    )
 
 
 def _nothing(step: Any) -> None:
@@ -99,7 +136,7 @@ def _function(step: FunctionTransformer) -> str | None:
     if func is None:
         return None
     if type(func) is SilentUfunc and is_numpy_ufunc(func.ufunc) and not step.kw_args:
-        return None
+        return changed_class(type(func))
     if not is_numpy_ufunc(func) or step.kw_args:
         return "its function may look at all rows at once"
     if not never_warns(func):

@@ -101,10 +101,13 @@ def failures_counted(ledgers: Sequence[Any], name: str) -> Iterator[None]:
     passes L + 1. A place goes when a fit ends: it becomes a failure in the same transaction, before the error
     is raised, or the fit did not fail. A process that dies in between leaves its place taken. A fit inside a
     fit of the same thread fails for both, and takes a place of its own only after another such fit has used
-    up theirs.
+    up theirs. The fit around them takes another place as it ends; if there is none, it is refused, whether it
+    failed or not.
     """
     own: list[Any] = []
-    uncounted = list(ledgers)
+    uncounted: list[Any] = []
+    has_begun = False
+    refusal = None
     start = time.perf_counter()
     try:
         with public_errors():
@@ -112,17 +115,43 @@ def failures_counted(ledgers: Sequence[Any], name: str) -> Iterator[None]:
                 if (os.getpid(), ledger) not in _HELD.places and ledger._take_place(name):
                     _HELD.places.add((os.getpid(), ledger))
                     own.append(ledger)
+        has_begun = True
         yield
-        uncounted = []
+        refusal = _take_again(own, name)
     except BaseException as error:
-        uncounted = [ledger for ledger in ledgers if not _is_settled(error, ledger, start)]
-        if uncounted:
-            _mark(error, *(ledger.path for ledger in uncounted))
-        raise
+        # An interrupt before has met no row.
+        uncounted = [ledger for ledger in ledgers if has_begun and not _is_settled(error, ledger, start)]
+        refusal = _take_again([ledger for ledger in uncounted if ledger.max_failures is not None], name)
+        if refusal is None:
+            if uncounted:
+                _mark(error, *(ledger.path for ledger in uncounted))
+            raise
+        uncounted = []
     finally:
         for ledger in {*own, *uncounted}:
             with suppress(Exception):
                 _end(ledger, name if ledger in uncounted else None)
+    if refusal is not None:
+        raise refusal from None
+
+
+def _take_again(ledgers: Sequence[Any], name: str) -> BudgetExceededError | None:
+    """Take a place where a fit inside this one has used it up; return why this one is refused, if it is."""
+    for ledger in ledgers:
+        held = os.getpid(), ledger
+        if held in _HELD.places:
+            continue
+        try:
+            ledger._take_place(name)
+        except BudgetExceededError:
+            return BudgetExceededError(
+                f"A fit inside this one failed, and used up the failures that the ledger {ledger.path} "
+                "allows. Whether this one failed, too, is not told; what was charged is spent."
+            )
+        except LedgerError:
+            continue
+        _HELD.places.add(held)
+    return None
 
 
 def _end(ledger: Any, failed: str | None) -> None:

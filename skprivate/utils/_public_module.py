@@ -131,7 +131,12 @@ def changed_methods(estimator: Any) -> str | None:
     """Why the methods of an object may not be those that its class was defined with."""
     if _has_own_methods(estimator):
         return "has methods of its own, which may do anything"
-    for base in type(estimator).__mro__[:-1]:
+    return changed_class(type(estimator))
+
+
+def changed_class(cls: type) -> str | None:
+    """Why the methods of a class may not be those that it was defined with."""
+    for base in cls.__mro__[:-1]:
         now, then = vars(base), _DEFINED.get(base, vars(base))
         names = (now.keys() | then.keys()) - _WRITTEN_LATER
         if any(now.get(name) is not then.get(name) for name in names):

@@ -221,3 +221,20 @@ def test_texts_in_any_script_are_taken(ledger):
     with ledger.label(text), ledger.record(person=text):
         ledger.charge(PrivacySpent(**SPENT), text)
     assert text in ledger.report()
+
+
+@pytest.mark.parametrize("unseen", ["\u180e", "\u200b", "\u2060", "\ufeff", "\U000e0041"])
+def test_what_nobody_sees_is_shown_escaped(tmp_path, unseen):
+    ledger = PrivacyLedger(tmp_path / "ledger")
+    with ledger.label(f"a{unseen}"), ledger.record(person=f"b{unseen}"):
+        ledger.charge(PrivacySpent(**SPENT), f"Tree{unseen}")
+    assert ledger.entries()[0].estimator == f"Tree{unseen}"
+    escaped = unseen.encode("unicode_escape").decode()
+    for page in (
+        ledger.report(),
+        ledger.to_html(),
+        ledger._repr_html_(),
+        study_page(ledger, {}, title=unseen),
+    ):
+        assert unseen not in page
+        assert f"Tree{escaped}" in page

@@ -32,12 +32,17 @@ class LedgerContext(LedgerReference):
             A public text on one line, not empty.
         """
         check_text(label, "label")
-        outer = self._label
-        try:
+        # As in `record`: blocks of several threads need not end in the order in which they began.
+        block: list[str | None] = [label]
+        with _DECLARING:
+            self._labels = (*self._labels, block)
             self._label = label
+        try:
             yield self
         finally:
-            self._label = outer
+            with _DECLARING:
+                self._labels = tuple(other for other in self._labels if other is not block)
+                self._label = self._labels[-1][0]
 
     @contextlib.contextmanager
     def record(
@@ -159,7 +164,7 @@ class LedgerContext(LedgerReference):
                 declared = True
                 with _explained(file):
                     file.touch()
-                self._data = block
+                self._data, self._pickled_by = block, None
             yield self
         finally:
             self._data = None if declared else self._data

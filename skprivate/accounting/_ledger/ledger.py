@@ -15,7 +15,7 @@ from .context import LedgerContext
 from .export import Account, account_of
 from .limits import check_limits, left_of, require_below_ceiling, require_few_failures, require_place
 from .reference import resolve
-from .store import Row
+from .store import LedgerRecords, Row
 from .views import LedgerViews
 
 
@@ -234,9 +234,18 @@ class PrivacyLedger(LedgerContext, LedgerViews):
         check_text(estimator, "estimator")
         if self.max_failures is None:
             return False
-        with self._transaction(write=True) as records:
-            require_place(self._identity, records.state, self._path)
-            records.take_place()
+        records: LedgerRecords | None = None
+        try:
+            with self._transaction(write=True) as records:
+                require_place(self._identity, records.state, self._path)
+                records.take_place()
+        except Exception:
+            raise
+        except BaseException:
+            # Nobody but the caller knows of the place, which the interrupt has kept from it.
+            if records is not None and records.is_kept:
+                self._return_place(None)
+            raise
         return True
 
     def _return_place(self, failed: str | None) -> None:

@@ -31,9 +31,11 @@ class LedgerReference:
     def __init__(self, path: Path, wanted: Identity) -> None:
         self._path = path
         self._label: str | None = None
+        self._labels: tuple[list[str | None], ...] = ([None],)  # those whose blocks are open, oldest first
         self._record = NO_RECORD
         self._blocks: tuple[list[Record], ...] = ()  # the records whose blocks are open, oldest first
         self._data: tuple[str, str] | None = None  # the declared group of data, and the id of its block
+        self._pickled_by: int | None = None  # the process whose pickle brought that group, None: no pickle
         self._verified: LedgerState | None = None
         self._identity = self._create_or_open(wanted)
 
@@ -60,9 +62,9 @@ class LedgerReference:
     @property
     def _group(self) -> str | None:
         """The declared group of data; None once its block has ended, in whatever process."""
-        if self._data is None or not block_file(self._path, self._data[1]).exists():
+        if self._data is None or not _is_started_by(self._pickled_by):
             return None
-        return self._data[0]
+        return self._data[0] if block_file(self._path, self._data[1]).exists() else None
 
     def __sklearn_clone__(self) -> Self:
         # clone copies parameters: a copied account would count what no one reads.
@@ -76,17 +78,16 @@ class LedgerReference:
 
     def __getstate__(self) -> dict[str, Any]:
         # Without what was verified: a fit must not change its parameters, and joblib hashes their pickles.
-        state = {
-            name: value for name, value in vars(self).items() if name not in ("_verified", "_data", "_blocks")
-        }
-        return state if self._data is None else {**state, "_data": (self._data, os.getpid())}
+        state = {name: value for name, value in vars(self).items() if name not in _OF_THIS_OBJECT}
+        return state if self._group is None else {**state, "_data": (self._data, os.getpid())}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         # The file is not touched: a fitted estimator predicts where its ledger is out of reach.
         # A declared group reaches the processes started by the one that pickled it, not a fit that came back.
+        # Asked for only when it charges: multiprocessing tells a worker late who started it.
         block, process = state.get("_data") or (None, None)
-        vars(self).update(state, _verified=None, _data=block if process == os.getppid() else None)
-        self._blocks = ([self._record],)
+        vars(self).update(state, _verified=None, _data=block, _pickled_by=process)
+        self._labels, self._blocks = ([self._label],), ([self._record],)
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, LedgerReference):
@@ -137,6 +138,18 @@ class LedgerReference:
             self._verified = records.state
             yield records, rows
         self._verified = records.state
+
+
+# What a pickle does not hold.
+_OF_THIS_OBJECT = ("_verified", "_data", "_pickled_by", "_labels", "_blocks")
+
+
+def _is_started_by(process: int | None) -> bool:
+    """Return whether a process started this one, itself or by a fork server; None: there is none to ask."""
+    from multiprocessing import parent_process  # a client needs none of it
+
+    starter = parent_process()
+    return process in (None, os.getppid(), None if starter is None else starter.pid)
 
 
 def block_file(ledger: Path, block_id: str) -> Path:

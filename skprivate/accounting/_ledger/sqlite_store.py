@@ -74,7 +74,7 @@ class SQLiteStore(LedgerStore):
         """Open the file, run the body as one transaction, close; an error in the body writes nothing."""
         with self.locked() as holds_lock:
             self._check_file()
-            connection = None
+            connection = records = None
             # No ExitStack: one that is interrupted keeps what it holds until garbage is collected.
             try:
                 with self._explained():
@@ -87,6 +87,9 @@ class SQLiteStore(LedgerStore):
                 self._commit(connection, before, records, write)
             finally:
                 if connection is not None:
+                    if records is not None:
+                        with contextlib.suppress(sqlite3.ProgrammingError):  # closed: the commit failed
+                            records.is_kept = not connection.in_transaction
                     connection.close()
 
     @contextlib.contextmanager

@@ -97,11 +97,14 @@ class LedgerRecords(ABC):
     mark : LedgerState or None
         The state that was last acknowledged, kept apart from the entries. None: it was lost, or never
         written.
+    is_kept : bool
+        Whether what was written is lasting: an interrupt may reach the caller after it, and before it.
     """
 
     identity: Identity
     state: LedgerState
     mark: LedgerState | None
+    is_kept: bool = False
 
     @abstractmethod
     def rows(self, after: int = 0) -> list[Row]:

@@ -55,7 +55,7 @@ class ReleaseLosses:
             return
         losses = [a.loss(b) for a, b in zip(one.calls, other.calls, strict=True)]
         n_listed = 0
-        for name, record, calls in _blocks(releases):
+        for name, record, calls in _blocks(releases, len(losses)):
             n_listed = calls.stop
             loss = _relative_loss(record, losses[calls])
             if loss > self.largest.get(name, -1):
@@ -91,8 +91,11 @@ class ReleaseLosses:
         ]
 
 
-def _blocks(releases: Sequence[ReleaseRecord]) -> Iterator[tuple[str, ReleaseRecord, slice]]:
-    """Yield every single release: its name, its record and the places of its calls."""
+def _blocks(releases: Sequence[ReleaseRecord], n_calls: int) -> Iterator[tuple[str, ReleaseRecord, slice]]:
+    """Yield every single release: its name, its record and the places of its calls.
+
+    Of what is listed beyond the calls that there are, one each is enough.
+    """
     names: Counter[str] = Counter()
     place = 0
     for record in releases:
@@ -103,6 +106,8 @@ def _blocks(releases: Sequence[ReleaseRecord]) -> Iterator[tuple[str, ReleaseRec
         for _ in range(int(record.times)):
             yield name, record, slice(place, place + record.draws)
             place += record.draws
+            if place > n_calls:
+                break
 
 
 def _relative_loss(record: ReleaseRecord, losses: Sequence[tuple[Fraction, Fraction]]) -> Any:

@@ -100,6 +100,22 @@ def test_a_worker_that_keeps_a_model_beyond_the_block(ledger, model, inherited):
     assert groups_of(ledger) == ["A", None]
 
 
+@pytest.mark.skipif("forkserver" not in multiprocessing.get_all_start_methods(), reason="no fork server")
+@pytest.mark.parametrize("pooled", [False, True])
+def test_a_worker_of_a_fork_server(ledger, model, pooled):
+    # Its parent is the server; Python 3.14 starts workers so by default.
+    context = multiprocessing.get_context("forkserver")
+    with ledger.data("A"):
+        if pooled:
+            with ProcessPoolExecutor(1, mp_context=context) as pool:
+                pool.submit(fit, model).result()
+        else:
+            worker = context.Process(target=fit, args=(model,))
+            worker.start()
+            worker.join()
+    assert groups_of(ledger) == ["A"]
+
+
 @needs_fork
 def test_a_worker_that_was_there_before_the_block(ledger, model):
     with ProcessPoolExecutor(1, mp_context=multiprocessing.get_context("fork")) as pool:

@@ -14,6 +14,7 @@ from sklearn.base import BaseEstimator
 
 from skprivate import DPTreeClassifier
 from skprivate.accounting import LedgerAudit, PrivacyLedger
+from skprivate.accounting._ledger import sqlite_store
 from skprivate.accounting._ledger.sqlite_records import SQLiteRecords
 from skprivate.base import SHARED_CONSTRAINTS, PrivateEstimatorMixin, private_fit
 from skprivate.exceptions import BudgetExceededError, LedgerError
@@ -203,12 +204,82 @@ def test_a_fit_inside_a_fit_has_its_place(path):
 
 def test_failures_inside_a_fit_use_up_its_place(path):
     ledger = PrivacyLedger(path, max_failures=1)
-    with failures_counted([ledger], "Another"):  # another fit has a place of its own
-        with ThreadPoolExecutor(1) as pool, pytest.raises(BudgetExceededError):
-            pool.submit(Around(ledger, n_fits=5).fit, BAD, Y).result()
-        assert ledger.n_failures == 1
-        assert is_told(ledger, BAD)
+
+    def another():  # a fit with a place of its own, until one inside it fails
+        with failures_counted([ledger], "Another"):
+            with ThreadPoolExecutor(1) as pool, pytest.raises(BudgetExceededError):
+                pool.submit(Around(ledger, n_fits=5).fit, BAD, Y).result()
+            assert ledger.n_failures == 1
+            assert is_told(ledger, BAD)
+
+    with pytest.raises(BudgetExceededError, match="A fit inside this one"):
+        another()
     assert ledger.n_failures == 2
+
+
+class Swallows(Around):
+    """Goes on after fits inside have failed, and may fail itself."""
+
+    _parameter_constraints = {**Around._parameter_constraints, "fails": [bool]}
+
+    def __init__(self, ledger=None, n_fits=1, fails=False):
+        super().__init__(ledger, n_fits)
+        self.fails = fails
+
+    @private_fit
+    def fit(self, X, y):
+        self.told_ = [is_told(self.ledger, BAD) for _ in range(self.n_fits)]
+        if self.fails:
+            raise ValueError("one more failure")
+        return self
+
+
+@pytest.mark.parametrize("limit", [0, 2])
+@pytest.mark.parametrize("fails", [False, True])
+def test_a_fit_whose_place_was_used_up_inside_tells_no_failure_of_its_own(path, limit, fails):
+    ledger = PrivacyLedger(path, max_failures=limit)
+    with pytest.raises(BudgetExceededError, match="A fit inside this one failed"):
+        Swallows(ledger, 5, fails).fit(X, Y)
+    state = ledger._account().state
+    assert (state.failures, state.places) == (limit + 1, 0)
+
+
+def test_a_fit_around_failed_fits_may_fail_while_the_limit_has_room(path):
+    ledger = PrivacyLedger(path, max_failures=2)
+    assert Swallows(ledger, 1).fit(X, Y).told_ == [True]
+    with pytest.raises(ValueError, match="one more"):
+        Swallows(ledger, 1, True).fit(X, Y)
+    state = ledger._account().state
+    assert (state.failures, state.places) == (3, 0)
+
+
+def test_an_interrupt_right_after_a_place_was_taken_gives_it_back(path, monkeypatch):
+    ledger = PrivacyLedger(path, max_failures=2)
+
+    def interrupted(*_):
+        monkeypatch.undo()
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(sqlite_store, "write_mark", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        tree(ledger).fit(X, Y)
+    state = ledger._account().state
+    assert (state.failures, state.places_taken, state.places_returned) == (0, 1, 1)
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt, LedgerError])
+def test_a_place_that_was_not_taken_is_not_given_back(path, monkeypatch, error):
+    ledger = PrivacyLedger(path, max_failures=2)
+
+    def interrupted(*_):
+        monkeypatch.undo()
+        raise error
+
+    monkeypatch.setattr(SQLiteRecords, "take_place", interrupted)
+    with pytest.raises(error):
+        ledger._take_place("Tree")
+    state = ledger._account().state
+    assert (state.places_taken, state.places_returned) == (0, 0)
 
 
 @needs_fork

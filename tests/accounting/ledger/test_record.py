@@ -364,3 +364,19 @@ def test_blocks_that_end_in_another_order_leave_nothing_behind(tmp_path):
     assert inside._record == (None, "B", None, None)
     second.__exit__(None, None, None)
     assert ledger._record == (None, None, None, None)
+
+
+def test_labels_that_end_in_another_order_leave_nothing_behind(tmp_path):
+    ledger = PrivacyLedger(tmp_path / "ledger")
+    first, second = ledger.label("A"), ledger.label("B")
+    first.__enter__()
+    second.__enter__()
+    first.__exit__(None, None, None)
+    charge(ledger)
+    inside = pickle.loads(pickle.dumps(ledger))
+    with inside.label("C"):
+        charge(inside)
+    charge(inside)
+    second.__exit__(None, None, None)
+    charge(ledger)
+    assert [entry.label for entry in ledger.entries()] == ["B", "C", "B", None]
