@@ -127,19 +127,21 @@ class TestWhatTheRegressorSees:
         with pytest.warns(UtilityWarning, match="KNeighborsRegressor.fit takes no sample_weight"):
             LabelPrivateClassifier(KNeighborsRegressor(), **CLASSIFIER).fit(X, Y, is_public=is_public)
 
+    # A cap of one is the default.
+    @pytest.mark.parametrize("cap", [1, 2])
     @BOTH
-    def test_rows_of_a_person_beyond_the_cap_are_left_out(self, kind, declared, y):
+    def test_rows_of_a_person_beyond_the_cap_are_left_out(self, kind, declared, y, cap):
         groups = np.repeat(np.arange(100), 4)
-        model = kind(Recording(), 1.0, cv=None, max_rows_per_group=2, **declared).fit(X, y, groups=groups)
+        model = kind(Recording(), 1.0, cv=None, max_rows_per_group=cap, **declared).fit(X, y, groups=groups)
         ((rows, _, _),) = Recording.seen
         place = {row.tobytes(): number for number, row in enumerate(X)}
         found = [groups[place[row.tobytes()]] for row in rows]
-        assert np.bincount(found).tolist() == [2] * 100
+        assert np.bincount(found).tolist() == [cap] * 100
         spent = model.privacy_spent_
-        assert (spent.unit, spent.max_rows_per_unit, spent.relation) == ("group", 2, "label")
-        assert spent.unprotected["reports"] == 200
-        assert 2 * model.reporter_.epsilon == spent.epsilon <= 1
-        assert model.reporter_.epsilon <= Fraction(1, 2)
+        assert (spent.unit, spent.max_rows_per_unit, spent.relation) == ("group", cap, "label")
+        assert spent.unprotected["reports"] == 100 * cap
+        assert cap * model.reporter_.epsilon == spent.epsilon <= 1
+        assert model.reporter_.epsilon <= Fraction(1, cap)
 
 
 class TestCost:
