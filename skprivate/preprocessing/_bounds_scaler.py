@@ -44,10 +44,10 @@ class BoundsScaler(StrictMixin, StatelessMixin, OneToOneFeatureMixin, Transforme
     Notes
     -----
     **Privacy.** Nothing is learnt and nothing is released by ``fit``, so nothing is spent. Values outside the
-    bounds, infinite ones too, are clipped silently: a count or a message would leak. No cell makes the step
-    fail, since a step does not know the ledger that counts failures: what is missing or no number goes to the
-    middle of the bounds in strict mode, and otherwise is NaN, which the private estimator behind the step
-    refuses and counts.
+    bounds are clipped silently: a count or a message would leak. No cell makes the step fail, since a step
+    does not know the ledger that counts failures. In strict mode an infinity goes to its bound, and what is
+    missing or no number to the middle of the bounds. Otherwise all of these are NaN, which the private
+    estimator behind the step refuses and counts.
 
     Examples
     --------
@@ -106,7 +106,7 @@ class BoundsScaler(StrictMixin, StatelessMixin, OneToOneFeatureMixin, Transforme
         # Stateless: transform works without fit, and then remembers nothing of X.
         X = read_numbers(self, X, reset=False)
         lower, upper = check_bounds(self.bounds, X.shape[1], getattr(self, "feature_names_in_", None))
-        X = within_bounds(X, lower, upper) if self.is_strict() else X
+        X = within_bounds(X, lower, upper) if self.is_strict() else np.where(np.isinf(X), np.nan, X)
         # Halves where the width overflows, near the largest float; elsewhere not: the least float has none.
         unit = np.where(np.isfinite(upper - lower), 1.0, 0.5)
         scaled = (np.clip(X, lower, upper) * unit - lower * unit) / (upper * unit - lower * unit)

@@ -145,7 +145,10 @@ def read_columns(X: Any, columns: Sequence[int], names: Sequence[str] | None) ->
     values = np.empty((X.shape[0], len(columns)))
     for place, column in enumerate(columns):
         cells, label = _raw(X, column), f"column {label_of(column, names)!r}"
-        if cells.dtype.kind not in "biufO" or str(_type_of(X, column)) in _TEXT:
+        kind = _type_of(X, column)
+        # Dates of a time zone arrive as objects, too.
+        kinds = {cells.dtype.kind, getattr(kind, "kind", "O")}
+        if not kinds <= set("biufO") or str(kind) in _TEXT:
             raise ValueError(
                 f"{label} is a quasi-identifier and does not hold numbers; encode it as numbers, or leave it "
                 "out of quasi_identifiers: other columns pass through as they are."

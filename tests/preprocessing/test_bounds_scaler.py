@@ -72,5 +72,5 @@ def test_no_cell_is_an_error_of_its_own(strict):
     cells = [["text"], [None], [np.inf], [-(10**400)], ["3"]]
     with skprivate.config_context(strict=strict):
         scaled = BoundsScaler((0, 4)).fit_transform(cells)
-    none = 0.5 if strict else np.nan
-    np.testing.assert_array_equal(scaled, [[none], [none], [1], [0], [0.75]])
+    none, high, low = (0.5, 1, 0) if strict else (np.nan, np.nan, np.nan)
+    np.testing.assert_array_equal(scaled, [[none], [none], [high], [low], [0.75]])

@@ -182,6 +182,8 @@ OTHERS = {
     "curator": lambda rows: TreeCurator(LocallyPrivateTreeClassifier(**TREE), rows, LABELS, n_clients=9),
     "linkage": lambda rows: record_linkage_score(rows, X),
 }
+# No cell makes them fail: they do not know the ledger that counts, and hand NaN to the model behind them.
+STEPS = ("scaler", "scaler, transform", "coarsened")
 HOSTILE = {
     "dates": (COLUMNS["array"], TypeError, DATES),
     "durations": (COLUMNS["array of durations"], TypeError, DATES),
@@ -216,7 +218,10 @@ def named(rows):
 @pytest.mark.filterwarnings("ignore::skprivate.exceptions.PrivacyLeakWarning")
 @pytest.mark.parametrize("name", [*LEARNERS, *OTHERS])
 def test_hostile_rows(name):
-    for rows, kind, message in HOSTILE.values():
+    for what, (rows, kind, message) in HOSTILE.items():
+        if name in STEPS and what in ("cell", "duration", "list", "beyond"):
+            OTHERS[name](rows)
+            continue
         if name == "moments" and isinstance(rows, pd.DataFrame | pl.DataFrame):
             message = message.replace("holds dates", "'b' holds dates")
         if name == "coarsened" and isinstance(rows, pd.DataFrame | pl.DataFrame) and kind is TypeError:
