@@ -6,6 +6,7 @@ All noise is seeded but that of `check_only_released_values_differ`, where chanc
 
 from dataclasses import replace
 from fractions import Fraction
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -142,6 +143,20 @@ class TestOneReleaseOfSeveral:
         monkeypatch.setattr(_scores, "DiscreteLaplaceMechanism", half)
         search = PrivateGridSearch(DPTreeClassifier(**{**TREE, "epsilon": 0.5}), {"max_depth": [1, 2]})
         assert caught(search, "check_runs_of_a_search")
+
+    def test_the_number_of_runs_on_a_search(self, monkeypatch):
+        honest = PrivateGridSearch._search
+
+        def search(self, task, jobs, number_of_runs, entropy):
+            def draw(random_bytes):
+                self.n_runs_ = number_of_runs.draw(random_bytes)
+                return self.n_runs_
+
+            return honest(self, task, jobs, SimpleNamespace(draw=draw), entropy)
+
+        monkeypatch.setattr(PrivateGridSearch, "_search", search)
+        model = PrivateGridSearch(DPTreeClassifier(**{**TREE, "epsilon": 0.5}), {"max_depth": [1, 2]})
+        assert caught(model, "check_runs_of_a_search")
 
     def test_a_draw_that_no_release_lists(self, monkeypatch):
         honest = BoostingTask.check_noise

@@ -2,12 +2,20 @@
 """Checks on recorded fits: data sets that are handed the same outputs differ in the exact integers alone."""
 
 import functools
+from collections.abc import Iterator
+from contextlib import contextmanager
 from fractions import Fraction
+from typing import Any
 
+import numpy as np
+
+from ....base._pipeline_report import last_step
 from ..._cases.case import AuditCase
 from ..._cases.units import n_rows_of
 from ..._fuzz import NothingRecordedError, SensitivityFuzz, sensitivity_fuzz
+from ..._observation.flat_objects import fitted_state
 from ..._observation.line_trace import first_difference, trace_lines
+from ..._observation.patches import temporary_patches
 from ..._search.deadline import Deadline
 from ..._search.release_losses import largest_call
 from ..._search.search import search_neighbours
@@ -61,26 +69,55 @@ def check_releases_show_half_the_noise(case: AuditCase) -> None:
 
 
 def check_runs_of_a_search(case: AuditCase) -> None:
-    """In a private search no single draw loses more than one run may."""
+    """In a private search no single draw loses more than one run may, and how many there were is not told."""
     spent = spent_of(case.fit(0))
     runs = [one for one in getattr(spent, "releases", ()) if one.rows is not None and one.times > 1]
     if case.can_be_recorded or not runs:
         raise NotApplicable("is no private search that states what one run costs")
     largest, share = Fraction(0), max(one.share for one in runs)
+    numbers: list[int] = []
+    shown: set[str] = set()
+    case.record(0)  # the first of a case fits twice
     for seed in range(_SEEDS_OF_SEARCHES):
-        drawn = case.record(0, seed=seed)[1]
+        with _counted_fits(case) as fits:
+            model, drawn = case.record(0, seed=seed)
+        numbers.append(len(fits))
+        leaves = fitted_state(model).items()
+        equal = {path for path, leaf in leaves if isinstance(leaf, int | np.integer) and leaf == len(fits)}
+        shown = equal if seed == 0 else shown & equal
         # Again, handed its own outputs: it draws as little as those it is compared with.
         first = case.record(0, drawn.outputs, seed=seed)[1]
         for position in range(1, len(case.data_sets)):
             other = case.record(position, first.outputs, seed=seed)[1]
             if [call.form for call in other.calls] == [call.form for call in first.calls]:
                 largest = max(largest, largest_call(first, other))
+    # One number of runs may be anything, all of them are nothing else.
+    require(len(set(numbers)) == 1 or not shown, f"the number of runs is released: {listed(sorted(shown))}")
     require(largest <= share, f"a draw loses {float(largest):.4g}, and a run may lose {float(share):.4g}")
     if 2 * largest <= share:
         raise TooWeakToTell(
             f"no draw loses more than {float(largest):.4g}, so that half the noise would not be seen; draws "
             f"that lose more than {float(share / 2):.4g} are enough"
         )
+
+
+@contextmanager
+def _counted_fits(case: AuditCase) -> Iterator[list[None]]:
+    """Note the fits of what is searched over; none where they are made in other processes."""
+    kind: Any = type(getattr(last_step(case.estimator), "estimator", None))
+    found: list[None] = []
+    with temporary_patches() as undo:
+        if hasattr(kind, "fit"):
+            fit = kind.fit
+
+            @functools.wraps(fit)
+            def counted(self: Any, *args: Any, **more: Any) -> Any:
+                found.append(None)
+                return fit(self, *args, **more)
+
+            undo.callback(*((setattr, kind, "fit", fit) if "fit" in vars(kind) else (delattr, kind, "fit")))
+            kind.fit = counted
+        yield found
 
 
 def check_replay(case: AuditCase) -> None:
