@@ -244,6 +244,8 @@ def test_nothing_of_the_rows_is_shown(kernel):
     model = LocalAverageRegressor(kernel).fit(1000 + 111.25 * X, 777 + y)
     assert not model.releases_state
     shown = repr(model) + re.sub("<style>.*?</style>", "", model._repr_html_(), flags=re.DOTALL)
+    # Numbers of elements go up with every page of the process.
+    shown = re.sub(r"id-\d+", "", shown)
     assert "LocalAverageRegressor" in shown
     assert "Fitted attributes" not in shown
     for value in [*np.ravel(model.bounds_), *(777 + y)]:
