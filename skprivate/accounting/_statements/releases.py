@@ -43,7 +43,8 @@ class ReleaseRecord:
         Calls of mechanisms by which one such release is drawn; 0 for a share that is not used, which has the
         mechanism "none" and states no noise.
     rows : str or None, default=None
-        Rows that it is about, where releases are about disjoint rows; None: all rows.
+        Rows that it is about, where releases are about disjoint rows; None: all rows. No private value may
+        decide which rows these are, or a replaced row could be in both.
 
     Raises
     ------
@@ -170,8 +171,8 @@ def composed(releases: Iterable[ReleaseRecord]) -> Fraction:
     Notes
     -----
     **Privacy.** Pure differential privacy and zCDP add up over releases that are chosen by earlier ones, as
-    long as the total is fixed. A unit's rows are in one of several disjoint sets of rows, so that the
-    releases about the others are the same for its neighbours.
+    long as the total is fixed. A unit is in one of several disjoint sets of rows, whatever its values are, so
+    that the releases about the others are the same for its neighbours.
     """
     parts: dict[str | None, Fraction] = {None: Fraction(0)}
     for one in releases:
