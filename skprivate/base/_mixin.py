@@ -14,13 +14,13 @@ from sklearn.utils import column_or_1d
 from .. import _config
 from .._typing import FloatArray
 from ..accounting import PrivacyLedger, PrivacySpent
+from ..domain._labels import plain_cells
 from ..exceptions import PrivacyLeakError, PrivacyLeakWarning
 from ..utils import as_column, check_bounds
 from ..utils._atomic_state import draft_of
 from ..utils._compat import Interval
 from ..utils._public_module import public_module
 from ..utils._refused_values import refuse_kinds
-from ..utils._replacements import labels_of
 from ..utils._table_validation import read_numbers
 from ..utils._user_frame import warn_user
 from ._claim import UNSEEDED
@@ -346,6 +346,8 @@ class PrivateEstimatorMixin(_config.StrictMixin, PrivacyHTMLMixin):
     def read_labels(self, y: Any, n_rows: int) -> NDArray[Any]:
         """Validate labels in strict mode: one that is neither text nor a number is among no classes.
 
+        Objects of text lose white space around it, and None stands for what is neither.
+
         Parameters
         ----------
         y : array-like of shape (n_rows,)
@@ -367,7 +369,7 @@ class PrivateEstimatorMixin(_config.StrictMixin, PrivacyHTMLMixin):
         labels = labels if labels.ndim == 1 else column_or_1d(labels, warn=True)
         if len(labels) != n_rows:
             raise ValueError("X and y must have one label per row.")
-        return labels_of(labels)
+        return plain_cells(labels)
 
 
 # Clones of what had no seed: one that they have later is not their owner's. No attribute: all would show it.

@@ -11,6 +11,7 @@ from sklearn.frozen import FrozenEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from .._typing import FloatArray
+from ..domain._labels import class_positions
 from ..utils import check_characters, check_int
 from ..utils._public_module import public_module
 from ._local_average.regressor import LocalAverageRegressor
@@ -92,7 +93,7 @@ class CollaborativeSite:
             Name, numbers of rows and of features, classes, and the number of rows for which a local average
             was refined (``refine_to``; without it the site's own), which a platform compares with the sum.
         """
-        classes = None if self.classes is None else tuple(self.classes.tolist())
+        classes = None if self.classes is None else tuple(class_positions(self.classes))
         features, refined_to = int(self.estimator.n_features_in_), _refined_to(self.estimator, self.n_samples)
         return SiteCard(self.name, self.n_samples, features, classes, refined_to).to_bytes()
 
@@ -186,11 +187,11 @@ def respond(model: Any, X: Any, classes: NDArray[Any] | None = None, *, checked:
 def _probabilities(model: Any, X: Any, classes: NDArray[Any] | None) -> FloatArray:
     """Return probabilities of all classes of the collaboration; 0 for a class that the site never saw."""
     found = np.asarray(model.predict_proba(X), dtype=np.float64)
-    own = model.classes_.tolist()
+    own = list(class_positions(model.classes_))
     _check_values(found, (len(X), len(own)))
     if classes is None:
         return found
-    places = {label: place for place, label in enumerate(classes.tolist())}
+    places = class_positions(classes)
     if not places.keys() >= set(own):
         raise ValueError("the model knows a class that is not among those of the collaboration")
     values = np.zeros((len(found), len(classes)))

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from .._typing import FloatArray, IntArray
 from ..domain import TableDomain
-from ._question.labels import Label
+from ..domain._labels import Label, class_positions
 from ._question.numbers import NumberTarget
 from ._specification import TreeSpecification
 
@@ -189,9 +189,9 @@ def _is_finite(cell: str) -> bool:
 
 def _label_reader(classes: tuple[Label, ...]) -> Callable[[str], int]:
     """Return what turns a cell into its position among the classes, -1 for none."""
-    positions: dict[Any, int] = {label: position for position, label in enumerate(classes)}
+    positions = class_positions(classes)
     if isinstance(classes[0], str):
-        return lambda cell: positions.get(cell, -1)
+        return lambda cell: positions.get(cell.strip(), -1)
     words = {"false": False, "true": True} if all(isinstance(label, bool) for label in classes) else {}
 
     @functools.lru_cache(maxsize=1024)

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from .._typing import FloatArray, IntArray, Protection
 from ..domain import TableDomain
+from ..domain._labels import Label
 from ..exceptions import PrivacyLeakError
 from ..noise import check_entropy
 from ..noise._entropy import Entropy
@@ -24,7 +25,7 @@ from ..randomizers import LocalRandomizer, randomizer_from_dict
 from ..utils._json_documents import Fields, canonical, check_envelope, digest, parse_json
 from ..utils._public_module import public_module
 from ._question.columns import check_columns, check_domain, check_names, kind_of
-from ._question.labels import Label, LabelTarget
+from ._question.labels import LabelTarget
 from ._question.numbers import NumberTarget
 
 # Both are part of every hash.

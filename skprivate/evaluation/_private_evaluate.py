@@ -14,8 +14,9 @@ from .._config import get_config
 from .._typing import CentralRelation, RandomSource
 from ..accounting import PrivacyLedger
 from ..base import redact_errors, refuse_seed
+from ..domain._labels import codes_of
 from ..exceptions import LedgerError, UtilityWarning
-from ..metrics._model_outputs import check_table, codes_of
+from ..metrics._model_outputs import check_table
 from ..noise import check_entropy
 from ..utils._compat import Interval, StrOptions, num_samples, validate_parameter_constraints
 from ..utils._groups import number_units

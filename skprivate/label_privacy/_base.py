@@ -158,7 +158,7 @@ class BaseLabelPrivate(PrivateEstimatorMixin, BaseEstimator):
         units = number_units(groups, ~public, strict=self.is_strict())
         reporter = self._make_reporter(y[public] if public.any() else y, self._rows_per_unit(units))
         values = reporter.encode(y)
-        self._look_at_public(y[public])
+        self._warn_of_weights(bool(public.any()))
         if self.ledger is not None:
             made = reporter.exact_targets(np.array([0, 1]))[:, 0]
             rehearse(self.estimator, X, made, self._least_part(units, public), weighted=bool(public.any()))
@@ -272,9 +272,6 @@ class BaseLabelPrivate(PrivateEstimatorMixin, BaseEstimator):
         if units is None:
             return private
         return private[units.choose_rows(self.max_rows_per_group, entropy.random_bytes(KEY_BYTES))]
-
-    def _look_at_public(self, y: NDArray[Any]) -> None:
-        self._warn_of_weights(len(y) > 0)
 
     def _warn_of_weights(self, any_public: bool) -> None:
         if any_public and not takes_weights(self.estimator):

@@ -6,13 +6,15 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import ClassifierMixin
 from sklearn.utils import Tags
 
 from .._typing import BoolArray, FloatArray, RandomSource
 from ..accounting import PrivacyLedger
-from ..base._classes import declared_classes, find_classes, warn_of_unknown_labels
+from ..base import PublicShape
+from ..base._classifier_mixin import PrivateClassifierMixin
+from ..domain._labels import find_classes, refuse_label_types
 from ..utils import as_labels
+from ..utils._private_fit import public_errors
 from ..utils._public_module import public_module
 from ..utils._table_validation import validate_data
 from ._base import LABEL_CONSTRAINTS, BaseLabelPrivate
@@ -22,7 +24,7 @@ from ._reporters import ClassReporter
 
 
 @public_module("skprivate.label_privacy")
-class LabelPrivateClassifier(ClassifierMixin, BaseLabelPrivate):
+class LabelPrivateClassifier(PrivateClassifierMixin, BaseLabelPrivate):
     """Classifier of labels that are protected one by one, features in clear: any regressor inside.
 
     Every label goes through randomised response. An unbiased number stands for what is left of it, and a
@@ -154,6 +156,8 @@ class LabelPrivateClassifier(ClassifierMixin, BaseLabelPrivate):
         self.ledger = ledger
 
     def _read_targets(self, y: Any, n_rows: int) -> NDArray[Any]:
+        with public_errors():
+            refuse_label_types(y, self.classes)
         if self.is_strict():
             return self.read_labels(y, n_rows)
         labels: NDArray[Any] = validate_data(self, y=as_labels(y))
@@ -163,10 +167,9 @@ class LabelPrivateClassifier(ClassifierMixin, BaseLabelPrivate):
         classes = find_classes(y) if self.classes is None else self.classes
         return ClassReporter(self._epsilon_of_label(rows_per_unit), classes)
 
-    def _look_at_public(self, y: NDArray[Any]) -> None:
-        super()._look_at_public(y)
-        if self.classes is not None:
-            warn_of_unknown_labels(y, declared_classes(self.classes))
+    def check_public(self, shape: PublicShape) -> None:
+        super().check_public(shape)
+        self._known_classes(shape)
 
     def _clean_variance(self, reporter: ClassReporter, targets: FloatArray, known: BoolArray) -> float:
         return reporter.clean_variance

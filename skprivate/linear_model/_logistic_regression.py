@@ -9,7 +9,7 @@ from typing import Any, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.base import BaseEstimator
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
@@ -24,8 +24,9 @@ from ..base import (
     claim_of,
     private_fit,
 )
-from ..base._classes import declared_classes, find_classes
+from ..base._classifier_mixin import PrivateClassifierMixin
 from ..domain import TableDomain
+from ..domain._labels import declared_classes, number_labels
 from ..exceptions import UtilityWarning
 from ..noise import check_entropy
 from ..noise._fit_budget import FitBudget
@@ -35,7 +36,7 @@ from ..rounds._inspection import SourceFacts
 from ..rounds._plans.rows import PreparedRows
 from ..rounds._reading.columns import TableColumns, count_columns
 from ..rounds._reading.fit_rows import read_labelled_rows
-from ..rounds._reading.schema import RowSchema, number_labels
+from ..rounds._reading.schema import RowSchema
 from ..utils import check_bounds
 from ..utils._compat import CallbackSupportMixin, Interval, StrOptions
 from ..utils._groups import KEY_BYTES, number_units
@@ -57,7 +58,7 @@ _CONFIDENCE = 0.9
 
 @public_module("skprivate.linear_model")
 class DPLogisticRegression(
-    CallbackSupportMixin, LogisticPredictions, RoundsMixin, ClassifierMixin, BaseEstimator
+    CallbackSupportMixin, LogisticPredictions, RoundsMixin, PrivateClassifierMixin, BaseEstimator
 ):
     """Differentially private logistic regression of a trusted curator, of two or more classes.
 
@@ -279,7 +280,7 @@ class DPLogisticRegression(
             self.check_public(self._shape_of(n_units, grouped=units is not None))
         bounds = self._bounds_of(X)
         X = within_bounds(X, *bounds) if self.is_strict() else X
-        classes = find_classes(y) if self.classes is None else declared_classes(self.classes)
+        classes = self._resolve_classes(y, np.zeros(len(y), dtype=bool))
         plan = self._plan(bounds, len(classes), n_units, grouped=units is not None)
         rows = PreparedRows(X, labels=number_labels(y, classes))
         entropy = check_entropy(self.random_state)
@@ -345,11 +346,11 @@ class DPLogisticRegression(
         self._budget()
         shape = self.encoded_shape(shape)
         shape.check_bounds(self.bounds, "bounds")
-        n_labels = 2 if self.classes is None else len(declared_classes(self.classes))
+        classes = None if self.classes is None else self._known_classes(shape)
         if shape.n_features is not None:
             # Any bounds will do: whether there is a grid does not depend on them.
             sides = np.zeros(shape.n_features), np.ones(shape.n_features)
-            self._plan(sides, n_labels, shape.n_rows, grouped=shape.grouped)
+            self._plan(sides, 2 if classes is None else len(classes), shape.n_rows, grouped=shape.grouped)
 
     def planned_cost(self, any_public: bool) -> PlannedCost:
         budget = self._budget()

@@ -104,12 +104,13 @@ def test_position_of_a_label(classes, value, index):
 @pytest.mark.parametrize(
     ("arguments", "match"),
     [
-        ({"classes": [0, 0]}, "none of them twice"),
-        ({"classes": [1, True]}, "none of them twice"),
-        ({"classes": [0, "1"]}, "all text or all numbers"),
-        ({"classes": [0, None]}, "all text or all numbers"),
+        ({"classes": [0, 0]}, "different labels"),
+        ({"classes": [1, True]}, "different labels"),
+        ({"classes": [0, "1"]}, "all text or all finite numbers"),
+        ({"classes": [0, None]}, "all text or all finite numbers"),
+        ({"classes": ["no", " no"]}, "white space"),
         ({"classes": [0, float("nan")]}, "finite"),
-        ({"classes": [0, 10**400]}, "finite"),
+        ({"classes": [0, 10**400]}, r"2\^53"),
         ({"features": ["a", "a"]}, "different names"),
         ({"features": ["a", "label"]}, "different names"),
         ({"features": ["a"]}, "2 columns, but features has 1"),

@@ -30,11 +30,11 @@ from skprivate import (
     PrivacyLedger,
     config_context,
 )
+from skprivate.domain._labels import number_labels
 from skprivate.exceptions import BudgetExceededError, PrivacyLeakError
 from skprivate.linear_model._censored.histogram import PARTS
 from skprivate.preprocessing import BoundsAccumulator, estimate_bounds
 from skprivate.rounds import PartialSums, TableSource, fit_rounds
-from skprivate.rounds._reading.schema import number_labels
 from skprivate.tree import LeafCountAccumulator
 from skprivate.utils._groups import number_units
 from skprivate.utils._json_documents import unpack_integers

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from ...accounting import EstimatedBounds
 from ...domain import TableDomain
+from ...domain._labels import refuse_label_types
 from ...utils import as_column, check_characters, is_frame
 from ...utils._groups import exact_names
 from ...utils._json_documents import Fields
@@ -155,7 +156,9 @@ def _joined(parts: list[Any]) -> Any:
     return None if parts[0] is None else np.concatenate([np.asarray(part) for part in parts])
 
 
-def read_pieces(table: Any, columns: TableColumns, domain: TableDomain | None = None) -> Iterator[Piece]:
+def read_pieces(
+    table: Any, columns: TableColumns, domain: TableDomain | None = None, classes: Any = None
+) -> Iterator[Piece]:
     """Read a table in any form, piece by piece.
 
     Parameters
@@ -166,6 +169,8 @@ def read_pieces(table: Any, columns: TableColumns, domain: TableDomain | None = 
     columns : TableColumns
     domain : TableDomain, default=None
         What the columns of X hold; None: numbers.
+    classes : array-like, default=None
+        Of a target of labels, which must be of their type.
 
     Yields
     ------
@@ -181,10 +186,13 @@ def read_pieces(table: Any, columns: TableColumns, domain: TableDomain | None = 
         Columns are missing; outside strict mode also what is no number. No value is repeated.
     """
     if isinstance(table, tuple):
+        refuse_label_types(table[1] if len(table) > 1 else None, classes)
         yield _of_arrays(*table, columns=columns, domain=domain)
     elif has_names(table):
         names = columns.choose(list(table.columns))
         wanted = columns.others if domain is not None else (*names, *columns.others)
+        if columns.target is not None:
+            refuse_label_types(table[columns.target], classes, f"column {columns.target!r}")
         encoded = None if domain is None else domain.encode(table[list(names)])
         values = {name: frame_column(table, name) for name in wanted if name != columns.group}
         if columns.group is not None:
@@ -194,6 +202,8 @@ def read_pieces(table: Any, columns: TableColumns, domain: TableDomain | None = 
         schema, records = arrow_records(table)
         names = columns.choose(list(schema))
         for record in records:
+            if columns.target is not None:
+                refuse_label_types(record.column(columns.target), classes, f"column {columns.target!r}")
             wanted = columns.others if domain is not None else (*names, *columns.others)
             values = dict(zip(wanted, arrow_columns(record, wanted), strict=True))
             if columns.group is not None:

@@ -11,11 +11,12 @@ from numpy.typing import NDArray
 from ..._config import config_context
 from ..._typing import FloatArray
 from ...domain import TableDomain
+from ...domain._labels import number_labels
 from ...utils import as_labels, is_structured
 from ...utils._groups import KEY_BYTES, RowUnits, number_units
 from ...utils._json_documents import Fields
 from ...utils._refused_values import refuse_cells, refuse_kinds, refuse_missing
-from ...utils._replacements import labels_of, within_bounds
+from ...utils._replacements import within_bounds
 from .._plans.observations import check_observations
 from .._plans.rows import PreparedRows
 from .columns import OPTIONAL_ROLES, Piece, TableColumns, read_pieces
@@ -102,7 +103,7 @@ class RowSchema:
             repeats a value.
         """
         with config_context(strict=self.strict):
-            pieces = read_pieces(table, self.columns, self.domain)
+            pieces = read_pieces(table, self.columns, self.domain, self.classes)
             if self.max_rows_per_unit is None:
                 for piece in pieces:
                     rows = self._prepare(piece)
@@ -155,7 +156,7 @@ class RowSchema:
     def _labels(self, labels: Any) -> NDArray[Any]:
         refuse_kinds(labels, "y")
         if self.strict:
-            return labels_of(np.asarray(labels))
+            return np.asarray(labels)
         refuse_missing(labels, "y")
         refuse_cells(labels, "y")
         return np.asarray(as_labels(labels))
@@ -226,15 +227,6 @@ class RowSchema:
             max_rows_per_unit=grouped,
             key=key,
         )
-
-
-def number_labels(y: NDArray[Any], classes: NDArray[Any]) -> NDArray[np.int32]:
-    """Return the position of every label in classes, 0 where it is not among them."""
-    labels = np.zeros(len(y), dtype=np.int32)
-    for position, label in enumerate(classes[1:], start=1):
-        # Not by a mask: on labels in no order that takes seven times as long.
-        np.maximum(labels, np.multiply(y == label, position, dtype=np.int32), out=labels)
-    return labels
 
 
 def _read_classes(classes: list[Any]) -> NDArray[Any]:

@@ -6,7 +6,7 @@ import pandas as pd
 import pytest
 
 from skprivate import DPBoostingClassifier, DPTreeClassifier, LocallyPrivateTreeClassifier
-from skprivate.base._classes import find_classes
+from skprivate.domain._labels import find_classes
 
 RNG = np.random.default_rng(0)
 X = RNG.uniform(size=(200, 2))
