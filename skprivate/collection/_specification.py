@@ -348,7 +348,7 @@ class TreeSpecification:
         entropy, randomizer = check_entropy(random_state), self.randomizer
         columns = TableColumns(self.features, self.label)
         encode = read_numbers if self.domain is None else partial(self.domain.encode, strict=True)
-        rows = read_rows(X, y, columns, encode, self.partition, self._target.read_many)
+        rows = read_rows(X, y, columns, encode, self.partition, self._target.read_many, self.classes)
         size = max(min(_ROWS_AT_ONCE, _BYTES_AT_ONCE // randomizer.report_bytes), 1)
         # Pieces of one size, so that with a seed nothing depends on how the rows come.
         return (
