@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from sklearn.base import is_classifier, is_regressor
 
 from .._typing import FloatArray
-from ..domain._labels import codes_of, declared_classes, plain_labels
+from ..domain._labels import codes_of, declared_classes, plain_labels, refuse_unknown_labels
 from ..utils import is_structured
 from ..utils._compat import BaseScorer, num_samples
 from ..utils._private_fit import public_errors
@@ -88,6 +88,8 @@ def resolve_scorer(
             f"{WRONG_SHAPE} A scorer of scikit-learn returns one number for all; pass one of the names "
             f"{', '.join(get_args(Scoring))} instead."
         )
+    if public_labels is not None and is_classifier(estimator):
+        _refuse_unknown(public_labels, candidates)
     if callable(scoring):
         _check_callable(scoring)
         return OnCopies(scoring)
@@ -123,8 +125,15 @@ def _check_classifiers(name: str, estimator: Any, candidates: Sequence[Any], lab
     return classes
 
 
+@public_errors()
+def _refuse_unknown(labels: Any, candidates: Sequence[Any]) -> None:
+    for one in candidates:
+        if getattr(one, "classes", None) is not None:
+            refuse_unknown_labels(labels, declared_classes(one.classes))
+
+
 def _check_both(labels: Any, classes: list[Any]) -> None:
-    """Refuse public rows without an AUC; a label that is no class counts as the first."""
+    """Refuse public rows without an AUC."""
     codes = codes_of(labels, classes, 0, len(labels), "y") if classes else plain_labels(labels)
     if len(np.unique(codes)) < 2:
         raise ValueError("scoring='roc_auc' needs public validation rows of both classes.")

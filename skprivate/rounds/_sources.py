@@ -122,9 +122,9 @@ class TableSource:
                 "so with groups_within_tables=True."
             )
 
-    def inspect(self, *, declared: bool = False) -> SourceFacts:
+    def inspect(self, *, declared: bool = False, classes: Any = None) -> SourceFacts:
         """Return the public facts of all tables; nothing is charged for them."""
-        function = InspectFunction(self.columns, get_config()["strict"], declared)
+        function = InspectFunction(self.columns, get_config()["strict"], declared, classes)
         if self.hook is not None:
             return SourceFacts.of(TableFacts.from_bytes(data) for data in self.hook(function))
         return SourceFacts.of(self._map(function.inspect))
