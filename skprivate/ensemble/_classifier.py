@@ -170,7 +170,7 @@ class DPBoostingClassifier(ClassifierMixin, BaseDPBoosting):
         epsilon: float | Fraction = 1.0,
         *,
         delta: float | Fraction = 0.0,
-        mechanism: CentralMechanism | Literal["auto"] = "auto",
+        mechanism: CentralMechanism = "auto",
         bounds: Any = None,
         domain: TableDomain | None = None,
         classes: Any = None,

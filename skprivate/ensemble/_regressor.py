@@ -169,7 +169,7 @@ class DPBoostingRegressor(RegressorMixin, BaseDPBoosting):
         epsilon: float | Fraction = 1.0,
         *,
         delta: float | Fraction = 0.0,
-        mechanism: CentralMechanism | Literal["auto"] = "auto",
+        mechanism: CentralMechanism = "auto",
         bounds_X: Any = None,
         domain: TableDomain | None = None,
         bounds_y: Any = None,

@@ -5,7 +5,7 @@ import functools
 from collections.abc import Callable, Mapping
 from fractions import Fraction
 from numbers import Real
-from typing import Any, Literal, Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -207,7 +207,7 @@ class DPLogisticRegression(
         epsilon: float | Fraction = 1.0,
         *,
         delta: float | Fraction = 0.0,
-        mechanism: CentralMechanism | Literal["auto"] = "auto",
+        mechanism: CentralMechanism = "auto",
         bounds: Any = None,
         domain: TableDomain | None = None,
         classes: Any = None,
@@ -310,10 +310,7 @@ class DPLogisticRegression(
         return lower, np.where(upper > lower, upper, lower + np.maximum(1.0, np.abs(lower)))
 
     def _budget(self) -> FitBudget:
-        mechanism = self.mechanism
-        if mechanism == "auto":
-            mechanism = "gaussian" if self.delta > 0 else "laplace"
-        return FitBudget.of(self.epsilon, self.delta, mechanism)
+        return FitBudget.of(self.epsilon, self.delta, self.mechanism)
 
     def _plan(
         self, bounds: tuple[FloatArray, FloatArray], n_labels: int, n_units: int, *, grouped: bool
