@@ -2,6 +2,7 @@
 """Whether a release may claim differential privacy, and the refusal of seeds in strict mode."""
 
 from collections.abc import Iterable
+from numbers import Integral
 from typing import Any, TypedDict
 
 from .. import _config
@@ -67,13 +68,12 @@ def claim_of(
 def warn_of_delta(spent: PrivacySpent) -> None:
     """Warn before a charge where delta is not below 1 / n, and the statement shows n: where n is public."""
     # A statement names the number of units, or that of the rows that they may hold together.
-    units = {name: 1 for name in ("groups", "private groups")}
-    units |= {name: spent.max_rows_per_unit for name in ("rows", "private rows", "n_rows")}
-    n_units = [
-        int(spent.unprotected[name]) // rows for name, rows in units.items() if name in spent.unprotected
-    ]
-    if n_units:
-        warn_of_large_delta(spent.delta, n_units[0], spent.unit)
+    of_units, of_rows = ("groups", "private groups"), ("rows", "private rows", "n_rows")
+    for name in (*of_units, *of_rows):
+        count = spent.unprotected.get(name)
+        if isinstance(count, Integral):
+            n_units = int(count) if name in of_units else int(count) // spent.max_rows_per_unit
+            return warn_of_large_delta(spent.delta, n_units, spent.unit)
 
 
 def refuse_seed(random_state: Any, name: str) -> None:

@@ -72,9 +72,10 @@ class DPLogisticRegression(
         more.
     delta : float or Fraction, default=0.0
         From 0 to below 1. Above 0, such as 1e-6, the noise is Gaussian: far less of it, the more so the more
-        columns there are. With Laplace noise it is not used.
+        columns there are. A fit warns where it is not below 1 / n and n is public.
     mechanism : {"auto", "laplace", "gaussian"}, default="auto"
-        Distribution of the noise. "auto": Gaussian where `delta` is above 0, else Laplace.
+        Distribution of the noise. "auto": Gaussian where `delta` is above 0, else Laplace. "laplace" with a
+        `delta` above 0 is an error.
     bounds : pair or dict, default=None
         ``(lower, upper)`` of X, each a scalar or of shape (n_features,), or ``{column: (lower, upper)}``; in
         the units of X, from public knowledge. What lies outside is put on the bounds. None: they are read

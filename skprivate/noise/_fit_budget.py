@@ -92,9 +92,9 @@ def warn_of_large_delta(delta: Fraction, n_units: int, unit: str = "row") -> Non
     # publish any of them with a probability of a hundredth at most.
     wanted = f"1e-{len(str(n_units)) + 2:02d}"
     warn_user(
-        f"delta = {float(delta):.3g} is not below 1 / n, with n = {n_units} {unit}s. The guarantee is weak: a "
-        f"release that publishes each {unit} with probability delta would satisfy it. Pass a delta far below "
-        f"1 / n, such as {wanted}.",
+        f"delta = {float(delta):.3g} is not below 1 / n, with n = {n_units} {unit}s. The guarantee is weak: "
+        f"a release that publishes each {unit} with probability delta would satisfy it. Pass a delta far "
+        f"below 1 / n, such as {wanted}.",
         UserWarning,
     )
 

@@ -56,7 +56,7 @@ def epsilon_of(estimator: Any, param_name: str | None) -> str:
 
 
 def warn_of_delta(estimator: Any, param_name: str, n: int) -> None:
-    """Warn where the delta beside this epsilon would be a weak guarantee of n rows, whose number is public."""
+    """Warn where the delta beside this epsilon is a weak guarantee for n rows, if n will be public."""
     given, prefix = estimator.get_params(), param_name.removesuffix("epsilon")
     if given.get(f"{prefix}relation") != "add-remove":
         warn_of_large_delta(check_probability(given.get(f"{prefix}delta") or 0, "delta"), n)
