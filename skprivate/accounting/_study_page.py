@@ -243,8 +243,8 @@ def _head(account: Account, file: str) -> Label:
     if identity.epsilon is None:
         rows.append(("ceiling", "none"))
     else:
-        rows.append(("ceiling", show_pair(identity.epsilon, identity.delta)))
-        rows.append(("remaining", show_pair(*left_of(identity, *account.spent))))
+        rows.append(("ceiling", show_pair(identity.epsilon, identity.delta, down=True)))
+        rows.append(("remaining", show_pair(*left_of(identity, account.spent), down=True)))
     rows.append(("hash of all charges", account.state.chain or "-"))
     return Label(
         subject=f"Made on {datetime.now(UTC):%Y-%m-%d} (UTC) from the study's ledger.",

@@ -23,7 +23,7 @@ from ..utils._public_module import public_module
 from ..utils._refused_values import refuse_kinds
 from ..utils._table_validation import read_numbers
 from ..utils._user_frame import warn_user
-from ._claim import UNSEEDED
+from ._claim import UNSEEDED, warn_of_delta
 from ._html_repr import PrivacyHTMLMixin
 from ._planned_cost import PlannedCost, PublicShape
 
@@ -195,7 +195,13 @@ class PrivateEstimatorMixin(_config.StrictMixin, PrivacyHTMLMixin):
         ------
         BudgetExceededError, LedgerError
             The ledger refused; nothing is charged.
+
+        Warns
+        -----
+        UserWarning
+            Delta is not below 1 / n, and the number n of rows or groups is public: a weak guarantee.
         """
+        warn_of_delta(spent)
         if self.ledger is not None:
             named = {} if charge_id is None else {"charge_id": charge_id}
             self.ledger.charge(spent, estimator=type(self).__name__, **named)

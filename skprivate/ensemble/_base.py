@@ -186,10 +186,7 @@ class BaseDPBoosting(DomainMixin, RoundsMixin, BaseEstimator):
 
     def _budget(self) -> FitBudget:
         """Return the budget; ValueError for epsilon, delta and mechanism that do not fit."""
-        mechanism = self.mechanism
-        if mechanism == "auto":
-            mechanism = "gaussian" if self.delta > 0 else "laplace"
-        return FitBudget.of(self.epsilon, self.delta, mechanism)
+        return FitBudget.of(self.epsilon, self.delta, self.mechanism)
 
     def _noise(self, grouped: bool) -> NoiseShares:
         return NoiseShares(self._budget(), self.relation, int(self.max_rows_per_group) if grouped else 1)

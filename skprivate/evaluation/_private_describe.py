@@ -95,10 +95,11 @@ def private_describe(
     epsilon : float or Fraction
         Greatest privacy loss, > 0 and finite, for the whole description.
     delta : float or Fraction, default=0
-        Probability of a greater loss, in [0, 1). Above 0 it allows Gaussian noise.
+        Probability of a greater loss, in [0, 1). Above 0 it allows Gaussian noise. A warning says where it is
+        spent, is not below 1 / n, and n is public.
     mechanism : {"auto", "laplace", "gaussian"}, default="auto"
         Noise of the counts; "auto" takes that of the smaller variance: for more than a few tables the
-        Gaussian one, where ``delta`` allows it.
+        Gaussian one, where ``delta`` allows it. "laplace" with a ``delta`` above 0 is an error.
     columns : sequence of str, default=None
         Columns with a table of their own; None: all. The fewer, the smaller the noise.
     crosstabs : sequence of pairs, default=()

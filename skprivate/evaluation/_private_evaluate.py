@@ -82,9 +82,11 @@ def private_evaluate(
     epsilon : float or Fraction
         Greatest privacy loss of everything together, > 0 and finite.
     delta : float or Fraction, default=0
-        Allowed probability of a greater loss; above 0 it permits Gaussian noise.
+        Allowed probability of a greater loss; above 0 it permits Gaussian noise. A warning says where it is
+        spent, is not below 1 / n, and n is public.
     mechanism : {"auto", "laplace", "gaussian"}, default="auto"
-        Noise of the counts; "auto" takes that of the smaller variance.
+        Noise of the counts; "auto" takes that of the smaller variance. "laplace" with a ``delta`` above 0 is
+        an error.
     groups_of_interest : tuple (values, levels), default=None
         ``values``: one per row. ``levels``: the declared, public values to report on. Rows with another value
         go to a group "(other)", silently. Each group costs accuracy of the figures of all rows, and no

@@ -26,7 +26,7 @@ from ..accounting._statements.estimated_bounds import name_inputs, source_of_inp
 from ..base import SHARED_CONSTRAINTS, claim_of, private_fit
 from ..domain import TableDomain
 from ..noise import check_entropy
-from ..noise._fit_budget import FitBudget
+from ..noise._fit_budget import FitBudget, resolve_mechanism
 from ..rounds._driver import Rounds, RowsInMemory, drive, with_releases
 from ..rounds._fit import RoundsMixin
 from ..rounds._inspection import SourceFacts
@@ -63,7 +63,7 @@ from ._released_model import ReleasedModel
 LLS_CONSTRAINTS: dict[str, list[Any]] = {
     **SHARED_CONSTRAINTS,
     "delta": [Fraction, Interval(Real, 0, 1, closed="left")],
-    "mechanism": [StrOptions({"laplace", "gaussian"})],
+    "mechanism": [StrOptions({"auto", "laplace", "gaussian"})],
     "bounds_X": ["array-like", Mapping, None],
     "domain": [TableDomain, None],
     "bounds_y": ["array-like", None],
@@ -108,7 +108,7 @@ class BaseLogLocationScale(
         epsilon: float | Fraction = 1.0,
         *,
         delta: float | Fraction = 0.0,
-        mechanism: CentralMechanism = "laplace",
+        mechanism: CentralMechanism = "auto",
         bounds_X: Any = None,
         domain: TableDomain | None = None,
         bounds_y: Any = None,
@@ -338,9 +338,9 @@ class BaseLogLocationScale(
         )
 
     def _neighbours(self, n_features: int, grouped: bool, max_weight: Fraction | None = None) -> Neighbours:
-        order = order_of_norm(self.mechanism, self.x_norm)
+        mechanism = resolve_mechanism(self.mechanism, self.delta)
         return Neighbours(
-            weights=moment_weights(n_features, self.mechanism, order),
+            weights=moment_weights(n_features, mechanism, order_of_norm(mechanism, self.x_norm)),
             relation=self.relation,
             rows_per_unit=self.max_rows_per_group if grouped else 1,
             grouped=grouped,

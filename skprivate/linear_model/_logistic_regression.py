@@ -5,7 +5,7 @@ import functools
 from collections.abc import Callable, Mapping
 from fractions import Fraction
 from numbers import Real
-from typing import Any, Literal, Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -73,9 +73,10 @@ class DPLogisticRegression(
         more.
     delta : float or Fraction, default=0.0
         From 0 to below 1. Above 0, such as 1e-6, the noise is Gaussian: far less of it, the more so the more
-        columns there are. With Laplace noise it is not used.
+        columns there are. A fit warns where it is not below 1 / n and n is public.
     mechanism : {"auto", "laplace", "gaussian"}, default="auto"
-        Distribution of the noise. "auto": Gaussian where `delta` is above 0, else Laplace.
+        Distribution of the noise. "auto": Gaussian where `delta` is above 0, else Laplace. "laplace" with a
+        `delta` above 0 is an error.
     bounds : pair or dict, default=None
         ``(lower, upper)`` of X, each a scalar or of shape (n_features,), or ``{column: (lower, upper)}``; in
         the units of X, from public knowledge. What lies outside is put on the bounds. None: they are read
@@ -208,7 +209,7 @@ class DPLogisticRegression(
         epsilon: float | Fraction = 1.0,
         *,
         delta: float | Fraction = 0.0,
-        mechanism: CentralMechanism | Literal["auto"] = "auto",
+        mechanism: CentralMechanism = "auto",
         bounds: Any = None,
         domain: TableDomain | None = None,
         classes: Any = None,
@@ -311,10 +312,7 @@ class DPLogisticRegression(
         return lower, np.where(upper > lower, upper, lower + np.maximum(1.0, np.abs(lower)))
 
     def _budget(self) -> FitBudget:
-        mechanism = self.mechanism
-        if mechanism == "auto":
-            mechanism = "gaussian" if self.delta > 0 else "laplace"
-        return FitBudget.of(self.epsilon, self.delta, mechanism)
+        return FitBudget.of(self.epsilon, self.delta, self.mechanism)
 
     def _plan(
         self, bounds: tuple[FloatArray, FloatArray], n_labels: int, n_units: int, *, grouped: bool

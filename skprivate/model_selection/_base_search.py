@@ -25,6 +25,7 @@ from ..base import (
     claim_of,
     private_fit,
 )
+from ..base._claim import warn_of_delta
 from ..base._stateless_steps import holds_any_row
 from ..domain._labels import plain_labels
 from ..noise import check_entropy
@@ -379,6 +380,7 @@ class BasePrivateSearch(Delegating, MetaEstimatorMixin, PrivateEstimatorMixin, B
 
     def _charge_once(self, spent: PrivacySpent, candidates: Sequence[Candidate]) -> None:
         """Charge the whole search as one entry, wherever the ledger stands."""
+        warn_of_delta(spent)
         found = (value for one in candidates for value in one.removed.values())
         ledger = find_ledger(self.ledger, [value for value in found if isinstance(value, PrivacyLedger)])
         if ledger is not None:

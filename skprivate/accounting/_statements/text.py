@@ -91,7 +91,7 @@ def describe_release(record: Statement) -> str:
     norm = "squared L2" if record["mechanism"] == GAUSSIAN else "L1"
     told = [record["mechanism"]]
     told += [f"{norm} sensitivity {show(amounts['sensitivity'])}"] if amounts["sensitivity"] else []
-    told += [f"noise scale {show(amounts['noise_scale'])}"] if amounts["noise_scale"] else []
+    told += [f"noise scale {show(amounts['noise_scale'], down=True)}"] if amounts["noise_scale"] else []
     unit = "epsilon" if amounts["rho"] is None else "rho"
     share = f"{unit} {show(amounts[unit])}"
     share += f", {show(amounts['times'])} times" if amounts["times"] != 1 else ""
