@@ -111,7 +111,7 @@ def test_what_is_no_domain(path, value):
 
 
 @pytest.mark.parametrize(
-    "text", [None, 7, "", "[]", "{}", "null", '{"format":', b"\xff", "1" * 5000, "[" * 100000]
+    "text", ["", "[]", "{}", "null", '{"format":', b"\xff", "1" * 5000, "[" * 100000]
 )
 def test_what_is_no_json(text):
     with pytest.raises(ValueError, match=r"."):

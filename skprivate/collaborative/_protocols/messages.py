@@ -212,7 +212,7 @@ def _pack(kind: str, head: dict[str, Any], payload: NDArray[Any]) -> bytes:
 def _unpack(message: bytes, kind: str, fields: tuple[str, ...]) -> tuple[dict[str, Any], FloatArray]:
     try:
         if not isinstance(message, bytes | bytearray | memoryview):
-            raise TypeError
+            raise ValueError("it is not bytes")
         content = bytes(message)
         start = _LENGTH_BYTES + int.from_bytes(content[:_LENGTH_BYTES], "little")
         if start > len(content):
