@@ -135,7 +135,7 @@ class Roster:
             raise ConsentError("the key is not the receiver's that the roster names.")
 
     def _complete(self, messages: Mapping[str, bytes]) -> list[bytes]:
-        """Return one message per member, sorted by name; ConsentError that names who is missing, or strange."""
+        """Return one message per member, sorted by name; ConsentError names who is missing, or strange."""
         given = messages if isinstance(messages, Mapping) else {}
         missing = [repr(name) for name in self._members if not isinstance(given.get(name), bytes)]
         strange = [repr(name) for name in given if name not in self._members]
