@@ -323,6 +323,8 @@ class MomentAccumulator(BatchAccumulator):
 
         Raises
         ------
+        TypeError
+            `data` is not bytes.
         ValueError
             Damaged, foreign, or of another version.
         """

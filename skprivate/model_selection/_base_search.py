@@ -111,7 +111,10 @@ class BasePrivateSearch(Delegating, MetaEstimatorMixin, PrivateEstimatorMixin, B
     random_state: Any
     n_jobs: int | None
 
-    leak_remedy = "Declare them from public knowledge; BoundsScaler scales without reading rows."
+    leak_remedy = (
+        "Declare bounds and classes from public knowledge. Without learning from rows, BoundsScaler scales, "
+        "and domain=TableDomain(...) of the model, or a DomainEncoder, fills and encodes columns."
+    )
 
     releases_all_draws = False
 

@@ -110,9 +110,7 @@ def test_what_is_no_domain(path, value):
         assert "secret" not in str(refused.value)
 
 
-@pytest.mark.parametrize(
-    "text", [None, 7, "", "[]", "{}", "null", '{"format":', b"\xff", "1" * 5000, "[" * 100000]
-)
+@pytest.mark.parametrize("text", ["", "[]", "{}", "null", '{"format":', b"\xff", "1" * 5000, "[" * 100000])
 def test_what_is_no_json(text):
     with pytest.raises(ValueError, match=r"."):
         TableDomain.from_json(text)

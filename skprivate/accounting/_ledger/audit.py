@@ -6,7 +6,7 @@ import os
 import sqlite3
 
 from ...exceptions import LedgerError
-from ...utils._json_documents import UNREADABLE, parse_json
+from ...utils._json_documents import UNREADABLE, is_json_text, parse_json
 from ...utils._public_module import public_module
 from .._amounts import Remaining, Spent
 from .._statements.schema import describe_error
@@ -75,8 +75,12 @@ class LedgerAudit(LedgerViews):
     """
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
+        if is_json_text(path):
+            raise LedgerError(
+                "path is the text of an export: save it to a file, and pass the name of the file."
+            )
         self._path = resolve(path)
-        if not self._path.is_file():
+        if not os.path.isfile(self._path):
             raise LedgerError(f"The file {self._path} does not exist, or is no file.")
         found = self._read_database()
         self._found, self.checks = self._read_json() if found is None else found
@@ -138,7 +142,7 @@ class LedgerAudit(LedgerViews):
 
     def _read_json(self) -> tuple[Account, tuple[str, ...]]:
         try:
-            account = read_export(parse_json(self._path.read_text("utf-8")))
+            account = read_export(parse_json(self._path.read_bytes()))
         except (OSError, *UNREADABLE) as error:
             raise LedgerError(
                 f"The file {self._path} is no ledger, no backup and no export of one, or it was altered: "

@@ -125,6 +125,7 @@ class PrivacySpent(ReadableAmounts):
     (True, 0.5)
     >>> print(spent)  # doctest: +ELLIPSIS
     Claim: differential privacy (claimed by the software, not certified)
+      of this step alone: a pipeline's other steps are not covered; see privacy_report(pipeline)
       epsilon: 0.5 (exactly 1/2)
       delta: 0
       ...
