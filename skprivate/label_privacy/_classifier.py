@@ -12,6 +12,7 @@ from sklearn.utils import Tags
 from .._typing import BoolArray, FloatArray, RandomSource
 from ..accounting import PrivacyLedger
 from ..base._classes import declared_classes, find_classes, warn_of_unknown_labels
+from ..base._likely_mistakes import hardly_any_rows
 from ..utils import as_labels
 from ..utils._public_module import public_module
 from ..utils._table_validation import validate_data
@@ -126,7 +127,7 @@ class LabelPrivateClassifier(ClassifierMixin, BaseLabelPrivate):
     'collected'
     """
 
-    _declared = "classes"
+    _declared, _kind = "classes", "classes"
     _leak = "the classes were read from private rows"
     leak_remedy = "Declare them from public knowledge (classes=...) or pass public rows."
 
@@ -167,6 +168,14 @@ class LabelPrivateClassifier(ClassifierMixin, BaseLabelPrivate):
         super()._look_at_public(y)
         if self.classes is not None:
             warn_of_unknown_labels(y, declared_classes(self.classes))
+
+    def _mistaken_targets(self, targets: FloatArray) -> str | None:
+        counts = targets.sum(axis=0)
+        if len(counts) == 1:
+            counts = np.append(len(targets) - counts, counts)
+        # Of a class without rows all of the variance is noise.
+        stds = np.sqrt(len(targets)) * targets.std(axis=0)
+        return hardly_any_rows(self.classes_, counts, stds)
 
     def _clean_variance(self, reporter: ClassReporter, targets: FloatArray, known: BoolArray) -> float:
         return reporter.clean_variance
