@@ -14,14 +14,13 @@ from .._config import get_config
 from .._typing import CentralRelation, FloatArray, RandomSource
 from ..accounting import PrivacyLedger
 from ..base import redact_errors, refuse_seed
+from ..base._likely_mistakes import mostly_missing, warn_of_mistakes
 from ..domain import TableDomain
 from ..domain._columns import Column
-from ..exceptions import UtilityWarning
 from ..noise import check_entropy
 from ..utils._compat import Interval, StrOptions, validate_parameter_constraints
 from ..utils._groups import number_units
 from ..utils._private_fit import failures_counted, public_errors
-from ..utils._user_frame import warn_after_release
 from ._counts import COUNT_CONSTRAINTS, CountsNoise, NoisyTables, plan_noise, release_counts
 from ._description.estimates import (
     Estimate,
@@ -237,7 +236,7 @@ def private_describe(
             unprotected={} if not is_public else {"n_rows": n_rows},
         )
     description = _describe(plan, domain, released, levels, float(confidence), n_used)
-    _warn_of_hidden(description)
+    _warn_of_mistakes(description, domain)
     return description
 
 
@@ -266,17 +265,22 @@ def _refuse_hopeless(n_rows: int, noise: CountsNoise, confidence: float) -> None
         )
 
 
-def _warn_of_hidden(description: TableDescription) -> None:
+def _warn_of_mistakes(description: TableDescription, domain: TableDomain) -> None:
+    least = {
+        name: max(column.missing.lower, column.other.lower if column.other else 0.0)
+        for name, column in description.columns.items()
+    }
+    sentences = [mostly_missing(domain, least)]
     lines = description.lines()
     hidden = [line for line in lines if not line.estimate.told]
     if hidden:
         names = list(dict.fromkeys(line.column for line in hidden))
         shown = ", ".join(names[:_SHOWN]) + (", ..." if len(names) > _SHOWN else "")
-        warn_after_release(
+        sentences.append(
             f"The noise hides {len(hidden)} of {len(lines)} statistics, of {shown}. It takes a larger "
-            "epsilon, more rows, fewer columns or fewer crosstabs.",
-            UtilityWarning,
+            "epsilon, more rows, fewer columns or fewer crosstabs."
         )
+    warn_of_mistakes("private_describe", *sentences)
 
 
 def _describe(

@@ -12,6 +12,7 @@ from .._typing import BoolArray, FloatArray, RandomSource
 from ..accounting import PrivacyLedger
 from ..base import PublicShape
 from ..base._classifier_mixin import PrivateClassifierMixin
+from ..base._likely_mistakes import hardly_any_rows
 from ..domain._labels import find_classes, refuse_label_types
 from ..utils import as_labels
 from ..utils._private_fit import public_errors
@@ -128,7 +129,7 @@ class LabelPrivateClassifier(PrivateClassifierMixin, BaseLabelPrivate):
     'collected'
     """
 
-    _declared = "classes"
+    _declared, _kind = "classes", "classes"
     _leak = "the classes were read from private rows"
     leak_remedy = "Declare them from public knowledge (classes=...) or pass public rows."
 
@@ -170,6 +171,14 @@ class LabelPrivateClassifier(PrivateClassifierMixin, BaseLabelPrivate):
     def check_public(self, shape: PublicShape) -> None:
         super().check_public(shape)
         self._known_classes(shape)
+
+    def _mistaken_targets(self, targets: FloatArray) -> str | None:
+        counts = targets.sum(axis=0)
+        if len(counts) == 1:
+            counts = np.append(len(targets) - counts, counts)
+        # Of a class without rows all of the variance is noise.
+        stds = np.sqrt(len(targets)) * targets.std(axis=0)
+        return hardly_any_rows(self.classes_, counts, stds)
 
     def _clean_variance(self, reporter: ClassReporter, targets: FloatArray, known: BoolArray) -> float:
         return reporter.clean_variance

@@ -25,6 +25,13 @@ from ..base import (
     private_fit,
 )
 from ..base._classifier_mixin import PrivateClassifierMixin
+from ..base._likely_mistakes import (
+    hardly_any_rows,
+    least_missing,
+    mostly_missing,
+    no_effect,
+    warn_of_mistakes,
+)
 from ..domain import TableDomain
 from ..domain._labels import declared_classes, number_labels
 from ..exceptions import UtilityWarning
@@ -44,7 +51,7 @@ from ..utils._private_fit import public_errors
 from ..utils._progress import progress
 from ..utils._public_module import public_module
 from ..utils._replacements import within_bounds
-from ..utils._user_frame import warn_after_release, warn_user
+from ..utils._user_frame import warn_user
 from ._logistic.estimate import in_units_of_rows
 from ._logistic.predictions import LogisticPredictions
 from ._logistic.rounds import LogisticPlan, logistic_rounds, plan_logistic
@@ -413,13 +420,18 @@ class DPLogisticRegression(
         self.privacy_spent_ = spent
 
     def _after_release(self) -> None:
-        if self.release_.may_be_noise:
-            warn_after_release(
-                f"{type(self).__name__}: by the released values, the noise explains all that the features "
-                "seem to say: their base rates may predict classes as well. A larger epsilon, a delta above "
-                "0, more rows or fewer columns would tell more.",
-                UtilityWarning,
-            )
+        release, grid = self.release_, self.grid_
+        standards, n_rows = release.standards, release.standards.n_rows
+        # Columns in their own units, and not in those of the grid.
+        sums = n_rows * (grid.center + grid.half * standards.center)
+        least = least_missing(self.domain, sums, n_rows * standards.center_std * grid.half, n_rows)
+        known = n_rows if self.relation == "replace-one" and self.privacy_spent_.unit == "row" else None
+        warn_of_mistakes(
+            type(self).__name__,
+            hardly_any_rows(self.classes_, standards.counts, standards.count_std, known),
+            mostly_missing(self.domain, least),
+            no_effect("classes") if release.may_be_noise else None,
+        )
 
     def _describe_spending(
         self, plan: LogisticPlan, n_units: int, leaks: list[str], source: Any

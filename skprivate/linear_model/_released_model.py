@@ -8,10 +8,9 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._typing import FloatArray
 from ..accounting import PrivacySpent
+from ..base._likely_mistakes import least_missing, mostly_missing, warn_of_mistakes
 from ..domain import TableDomain
-from ..exceptions import UtilityWarning
 from ..rounds._plans.grid import MomentGrid
-from ..utils._user_frame import warn_after_release
 from ._censored.release import CensoredRelease, bootstrap_censored, censored_warning
 from ._distributions import ErrorDistribution
 from ._fit_task import FitTask
@@ -99,9 +98,18 @@ class ReleasedModel(LogLocationScalePredictions):
         return moments_warning(self.release_, self._scaled_fit, self._constant)
 
     def _warn_if_useless(self) -> None:
-        reason = self._why_useless()
-        if reason:
-            warn_after_release(f"{type(self).__name__}: {reason}", UtilityWarning)
+        warn_of_mistakes(type(self).__name__, self._missing_columns(), self._why_useless())
+
+    def _missing_columns(self) -> str | None:
+        """Return the sentence on columns whose cells are mostly missing, where the release tells of them."""
+        if isinstance(self.release_, CensoredRelease):
+            return None
+        moments = self.release_.moments if isinstance(self.release_, LookRelease) else self.release_
+        n_rows, grid = float(moments.matrix[0, 0]), self.grid_
+        # Columns in their own units, and not in those of the grid.
+        sums = n_rows * grid.center + grid.half * moments.matrix[0, 2:]
+        least = least_missing(self.domain, sums, grid.half * moments.noise_std[0, 2:], n_rows)
+        return mostly_missing(self.domain, least)
 
     @property
     def replicates_(self) -> FloatArray:  # type: ignore[override]

@@ -9,7 +9,7 @@ from ..._typing import FloatArray
 from ...utils._public_module import public_module
 from .._distributions import ErrorDistribution
 from .._moments.solve import ScaledFit
-from .._moments.utility import varying_directions
+from .._moments.utility import HIDDEN, varying_directions
 from .correction import Correction, replicate
 from .curvature import TWO_VALUES, CurvatureEstimate, StepRule, to_fit
 from .gradient_round import GradientRound
@@ -251,10 +251,7 @@ def censored_warning(
         )
     replicates = bootstrap_censored(release, _FEW_REPLICATES, constant=constant)
     if _noise_hides_slopes(release, replicates, constant):
-        return (
-            "by the released values, the noise hides the effect of the features; use more rows, a larger "
-            "epsilon, or fewer features."
-        )
+        return HIDDEN
     if _noise_hides_quantile(release, replicates, distribution):
         return (
             "by the released values, the noise hides the lower quantiles; use more rows or a larger epsilon."
