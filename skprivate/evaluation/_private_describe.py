@@ -17,6 +17,7 @@ from ..base import redact_errors, refuse_seed
 from ..base._likely_mistakes import mostly_missing, warn_of_mistakes
 from ..domain import TableDomain
 from ..domain._columns import Column
+from ..domain._life_data import EventCoding
 from ..noise import check_entropy
 from ..utils._compat import Interval, StrOptions, validate_parameter_constraints
 from ..utils._groups import number_units
@@ -70,6 +71,8 @@ def private_describe(
     columns: Sequence[str] | None = None,
     crosstabs: Sequence[Any] = (),
     survival: Sequence[Any] | None = None,
+    happened: Any = None,
+    censored: Any = None,
     quantiles: Sequence[float] = (0.25, 0.5, 0.75),
     n_bins: int | Literal["auto"] = "auto",
     confidence: float = 0.9,
@@ -108,6 +111,10 @@ def private_describe(
         Names of a column of durations (numbers, lower bound at least 0), of a boolean column that is true
         where the event was seen, and of a column of groups, for Kaplan-Meier curves. Durations above the
         upper bound count as still observed there.
+    happened, censored : str, int, float, bool or a collection of these, default=None
+        With ``survival``: values of the column of events which mean that the event happened, and that it had
+        not happened yet, as in `life_data`. The column may then be one of levels or numbers. Values that are
+        neither, where both are declared, count as not known.
     quantiles : sequence of float, default=(0.25, 0.5, 0.75)
         Of numbers and dates, in (0, 1). They cost nothing.
     n_bins : int or "auto", default="auto"
@@ -204,8 +211,11 @@ def private_describe(
         rows_per_unit = 1 if groups is None else int(max_rows_per_group)
         with public_errors():
             levels = _check_quantiles(quantiles)
+            coding = EventCoding.of(happened, censored)
+            if coding.declared and survival is None:
+                raise ValueError("happened and censored declare the events of survival: pass survival, too.")
             # Once for the number of tables, by which the noise is planned, and then with the bins.
-            plan = plan_tables(domain, columns, crosstabs, survival, _FEWEST, _FEWEST)
+            plan = plan_tables(domain, columns, crosstabs, survival, _FEWEST, _FEWEST, coding)
             noise = plan_noise(len(plan.tables), epsilon, delta, mechanism, relation, rows_per_unit)
         readings = domain.read_columns(table, plan.read)
         n_rows = len(next(iter(readings.values()))[0])
@@ -217,7 +227,7 @@ def private_describe(
                 choose_bins(noise.std, n_rows if is_public else None) if n_bins == "auto" else int(n_bins)
             )
             n_times = min(n_used, _MOST_TIMES) if n_bins == "auto" else n_used
-            plan = plan_tables(domain, columns, crosstabs, survival, n_used, n_times)
+            plan = plan_tables(domain, columns, crosstabs, survival, n_used, n_times, coding)
         units = number_units(groups, np.ones(n_rows, dtype=bool), strict=get_config()["strict"])
 
         def toss(n: int) -> FloatArray:

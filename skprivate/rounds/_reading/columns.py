@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from ...accounting import EstimatedBounds
 from ...domain import TableDomain
 from ...domain._labels import refuse_label_types
+from ...domain._life_data import TRUE_OR_FALSE, EventCoding
 from ...utils import as_column, check_characters, is_frame
 from ...utils._groups import exact_names
 from ...utils._json_documents import Fields
@@ -44,6 +45,8 @@ class TableColumns:
     lower, upper, entry : str or None
         Names of the columns of times between which an event happened, in place of target and event; and of
         the time at which watching began.
+    coding : EventCoding
+        Which values of the column of events mean that they happened; none declared: it is boolean.
     """
 
     features: tuple[str, ...] | None = None
@@ -53,6 +56,7 @@ class TableColumns:
     lower: str | None = None
     upper: str | None = None
     entry: str | None = None
+    coding: EventCoding = TRUE_OR_FALSE
 
     def __post_init__(self) -> None:
         given = [name for name in (*(self.features or ()), *self.others) if name is not None]
@@ -64,6 +68,8 @@ class TableColumns:
             raise ValueError("features, target, event and groups must be different columns.")
         if (self.lower is None) is not (self.upper is None) or None not in (self.lower, self.target):
             raise ValueError("the columns lower and upper belong together, in place of a target.")
+        if self.coding.declared and self.event is None:
+            raise ValueError("happened and censored declare the values of event: name its column, too.")
         if self.event is not None and self.target is None:
             raise ValueError("event needs target: the name of the column of times.")
         if self.entry is not None and self.event is None and self.lower is None:
@@ -123,6 +129,7 @@ class TableColumns:
             "event": self.event,
             "group": self.group,
             **{f"{role}_column": getattr(self, role) for role in OPTIONAL_ROLES},
+            **{name: list(values) for name, values in vars(self.coding).items()},
         }
 
     @classmethod
@@ -131,7 +138,9 @@ class TableColumns:
         features = fields.maybe(fields.texts, "features")
         names = [fields.maybe(fields.text, name) for name in ("target", "event", "group")]
         others = {role: fields.maybe(fields.text, f"{role}_column") for role in OPTIONAL_ROLES}
-        return cls(None if features is None else tuple(features), *names, **others)
+        declared = [fields.items(name) or None for name in ("happened", "censored")]
+        coding = EventCoding.of(*declared)
+        return cls(None if features is None else tuple(features), *names, **others, coding=coding)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -259,6 +268,12 @@ def _of_columns(
     target = None if columns.target is None else values[columns.target]
     if columns.roles:
         fields = {role: values[str(columns.named[role])] for role in columns.roles}
+        if columns.coding.declared:
+            events = columns.coding.read(fields["event"], repr(columns.event))
+            # In strict mode what is neither stays so: the fit counts it as missing.
+            fields["event"] = (
+                np.where(np.isnan(events), None, events == 1) if np.isnan(events).any() else events == 1
+            )
         target = np.empty(n_rows, dtype=[(role, field.dtype) for role, field in fields.items()])
         for role, field in fields.items():
             target[role] = field

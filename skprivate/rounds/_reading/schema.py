@@ -39,6 +39,7 @@ _FIELDS = (
         "observations",
     ),
     *(f"{role}_column" for role in OPTIONAL_ROLES),
+    *("happened", "censored"),
 )
 # Kinds of observation where none are declared.
 _KINDS = ("exact", "right")
@@ -147,7 +148,7 @@ class RowSchema:
         if is_structured(piece.target) is not self.structured:
             raise ValueError("a batch must have the form of target that the others have.")
         target = self._target(piece, self.bounds_y)
-        if target.structured:
+        if target.structured or self.log_target:
             target = within_target_bounds(target, self.kinds, on_model_scale(self.bounds_y, self.log_target))
         return PreparedRows(
             X, y=target.time_on_model_scale, event=target.event, start=target.start, entry=target.entry
