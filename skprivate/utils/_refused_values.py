@@ -122,22 +122,27 @@ def column_types(X: Any) -> dict[Any, Any] | None:
 
 
 def domain_line(types: Mapping[Any, Any] | None, takes_domain: bool = True) -> str:
-    """Return the line that declares a table's columns, to be completed by its owner.
+    """Return the line that declares a table's columns where a model is made, to be completed by its owner."""
+    line = table_domain(types)
+    return f"domain={line}" if takes_domain else f"DomainEncoder({line}), as a step in front"
+
+
+def table_domain(types: Mapping[Any, Any] | None) -> str:
+    """Return the domain of a table, by the types of its columns, to be completed by its owner.
 
     Examples
     --------
     >>> import numpy as np
-    >>> from skprivate.utils._refused_values import domain_line
-    >>> print(domain_line({"age": np.dtype(float), "job": np.dtype(object)}))
-    domain=TableDomain({"age": (low, high), "job": ["...", ...]})
+    >>> from skprivate.utils._refused_values import table_domain
+    >>> print(table_domain({"age": np.dtype(float), "job": np.dtype(object)}))
+    TableDomain({"age": (low, high), "job": ["...", ...]})
     """
     if types is None:
         said = ['"x0": (low, high) or ["...", ...]', "..."]
     else:
         said = [f"{_quoted(name)}: {_declaration(dtype)}" for name, dtype in list(types.items())[:_SHOWN]]
         said += ["..."] if len(types) > _SHOWN else []
-    line = f"TableDomain({{{', '.join(said)}}})"
-    return f"domain={line}" if takes_domain else f"DomainEncoder({line}), as a step in front"
+    return f"TableDomain({{{', '.join(said)}}})"
 
 
 def _quoted(name: Any) -> str:
