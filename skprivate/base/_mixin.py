@@ -20,7 +20,7 @@ from ..utils import as_column, check_bounds
 from ..utils._atomic_state import draft_of
 from ..utils._compat import Interval
 from ..utils._public_module import public_module
-from ..utils._refused_values import refuse_kinds
+from ..utils._refused_values import domain_line, refuse_kinds
 from ..utils._table_validation import read_numbers
 from ..utils._user_frame import warn_user
 from ._claim import UNSEEDED, warn_of_delta
@@ -161,6 +161,10 @@ class PrivateEstimatorMixin(_config.StrictMixin, PrivacyHTMLMixin):
             Outside strict mode.
         """
         strict, reasons, remedies = self.is_strict(), list(leaks), [self.leak_remedy] if leaks else []
+        names = getattr(self, "feature_names_in_", None)
+        if names is not None and hasattr(self, "domain") and any("bounds of X" in leak for leak in leaks):
+            line = domain_line(dict.fromkeys(names, np.dtype(float)))
+            remedies.append(f"For a table with other columns than numbers: {line}.")
         own_seed = getattr(self, "random_state", None) is not None
         declared = _config.get_config()["allow_seeds"]
         if own_seed and not strict and not declared and self in _UNSEEDED_CLONES:

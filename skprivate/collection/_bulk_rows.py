@@ -11,6 +11,7 @@ from ..domain._labels import refuse_label_types
 from ..partition import ColumnBins, Partition, TableCells
 from ..rounds._reading.batches import arrow_columns, arrow_records, frame_column, has_names, holds_arrow
 from ..rounds._reading.columns import TableColumns
+from ..utils._refused_values import refuse_text
 from ..utils._replacements import numbers_of, within_bounds
 
 # Rows that are read together: of 100 columns, 26 MB. As in `rounds`.
@@ -61,6 +62,7 @@ def read_rows(
 
 def read_numbers(table: Any) -> FloatArray:
     """Return a table of numbers by the rules of strict mode: NaN stands for a cell that is none."""
+    refuse_text(table, takes_domain=True)
     if holds_arrow(table):
         return np.column_stack([numbers_of(one) for one in arrow_columns(table, tuple(table.schema.names))])
     numbers = numbers_of(table)

@@ -282,7 +282,7 @@ def _read_public(options: argparse.Namespace, domain: TableDomain | None) -> tup
         raw: dict[str, list[str]] = {name: [] for name in features}
         for chunk in table.chunks():
             if domain is None:
-                numbers.append(table.numbers(chunk, features))
+                numbers.append(table.numbers(chunk, features, remedy=True))
             else:
                 # Names the line where a cell cannot be read.
                 table.encoded(chunk, domain)

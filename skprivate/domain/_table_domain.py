@@ -160,13 +160,20 @@ class TableDomain:
         -------
         domain : TableDomain
             Columns of numbers, or of text that says numbers, have the bounds of the public rows; dates
-            likewise; categories are taken in their order; text becomes levels in alphabetical order.
+            likewise; categories are taken in their order; text becomes levels in alphabetical order. Text of
+            numbers or dates in another format becomes a column with that format, if all texts have it.
+
+        Warns
+        -----
+        UserWarning
+            Text is taken as levels, and looks like numbers or dates: in two formats, such as 03/04/2012, or
+            but for words such as "n/a". It shows texts of these public rows.
 
         Raises
         ------
         TypeError, ValueError
-            No table; or a column of which nothing can be said: empty, constant, of mixed types, or of too
-            many levels. The message names the column.
+            No table, or two columns of one name; or a column of which nothing can be said: empty, constant,
+            infinite, of mixed types, or of too many levels. The message names the column.
 
         Examples
         --------
@@ -518,9 +525,9 @@ def _describe_names(lacking: list[str], others: list[Any]) -> str:
 
 
 _UNUSABLE: dict[str, str] = {
-    "number": "a value that is no finite number",
+    "number": "a value that is no finite number (see decimal, thousands and unit of NumberColumn)",
     "stress": "a value that is no finite number for which its law is defined",
-    "date": "a value that is no date",
+    "date": "a value that is no date (text is ISO 8601, or in the format of DateColumn)",
     "boolean": "a value that is neither true nor false",
     "categorical": "a value that is none of the declared levels",
 }

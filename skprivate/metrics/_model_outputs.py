@@ -11,8 +11,10 @@ from numpy.typing import NDArray
 from scipy.sparse import issparse
 from sklearn.exceptions import NotFittedError
 
+from .._config import get_config
 from .._typing import FloatArray
 from ..utils._compat import num_samples, safe_indexing
+from ..utils._refused_values import refuse_text
 from ._linear_models import ask_at_once
 from ._rows_alone import rows_alone
 
@@ -58,6 +60,8 @@ def predictions(
 def check_table(model: Any, X: Any) -> Any:
     """Return a table whose rows can be taken, and refuse one of another type or width: public facts."""
     X = X.tocsr() if issparse(X) else X
+    if _reads_numbers(model):
+        refuse_text(X, objects=get_config()["strict"], takes_domain=True)
     n_features = getattr(model, "n_features_in_", None)
     shape: tuple[int, ...] = getattr(X, "shape", ())
     if n_features is not None and len(shape) == 2 and shape[1] != n_features:
@@ -71,6 +75,15 @@ def check_table(model: Any, X: Any) -> Any:
     if not taken:
         raise TypeError("X must be an array, a data frame, a list of rows or a sparse matrix.")
     return X
+
+
+def _reads_numbers(model: Any) -> bool:
+    """Tell whether the first step of a model is one of ours that reads numbers, without a domain."""
+    model = getattr(model, "best_estimator_", model)
+    if hasattr(model, "steps"):
+        return bool(model.steps) and _reads_numbers(model.steps[0][1])
+    declared = getattr(model, "domain_", getattr(model, "domain", None))
+    return declared is None and getattr(type(model), "_reads_numbers", False)
 
 
 def _ask(predict: Callable[[Any], Any], X: Any) -> Any:

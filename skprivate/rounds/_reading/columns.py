@@ -16,14 +16,15 @@ from ...domain._life_data import TRUE_OR_FALSE, EventCoding
 from ...utils import as_column, check_characters, is_frame
 from ...utils._groups import exact_names
 from ...utils._json_documents import Fields
+from ...utils._refused_values import refuse_text
 from .batches import (
     PIECE_ROWS,
-    arrow_columns,
     arrow_records,
     column_numbers,
     frame_column,
     has_names,
     holds_arrow,
+    number_columns,
     read_array,
 )
 from .row_kernels import join_columns
@@ -202,6 +203,8 @@ def read_pieces(
         wanted = columns.others if domain is not None else (*names, *columns.others)
         if columns.target is not None:
             refuse_label_types(table[columns.target], classes, f"column {columns.target!r}")
+        if domain is None:
+            refuse_text(table, takes_domain=True, columns=names)
         encoded = None if domain is None else domain.encode(table[list(names)])
         values = {name: frame_column(table, name) for name in wanted if name != columns.group}
         if columns.group is not None:
@@ -214,7 +217,8 @@ def read_pieces(
             if columns.target is not None:
                 refuse_label_types(record.column(columns.target), classes, f"column {columns.target!r}")
             wanted = columns.others if domain is not None else (*names, *columns.others)
-            values = dict(zip(wanted, arrow_columns(record, wanted), strict=True))
+            features = names if domain is None else ()
+            values = dict(zip(wanted, number_columns(record, features, wanted), strict=True))
             if columns.group is not None:
                 values[columns.group] = exact_names(record.column(columns.group))
             encoded = None if domain is None else domain.encode(record.select(list(names)))
@@ -230,6 +234,7 @@ def _of_arrays(
         X = domain.encode(X)
     elif is_frame(X):
         names = columns.choose_features(X)
+        refuse_text(X, takes_domain=True, columns=names)
         X = np.column_stack([column_numbers(frame_column(X, name), f"column {name!r}") for name in names])
     else:
         X = read_array(X)
