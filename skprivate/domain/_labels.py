@@ -122,11 +122,13 @@ def refuse_label_types(labels: Any, classes: Any, name: str = "y") -> None:
             f"written in {name}, such as classes={_shown([str(label) for label in declared])}, or turn "
             f"{name} into numbers."
         )
+    codes = str(list(range(len(declared)))) if len(declared) <= _SHOWN else f"range({len(declared)})"
+    pairs = "" if len(declared) == 2 else ", or [0, 1] where every member is about two of them"
     raise TypeError(
         f"{name} holds numbers or booleans, but classes={_shown(declared)} are text. Inside a meta-estimator "
         "that encodes labels (VotingClassifier, OneVsRestClassifier, cross_val_predict with "
-        f"method='predict_proba', ...) declare classes={_shown(list(range(len(declared))))}. Otherwise "
-        f"declare the classes as they are in {name}, or turn {name} into text as it is in the classes."
+        f"method='predict_proba', ...) declare classes={codes}{pairs}. Otherwise declare the classes as they "
+        f"are in {name}, or turn {name} into text as it is in the classes."
     )
 
 
