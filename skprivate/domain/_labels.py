@@ -113,6 +113,8 @@ def refuse_label_types(labels: Any, classes: Any, name: str = "y") -> None:
     kind = None if classes is None else _kind_of(labels)
     if kind is None:
         return
+    if kind == "complex":
+        raise TypeError(f"{name} must hold text, numbers or booleans, not complex numbers.")
     declared = plain_classes(classes)
     if isinstance(declared[0], str) is (kind == "text"):
         return
@@ -242,7 +244,7 @@ def _compared(labels: NDArray[Any], positions: dict[Any, int], elsewhere: int) -
     return found + np.int32(elsewhere) if elsewhere else found
 
 
-def _kind_of(labels: Any) -> Literal["text", "numbers"] | None:
+def _kind_of(labels: Any) -> Literal["text", "numbers", "complex"] | None:
     """Return what the public type of a column says; None where it says nothing."""
     if is_frame(labels):
         dtypes = list(labels.dtypes)
@@ -251,6 +253,8 @@ def _kind_of(labels: Any) -> Literal["text", "numbers"] | None:
         dtype = getattr(labels, "dtype", getattr(labels, "type", None))
     dtype = getattr(getattr(dtype, "categories", None), "dtype", dtype)
     name = str(getattr(dtype, "name", dtype)).lower()
+    if name.startswith("complex"):
+        return "complex"
     return "text" if _TEXT.match(name) else "numbers" if _NUMBERS.match(name) else None
 
 

@@ -104,6 +104,7 @@ def test_booleans_are_numbers(labels, classes):
         *((labels, [0, 1], r"classes=\['0', '1'\]") for labels in TEXTS.values()),
         *((labels, ["no", "yes"], r"classes=\[0, 1\]") for labels in (NUMBERS | BOOLEANS).values()),
         (pd.DataFrame({"y": TEXT}), [0, 1], "turn y into numbers"),
+        (np.array([0j, 1j]), [0, 1], "not complex"),
         (np.array([0, 1]), list("abcdef"), r"classes=\['a', 'b', 'c', ...\] are text"),
     ],
 )
