@@ -140,10 +140,11 @@ def refuse_unknown_labels(public_labels: Any, classes: NDArray[Any]) -> None:
     array = np.asarray(as_labels(public_labels))
     unknown = array[number_labels(array, classes, elsewhere=-1) < 0]
     if len(unknown):
+        found = {repr(label): label for label in unknown.tolist()}
         raise ValueError(
             f"public rows have labels outside classes={_shown(np.asarray(classes).tolist())}: "
-            f"{_shown(list(dict.fromkeys(map(str, unknown.tolist()))))}. Declare these too, or correct the "
-            "spelling of the classes or of the labels."
+            f"{_shown(list(found.values()))}. Declare these too, or correct the spelling of the classes or "
+            "of the labels."
         )
 
 

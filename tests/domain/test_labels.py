@@ -8,7 +8,13 @@ import pyarrow as pa
 import pytest
 
 from skprivate import DPBoostingClassifier, DPTreeClassifier, LocallyPrivateTreeClassifier
-from skprivate.domain._labels import declared_classes, find_classes, number_labels, refuse_label_types
+from skprivate.domain._labels import (
+    declared_classes,
+    find_classes,
+    number_labels,
+    refuse_label_types,
+    refuse_unknown_labels,
+)
 
 RNG = np.random.default_rng(0)
 X = RNG.uniform(size=(200, 2))
@@ -121,6 +127,21 @@ def test_cells_have_no_public_type(labels):
     refuse_label_types(labels, ["no", "yes"])
 
 
+@pytest.mark.parametrize(
+    ("labels", "told"),
+    [
+        (np.array([0, 1, 2]), r"classes=\[1, 2\]: \[0\]\."),
+        (np.array([True, False]), r": \[False\]\."),
+        ([*range(9), "x" * 99], r": \[0, 3, 4, \.\.\.\]\."),
+        (["x" * 99], rf": \['{'x' * 29}\]\."),
+    ],
+)
+def test_public_labels_outside_the_classes_are_told(labels, told):
+    with pytest.raises(ValueError, match=told):
+        refuse_unknown_labels(labels, np.array([1, 2]))
+    refuse_unknown_labels([1, 2.0], np.array([1, 2]))
+
+
 def test_no_object_makes_reading_fail():
     class Odd(str):
         def __hash__(self):
@@ -157,3 +178,10 @@ def test_classes_that_are_none(classes):
 
 def test_found_classes_have_no_white_space():
     assert find_classes(["yes", " no", "no", b"yes "]).tolist() == ["no", "yes"]
+
+
+@pytest.mark.parametrize("kind", [int, float, str, object])
+def test_labels_are_numbered_and_others_are_the_first_class(kind):
+    labels = number_labels(np.array([3, 1, 2, 7, 3]).astype(kind), np.array([1, 2, 3]).astype(kind))
+    assert labels.tolist() == [2, 0, 1, 0, 2]
+    assert labels.dtype == np.int32
