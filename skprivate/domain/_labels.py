@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..utils import as_column, as_labels, check_characters, is_frame
-from ._readers import classify
+from ._readers import Known, classify
 
 Label = str | int | float | bool
 
@@ -181,7 +181,12 @@ def number_labels(labels: Any, classes: Any, elsewhere: int = 0) -> NDArray[np.i
         rest = np.flatnonzero(found < 0)
         found[rest] = _compared(np.strings.strip(array[rest]), positions, elsewhere)
         return found
-    return np.array([positions.get(cell, elsewhere) for cell in plain_cells(array)], dtype=np.int32)
+    known = Known(lambda text: positions.get(text.strip(), elsewhere))
+    cells = [
+        known[cell] if type(cell) is str else positions.get(plain_cell(cell), elsewhere)
+        for cell in array.tolist()
+    ]
+    return np.array(cells, dtype=np.int32)
 
 
 def codes_of(values: Any, levels: Any, elsewhere: int, n_rows: int, name: str) -> NDArray[np.intp]:
@@ -204,12 +209,9 @@ def plain_cells(labels: NDArray[Any]) -> NDArray[Any]:
     """Return the `plain_cell` of every object of an array; a typed array as it is."""
     if labels.dtype.kind not in "OT":
         return labels
-    texts = _PlainTexts()
+    texts = Known(str.strip)
     plain = np.empty(len(labels), dtype=object)
-    plain[:] = [
-        cell if type(cell) in _NUMERIC else texts[cell] if type(cell) is str else plain_cell(cell)
-        for cell in labels.tolist()
-    ]
+    plain[:] = [texts[cell] if type(cell) is str else plain_cell(cell) for cell in labels.tolist()]
     return plain
 
 
@@ -224,12 +226,6 @@ def plain_cell(cell: Any) -> Any:
     if kind == "text" and type(value) is str and issubclass(type(cell), str | bytes):
         return value.strip()
     return value if kind == "number" else None
-
-
-class _PlainTexts(dict[str, str]):
-    def __missing__(self, text: str) -> str:
-        plain = self[text] = text.strip()
-        return plain
 
 
 def _compared(labels: NDArray[Any], positions: dict[Any, int], elsewhere: int) -> NDArray[np.int32]:
