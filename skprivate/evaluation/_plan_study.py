@@ -102,7 +102,8 @@ def plan_study(
         Different ones, finite, > 0.
     public : (X, y), default=None
         Public rows, at least 30: an array or a data frame, and labels (at least two classes, each of at least
-        3 rows) or numbers of shape (m,). **Never pass private rows.**
+        3 rows) or numbers of shape (m,). A label that the estimator does not declare is an error. **Never
+        pass private rows.**
     simulate : callable, default=None
         ``simulate(n, rng)`` returns a pair (X, y) of n rows. With it the fits are on such rows, and public
         rows serve to say what they alone give. It must be given where ``public`` is not.

@@ -93,8 +93,11 @@ class DPLogisticRegression(
         What is publicly known of the columns of X, which may then hold text, categories, dates and missing
         cells; it declares the bounds. The slopes are about the encoded columns, ``domain.encoded_names``.
     classes : array-like of labels, default=None
-        Two labels or more, from public knowledge; used in sorted order. None: they are read from private
-        rows, which is a leak. A label outside them counts as the first class, silently.
+        Two labels or more from public knowledge, all text or all numbers; used in sorted order. None: they
+        are read from private rows, which is a leak. White space around text does not count, and True equals
+        1. A label that is not in ``classes`` is counted as the first class, without a warning. If the type of
+        ``y`` is text and the classes are numbers, or the reverse, the fit raises ``TypeError``. Inside a
+        meta-estimator that encodes labels, declare 0 to K - 1 (:doc:`/choosing`).
     x_norm : float, default=None
         Bound on the norm of a row of X, less the centres of the bounds, in their units: the Euclidean norm
         with Gaussian noise, the sum of magnitudes with Laplace noise. Longer rows are shrunk. None: every
