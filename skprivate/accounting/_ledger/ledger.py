@@ -44,7 +44,8 @@ class PrivacyLedger(LedgerContext, LedgerViews):
         If a parameter is of another type or out of its range.
     LedgerError
         If the file has other limits than those given, is missing, moved, copied, damaged, rolled back,
-        read-only, another ledger's or on a network file system, or if its lock stays held. Every method that reads or writes the file raises it.
+        read-only, another ledger's or on a network file system, or if its lock stays held. Every method that
+        reads or writes the file raises it.
 
     See Also
     --------
