@@ -33,7 +33,7 @@ from ._planning.fits import (
     prepare,
     public_model,
     run_world,
-    warn_of_delta,
+    warn_of_planned_delta,
 )
 from ._planning.result import StudyPlan
 from ._planning.signal import Signal, measure_signal
@@ -189,7 +189,7 @@ def plan_study(
     labels = _predicts_labels(estimator)
     template = prepare(estimator, domain, target)
     name = epsilon_of(template, param_name)
-    warn_of_delta(template, name, n)
+    warn_of_planned_delta(template, name, n)
     if public is None and simulate is None:
         raise ValueError("give public rows, public=(X, y), or a simulation, simulate=...: there is no plan "
                          "from nothing.")  # fmt: skip
