@@ -67,7 +67,8 @@ def hardly_any_rows(
     else:
         counts = counts + (n_rows - counts.sum()) / n_classes
         std = std * sqrt(1 - 1 / n_classes)
-    few = (counts < _MAY_BE_ZERO * std) & (counts + CONFIDENT * std < _SMALL * n_rows / n_classes)
+    # Half a row: counts are whole.
+    few = (counts < 0.5 + _MAY_BE_ZERO * std) & (counts + CONFIDENT * std < _SMALL * n_rows / n_classes)
     labels = list(classes)
     named = [repr(_plain(label)) for label, absent in zip(labels, few, strict=True) if absent]
     if not named:
@@ -93,7 +94,7 @@ def no_effect(target: Literal["classes", "numbers"], found: str | None = None, *
     """
     if target == "classes":
         base = "the base rate of the classes"
-        hint = "labels that are spelt or coded otherwise than in `classes`"
+        hint = "another spelling or coding of the labels than in `classes`"
     else:
         base, hint = "a constant", "bounds_y in another unit (numbers beyond them are clipped)"
     if bounds:

@@ -6,7 +6,7 @@ from abc import abstractmethod
 from collections.abc import Callable, Mapping
 from fractions import Fraction
 from numbers import Integral, Real
-from typing import Any, Self
+from typing import Any, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -370,14 +370,13 @@ class BaseDPBoosting(DomainMixin, RoundsMixin, BaseEstimator):
         self._warn_of_mistakes(task, release)
 
     def _warn_of_mistakes(self, task: BoostingTask, release: BoostingRelease) -> None:
-        labels, classes = isinstance(task.loss, ClassLoss), None
-        n_rows, (target_std, std) = release.n_rows, release.count_stds
-        if labels:
-            classes = mistakes.hardly_any_rows(
-                vars(self)["classes_"], release.target_counts, target_std, task.n_rows
-            )
+        target: Literal["classes", "numbers"] = "classes" if isinstance(task.loss, ClassLoss) else "numbers"
+        classes, (target_std, std) = None, release.count_stds
+        if target == "classes":
+            known = vars(self)["classes_"]
+            classes = mistakes.hardly_any_rows(known, release.target_counts, target_std, task.n_rows)
         least = {
-            shape.name: (float(shape.sizes[-1]) - mistakes.CONFIDENT * std) / n_rows
+            shape.name: (float(shape.sizes[-1]) - mistakes.CONFIDENT * std) / release.n_rows
             for shape in self.shape_functions_
             if shape.has_missing
         }
@@ -387,7 +386,7 @@ class BaseDPBoosting(DomainMixin, RoundsMixin, BaseEstimator):
             type(self).__name__,
             classes,
             mistakes.mostly_missing(self.domain, least),
-            mistakes.no_effect("classes" if labels else "numbers") if useless else None,
+            mistakes.no_effect(target) if useless else None,
         )
 
     def _scores_of(self, X: Any) -> FloatArray:
