@@ -420,10 +420,12 @@ class DPLogisticRegression(
         # Columns in their own units, and not in those of the grid.
         sums = n_rows * (grid.center + grid.half * standards.center)
         least = mistakes.least_missing(self.domain, sums, n_rows * standards.center_std * grid.half, n_rows)
-        known = n_rows if self.relation == "replace-one" and self.privacy_spent_.unit == "row" else None
+        classes = mistakes.hardly_any_rows(
+            self.classes_, n_rows * release.class_rates(), n_rows * release.schedule.noise
+        )
         mistakes.warn_of_mistakes(
             type(self).__name__,
-            mistakes.hardly_any_rows(self.classes_, standards.counts, standards.count_std, known),
+            classes,
             mistakes.mostly_missing(self.domain, least),
             mistakes.no_effect("classes") if release.may_be_noise else None,
         )
