@@ -4,19 +4,28 @@
 Every function takes released values and public facts alone, and returns a sentence or None.
 """
 
+from ..exceptions import UtilityWarning
+from ..utils._user_frame import warn_after_release
+
 # Values of y at both ends of bounds_y
 
 # Of all values, so many make a pile at a bound: with another unit nearly all of them are there.
 _NEARLY_ALL = 0.9
-# A mean so near to a bound, in half-widths of the bounds, says the same: values that are spread between the
-# bounds would be one in a hundred. Noise must leave it as clear as that, in standard deviations.
-_NEAR = 0.01
-_CLEARLY = 4.0
+# A mean so near to a bound, in half-widths of the bounds, says the same: of values that are spread between
+# the bounds one in a hundred would be. Or within two standard deviations of its noise, where these are no
+# more than a tenth: nine values in ten are then at the bound, if the others are spread.
+_NEAR, _NEAR_AT_MOST = 0.01, 1.0 - _NEARLY_ALL
 
 _UNIT = (
     "by the released values, nearly all values of y lie at the {} bound of bounds_y or beyond it: is y in "
+    "another unit than bounds_y?"
 )
-_UNIT += "the unit of bounds_y?"
+
+
+def warn_of_mistake(model: object, reason: str | None) -> None:
+    """Warn of a reason, if there is one; after a release, so never an error."""
+    if reason:
+        warn_after_release(f"{type(model).__name__}: {reason}", UtilityWarning)
 
 
 def count_at_a_bound(below: float, above: float, n: float) -> str | None:
@@ -61,8 +70,9 @@ def mean_at_a_bound(mean: float, noise_std: float, bounds: tuple[float, float]) 
     """
     low, high = bounds
     half = high / 2 - low / 2
-    if not _CLEARLY * noise_std < _NEAR * half:
+    reach = half * _NEAR if half * _NEAR > 2.0 * noise_std else 2.0 * noise_std
+    if reach > _NEAR_AT_MOST * half:
         return None
-    if mean > high - _NEAR * half:
+    if mean > high - reach:
         return _UNIT.format("upper")
-    return _UNIT.format("lower") if low != 0 and mean < low + _NEAR * half else None
+    return _UNIT.format("lower") if low != 0 and mean < low + reach else None

@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from .._typing import CentralMechanism, CentralRelation, FloatArray, RandomSource
 from ..accounting import PrivacyLedger
 from ..base import PublicShape, redact_errors
+from ..base._likely_mistakes import count_at_a_bound, mean_at_a_bound, warn_of_mistake
 from ..domain import TableDomain
 from ..rounds._plans._additive.plans import NumberLoss
 from ..rounds._reading.fit_rows import read_numbered_rows
@@ -231,6 +232,14 @@ class DPBoostingRegressor(RegressorMixin, BaseDPBoosting):
     def _fit_scores(self, X: FloatArray, y: NDArray[Any]) -> PublicScores:
         loss = self._loss()
         return PublicScores.of_numbers(self.public_model, X, y, loss.center, loss.half)
+
+    def _adopt(self, task: Any, release: Any, *rest: Any) -> None:
+        super()._adopt(task, release, *rest)
+        # The bins are wide: the mean must be at the bound, too.
+        first, last = release.ends
+        if count_at_a_bound(first, last, 1.0):
+            mean = self._loss().center + float(self.intercept_[0])
+            warn_of_mistake(self, mean_at_a_bound(mean, 0.0, self.bounds_y_))
 
     @property
     def _unit(self) -> float:  # type: ignore[override]

@@ -224,6 +224,8 @@ class ReleasedModel(LogLocationScalePredictions):
             without_noise=self._replicate(with_noise=False),
             facts=facts,
             confidence=confidence,
+            target=self.grid_.target,
+            widths=self.bounds_[1] - self.bounds_[0],
         )
 
     def goodness_of_fit(self, *, confidence: float = _CONFIDENCE) -> GoodnessOfFit:

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The rounds of a boosting: what each step asks of the rows, and the model that grows of what is released."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 import numpy as np
@@ -22,6 +22,8 @@ from .schedule import Schedule, make_schedule, most_steps, share_of_rows
 from .shrinkage import CellPrior, base_of_labels, base_of_target, step_weights
 
 # Bins of the target that tell where numbers start from, and how far residuals reach.
+# Standard deviations of the noise that a count at an end of them is lowered by.
+_CLEARLY = 4.0
 _TARGET_BINS = 32
 
 
@@ -85,6 +87,8 @@ class BoostingRelease:
         Noisy where it is protected.
     n_steps : int
         Rounds of residual sums.
+    ends : tuple of two floats
+        Of numbers: least shares of the rows, beyond the noise, in the first and the last bin of the target.
     """
 
     model: AdditiveModel
@@ -93,6 +97,7 @@ class BoostingRelease:
     grids: tuple[tuple[CellGrid, FloatArray, FloatArray, FloatArray], ...]
     n_rows: int
     n_steps: int
+    ends: tuple[float, float] = (0.0, 0.0)
 
 
 def boosting_rounds(task: BoostingTask, spent: PrivacySpent) -> Rounds[BoostingRelease]:
@@ -119,7 +124,9 @@ def boosting_rounds(task: BoostingTask, spent: PrivacySpent) -> Rounds[BoostingR
     released = yield Round(plan, noise, paid.pop() if paid else None, record)
     start = _start(task, released, noise.variance, n_rows)
     cells, finer = yield from _counted_cells(task, schedule, n_rows)
-    return (yield from _steps(task, schedule, start, cells, finer, n_rows))
+    release = yield from _steps(task, schedule, start, cells, finer, n_rows)
+    ends = (released[[0, -1]] - _CLEARLY * np.sqrt(float(noise.variance))) / n_rows
+    return replace(release, ends=(float(ends[0]), float(ends[1])))
 
 
 def _base_axis(loss: Loss) -> LabelAxis | TargetAxis:

@@ -3,6 +3,7 @@
 
 from typing import Any
 
+from ...base._likely_mistakes import mean_at_a_bound, warn_of_mistake
 from ...exceptions import UtilityWarning
 from ...utils._user_frame import warn_after_release
 from .._estimation.homogeneity import NoisyTable, leaves_differ
@@ -54,13 +55,20 @@ def warn_of_low_utility(tree: Any) -> None:
     counts = LeafCounts.from_release(design, tree.report_counts_, tree.n_reports_)
     counts = with_variances(counts, design, tree.report_counts_, tree._leaf_shares[:, -1])
     table = NoisyTable.of(design.randomizer, counts, design.cells)
+    if design.cells is not None and (reason := _of_bounds(tree)):
+        return warn_of_mistake(tree, reason)
     if leaves_differ(table, leaf_ancestors(design.partition), _candidates(tree)):
-        return
+        return None
     text = _ONE_LEAF if tree.n_leaves_ == 1 else _ALIKE
     source = _other_source(tree)
     elsewhere = _ELSEWHERE.format(source=source) if source else ""
     said = (text + _HINTS).format(**(_OF_LABELS if design.cells is None else _OF_NUMBERS))
     warn_after_release(f"{type(tree).__name__}: {said}{elsewhere}", UtilityWarning)
+
+
+def _of_bounds(tree: Any) -> str | None:
+    low, high = tree.range_y_
+    return mean_at_a_bound(tree.base_value_, tree._base_error * (high - low), (low, high))
 
 
 def _other_source(tree: Any) -> str | None:
