@@ -164,15 +164,15 @@ _HINTS_OF_CELLS = {
 
 # Of all values, so many make a pile at a bound: with another unit nearly all of them are there.
 _NEARLY_ALL = 0.9
-# A mean so near to a bound, in half-widths of the bounds, says the same: values that are spread between the
-# bounds would be one in a hundred. Noise must leave it as clear as that, in standard deviations.
-_NEAR = 0.01
-_CLEARLY = 4.0
+# A mean so near to a bound, in half-widths of the bounds, says the same: of values that are spread between
+# the bounds one in a hundred would be. Or within two standard deviations of its noise, where these are no
+# more than a tenth: nine values in ten are then at the bound, if the others are spread.
+_NEAR, _NEAR_AT_MOST = 0.01, 1.0 - _NEARLY_ALL
 
 _UNIT = (
     "by the released values, nearly all values of y lie at the {} bound of bounds_y or beyond it: is y in "
+    "another unit than bounds_y?"
 )
-_UNIT += "the unit of bounds_y?"
 
 
 def count_at_a_bound(below: float, above: float, n: float) -> str | None:
@@ -217,11 +217,12 @@ def mean_at_a_bound(mean: float, noise_std: float, bounds: tuple[float, float]) 
     """
     low, high = bounds
     half = high / 2 - low / 2
-    if not _CLEARLY * noise_std < _NEAR * half:
+    reach = half * _NEAR if half * _NEAR > 2.0 * noise_std else 2.0 * noise_std
+    if reach > _NEAR_AT_MOST * half:
         return None
-    if mean > high - _NEAR * half:
+    if mean > high - reach:
         return _UNIT.format("upper")
-    return _UNIT.format("lower") if low != 0 and mean < low + _NEAR * half else None
+    return _UNIT.format("lower") if low != 0 and mean < low + reach else None
 
 
 def _plain(label: Any) -> Any:

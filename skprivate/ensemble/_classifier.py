@@ -14,6 +14,7 @@ from .._typing import CentralMechanism, CentralRelation, FloatArray, RandomSourc
 from ..accounting import PrivacyLedger
 from ..base import PublicShape, redact_errors
 from ..base._classifier_mixin import PrivateClassifierMixin
+from ..base._likely_mistakes import hardly_any_rows
 from ..domain import TableDomain
 from ..domain._labels import declared_classes, number_labels
 from ..metrics._row_arithmetic import log, softmax
@@ -24,6 +25,7 @@ from ..utils._compat import HasMethods
 from ..utils._public_module import public_module
 from ._base import BOOSTING_CONSTRAINTS, BOOSTING_ROLES, BaseDPBoosting
 from ._boosting.public_scores import PublicScores
+from ._boosting.release import BoostingRelease, BoostingTask
 
 
 @public_module("skprivate.ensemble")
@@ -205,6 +207,9 @@ class DPBoostingClassifier(PrivateClassifierMixin, BaseDPBoosting):
     def _resolve_target(self, y: NDArray[Any], public: NDArray[np.bool_]) -> NDArray[Any]:
         self.classes_ = self._resolve_classes(y, public)
         return number_labels(y, self.classes_)
+
+    def _mistaken_target(self, task: BoostingTask, release: BoostingRelease) -> str | None:
+        return hardly_any_rows(self.classes_, release.target_counts, release.count_stds[0], task.n_rows)
 
     def _loss(self) -> ClassLoss:
         return ClassLoss(len(self.classes_))

@@ -112,7 +112,10 @@ class NumberTargetMixin(RegressorMixin):
         self.leaf_values_ = self._in_units(self._shares[:, 1])
         # Halves first: a width may be more than the largest float.
         self.leaf_errors_ = 2 * self._errors * (self.range_y_[1] / 2 - self.range_y_[0] / 2)
-        self.base_value_ = float(self._in_units(estimates.shares.base.shares[1]))
+        base = estimates.shares.base
+        self.base_value_ = float(self._in_units(base.shares[1]))
+        # In widths of the bounds.
+        self._base_error = float(np.sqrt(base.variances[1]))
 
     def _in_units(self, shares: Any) -> Any:
         """Return shares of the width as numbers in the unit of y."""
