@@ -131,7 +131,7 @@ class BaseDPBoosting(DomainMixin, RoundsMixin, BaseEstimator):
         Warns
         -----
         UtilityWarning
-            By the released values, a class has hardly any row, most cells of a declared column are missing, or
+            By the released values, a class has hardly any row, a declared column is mostly missing, or
             the columns have no effect.
         """
         self._budget()

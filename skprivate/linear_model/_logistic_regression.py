@@ -265,7 +265,7 @@ class DPLogisticRegression(
         PrivacyLeakWarning
             Bounds or classes were read from private rows.
         UtilityWarning
-            By the released values, a class has hardly any row, most cells of a declared column are missing, or
+            By the released values, a class has hardly any row, a declared column is mostly missing, or
             the noise hides the effect of the features.
         """
         leaks = self._find_leaks()
