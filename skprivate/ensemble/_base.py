@@ -127,6 +127,12 @@ class BaseDPBoosting(DomainMixin, RoundsMixin, BaseEstimator):
             In strict mode, where bounds or classes would be read from private rows, or the noise be seeded.
         BudgetExceededError, LedgerError
             The ledger refused; nothing is charged, and a previous fit is as it was.
+
+        Warns
+        -----
+        UtilityWarning
+            By the released values, a class has hardly any row, a declared column is mostly missing, or
+            the columns have no effect.
         """
         self._budget()
         self._read_early(y)

@@ -125,7 +125,8 @@ def private_evaluate(
     Warns
     -----
     UtilityWarning
-        The interval of some statistic is its whole range. Told from released counts alone.
+        By the released counts, a class has hardly any row, or the interval of some statistic is its whole
+        range.
 
     Raises
     ------
