@@ -15,6 +15,7 @@ from .._typing import CentralMechanism, CentralRelation, FloatArray, RandomSourc
 from ..accounting import PrivacyLedger
 from ..base import PublicShape, redact_errors
 from ..base._classes import declared_classes, find_classes, warn_of_unknown_labels
+from ..base._public_model import of_encoded_rows
 from ..domain import TableDomain
 from ..metrics._row_arithmetic import log, softmax
 from ..rounds._plans._additive.plans import ClassLoss
@@ -238,7 +239,7 @@ class DPBoostingClassifier(ClassifierMixin, BaseDPBoosting):
         return np.asarray(declared_classes(self.classes))[:0]
 
     def _fit_scores(self, X: FloatArray, y: NDArray[Any]) -> PublicScores:
-        return PublicScores.of_labels(self.public_model, X, y, self.classes_)
+        return PublicScores.of_labels(of_encoded_rows(self.public_model, self.domain), X, y, self.classes_)
 
     @redact_errors
     def decision_function(self, X: ArrayLike) -> FloatArray:

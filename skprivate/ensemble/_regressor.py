@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from .._typing import CentralMechanism, CentralRelation, FloatArray, RandomSource
 from ..accounting import PrivacyLedger
 from ..base import PublicShape, redact_errors
+from ..base._public_model import of_encoded_rows
 from ..domain import TableDomain
 from ..rounds._plans._additive.plans import NumberLoss
 from ..rounds._reading.fit_rows import read_numbered_rows
@@ -230,7 +231,9 @@ class DPBoostingRegressor(RegressorMixin, BaseDPBoosting):
 
     def _fit_scores(self, X: FloatArray, y: NDArray[Any]) -> PublicScores:
         loss = self._loss()
-        return PublicScores.of_numbers(self.public_model, X, y, loss.center, loss.half)
+        return PublicScores.of_numbers(
+            of_encoded_rows(self.public_model, self.domain), X, y, loss.center, loss.half
+        )
 
     @property
     def _unit(self) -> float:  # type: ignore[override]
