@@ -7,12 +7,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import minimize_scalar
+from scipy.sparse import issparse
 from sklearn.base import BaseEstimator, clone
+from sklearn.pipeline import Pipeline
 
 from .._typing import BoolArray, FloatArray
 from ..domain import BooleanColumn, CategoricalColumn, TableDomain
 from ..metrics._row_arithmetic import log, row_totals, softmax
-from ..metrics._rows_alone import aligned_copy
+from ..metrics._rows_alone import aligned_copy, is_same_in_any_table
 from ..utils._public_module import public_module
 
 #: Nats by which cross-fitted predictions must raise the likelihood of public labels: noise that was learnt
@@ -86,6 +88,14 @@ class TableModel(BaseEstimator):
     def predict_proba(self, X: FloatArray) -> Any:
         """Return probabilities of encoded rows."""
         return self.estimator_.predict_proba(self._table(X))
+
+    def last_step(self, X: FloatArray) -> tuple[Any, FloatArray]:
+        """Return the last step of a pipeline and what it gets of rows, if the steps before look cells up."""
+        model = self.estimator_
+        if not isinstance(model, Pipeline) or not is_same_in_any_table(model[:-1]):
+            return self, X
+        ready = model[:-1].transform(self._table(X))
+        return model[-1], np.asarray(ready.toarray() if issparse(ready) else ready, dtype=np.float64)
 
     def _with_all_levels(self, row: FloatArray) -> FloatArray:
         """Return the row, and with every other level of every column in place of its own."""
