@@ -15,6 +15,7 @@ from ..accounting import PrivacyLedger
 from ..base import PublicShape, redact_errors
 from ..base._classifier_mixin import PrivateClassifierMixin
 from ..base._likely_mistakes import hardly_any_rows
+from ..base._public_model import of_encoded_rows
 from ..domain import TableDomain
 from ..domain._labels import declared_classes, number_labels
 from ..metrics._row_arithmetic import log, softmax
@@ -236,7 +237,7 @@ class DPBoostingClassifier(PrivateClassifierMixin, BaseDPBoosting):
         return np.asarray(declared_classes(self.classes))[:0]
 
     def _fit_scores(self, X: FloatArray, y: NDArray[Any]) -> PublicScores:
-        return PublicScores.of_labels(self.public_model, X, y, self.classes_)
+        return PublicScores.of_labels(of_encoded_rows(self.public_model, self.domain), X, y, self.classes_)
 
     @redact_errors
     def decision_function(self, X: ArrayLike) -> FloatArray:

@@ -15,6 +15,7 @@ from .._typing import CentralMechanism, CentralRelation, FloatArray, RandomSourc
 from ..accounting import PrivacyLedger
 from ..base import PublicShape, redact_errors
 from ..base._likely_mistakes import CONFIDENT, count_at_a_bound, mean_at_a_bound
+from ..base._public_model import of_encoded_rows
 from ..domain import TableDomain
 from ..rounds._plans._additive.plans import NumberLoss
 from ..rounds._reading.fit_rows import read_numbered_rows
@@ -232,7 +233,9 @@ class DPBoostingRegressor(RegressorMixin, BaseDPBoosting):
 
     def _fit_scores(self, X: FloatArray, y: NDArray[Any]) -> PublicScores:
         loss = self._loss()
-        return PublicScores.of_numbers(self.public_model, X, y, loss.center, loss.half)
+        return PublicScores.of_numbers(
+            of_encoded_rows(self.public_model, self.domain), X, y, loss.center, loss.half
+        )
 
     def _mistaken_target(self, task: BoostingTask, release: BoostingRelease) -> str | None:
         least = release.target_counts - CONFIDENT * release.count_stds[0]

@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..._typing import BoolArray, FloatArray, SplitCriterion
 from ...base import PublicShape, assign_roles, redact_errors
+from ...base._public_model import of_encoded_rows
 from ...rounds._reading.fit_rows import read_numbered_rows
 from ...rounds._reading.targets import check_target_bounds, check_target_width
 from ...utils._compat import HasMethods
@@ -75,7 +76,8 @@ class NumberTargetMixin(RegressorMixin):
 
     def _fit_to_public_rows(self, votes: PublicVotes, classes: NDArray[Any]) -> PublicModel | None:
         groups = None if self.domain is None else self.domain.groups
-        return PublicModel.fit_numbers(self.public_model, votes, classes, self.partition_seed, groups)
+        model = of_encoded_rows(self.public_model, self.domain)
+        return PublicModel.fit_numbers(model, votes, classes, self.partition_seed, groups)
 
     def _usual_variance(self, votes: PublicVotes | None) -> float:
         told = None if votes is None else votes.total_variance
