@@ -5,7 +5,7 @@ Queries and answers through Flower
 
 The platform speaks bytes, so that any transport can carry them. Here it is Flower: every client is a hospital
 that answers with its own model, the server asks and combines. No row and no model leaves a client; the server
-holds announcements (name, numbers of rows and of features) and answers. The hospitals are SIMULATED.
+holds announcements (name, number of rows, names of columns) and answers. The hospitals are SIMULATED.
 
 With ``pip install "flwr[simulation]"`` it runs a simulation of twelve clients::
 
@@ -23,6 +23,7 @@ from collections.abc import Callable
 
 import matplotlib.pyplot as plt
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
 from skprivate import CollaborativeLARRegressor, LocalAverageRegressor
@@ -40,12 +41,14 @@ except ImportError:
     TRANSPORT = "a loop"
 
 N_HOSPITALS, N_ROWS = 12, 6000
+COLUMNS = [f"x{column}" for column in range(5)]
 outcomes = []  # of every run: the truth and the predictions
 
 
 def answer(number: int, query: bytes | None) -> bytes:
     """What a hospital does at home: fit its own model to its own rows; announce itself, or answer."""
     X, y, _ = make_parties(N_ROWS, N_HOSPITALS, random_state=0)
+    X = pd.DataFrame(X, columns=COLUMNS)
     own = np.arange(N_ROWS) % N_HOSPITALS == number  # of one size: swapping protects a larger site less
     model = LocalAverageRegressor(bounds=(0, 1), refine_to=N_ROWS).fit(X[own], y[own])
     site = CollaborativeSite(f"hospital {number}", model, n_samples=own.sum())
@@ -56,7 +59,7 @@ def predict(ask_all: Callable[[bytes | None], list[bytes]]) -> tuple[NDArray, ND
     """Ask all hospitals with perturbed queries, and combine what they answer."""
     platform = CollaborativeLARRegressor.from_sites(ask_all(None), bounds=(0, 1))
     X, y, _ = make_parties(500, 1, noise=0, random_state=1)
-    query = platform.ask(X)
+    query = platform.ask(pd.DataFrame(X, columns=COLUMNS))  # compared with the names that sites announced
     answers = ask_all(query)
     predictions = platform.combine(*answers, query=query)
     print(f"{len(platform.sites_)} hospitals; a query of {len(query)} bytes, an answer of {len(answers[0])}")

@@ -56,7 +56,7 @@ print(plan)
 # One private fit
 # ---------------
 # The table goes in as it is, in degrees and volts. The slopes are the activation energy and the exponent.
-model.set_params(epsilon=2, mechanism="gaussian").fit(X, y)
+model.set_params(epsilon=2).fit(X, y)
 for name, slope, (low, high), truth in zip(
     ("activation energy, eV", "exponent"), model.coef_, model.coef_interval_, (energy, power), strict=True
 ):

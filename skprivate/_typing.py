@@ -27,8 +27,8 @@ Protection = Literal["record", "label"]
 Observation = Literal["exact", "right", "left", "interval", "entry"]
 #: Distribution of the target of a log-location-scale model.
 Distribution = Literal["weibull", "loglogistic", "lognormal", "sev", "logistic", "normal"]
-#: Noise of a curator who holds the rows.
-CentralMechanism = Literal["laplace", "gaussian"]
+#: Noise of a curator who holds the rows; "auto": Gaussian where delta is above 0.
+CentralMechanism = Literal["auto", "laplace", "gaussian"]
 #: How scale and intercept are estimated from moments.
 MomentMethod = Literal["moments", "taylor"]
 #: Treatments of directions of the features whose moments are below the level of the noise.

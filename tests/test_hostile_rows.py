@@ -116,15 +116,20 @@ def hostile(column):
     return cells
 
 
-def tables():
-    """Return X in all containers, with hostile cells in one column."""
+def typed_tables():
+    """Return an array and a frame of objects, with hostile cells in one column: refused by their types."""
     cells = np.array(X, dtype=object)
     for row, cell in enumerate(hostile(X[:, 1])):
         cells[row, 1] = cell
+    frame = pd.DataFrame({"a": X[:, 0], "b": pd.Series(list(cells[:, 1]), dtype=object)})
+    return [cells, frame]
+
+
+def tables():
+    """Return X as a list and as numbers, with hostile cells in one column."""
     floats = X.copy()
     floats[:3, 1] = np.inf, -np.inf, np.nan
-    frame = pd.DataFrame({"a": X[:, 0], "b": pd.Series(list(cells[:, 1]), dtype=object)})
-    return [cells, cells.tolist(), frame, floats]
+    return [typed_tables()[0].tolist(), floats]
 
 
 def columns(values):
@@ -137,6 +142,10 @@ def test_cells_of_x(name):
     model, y = (TREES[name], LABELS) if name in TREES else (LIFE[name], TIMES)
     for table in tables():
         assert said(lambda table=table: model.fit(table, y)) == []
+    for table in typed_tables():
+        with pytest.raises(TypeError, match=r"TableDomain\(") as told:
+            said(lambda table=table: model.fit(table, y))
+        assert (told.value.__context__, "secret" in str(told.value)) == (None, False)
 
 
 @pytest.mark.parametrize("name", TREES)
@@ -189,7 +198,7 @@ def test_huge_finite_cells_of_predictions_with_intervals(name):
 
 
 def test_estimated_bounds():
-    for table in (*tables(), *columns(TIMES)):
+    for table in (*tables(), hostile(TIMES).tolist()):
         assert said(lambda table=table: estimate_bounds(table, 1.0)) == []
 
 

@@ -86,7 +86,7 @@ def test_a_plan_out_of_range_is_refused_at_once(change):
         MomentAccumulator.from_bytes(resealed(data, change))
 
 
-@pytest.mark.parametrize("data", [10**12, "text", None, [1], b"\xff", b"", b"[" * 10**5])
+@pytest.mark.parametrize("data", [b"text", b"\xff", b"", b"[" * 10**5])
 def test_what_is_no_document_at_all(data):
     with pytest.raises(ValueError, match="these are no bytes of an accumulator"):
         MomentAccumulator.from_bytes(data)

@@ -20,7 +20,7 @@ COMPLETE, CENSORED = "Laplace", "80 % censored"
 #: Column -> share of censored machines, and options of the regressor.
 METHODS: dict[str, tuple[float, dict[str, Any]]] = {
     COMPLETE: (0.0, {}),
-    "Gaussian": (0.0, {"mechanism": "gaussian", "delta": 1e-6}),
+    "Gaussian": (0.0, {"delta": 1e-6}),
     CENSORED: (0.8, {}),
     "95 % censored": (0.95, {}),
 }

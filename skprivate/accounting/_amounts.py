@@ -1,9 +1,12 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Exact amounts of privacy as text, for storage and for people."""
 
+import math
 import re
+from dataclasses import fields
+from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from fractions import Fraction
-from typing import Any
+from typing import Any, NamedTuple
 
 _DECIMAL = re.compile(r"([0-9]+)/([0-9]+)")
 _LONGEST = 2 * 4300  # Python reads 4,300 decimal digits of an int at most
@@ -37,14 +40,57 @@ def from_signed_text(text: Any) -> Fraction:
     return sign * from_text(f"{digits}/1" if whole else digits)
 
 
-def show(amount: Fraction | float) -> str:
-    """Print an amount to six significant digits."""
-    return f"{float(amount):.6g}"
+def show(amount: Fraction | float, *, down: bool = False) -> str:
+    """Print an amount to six significant digits, rounded up: no more is spent than what is printed.
+
+    With `down`, for what is left and for noise: there is no less than what is printed. A number that people
+    typed as a float is printed as they typed it: 0.1, and not 0.100001.
+    """
+    text = f"{float(amount):.6g}"
+    if not math.isfinite(amount):
+        return text
+    exact, read = Fraction(amount), (Fraction(text), Fraction(float(text)))
+    if min(read) <= exact if down else max(read) >= exact:
+        return text
+    rounding = Context(prec=6, rounding=ROUND_FLOOR if down else ROUND_CEILING)
+    return f"{float(rounding.divide(Decimal(exact.numerator), Decimal(exact.denominator))):.6g}"
 
 
-def show_pair(epsilon: Fraction | float, delta: Fraction | float) -> str:
-    """Print epsilon and delta, six significant digits each."""
-    return f"epsilon = {show(epsilon)}, delta = {show(delta)}"
+def show_pair(epsilon: Fraction | float, delta: Fraction | float, *, down: bool = False) -> str:
+    """Print epsilon and delta as `show` does."""
+    return f"epsilon = {show(epsilon, down=down)}, delta = {show(delta, down=down)}"
+
+
+class Spent(NamedTuple):
+    """Exact sums of epsilon and of delta; printed as numbers of six digits, rounded up."""
+
+    epsilon: Fraction
+    delta: Fraction
+
+    def __repr__(self) -> str:
+        return f"Spent(epsilon={show(self.epsilon)}, delta={show(self.delta)})"
+
+
+class Remaining(NamedTuple):
+    """Exactly what a ceiling leaves, infinities without one; printed to six digits, rounded down."""
+
+    epsilon: Fraction | float
+    delta: Fraction | float
+
+    def __repr__(self) -> str:
+        return f"Remaining(epsilon={show(self.epsilon, down=True)}, delta={show(self.delta, down=True)})"
+
+
+class ReadableAmounts:
+    """Mixin of dataclasses: exact amounts are printed as numbers of six digits; their fields hold them."""
+
+    def __repr__(self) -> str:
+        told = []
+        for name in (one.name for one in fields(self) if one.repr):  # type: ignore[arg-type]
+            value = getattr(self, name)
+            exact = isinstance(value, Fraction)
+            told.append(f"{name}={show(value, down=name == 'noise_scale') if exact else repr(value)}")
+        return f"{type(self).__name__}({', '.join(told)})"
 
 
 def _parse(text: Any, pattern: re.Pattern[str], base: int) -> Fraction:

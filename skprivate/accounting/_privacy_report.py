@@ -9,6 +9,7 @@ from typing import Any, Literal, Self
 
 from .._typing import Claim
 from ..utils._public_module import public_module
+from ._amounts import show
 from ._composition.compose import compose
 from ._statements.html import label_fragment, label_page, labels_of_report
 from ._statements.plain_values import encode_amount
@@ -141,8 +142,8 @@ class PrivacyReport:
         part = compose(self.paid).parts[0]
         if not part.holds:
             return f"{head}, of each step by itself: they differ in relation or unit, and do not add up"
-        head += f", epsilon = {float(part.epsilon):.6g}, relation: {part.relation}"
-        return head + (f", delta = {float(part.delta):.3g}" if part.delta else "")
+        head += f", epsilon = {show(part.epsilon)}, relation: {part.relation}"
+        return head + (f", delta = {show(part.delta)}" if part.delta else "")
 
     def to_dict(self) -> dict[str, Any]:
         """Return the statement that machines read, of plain values that `json` writes.

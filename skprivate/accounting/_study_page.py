@@ -50,6 +50,11 @@ _ODDS = {
     "label": "between two possible labels of one {unit}, whose features are not protected",
 }
 _NOT_COVERED = (
+    (
+        "other steps of a pipeline",
+        "what a scaler, an imputer or an encoder beside a model learned from the rows: a charge, and a claim "
+        "of one step, cover that step alone; privacy_report(pipeline) covers them all",
+    ),
     ("choices by eye", "what was chosen after a look at private rows: columns, bounds, models, cut-offs"),
     ("other releases", "whatever was published of the same rows without this ledger"),
     (
@@ -188,7 +193,8 @@ def _named(statements: Mapping[str, Any] | Sequence[Any]) -> list[tuple[str, Any
         if not isinstance(inner, tuple(_LABELS)):
             raise TypeError(
                 f"The statement {name!r} must be a PrivacySpent, PrivacyReport, PrivacyGuarantee or "
-                f"DisclosureRisk, or have one as privacy_spent_, got {type(holder).__name__}."
+                f"DisclosureRisk, or have one as privacy_spent_, got {type(holder).__name__}. For a pipeline "
+                "or a search, pass skprivate.privacy_report(estimator)."
             )
         # What inherits from a private estimator; a result of others is the word of whoever passes it.
         inherits = hasattr(type(holder), "_declares")
@@ -243,8 +249,8 @@ def _head(account: Account, file: str) -> Label:
     if identity.epsilon is None:
         rows.append(("ceiling", "none"))
     else:
-        rows.append(("ceiling", show_pair(identity.epsilon, identity.delta)))
-        rows.append(("remaining", show_pair(*left_of(identity, *account.spent))))
+        rows.append(("ceiling", show_pair(identity.epsilon, identity.delta, down=True)))
+        rows.append(("remaining", show_pair(*left_of(identity, account.spent), down=True)))
     rows.append(("hash of all charges", account.state.chain or "-"))
     return Label(
         subject=f"Made on {datetime.now(UTC):%Y-%m-%d} (UTC) from the study's ledger.",

@@ -2,12 +2,15 @@
 """Whether a release may claim differential privacy, and the refusal of seeds in strict mode."""
 
 from collections.abc import Iterable
+from numbers import Integral
 from typing import Any, TypedDict
 
 from .. import _config
 from .._typing import Claim
+from ..accounting import PrivacySpent
 from ..accounting._statements.estimated_bounds import reasons_of_inputs
 from ..exceptions import PrivacyLeakError
+from ..noise._fit_budget import warn_of_large_delta
 
 UNSEEDED = (
     "Leave it None; in a test or a simulation declare that with skprivate.config_context(allow_seeds=True)."
@@ -60,6 +63,17 @@ def claim_of(
     seeded = ("random_state is seeded: who knows the seed can undo the noise",) if source == "seeded" else ()
     reasons = (*leaks, *seeded, *reasons_of_inputs(estimator, inputs))
     return {"claim": "not-private" if reasons else "dp", "reasons": reasons}
+
+
+def warn_of_delta(spent: PrivacySpent) -> None:
+    """Warn before a charge where delta is not below 1 / n, and the statement shows n: where n is public."""
+    # A statement names the number of units, or that of the rows that they may hold together.
+    of_units, of_rows = ("groups", "private groups"), ("rows", "private rows", "n_rows")
+    for name in (*of_units, *of_rows):
+        count = spent.unprotected.get(name)
+        if isinstance(count, Integral):
+            n_units = int(count) if name in of_units else int(count) // spent.max_rows_per_unit
+            return warn_of_large_delta(spent.delta, n_units, spent.unit)
 
 
 def refuse_seed(random_state: Any, name: str) -> None:

@@ -26,6 +26,8 @@ class DomainMixin(StrictMixin):
     bounds_: tuple[FloatArray, FloatArray]
     n_features_in_: int
 
+    #: Whether X is a table of numbers where there is no domain.
+    _reads_numbers = True
     #: The parameter that declares bounds of X where there is no domain.
     _bounds_parameter = "bounds"
 

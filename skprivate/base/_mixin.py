@@ -14,16 +14,16 @@ from sklearn.utils import column_or_1d
 from .. import _config
 from .._typing import FloatArray
 from ..accounting import PrivacyLedger, PrivacySpent
+from ..domain._labels import plain_cells
 from ..exceptions import PrivacyLeakError, PrivacyLeakWarning
 from ..utils import as_column, check_bounds
 from ..utils._atomic_state import draft_of
 from ..utils._compat import Interval
 from ..utils._public_module import public_module
-from ..utils._refused_values import refuse_kinds
-from ..utils._replacements import labels_of
+from ..utils._refused_values import domain_line, refuse_kinds
 from ..utils._table_validation import read_numbers
 from ..utils._user_frame import warn_user
-from ._claim import UNSEEDED
+from ._claim import UNSEEDED, warn_of_delta
 from ._html_repr import PrivacyHTMLMixin
 from ._planned_cost import PlannedCost, PublicShape
 
@@ -161,6 +161,10 @@ class PrivateEstimatorMixin(_config.StrictMixin, PrivacyHTMLMixin):
             Outside strict mode.
         """
         strict, reasons, remedies = self.is_strict(), list(leaks), [self.leak_remedy] if leaks else []
+        names = getattr(self, "feature_names_in_", None)
+        if names is not None and hasattr(self, "domain") and any("bounds of X" in leak for leak in leaks):
+            line = domain_line(dict.fromkeys(names, np.dtype(float)))
+            remedies.append(f"For a table with other columns than numbers: {line}.")
         own_seed = getattr(self, "random_state", None) is not None
         declared = _config.get_config()["allow_seeds"]
         if own_seed and not strict and not declared and self in _UNSEEDED_CLONES:
@@ -195,7 +199,13 @@ class PrivateEstimatorMixin(_config.StrictMixin, PrivacyHTMLMixin):
         ------
         BudgetExceededError, LedgerError
             The ledger refused; nothing is charged.
+
+        Warns
+        -----
+        UserWarning
+            Delta is not below 1 / n, and the number n of rows or groups is public: a weak guarantee.
         """
+        warn_of_delta(spent)
         if self.ledger is not None:
             named = {} if charge_id is None else {"charge_id": charge_id}
             self.ledger.charge(spent, estimator=type(self).__name__, **named)
@@ -346,6 +356,8 @@ class PrivateEstimatorMixin(_config.StrictMixin, PrivacyHTMLMixin):
     def read_labels(self, y: Any, n_rows: int) -> NDArray[Any]:
         """Validate labels in strict mode: one that is neither text nor a number is among no classes.
 
+        Objects of text lose white space around it, and None stands for what is neither.
+
         Parameters
         ----------
         y : array-like of shape (n_rows,)
@@ -367,7 +379,7 @@ class PrivateEstimatorMixin(_config.StrictMixin, PrivacyHTMLMixin):
         labels = labels if labels.ndim == 1 else column_or_1d(labels, warn=True)
         if len(labels) != n_rows:
             raise ValueError("X and y must have one label per row.")
-        return labels_of(labels)
+        return plain_cells(labels)
 
 
 # Clones of what had no seed: one that they have later is not their owner's. No attribute: all would show it.

@@ -11,6 +11,7 @@ from sklearn.base import BaseEstimator
 from sklearn.pipeline import Pipeline
 
 from .._typing import Relation
+from ..accounting._amounts import ReadableAmounts
 from ..utils import check_bounds
 from ..utils._public_module import public_module
 
@@ -23,8 +24,8 @@ _LARGEST_EPSILON = 100
 
 
 @public_module("skprivate.base")
-@dataclass(frozen=True, kw_only=True)
-class PlannedCost:
+@dataclass(frozen=True, kw_only=True, repr=False)
+class PlannedCost(ReadableAmounts):
     """What one fit will spend at most, known from parameters alone.
 
     Attributes

@@ -6,8 +6,10 @@ from typing import Any
 import numpy as np
 from sklearn.frozen import FrozenEstimator
 
+from .._config import get_config
 from ..utils import is_frame
 from ..utils._public_module import public_module
+from ..utils._refused_values import refuse_text
 from ..utils._replacements import numbers_of
 
 
@@ -94,6 +96,7 @@ class SilentUfunc:
         self.ufunc = ufunc
 
     def __call__(self, X: Any) -> Any:
+        refuse_text(X, objects=get_config()["strict"])
         with np.errstate(all="ignore"):
             return self.ufunc(X if _holds_numbers(X) else numbers_of(X))
 

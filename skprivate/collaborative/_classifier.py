@@ -13,7 +13,9 @@ from sklearn.utils.validation import column_or_1d
 
 from .._typing import FloatArray
 from ..base import redact_errors
+from ..base._classifier_mixin import PrivateClassifierMixin
 from ..base._html_repr import PrivacyHTMLMixin
+from ..domain._labels import plain_labels
 from ..metrics._row_arithmetic import row_totals
 from ..utils._atomic_state import assign
 from ..utils._public_module import name_constructor, public_module
@@ -54,7 +56,7 @@ class LocalAverageClassifier(PrivacyHTMLMixin, ClassifierMixin, BaseEstimator):
 
 @public_module("skprivate.collaborative")
 @name_constructor
-class CollaborativeClassifier(ClassifierMixin, ConfigurablePlatform):
+class CollaborativeClassifier(PrivateClassifierMixin, ConfigurablePlatform):
     """Classify together: every site's class probabilities, synthesised class by class.
 
     Parameters
@@ -74,7 +76,7 @@ class CollaborativeClassifier(ClassifierMixin, ConfigurablePlatform):
     Attributes
     ----------
     classes_ : ndarray of shape (n_classes,)
-        Classes of all sites together.
+        Classes of all sites together; text without white space around it.
     sites_, estimators_, site_sizes_, query_perturber_, aggregator_, disclosure_risk_
         As in `CollaborativeRegressor`.
     n_features_in_ : int
@@ -117,7 +119,7 @@ class CollaborativeClassifier(ClassifierMixin, ConfigurablePlatform):
 
     def _check_target(self, y: Any) -> NDArray[Any]:
         check_target_given(self, y)
-        y = column_or_1d(check_array(y, ensure_2d=False, dtype=None, input_name="y"), warn=True)
+        y = plain_labels(column_or_1d(check_array(y, ensure_2d=False, dtype=None, input_name="y"), warn=True))
         check_classification_targets(y)
         self.classes_ = np.unique(y)
         return y

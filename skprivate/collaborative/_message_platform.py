@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Platforms whose queries and answers are messages in bytes, so that sites may be elsewhere."""
 
+import contextlib
 import hashlib
 import math
 from abc import abstractmethod
@@ -19,7 +20,7 @@ from ._local_average.bandwidth import BANDWIDTHS
 from ._protocols.messages import Answer, Query, SiteCard, make_query, refuse_masked
 from ._protocols.primitives import framed
 from ._secure_sum import SecureSumAggregator
-from ._site import CollaborativeSite
+from ._site import CollaborativeSite, different_columns
 
 
 class MessagePlatform(BaseCollaborative):
@@ -38,7 +39,8 @@ class MessagePlatform(BaseCollaborative):
             Sites in this process, also as ``(name, fitted model, number of rows)``; or announcements of sites
             elsewhere (``site.announce()``), which only `ask` and `combine` reach.
         **parameters
-            Of the estimator. A query perturber that names columns, or learns from rows, must be fitted.
+            Of the estimator. A query perturber that learns from rows must be fitted, and one that names
+            columns where no site announces names.
 
         Returns
         -------
@@ -48,8 +50,8 @@ class MessagePlatform(BaseCollaborative):
         Raises
         ------
         TypeError, ValueError
-            No site, two sites of one name, or sites that differ in features or classes; a query perturber
-            that was fitted to another number of columns.
+            No site, two sites of one name, or sites that differ in features, in their names or order, or in
+            classes; a query perturber that was fitted to other columns.
         ConsentError
             An announcement is damaged.
 
@@ -60,7 +62,8 @@ class MessagePlatform(BaseCollaborative):
             site out (`BSTDAggregator`).
         UtilityWarning
             One site's announced weight is over one half, so that it outvotes all others; or sites smooth for
-            another number of rows than all sites announce together, ``refine_to`` was forgotten for instance.
+            another number of rows than all sites announce together, ``refine_to`` was forgotten for instance;
+            or sites announce no names of columns, so that their order cannot be compared.
         """
         platform = cls(**parameters)
         sites = [CollaborativeSite(*site) if isinstance(site, tuple) else site for site in sites]
@@ -80,16 +83,15 @@ class MessagePlatform(BaseCollaborative):
         names = [card.site for card in cards]
         if not cards or len(set(names)) < len(names):
             raise ValueError("sites must be at least one, and each must have its own name.")
-        if len({(card.n_features, card.classes) for card in cards}) > 1:
-            raise ValueError(
-                "all sites must have the same number of features and the same classes; where one knows some "
-                "classes only, pass all of them as classes= to every CollaborativeSite."
-            )
+        _check_alike(cards)
         if (cards[0].classes is not None) != is_classifier(self):
             raise ValueError("sites must announce classes to a classifier, and none to a regressor.")
         self.sites_ = names
         self.site_sizes_ = np.array([card.n_samples for card in cards], dtype=np.int64)
         self.n_features_in_ = cards[0].n_features
+        columns = next((card.columns for card in cards if card.columns is not None), None)
+        if columns is not None:
+            self.feature_names_in_ = np.array(columns, dtype=object)
         if cards[0].classes is not None:
             self.classes_: NDArray[Any] = np.asarray(cards[0].classes)
 
@@ -112,13 +114,24 @@ class MessagePlatform(BaseCollaborative):
                 raise ValueError(
                     f"the query perturber was fitted to {width} columns, the sites to {self.n_features_in_}."
                 )
-            if hasattr(perturber, "feature_names_in_"):
+            names = getattr(perturber, "feature_names_in_", None)
+            if names is not None:
                 # In another order its quasi-identifiers would leave as they are.
-                self.feature_names_in_ = perturber.feature_names_in_
+                difference = different_columns(names, getattr(self, "feature_names_in_", names))
+                if difference is not None:
+                    raise ValueError(f"the query perturber has other columns than the sites: {difference}.")
+                self.feature_names_in_ = names
             return perturber
         if getattr(perturber, "bounds", ()) is None:
             raise ValueError("a query perturber needs declared bounds here: the platform has no rows.")
-        return self._fit_perturber(np.zeros((1, self.n_features_in_)))
+        zeros: Any = np.zeros((1, self.n_features_in_))
+        if hasattr(self, "feature_names_in_"):
+            # Without pandas nobody asks with a frame of it, and columns have numbers.
+            with contextlib.suppress(ImportError):
+                import pandas as pd
+
+                zeros = pd.DataFrame(zeros, columns=self.feature_names_in_)
+        return self._fit_perturber(zeros)
 
     def site(self, name: Any) -> CollaborativeSite:
         """Return one site of this process, which answers messages.
@@ -137,7 +150,8 @@ class MessagePlatform(BaseCollaborative):
         if name not in self.sites_:
             raise ValueError(f"there is no site {name!r}.")
         size = int(self.site_sizes_[self.sites_.index(name)])
-        return CollaborativeSite(str(name), self._model(name), size, getattr(self, "classes_", None))
+        classes, columns = (getattr(self, known, None) for known in ("classes_", "feature_names_in_"))
+        return CollaborativeSite(str(name), self._model(name), size, classes, columns)
 
     @redact_errors
     def ask(self, X: Any) -> bytes:
@@ -211,10 +225,15 @@ class MessagePlatform(BaseCollaborative):
     def _check_answers(self, answers: list[Answer], expected: Query | None) -> None:
         names = [answer.site for answer in answers]
         sizes = dict(zip(map(str, self.sites_), self.site_sizes_.tolist(), strict=True))
-        if len(set(names)) < len(names) or not set(names) <= set(sizes):
-            raise ConsentError("an answer is of a site that is unknown here or has answered already.")
-        if any(answer.n_samples != sizes[answer.site] for answer in answers):
-            raise ConsentError("an answer states another number of rows than its site announced.")
+        for place, answer in enumerate(answers):
+            if answer.site not in sizes or answer.site in names[:place]:
+                raise ConsentError(
+                    f"an answer is of site {answer.site!r}, which is unknown here or has answered already."
+                )
+            if answer.n_samples != sizes[answer.site]:
+                raise ConsentError(
+                    f"the answer of site {answer.site!r} states another number of rows than it announced."
+                )
         if len({answer.values.shape for answer in answers}) > 1:
             raise ConsentError("the answers are not of one shape.")
         wanted = {answer.query_id for answer in answers} | ({expected.query_id} if expected else set())
@@ -243,8 +262,27 @@ def _read_card(site: Any) -> SiteCard:
     )
 
 
+def _check_alike(cards: list[SiteCard]) -> None:
+    """Refuse sites that differ in features, in their names or order, or in classes."""
+    for card in cards[1:]:
+        if (card.n_features, card.classes) != (cards[0].n_features, cards[0].classes):
+            raise ValueError(
+                f"site {card.site!r} differs from {cards[0].site!r}: all sites must have the same number of "
+                "features and the same classes; where one knows some classes only, pass all of them as "
+                "classes= to every CollaborativeSite."
+            )
+    first, *others = [card for card in cards if card.columns is not None] or cards[:1]
+    for card in others:
+        difference = different_columns(card.columns or (), first.columns or ())
+        if difference is not None:
+            raise ValueError(
+                f"site {card.site!r} announces other columns than site {first.site!r}: {difference}. Fit the "
+                "models of all sites to the same columns in the same order."
+            )
+
+
 def _warn_of_cards(cards: list[SiteCard]) -> None:
-    """Warn of what sites announced: one that outvotes all others, and smoothing for other numbers of rows."""
+    """Warn of a site that outvotes all others, of smoothing for other numbers of rows, of missing names."""
     total = sum(card.n_samples for card in cards)
     # The prediction w f + (1 - w) g is nearer to f than to g, whatever g is, exactly where w > 1/2.
     heavy = [card.site for card in cards if 2 * card.n_samples > total]
@@ -260,6 +298,15 @@ def _warn_of_cards(cards: list[SiteCard]) -> None:
             f"site {', '.join(unrefined)}: the local average is not refined to the number of rows of all "
             "sites, so that their mean smooths twice; fit it with refine_to=, the sum of all sites' numbers "
             "of rows.",
+            UtilityWarning,
+        )
+
+    unnamed = [repr(card.site) for card in cards if card.columns is None and card.n_features > 1]
+    if unnamed:
+        warn_user(
+            f"site {', '.join(unnamed)}: announced without the names of its columns. If its model was fitted "
+            "to columns in another order than the others', its answers are wrong, and nothing shows it. Fit "
+            "the model to a data frame, or pass columns=[...], names in its order, to CollaborativeSite.",
             UtilityWarning,
         )
 

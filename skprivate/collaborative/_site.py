@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """One site of a collaboration: its fitted model, its announcement, and its answers to queries."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -11,10 +11,11 @@ from sklearn.frozen import FrozenEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from .._typing import FloatArray
+from ..domain._labels import class_positions
 from ..utils import check_characters, check_int
 from ..utils._public_module import public_module
 from ._local_average.regressor import LocalAverageRegressor
-from ._protocols.messages import Answer, Query, SiteCard
+from ._protocols.messages import Answer, Query, SiteCard, check_columns, column_names
 
 
 @public_module("skprivate.collaborative")
@@ -35,10 +36,14 @@ class CollaborativeSite:
     classes : array-like, default=None
         For a classifier: all classes of the collaboration, in the order of the answers' columns. None: those
         of the estimator.
+    columns : sequence of str, default=None
+        Names of the features, in the order in which the estimator was fitted to them. They are public: the
+        platform compares them with those of all other sites and of queries. None: the names of the data frame
+        that the estimator was fitted to; without one there are none, and `from_sites` warns.
 
     Attributes
     ----------
-    name, estimator, n_samples, classes
+    name, estimator, n_samples, classes, columns
         As passed.
 
     See Also
@@ -58,10 +63,11 @@ class CollaborativeSite:
     Examples
     --------
     >>> import numpy as np
+    >>> import pandas as pd
     >>> from skprivate.collaborative import CollaborativeRegressor, CollaborativeSite, LocalAverageRegressor
     >>> from skprivate.datasets import make_parties
-    >>> X, y, _ = make_parties(1200, 12, random_state=0)
-    >>> sites = np.arange(1200) % 12
+    >>> X, y, _ = make_parties(1200, 12, n_features=2, random_state=0)
+    >>> X, sites = pd.DataFrame(X, columns=["age", "dose"]), np.arange(1200) % 12
     >>> models = [LocalAverageRegressor(refine_to=1200).fit(X[sites == j], y[sites == j]) for j in range(12)]
     >>> hospitals = [CollaborativeSite(f"h{j}", model, (sites == j).sum()) for j, model in enumerate(models)]
     >>> platform = CollaborativeRegressor.from_sites([site.announce() for site in hospitals])
@@ -70,7 +76,14 @@ class CollaborativeSite:
     (2,)
     """
 
-    def __init__(self, name: str, estimator: Any, n_samples: int, classes: Any = None) -> None:
+    def __init__(
+        self,
+        name: str,
+        estimator: Any,
+        n_samples: int,
+        classes: Any = None,
+        columns: Sequence[str] | None = None,
+    ) -> None:
         check_is_fitted(estimator)
         self.name = str(name)
         if not self.name:
@@ -79,6 +92,7 @@ class CollaborativeSite:
         self.estimator = estimator
         self.n_samples = check_int(n_samples, "n_samples", least=1)
         self.classes = getattr(estimator, "classes_", None) if classes is None else np.asarray(classes)
+        self.columns = _columns_of(estimator, columns)
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.name!r}, {type(self.estimator).__name__}, {self.n_samples} rows)"
@@ -89,12 +103,13 @@ class CollaborativeSite:
         Returns
         -------
         card : bytes
-            Name, numbers of rows and of features, classes, and the number of rows for which a local average
-            was refined (``refine_to``; without it the site's own), which a platform compares with the sum.
+            Name, numbers of rows and of features, names of the features, classes, and the number of rows for
+            which a local average was refined (``refine_to``; without it the site's own), which a platform
+            compares with the sum.
         """
-        classes = None if self.classes is None else tuple(self.classes.tolist())
+        classes = None if self.classes is None else tuple(class_positions(self.classes))
         features, refined_to = int(self.estimator.n_features_in_), _refined_to(self.estimator, self.n_samples)
-        return SiteCard(self.name, self.n_samples, features, classes, refined_to).to_bytes()
+        return SiteCard(self.name, self.n_samples, features, classes, refined_to, self.columns).to_bytes()
 
     def respond(self, X: Any) -> FloatArray:
         """Return the model's answers.
@@ -112,20 +127,29 @@ class CollaborativeSite:
         Raises
         ------
         ValueError
-            A message with another number of columns than the model's; or the model answered with another
-            shape, or with values that are not finite.
+            Rows with other columns than the model's, or the same in another order; or the model answered with
+            another shape, or with values that are not finite.
         ConsentError
             The message is not a query, or damaged.
         """
         if isinstance(X, bytes):
             X = self._rows(Query.from_bytes(X))
+        self._check_names(column_names(X))
         return respond(self.estimator, X, self.classes)
 
     def _rows(self, asked: Query) -> Any:
         # Before a frame is made of a hostile number of columns, which takes a while.
         if asked.X.shape[1] != self.estimator.n_features_in_:
             raise ValueError("the query has another number of columns than the site's model.")
+        self._check_names(asked.names)
         return asked.rows(named=hasattr(self.estimator, "feature_names_in_"))
+
+    def _check_names(self, names: Any) -> None:
+        """Refuse columns of other names, or in another order; without names there is nothing to compare."""
+        if names is not None and self.columns is not None:
+            difference = different_columns(tuple(map(str, names)), self.columns)
+            if difference is not None:
+                raise ValueError(f"site {self.name!r} was asked about other columns: {difference}.")
 
     def answer(self, query: bytes) -> bytes:
         """Answer a query message.
@@ -148,6 +172,32 @@ class CollaborativeSite:
         asked = Query.from_bytes(query)
         values = self.respond(self._rows(asked))
         return Answer(asked.query_id, self.name, self.n_samples, values, asked.digest).to_bytes()
+
+
+def _columns_of(estimator: Any, columns: Sequence[str] | None) -> tuple[str, ...] | None:
+    """Return the names of the columns that a model takes, as declared or as it learned them."""
+    learned = getattr(estimator, "feature_names_in_", None)
+    own = None if learned is None else check_columns(list(map(str, learned)), len(learned))
+    if columns is None:
+        return own
+    if isinstance(columns, str) or not all(isinstance(name, str) for name in columns):
+        raise TypeError("columns must be a list of names.")
+    names = check_columns(columns, int(estimator.n_features_in_))
+    difference = None if own is None else different_columns(names, own)
+    if difference is not None:
+        raise ValueError(f"columns are not those that the model was fitted to: {difference}.")
+    return names
+
+
+def different_columns(names: Sequence[str], expected: Sequence[str]) -> str | None:
+    """Return the first difference of two lists of columns in words, None if there is none."""
+    if len(names) != len(expected):
+        return f"{len(names)} columns, and not {len(expected)}"
+    differ = [j for j, (name, other) in enumerate(zip(names, expected, strict=True)) if name != other]
+    if not differ:
+        return None
+    order = " (the same columns in another order)" if set(names) == set(expected) else ""
+    return f"column {differ[0]} is {names[differ[0]]!r}, and not {expected[differ[0]]!r}{order}"
 
 
 def _refined_to(estimator: Any, n_samples: int) -> int | None:
@@ -186,11 +236,11 @@ def respond(model: Any, X: Any, classes: NDArray[Any] | None = None, *, checked:
 def _probabilities(model: Any, X: Any, classes: NDArray[Any] | None) -> FloatArray:
     """Return probabilities of all classes of the collaboration; 0 for a class that the site never saw."""
     found = np.asarray(model.predict_proba(X), dtype=np.float64)
-    own = model.classes_.tolist()
+    own = list(class_positions(model.classes_))
     _check_values(found, (len(X), len(own)))
     if classes is None:
         return found
-    places = {label: place for place, label in enumerate(classes.tolist())}
+    places = class_positions(classes)
     if not places.keys() >= set(own):
         raise ValueError("the model knows a class that is not among those of the collaboration")
     values = np.zeros((len(found), len(classes)))

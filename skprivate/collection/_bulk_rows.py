@@ -7,9 +7,11 @@ from typing import Any
 import numpy as np
 
 from .._typing import FloatArray
+from ..domain._labels import refuse_label_types
 from ..partition import ColumnBins, Partition, TableCells
 from ..rounds._reading.batches import arrow_columns, arrow_records, frame_column, has_names, holds_arrow
 from ..rounds._reading.columns import TableColumns
+from ..utils._refused_values import refuse_text
 from ..utils._replacements import numbers_of, within_bounds
 
 # Rows that are read together: of 100 columns, 26 MB. As in `rounds`.
@@ -23,6 +25,7 @@ def read_rows(
     encode: Callable[[Any], FloatArray],
     partition: Partition | ColumnBins | TableCells,
     read_target: Callable[[Any], FloatArray],
+    classes: Any,
 ) -> Iterator[FloatArray]:
     """Yield the cells and the target of every row, some thousand rows at a time.
 
@@ -37,6 +40,8 @@ def read_rows(
     partition : Partition, ColumnBins or TableCells
     read_target : callable
         Returns the target of every row as a number; fails for no value of it.
+    classes : sequence, or None
+        Of a target of labels, which must be of their type.
 
     Yields
     ------
@@ -49,7 +54,7 @@ def read_rows(
         The form, the columns or the types of a table are others than wanted; never for the value of a cell.
     """
     for table, labels in _batches(X, y):
-        for features, own in _parts(table, labels, columns):
+        for features, own in _parts(table, labels, columns, classes):
             cells = partition.apply(_within_box(encode(features), partition))
             # Doubles hold the numbers of cells exactly.
             yield np.column_stack([cells, read_target(own)])
@@ -57,6 +62,7 @@ def read_rows(
 
 def read_numbers(table: Any) -> FloatArray:
     """Return a table of numbers by the rules of strict mode: NaN stands for a cell that is none."""
+    refuse_text(table, takes_domain=True)
     if holds_arrow(table):
         return np.column_stack([numbers_of(one) for one in arrow_columns(table, tuple(table.schema.names))])
     numbers = numbers_of(table)
@@ -93,7 +99,7 @@ def _batches(X: Any, y: Any) -> Iterator[tuple[Any, Any]]:
         yield batch if is_pair else (batch, None)
 
 
-def _parts(table: Any, labels: Any, columns: TableColumns) -> Iterator[tuple[Any, Any]]:
+def _parts(table: Any, labels: Any, columns: TableColumns, classes: Any) -> Iterator[tuple[Any, Any]]:
     """Yield the features of some rows, as a table of their own, and their labels."""
     if holds_arrow(table):
         if labels is not None:
@@ -101,6 +107,7 @@ def _parts(table: Any, labels: Any, columns: TableColumns) -> Iterator[tuple[Any
         schema, records = arrow_records(table)
         names = list(columns.choose(list(schema)))
         for record in records:
+            refuse_label_types(record.column(str(columns.target)), classes, f"column {columns.target!r}")
             (own,) = arrow_columns(record, (str(columns.target),))
             yield record.select(names), own
         return
@@ -109,7 +116,9 @@ def _parts(table: Any, labels: Any, columns: TableColumns) -> Iterator[tuple[Any
     if has_names(table):
         wanted = columns if labels is None else TableColumns(columns.features)
         names = list(wanted.choose(list(table.columns)))
-        labels = frame_column(table, str(columns.target)) if labels is None else labels
+        if labels is None:
+            refuse_label_types(table[str(columns.target)], classes, f"column {columns.target!r}")
+            labels = frame_column(table, str(columns.target))
         table = table[names]
     elif labels is None:
         raise ValueError("y is missing: only tables with named columns hold the labels themselves.")

@@ -207,7 +207,8 @@ class TreeClient:
         if spent > memory.lifetime:
             raise BudgetExceededError(
                 f"A report of epsilon {show(specification.randomizer.epsilon)} would pass this person's "
-                f"ceiling: spent so far {show(memory.spent)} of {show(memory.lifetime)}. Nothing was drawn."
+                f"ceiling: spent so far {show(memory.spent)} of {show(memory.lifetime, down=True)}. "
+                "Nothing was drawn."
             )
         report = specification.pack(specification._draw_reports(cells, target, check_entropy(None)))
         memory = replace(memory, spent=spent, reports={**memory.reports, specification.hash: report})
@@ -238,8 +239,8 @@ class TreeClient:
         self._has_file = True
         if self._lifetime not in (None, memory.lifetime):
             raise ValueError(
-                f"The client's memory {self._path} has a ceiling of epsilon {show(memory.lifetime)}, which "
-                "is fixed; leave out lifetime_epsilon to use it."
+                f"The client's memory {self._path} has a ceiling of epsilon "
+                f"{show(memory.lifetime, down=True)}, which is fixed; leave out lifetime_epsilon to use it."
             )
         answer = memory.reports.get(self.specification.hash)
         if answer is not None and len(answer) != self.specification.randomizer.report_bytes:

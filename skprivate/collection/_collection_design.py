@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
+from ..domain._labels import refuse_label_types
 from ..exceptions import PrivacyLeakError
 from ..rounds._reading.targets import refuse_other_forms
 from ..tree import LocallyPrivateTreeRegressor
@@ -81,6 +82,8 @@ def _design(
         numbers = isinstance(tree, LocallyPrivateTreeRegressor)
         if numbers:
             refuse_other_forms(y)
+        else:
+            refuse_label_types(y, tree.classes)
         X, y = validate_data(
             worker,
             worker.encode_rows(X),

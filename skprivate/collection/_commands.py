@@ -267,17 +267,10 @@ def _make_tree(options: argparse.Namespace) -> LocalTree:
     for name in other.keys() - own.keys():
         if getattr(options, name) is not None:
             raise ValueError(f"--{name.replace('_', '-')} does not go with --target {options.target}")
-    options.domain = None if options.domain is None else _read_domain(options.domain)
+    options.domain = None if options.domain is None else TableDomain.from_json(options.domain)
     names = {**{name: name for name in _SHARED_OPTIONS}, **own}
     given = {names[name]: getattr(options, name) for name in names if getattr(options, name) is not None}
     return LocallyPrivateTreeRegressor(**given) if numbers else LocallyPrivateTreeClassifier(**given)
-
-
-def _read_domain(path: Path) -> TableDomain:
-    try:
-        return TableDomain.from_json(path.read_bytes())
-    except ValueError as error:
-        raise ValueError(f"{path}: {error}") from None
 
 
 def _read_public(options: argparse.Namespace, domain: TableDomain | None) -> tuple[Any, Any, list[str]]:
@@ -289,7 +282,7 @@ def _read_public(options: argparse.Namespace, domain: TableDomain | None) -> tup
         raw: dict[str, list[str]] = {name: [] for name in features}
         for chunk in table.chunks():
             if domain is None:
-                numbers.append(table.numbers(chunk, features))
+                numbers.append(table.numbers(chunk, features, remedy=True))
             else:
                 # Names the line where a cell cannot be read.
                 table.encoded(chunk, domain)

@@ -17,7 +17,8 @@ from numpy.typing import NDArray
 
 from .._typing import FloatArray, IntArray
 from ..domain import TableDomain
-from ._question.labels import Label
+from ..domain._labels import Label, class_positions
+from ..utils._refused_values import table_domain
 from ._question.numbers import NumberTarget
 from ._specification import TreeSpecification
 
@@ -87,8 +88,11 @@ class CsvTable:
             lines, cells = zip(*some, strict=True)
             yield RowChunk(lines, list(zip(*cells, strict=True)))
 
-    def numbers(self, chunk: RowChunk, names: Sequence[str]) -> FloatArray:
-        """Return the cells of some columns as finite numbers, shape (n_rows, n_names)."""
+    def numbers(self, chunk: RowChunk, names: Sequence[str], *, remedy: bool = False) -> FloatArray:
+        """Return the cells of some columns as finite numbers, shape (n_rows, n_names).
+
+        With `remedy`, an error writes the domain of the columns: of rows that are public.
+        """
         out = np.empty((len(chunk.lines), len(names)))
         for position, name in enumerate(names):
             cells = chunk.columns[self.header.index(name)]
@@ -100,8 +104,19 @@ class CsvTable:
             if not finite.all():
                 line = chunk.lines[int(np.argmin(finite))]
                 # Outside the handler, so that NumPy's message with the cell is no context of this one.
-                raise self.error(line, f"column {name!r} must hold a finite number")
+                said = self._remedy(chunk, names) if remedy else ""
+                raise self.error(line, f"column {name!r} must hold a finite number{said}")
         return out
+
+    def _remedy(self, chunk: RowChunk, names: Sequence[str]) -> str:
+        types = {
+            name: np.dtype(float if all(map(_is_finite, chunk.columns[self.header.index(name)])) else object)
+            for name in names
+        }
+        return (
+            "; text, dates and missing cells are declared by --domain DOMAIN.json, a file with the text of "
+            f"{table_domain(types)}.to_json()"
+        )
 
     def encoded(self, chunk: RowChunk, domain: TableDomain) -> FloatArray:
         """Return the cells of declared columns as numbers, shape (n_rows, d)."""
@@ -189,9 +204,9 @@ def _is_finite(cell: str) -> bool:
 
 def _label_reader(classes: tuple[Label, ...]) -> Callable[[str], int]:
     """Return what turns a cell into its position among the classes, -1 for none."""
-    positions: dict[Any, int] = {label: position for position, label in enumerate(classes)}
+    positions = class_positions(classes)
     if isinstance(classes[0], str):
-        return lambda cell: positions.get(cell, -1)
+        return lambda cell: positions.get(cell.strip(), -1)
     words = {"false": False, "true": True} if all(isinstance(label, bool) for label in classes) else {}
 
     @functools.lru_cache(maxsize=1024)

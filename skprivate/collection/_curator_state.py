@@ -27,6 +27,7 @@ from ..utils._compat import validate_parameter_constraints
 from ..utils._json_documents import (
     UNREADABLE,
     Fields,
+    as_bytes,
     pack_integers,
     restore_sealed,
     seal_document,
@@ -164,6 +165,7 @@ class CuratorState:
     @classmethod
     def from_bytes(cls, data: bytes) -> Self:
         """Restore a state; everything in it is checked."""
+        data = as_bytes(data)
         try:
             return restore_sealed(data, _FORMAT, _VERSION, _FIELDS, cls._from_dict)
         except UNREADABLE as error:

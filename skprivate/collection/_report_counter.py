@@ -219,6 +219,8 @@ class ReportCounter:
 
         Raises
         ------
+        TypeError
+            `data` is not bytes.
         ValueError
             Damaged, foreign, of a newer version, or of the other phase.
         """

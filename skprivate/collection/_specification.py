@@ -8,7 +8,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields
 from functools import cached_property, partial
 from numbers import Real
-from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
@@ -16,15 +15,16 @@ from numpy.typing import NDArray
 
 from .._typing import FloatArray, IntArray, Protection
 from ..domain import TableDomain
+from ..domain._labels import Label
 from ..exceptions import PrivacyLeakError
 from ..noise import check_entropy
 from ..noise._entropy import Entropy
 from ..partition import ColumnBins, Partition, TableCells
 from ..randomizers import LocalRandomizer, randomizer_from_dict
-from ..utils._json_documents import Fields, canonical, check_envelope, digest, parse_json
+from ..utils._json_documents import Fields, canonical, check_envelope, digest, restore_json
 from ..utils._public_module import public_module
 from ._question.columns import check_columns, check_domain, check_names, kind_of
-from ._question.labels import Label, LabelTarget
+from ._question.labels import LabelTarget
 from ._question.numbers import NumberTarget
 
 # Both are part of every hash.
@@ -32,8 +32,6 @@ _FORMAT, _VERSION = "skprivate.tree", 5
 _FIELDS = ("partition", "randomizer", "target", "features", "label", "domain", "hash")
 # Rows whose reports are drawn together, and bytes of such reports: no result but a seeded one depends on it.
 _ROWS_AT_ONCE, _BYTES_AT_ONCE = 2**16, 2**24
-# Bytes of a file; a tree of 2^18 leaves needs about a fifth of it.
-_LARGEST_FILE = 2**26
 
 
 @public_module("skprivate.collection")
@@ -165,13 +163,14 @@ class TreeSpecification:
         return self._content() | {"hash": self.hash}
 
     @classmethod
-    def from_json(cls, source: str | os.PathLike[str]) -> Self:
+    def from_json(cls, source: str | bytes | os.PathLike[str]) -> Self:
         """Read a specification; everything in it is checked.
 
         Parameters
         ----------
-        source : str or path-like
-            The JSON text, or the path of a file that holds it. A str that starts with "{" is text.
+        source : str, bytes or path-like
+            JSON, or the path of a file that holds it. A str that begins with "{" is JSON; any other str is
+            the name of a file. A byte-order mark is read.
 
         Returns
         -------
@@ -179,18 +178,15 @@ class TreeSpecification:
 
         Raises
         ------
+        TypeError
+            `source` is of another type.
         ValueError
-            Not a specification, of another version, changed since it was written (the hash), or
-            contradictory.
+            Neither JSON nor the name of a file; not a specification, of another version, changed since it
+            was written (the hash), or contradictory.
+        OSError
+            The file cannot be read.
         """
-        if isinstance(source, str) and source.lstrip().startswith("{"):
-            text, origin = source, "this text"
-        else:
-            text, origin = _read(Path(source)), os.fspath(source)
-        try:
-            return cls.from_dict(parse_json(text))
-        except ValueError as error:
-            raise ValueError(f"{origin} is no specification that can be used: {error}") from None
+        return restore_json(source, cls.from_dict, "specification")
 
     @classmethod
     def from_dict(cls, state: Any) -> Self:
@@ -347,7 +343,7 @@ class TreeSpecification:
         entropy, randomizer = check_entropy(random_state), self.randomizer
         columns = TableColumns(self.features, self.label)
         encode = read_numbers if self.domain is None else partial(self.domain.encode, strict=True)
-        rows = read_rows(X, y, columns, encode, self.partition, self._target.read_many)
+        rows = read_rows(X, y, columns, encode, self.partition, self._target.read_many, self.classes)
         size = max(min(_ROWS_AT_ONCE, _BYTES_AT_ONCE // randomizer.report_bytes), 1)
         # Pieces of one size, so that with a seed nothing depends on how the rows come.
         return (
@@ -422,15 +418,6 @@ def check_protection(specification: TreeSpecification, protect: str) -> None:
             "This specification protects the label alone: a report tells the leaf, and so the features, "
             'exactly. If the curator knows the features already, answer it with protect="label".'
         )
-
-
-def _read(path: Path) -> str:
-    if path.stat().st_size > _LARGEST_FILE:
-        raise ValueError(f"{path} is too large for a specification")
-    try:
-        return path.read_text(encoding="utf-8")
-    except UnicodeDecodeError:
-        raise ValueError(f"{path} is no specification: it is not text") from None
 
 
 def _target_of(classes: Any, bounds_y: Any, randomizer: LocalRandomizer) -> LabelTarget | NumberTarget:

@@ -2,7 +2,7 @@
 """Declarations of single columns: kind, bounds or levels, and what a missing cell means."""
 
 from collections.abc import Sequence
-from dataclasses import MISSING, dataclass, fields, replace
+from dataclasses import MISSING, dataclass, field, fields, replace
 from datetime import date
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
@@ -16,14 +16,16 @@ from ._declaration_checks import (
     Marker,
     check_date,
     check_finite,
+    check_format,
     check_levels,
     check_list,
     check_markers,
     check_order,
+    check_style,
     plain_level,
     text_of_level,
 )
-from ._values import DAY, boolean_of_text, number_of_text, text_of_instant
+from ._values import DAY, NumberStyle, boolean_of_text, number_of_text, text_of_instant
 
 _RULES = ("error", "fill", "indicator")
 
@@ -120,11 +122,19 @@ class NumberColumn(Column):
         A value within the bounds. None is their middle.
     missing_values : sequence of str, int or float, default=()
         Values that stand for a missing one, beside None, NaN and empty text, in this column.
+    decimal : str, default="."
+        The sign before the decimals where a number is text: "," reads "0,5". Cells that are numbers, bounds,
+        ``fill`` and missing values are not concerned.
+    thousands : str, default=None
+        The sign between groups of three digits where a number is text: "," reads "1,234" as 1234.
+    unit : str, default=None
+        Text before or behind a number, with or without a space, which is left out: "%" reads "5 %" as 5.
 
     Raises
     ------
     TypeError, ValueError
-        Bounds that are no numbers, not finite or not in order; ``fill`` beyond them; an unknown rule.
+        Bounds that are no numbers, not finite or not in order; ``fill`` beyond them; an unknown rule;
+        ``decimal`` or ``thousands`` that is not one sign, or both the same.
 
     See Also
     --------
@@ -132,15 +142,25 @@ class NumberColumn(Column):
 
     Examples
     --------
-    >>> from skprivate.domain import NumberColumn
+    >>> from skprivate.domain import NumberColumn, TableDomain
     >>> NumberColumn(0, 120, missing="indicator", missing_values=[-999])
     NumberColumn(0.0, 120.0, missing='indicator', missing_values=(-999,))
+    >>> TableDomain({"share": NumberColumn(0, 100, decimal=",", unit="%")}).encode([["12,5 %"]])
+    array([[12.5]])
     """
 
     kind: ClassVar[str] = "number"
 
     lower: float
     upper: float
+    decimal: str = field(default=".", kw_only=True)
+    thousands: str | None = field(default=None, kw_only=True)
+    unit: str | None = field(default=None, kw_only=True)
+
+    @property
+    def style(self) -> NumberStyle:
+        """How numbers are written where they are text."""
+        return NumberStyle(self.decimal, self.thousands, self.unit)
 
     def encoded_bounds(self) -> tuple[float, float]:
         return self.lower, self.upper
@@ -154,6 +174,7 @@ class NumberColumn(Column):
             if name != "fill" or value is not None:
                 self._set(name, check_finite(value, name))
         check_order(self.lower, self.upper)
+        check_style(self.decimal, self.thousands, self.unit)
         if self.fill is not None and not self.lower <= self.fill <= self.upper:
             raise ValueError("fill must lie within the bounds.")
 
@@ -175,11 +196,16 @@ class DateColumn(Column):
         A date within the bounds. None is their middle.
     missing_values : sequence of str, int or float, default=()
         As in `NumberColumn`; text that is a date stands for that date however it is written.
+    format : str, default=None
+        How dates are written where they are text, with ``%Y`` (or ``%y``, from 1969 to 2068), ``%m``, ``%d``,
+        ``%H``, ``%M``, ``%S`` and ``%f`` as in `datetime.datetime.strptime`: "%d/%m/%Y" reads "31/01/2001".
+        None: ISO 8601. Text in another format is no value of the column. Bounds and ``fill`` are ISO 8601.
 
     Raises
     ------
     TypeError, ValueError
-        Bounds that are no dates or not in order; ``fill`` beyond them; an unknown rule.
+        Bounds that are no dates or not in order; ``fill`` beyond them; an unknown rule; a format without
+        year, month and day, or with other fields, whose meaning depends on the language of the machine.
 
     See Also
     --------
@@ -192,15 +218,19 @@ class DateColumn(Column):
 
     Examples
     --------
-    >>> from skprivate.domain import DateColumn
+    >>> from skprivate.domain import DateColumn, TableDomain
     >>> DateColumn("2001-01-01", "2020-12-31").upper
     '2020-12-31'
+    >>> day = DateColumn("2001-01-01", "2020-12-31", format="%d/%m/%Y")
+    >>> TableDomain({"day": day}).encode([["03/01/2001"]])
+    array([[2.]])
     """
 
     kind: ClassVar[str] = "date"
 
     lower: Any
     upper: Any
+    format: str | None = field(default=None, kw_only=True)
 
     @property
     def start(self) -> int:
@@ -223,6 +253,7 @@ class DateColumn(Column):
             if name != "fill" or value is not None:
                 self._set(name, text_of_instant(check_date(value, name)))
         check_order(self.start, check_date(self.upper, "upper"))
+        check_format(self.format)
         if self.fill is not None and not 0 <= self.days(self.fill) <= self.days(self.upper):
             raise ValueError("fill must lie within the bounds.")
 

@@ -2,15 +2,16 @@
 """Checks of what a declaration of a column holds: levels, missing values, bounds."""
 
 import math
+import re
 from collections.abc import Iterable
-from datetime import date
+from datetime import date, datetime
 from numbers import Real
 from typing import Any
 
 import numpy as np
 
 from ..utils import check_characters
-from ._values import instant_of_date, instant_of_text, instants_of_array, text_of_number
+from ._values import instant_of_date, instant_of_text, instants_of_array, number_of_text, text_of_number
 
 Level = str | int | float | bool
 Marker = str | int | float
@@ -105,6 +106,37 @@ def check_date(value: Any, name: str) -> int:
     if found is None:
         raise ValueError(f"{name} must be a date: text in the form 2001-01-31, a date or a time.")
     return found
+
+
+def check_style(decimal: Any, thousands: Any, unit: Any) -> None:
+    """Refuse signs that cannot be told from each other, or from a number."""
+    for name, sign in (("decimal", decimal), ("thousands", thousands)):
+        if not isinstance(sign, str) and not (sign is None and name == "thousands"):
+            raise TypeError(f"{name} must be one sign, such as ','.")
+        if sign is not None and (len(sign) != 1 or sign.isalnum() or sign in "+-_"):
+            raise ValueError(f"{name} must be one sign, such as ','.")
+    if decimal == thousands:
+        raise ValueError("decimal and thousands must be different.")
+    if unit is not None and not isinstance(unit, str):
+        raise TypeError("unit must be text, such as '%'.")
+    if unit is not None:
+        check_characters(unit, "unit")
+        if not unit.strip() or unit != unit.strip() or number_of_text(unit) is not None:
+            raise ValueError("unit must be text that is no number, without spaces around it.")
+
+
+def check_format(form: Any) -> None:
+    """Refuse a format of dates that depends on a language, or does not say year, month and day."""
+    if form is None:
+        return
+    if not isinstance(form, str):
+        raise TypeError("format must be text, such as '%d/%m/%Y'.")
+    check_characters(form, "format")
+    if set(re.findall("%(.?)", form, re.DOTALL)) - set("YymdHMSf"):
+        raise ValueError("format may hold %Y, %y, %m, %d, %H, %M, %S and %f, and no other field.")
+    probe = datetime(2001, 12, 31)
+    if instant_of_text(probe.strftime(form), form) != instant_of_date(probe):
+        raise ValueError("format must say the year, the month and the day once, such as '%d/%m/%Y'.")
 
 
 def check_order(lower: Any, upper: Any) -> None:

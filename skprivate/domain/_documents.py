@@ -10,6 +10,8 @@ from ._stress_columns import StressColumn
 
 FORMAT = "skprivate.domain"
 VERSION = 1
+# Fields that a column has only where its text is written in another way than usual.
+_WRITTEN = {"decimal": ".", "thousands": None, "unit": None, "format": None}
 _COMMON = ("name", "kind", "missing", "fill", "missing_values")
 
 
@@ -35,7 +37,9 @@ def _column_to_dict(name: str, column: Column) -> dict[str, Any]:
     if isinstance(column, StressColumn):
         common = common | {"law": column.law}
     if isinstance(column, NumberColumn | DateColumn):
-        return common | {"lower": column.lower, "upper": column.upper}
+        written = {name: getattr(column, name, usual) for name, usual in _WRITTEN.items()}
+        unusual = {name: sign for name, sign in written.items() if sign != _WRITTEN[name]}
+        return common | {"lower": column.lower, "upper": column.upper} | unusual
     return common
 
 
@@ -72,10 +76,12 @@ def _column_from_dict(state: Any) -> tuple[str, Column]:
     if type(kind) is not str or kind not in _KINDS:
         raise ValueError("its kind must be one of " + ", ".join(_KINDS))
     own, build = _KINDS[kind]
-    fields = Fields(state, (*_COMMON, *own), what="a column")
+    written = [name for name in _WRITTEN if name in state and (name == "format") is (kind == "date")]
+    fields = Fields(state, (*_COMMON, *own, *(written if "lower" in own else ())), what="a column")
     column = build(
         fields,
         {
+            **{name: fields.text(name) for name in written if "lower" in own},
             "missing": fields.text("missing"),
             "fill": state["fill"],
             "missing_values": fields.items("missing_values"),

@@ -1,12 +1,16 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Targets of life models from columns: what is known of every lifetime."""
 
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from .._config import get_config
+from .._typing import FloatArray
+from ..utils._refused_values import is_temporal_type
+from ._columns import CategoricalColumn
 from ._raw_columns import read_table
 from ._table_domain import TableDomain
 
@@ -22,6 +26,8 @@ def life_data(
     lower: Any = None,
     upper: Any = None,
     entry: Any = None,
+    happened: Any = None,
+    censored: Any = None,
 ) -> NDArray[Any]:
     """Return the target of a life model: what is known of every lifetime.
 
@@ -33,7 +39,7 @@ def life_data(
         Times of events or of right-censoring, above 0.
     event : array-like of shape (n_samples,) or str, default=None
         With `time`: true, yes or 1 where the event happened at the time; false, no or 0 where it had not
-        happened yet. None: all happened.
+        happened yet; or the values of `happened`. None: all happened.
     lower, upper : array-like of shape (n_samples,) or str, default=None
         In place of `time` and `event`: the event came after lower, and not after upper. Equal ends: it came
         at that time. An infinite upper end: it had not come at lower (right-censored). A lower end of 0: it
@@ -42,6 +48,12 @@ def life_data(
     entry : array-like of shape (n_samples,) or str, default=None
         Time from which the row was watched: had the event come before, the row would not be there (delayed
         entry, left truncation). 0: from the start, as all rows are with None.
+    happened : str, int, float, bool or a collection of these, default=None
+        With `event`: the values which mean that the event happened, such as 2 where a status is 1 (censored)
+        or 2 (dead). They are all text, all numbers or all booleans. None: true, yes and 1.
+    censored : str, int, float, bool or a collection of these, default=None
+        With `happened`: the values which mean that the event had not happened yet. Any other value counts as
+        missing. None: every other value of the same kind, number or text, means that it had not happened yet.
 
     Returns
     -------
@@ -52,9 +64,9 @@ def life_data(
     Raises
     ------
     TypeError, ValueError
-        Neither times nor both ends; a column is not there, or of a type that cannot be read. Outside strict
-        mode also a cell that is no number, or an event that is missing or neither true nor false. The message
-        names the column, and no value.
+        Neither times nor both ends; a column is not there, or of a type that cannot be read, or numbers where
+        `happened` is text. Outside strict mode also a cell that is no number, or an event that is missing or
+        neither true nor false, or none of the declared values. The message names the column, and no value.
 
     See Also
     --------
@@ -63,8 +75,10 @@ def life_data(
     Notes
     -----
     **Privacy.** Nothing is released, and a row of the target depends on that row alone. In strict mode no
-    cell makes it fail: one that cannot be read is NaN, of an event False, and `fit` says what becomes of it.
-    Whether a lifetime is possible is checked by `fit`.
+    cell makes it fail: one that cannot be read is NaN, and `fit` says what becomes of it. A row whose event
+    is missing, or has an undeclared value, gets the event False and the time NaN: `fit` in strict mode counts
+    it as censored at the lower bound, which carries no information. `fit` checks whether a lifetime is
+    possible.
 
     Examples
     --------
@@ -75,33 +89,145 @@ def life_data(
     >>> life_data({"hours": ["7", "9.5"], "failed": ["yes", "no"]}, time="hours", event="failed")
     array([( True, 7. ), (False, 9.5)],
           dtype=[('event', '?'), ('time', '<f8')])
+    >>> life_data(time=[306, 1010], event=[2, 1], happened=2)
+    array([( True,  306.), (False, 1010.)],
+          dtype=[('event', '?'), ('time', '<f8')])
     """
     roles = {"event": event, "time": time, "lower": lower, "upper": upper, "entry": entry}
     given = {role: column for role, column in roles.items() if column is not None}
     if set(given) - {"entry"} not in ({"time"}, {"time", "event"}, {"lower", "upper"}):
         raise ValueError("pass time and event, or lower and upper, and no other of them; and entry, if any.")
+    coding = EventCoding.of(happened, censored)
+    if coding.declared and event is None:
+        raise ValueError("happened and censored declare the values of event: pass event, too.")
     names = {role: repr(name) if isinstance(name, str) else role for role, name in given.items()}
     columns = given if table is None else _columns_of(table, given)
+    _refuse_durations(columns, names)
+    domain = TableDomain({role: (0, 1) for role in given if role != "event"} or {"time": (0, 1)})
+    readings = domain.read_columns({role: column for role, column in columns.items() if role != "event"})
     strict = get_config()["strict"]
-    domain = TableDomain({role: bool if role == "event" else (0, 1) for role in given})
-    readings = domain.read_columns(columns)
     values = {}
     for role, (numbers, unusable) in readings.items():
         if not strict and (unusable & ~np.isinf(numbers)).any():
-            kind = "neither true nor false" if role == "event" else "no number"
-            raise ValueError(f"column {names[role]} holds a value that is {kind}.")
-        if not strict and role == "event" and np.isnan(numbers).any():
-            raise ValueError(f"column {names[role]} does not say of every row whether the event happened.")
+            raise ValueError(f"column {names[role]} holds a value that is no number.")
         values[role] = np.where(np.isnan(numbers), _UNKNOWN.get(role, np.nan), numbers)
     if "time" in values:
-        happened = values.get("event", np.ones(len(values["time"])))
-        values = {"event": happened == 1, **{role: part for role, part in values.items() if role != "event"}}
+        found = (
+            np.ones(len(values["time"])) if event is None else coding.read(columns["event"], names["event"])
+        )
+        if len(found) != len(values["time"]):
+            raise ValueError("the columns of a table must have one length.")
+        missing = np.isnan(found)
+        values = {"event": found == 1, **values, "time": np.where(missing, np.nan, values["time"])}
     y = np.empty(
         len(next(iter(values.values()))), dtype=[(role, part.dtype) for role, part in values.items()]
     )
     for role, part in values.items():
         y[role] = part
     return y
+
+
+@dataclass(frozen=True)
+class EventCoding:
+    """Which values of a column mean that the event happened, and which that it had not happened yet.
+
+    Attributes
+    ----------
+    happened, censored : tuple
+        Declared values. Without any that happened: true, yes and 1, and their opposites.
+    """
+
+    happened: tuple[Any, ...] = ()
+    censored: tuple[Any, ...] = ()
+
+    @classmethod
+    def of(cls, happened: Any, censored: Any) -> Self:
+        """Check what a user declared: a value, a collection of values, or None."""
+        coding = cls(_values_of(happened, "happened"), _values_of(censored, "censored"))
+        values = (*coding.happened, *coding.censored)
+        if coding.censored and not coding.happened:
+            raise ValueError("censored needs happened: the values which mean that the event happened.")
+        if values:
+            CategoricalColumn(values)  # all of one kind, and none of them twice
+        return coding
+
+    @property
+    def declared(self) -> bool:
+        """Whether any values are declared."""
+        return bool(self.happened)
+
+    def read(self, column: Any, name: str) -> FloatArray:
+        """Return 1 where the event happened, 0 where it had not, and NaN where that is not known.
+
+        In strict mode no cell is an error; otherwise one that is missing or undeclared is.
+        """
+        values = (*self.happened, *self.censored)
+        text = bool(values) and isinstance(values[0], str)
+        if text and _holds_numbers(column):
+            raise TypeError(f"column {name} holds numbers, and happened is text: declare numbers.")
+        kind: Any = bool if not values or isinstance(values[0], bool) else (0, 1)
+        domain = TableDomain({"event": CategoricalColumn(values) if text else kind})
+        cells, unusable = domain.read_columns({"event": column})["event"]
+        n = len(self.happened)
+        places = EventCoding(tuple(range(n)), tuple(range(n, len(values)))) if text else self
+        events = places.events_of(cells)
+        if text and not self.censored:
+            events[unusable] = 0.0
+        elif not text:
+            events[unusable] = np.nan
+        if not get_config()["strict"] and np.isnan(events).any():
+            raise ValueError(
+                self._why_unknown(bool((np.isnan(events) & ~np.isnan(cells) | unusable).any()), name)
+            )
+        return events
+
+    def events_of(self, cells: FloatArray) -> FloatArray:
+        """Return 1, 0 or NaN for cells that are read as numbers; the declared values are numbers, too."""
+        if not self.declared:
+            return cells.copy()
+        happened, censored = (np.array(values, dtype=np.float64) for values in (self.happened, self.censored))
+        others = np.isin(cells, censored) if self.censored else ~np.isnan(cells)
+        return np.where(np.isin(cells, happened), 1.0, np.where(others, 0.0, np.nan))
+
+    def _why_unknown(self, undeclared: bool, name: str) -> str:
+        if not undeclared:
+            return f"column {name} does not say of every row whether the event happened."
+        if self.declared:
+            return f"column {name} holds a value that neither happened nor censored declares."
+        return (
+            f"column {name} holds a value that is neither true nor false. Declare the values which mean that "
+            "the event happened: life_data(..., happened=2) where 2 does, and 1 is censored."
+        )
+
+
+#: No values are declared: true, yes and 1, and their opposites.
+TRUE_OR_FALSE = EventCoding()
+
+
+def _values_of(values: Any, name: str) -> tuple[Any, ...]:
+    if values is None:
+        return ()
+    given = [values] if isinstance(values, str) or not hasattr(values, "__iter__") else list(values)
+    plain = [value.item() if isinstance(value, np.generic) else value for value in given]
+    if not plain or not all(isinstance(value, str | int | float) for value in plain):
+        raise TypeError(f"{name} must be a text, a number, a boolean, or a collection of these.")
+    return tuple(value.strip() if isinstance(value, str) else value for value in plain)
+
+
+def _holds_numbers(column: Any) -> bool:
+    """Tell whether the type of a column, of NumPy, pandas or polars, is one of numbers or booleans."""
+    dtype = getattr(column, "dtype", None)
+    tells = getattr(dtype, "is_numeric", None)
+    return bool(tells()) if callable(tells) else getattr(dtype, "kind", "O") in "biuf"
+
+
+def _refuse_durations(columns: dict[str, Any], names: dict[str, str]) -> None:
+    for role, column in columns.items():
+        if is_temporal_type(getattr(column, "dtype", None)) and role != "event":
+            raise TypeError(
+                f"column {names[role]} holds dates or durations: its type is none of numbers. Pass durations "
+                "as numbers of one unit, such as durations.dt.total_seconds() / 86400."
+            )
 
 
 def _columns_of(table: Any, given: dict[str, Any]) -> dict[str, Any]:

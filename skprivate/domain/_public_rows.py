@@ -2,22 +2,32 @@
 """Declarations of columns from rows that are public."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from ..utils import check_int
+from ..utils._user_frame import warn_user
 from ._columns import BooleanColumn, CategoricalColumn, Column, DateColumn, NumberColumn, column_of
 from ._declaration_checks import Marker
 from ._raw_columns import CodedColumn, ColumnTypeError, RawTable, as_list, cells_of
 from ._readers import Reading, classify, reader_of
-from ._values import DAY, text_of_instant
+from ._values import DAY, NumberStyle, instant_of_text, text_of_instant
 
 # Bounds that hold what is not declared yet; days count from 1970, so that their fractions are exact.
 _LARGEST = 1e300
 _DATES = ("1970-01-01", "9999-12-31")
+# Usual pairs of the sign before decimals and that between thousands, of Unicode's CLDR.
+_SIGNS = ((".", None), (",", "."), (".", ","), (",", " "), (".", " "), (".", "'"))
+# Orders of day, month and year that are in use, with each of the signs between them, of the same source.
+_ORDERS = ("%Y{0}%m{0}%d", "%d{0}%m{0}%Y", "%m{0}%d{0}%Y", "%d{0}%m{0}%y", "%m{0}%d{0}%y")
+_FORMATS = [
+    order.format(sign) + time for order in _ORDERS for sign in "/-." for time in ("", " %H:%M", " %H:%M:%S")
+]
+_STYLES = [NumberStyle(decimal, thousands, unit) for unit in (None, "%") for decimal, thousands in _SIGNS]
+_SHOWN = 3
 
 
 def columns_of_public_rows(
@@ -49,20 +59,23 @@ def columns_of_public_rows(
     names = raw.names if raw.names is not None else tuple(f"x{place}" for place in range(len(raw.columns)))
     if not set(columns) <= set(names):
         raise ValueError("columns declares a column that the table does not have.")
+    if len(set(names)) < len(names):
+        twice = next(name for name in names if names.count(name) > 1)
+        raise ValueError(f"the table has more than one column {twice!r}: rename them, or leave one out.")
     found = {}
     for name, values in zip(names, raw.columns, strict=True):
         try:
             found[name] = (
                 column_of(columns[name])
                 if name in columns
-                else _column_of(cells_of(values), markers, max_levels, rounded)
+                else _column_of(str(name), cells_of(values), markers, max_levels, rounded)
             )
         except (TypeError, ValueError) as error:
             raise ValueError(f"column {name!r}: {error}") from None
     return found
 
 
-def _column_of(cells: Any, markers: Sequence[Marker], max_levels: int, rounded: bool) -> Column:
+def _column_of(name: str, cells: Any, markers: Sequence[Marker], max_levels: int, rounded: bool) -> Column:
     if isinstance(cells, CodedColumn) and cells.declared:
         return _categories(cells, markers, max_levels)
     values = as_list(cells)
@@ -74,7 +87,22 @@ def _column_of(cells: Any, markers: Sequence[Marker], max_levels: int, rounded: 
     dates = _reading(DateColumn(*_DATES, missing_values=markers), cells)
     if dates is not None:
         return _with_rule(DateColumn(*_date_bounds(dates, rounded)), dates)
-    return _levels(values, markers, max_levels)
+    kinds = [classify(value) for value in values]
+    if any(kind != "text" for kind, _ in kinds):
+        raise ValueError("its cells are neither all numbers, nor dates, nor text; declare it in columns.")
+    texts = {text.strip() for _, text in kinds}
+    marked = {"", *(str(marker).strip() for marker in markers)}
+    written, doubt = find_format(texts - marked)
+    if not written:
+        column = _levels(texts, marked, max_levels, doubt)
+        if doubt and isinstance(column, CategoricalColumn):
+            warn_user(f"column {name!r} was taken as {len(column.levels)} levels: {doubt}", UserWarning)
+        return column
+    if "format" in written:
+        dates = reader_of(DateColumn(*_DATES, missing_values=markers, **written)).read(cells)
+        return _with_rule(DateColumn(*_date_bounds(dates, rounded), **written), dates)
+    numbers = reader_of(NumberColumn(-_LARGEST, _LARGEST, missing_values=markers, **written)).read(cells)
+    return _with_rule(NumberColumn(*_number_bounds(numbers, rounded), **written), numbers)
 
 
 def _reading(column: Column, cells: Any) -> Reading | None:
@@ -83,6 +111,9 @@ def _reading(column: Column, cells: Any) -> Reading | None:
         reading = reader_of(column).read(cells)
     except ColumnTypeError:
         return None
+    infinite = np.isinf(reading.values)
+    if infinite.any() and not (reading.unusable & ~infinite).any():
+        raise ValueError("it holds infinity, which bounds nothing; declare it in columns.")
     if np.isnan(reading.values).all() and not reading.unusable.any():
         raise ValueError("it holds no value; declare it in columns.")
     return None if reading.unusable.any() else reading
@@ -130,14 +161,9 @@ def _categories(cells: CodedColumn, markers: Sequence[Marker], max_levels: int) 
     return CategoricalColumn(levels, ordered=cells.ordered, missing="indicator" if missing else None)
 
 
-def _levels(values: list[Any], markers: Sequence[Marker], max_levels: int) -> Column:
-    kinds = [classify(value) for value in values]
-    if any(kind != "text" for kind, _ in kinds):
-        raise ValueError("its cells are neither all numbers, nor dates, nor text; declare it in columns.")
-    marked = {"", *(str(marker).strip() for marker in markers)}
-    texts = {text.strip() for _, text in kinds}
+def _levels(texts: set[str], marked: set[str], max_levels: int, doubt: str) -> Column:
     levels = sorted(texts - marked)
-    _check_number(levels, max_levels)
+    _check_number(levels, max_levels, doubt)
     yes_or_no = {level.casefold() for level in levels} <= {"true", "false", "yes", "no"}
     missing = bool(texts & marked)
     if yes_or_no:
@@ -145,6 +171,78 @@ def _levels(values: list[Any], markers: Sequence[Marker], max_levels: int) -> Co
     return CategoricalColumn(levels, missing="indicator" if missing else None)
 
 
-def _check_number(levels: list[Any], max_levels: int) -> None:
+def _check_number(levels: list[Any], max_levels: int, doubt: str = "") -> None:
     if len(levels) > max_levels:
-        raise ValueError("it has more than max_levels different values; declare it in columns.")
+        raise ValueError(f"it has more than max_levels different values; {doubt or 'declare it in columns.'}")
+
+
+def find_format(texts: Collection[str]) -> tuple[dict[str, Any], str]:
+    """Return what the declaration of a column of numbers or dates says of their format, and doubts.
+
+    Parameters
+    ----------
+    texts : collection of str
+        Different texts of a public column, none of which stands for a missing value.
+
+    Returns
+    -------
+    written : dict
+        Parameters of `NumberColumn` or `DateColumn`; empty where the texts are neither, or are in more than
+        one way.
+    doubt : str
+        A sentence for the owner where text looks like numbers or dates; else empty.
+
+    Examples
+    --------
+    >>> from skprivate.domain._public_rows import find_format
+    >>> find_format(["17-08-1984", "01-09-1984"])
+    ({'format': '%d-%m-%Y'}, '')
+    >>> find_format(["0,5", "12,25"])
+    ({'decimal': ',', 'thousands': '.'}, '')
+    """
+    if not texts:
+        return {}, ""
+    formats = [form for form in _FORMATS if all(instant_of_text(text, form) is not None for text in texts)]
+    if len(formats) == 1:
+        return {"format": formats[0]}, ""
+    if formats:
+        return {}, _ambiguous("DateColumn(..., format=...)", "dates", formats)
+    styles: dict[tuple[float | None, ...], NumberStyle] = {}
+    for style in _STYLES:
+        numbers = [style.read(text) for text in texts]
+        if None not in numbers:
+            styles.setdefault(tuple(numbers), style)
+    found = [_written(style) for style in styles.values()]
+    if len(found) == 1:
+        return found[0], ""
+    if found:
+        return {}, _ambiguous("NumberColumn(..., decimal=..., thousands=...)", "numbers", found)
+    return {}, _mixed(texts)
+
+
+def _written(style: NumberStyle) -> dict[str, Any]:
+    usual = vars(NumberStyle())
+    return {name: sign for name, sign in vars(style).items() if sign != usual[name]}
+
+
+def _ambiguous(declaration: str, what: str, found: list[Any]) -> str:
+    return (
+        f"its texts are {what} by {' and by '.join(map(repr, found[:_SHOWN]))}. Declare which: "
+        f"{declaration} in columns."
+    )
+
+
+def _mixed(texts: Collection[str]) -> str:
+    """Return a sentence where most texts are numbers or dates, and the others may stand for missing ones."""
+    others = [text for text in texts if not any(map(str.isdigit, text))]
+    rest = [text for text in texts if any(map(str.isdigit, text))]
+    if len(rest) <= len(others) or not others:
+        return ""
+    written, doubt = find_format(rest)
+    plain = all(NumberStyle().read(text) is not None for text in rest)
+    if not (written or doubt or plain or all(instant_of_text(text) is not None for text in rest)):
+        return ""
+    return (
+        f"most of its texts read as numbers or dates, and others do not: {sorted(others)[:_SHOWN]}. If these "
+        "stand for missing values, name them in missing_values; else declare the levels in columns."
+    )

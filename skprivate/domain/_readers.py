@@ -22,6 +22,7 @@ from ._raw_columns import CodedColumn, ColumnTypeError
 from ._stress_columns import StressColumn
 from ._values import (
     DAY,
+    NumberStyle,
     boolean_of_text,
     instant_of_date,
     instant_of_text,
@@ -229,7 +230,15 @@ def _float(cell: Any) -> float:
 class NumberReader(Reader):
     """Reads numbers; values are the numbers."""
 
+    def __init__(self, column: NumberColumn) -> None:
+        self._number_of_text = number_of_text if column.style == NumberStyle() else column.style.read
+        super().__init__(column)
+        # Missing values are written in Python's style, too.
+        self._marked_values = np.append(self._marked_values, self._marked_numbers)
+
     def _read_texts(self, texts: Sequence[str]) -> Reading:
+        if self._number_of_text is not number_of_text:
+            return super()._read_texts(texts)
         # The same function for each text, without a table of texts: numbers are mostly different.
         absent = {"", *self._texts}
         cells = ["nan" if text.strip() in absent else text for text in texts]
@@ -239,7 +248,7 @@ class NumberReader(Reader):
             return super()._read_texts(texts)
 
     def _value_of_text(self, text: str) -> float | None:
-        return number_of_text(text)
+        return self._number_of_text(text)
 
     def _of_numbers(self, numbers: FloatArray) -> FloatArray:
         return numbers
@@ -253,7 +262,7 @@ class StressReader(NumberReader):
         super().__init__(column)
 
     def _value_of_text(self, text: str) -> float | None:
-        number = number_of_text(text)
+        number = self._number_of_text(text)
         if number is None or np.isnan(number):
             return number
         value = float(self._of_numbers(np.array([number]))[0])
@@ -268,11 +277,15 @@ class DateReader(Reader):
     """Reads dates; values are days since the lower bound."""
 
     def __init__(self, column: DateColumn) -> None:
-        self._start = column.start
+        self._start, self._format = column.start, column.format
         super().__init__(column)
+        # Missing values are written as bounds are, too.
+        known = [instant_of_text(text) for text in self._texts]
+        days = [float(one - self._start) / DAY for one in known if one is not None]
+        self._marked_values = np.append(self._marked_values, days)
 
     def _value_of_text(self, text: str) -> float | None:
-        instant = instant_of_text(text)
+        instant = instant_of_text(text, self._format)
         return None if instant is None else float(instant - self._start) / DAY
 
     def _of_numbers(self, numbers: FloatArray) -> FloatArray:

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The declared columns of a table, and rows encoded as numbers by the declaration alone."""
 
+import os
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from types import MappingProxyType
@@ -12,7 +13,7 @@ from numpy.typing import NDArray
 from .._config import get_config
 from .._typing import BoolArray, FloatArray, MissingRule
 from ..utils import check_characters
-from ..utils._json_documents import canonical, parse_json
+from ..utils._json_documents import canonical, restore_json
 from ..utils._public_module import public_module
 from ._columns import CategoricalColumn, Column, column_of
 from ._declaration_checks import Marker, check_list
@@ -159,13 +160,20 @@ class TableDomain:
         -------
         domain : TableDomain
             Columns of numbers, or of text that says numbers, have the bounds of the public rows; dates
-            likewise; categories are taken in their order; text becomes levels in alphabetical order.
+            likewise; categories are taken in their order; text becomes levels in alphabetical order. Text of
+            numbers or dates in another format becomes a column with that format, if all texts have it.
+
+        Warns
+        -----
+        UserWarning
+            Text is taken as levels, and looks like numbers or dates: in two formats, such as 03/04/2012, or
+            but for words such as "n/a". It shows texts of these public rows.
 
         Raises
         ------
         TypeError, ValueError
-            No table; or a column of which nothing can be said: empty, constant, of mixed types, or of too
-            many levels. The message names the column.
+            No table, or two columns of one name; or a column of which nothing can be said: empty, constant,
+            infinite, of mixed types, or of too many levels. The message names the column.
 
         Examples
         --------
@@ -438,12 +446,14 @@ class TableDomain:
         return canonical(self.to_dict()).decode("ascii")
 
     @classmethod
-    def from_json(cls, text: str | bytes) -> Self:
+    def from_json(cls, source: str | bytes | os.PathLike[str]) -> Self:
         """Restore a domain from the text of `to_json`.
 
         Parameters
         ----------
-        text : str or bytes
+        source : str, bytes or path-like
+            JSON, or the path of a file that holds it. A str that begins with "{" is JSON; any other str is
+            the name of a file. A byte-order mark is read.
 
         Returns
         -------
@@ -451,12 +461,14 @@ class TableDomain:
 
         Raises
         ------
+        TypeError
+            `source` is of another type.
         ValueError
-            Anything else; the message repeats no content.
+            Neither JSON nor the name of a file, or no domain; the message repeats no content.
+        OSError
+            The file cannot be read.
         """
-        if not isinstance(text, str | bytes):
-            raise ValueError("a domain is read from text")
-        return cls.from_dict(parse_json(text))
+        return restore_json(source, cls.from_dict, "domain")
 
     def __setattr__(self, name: str, value: object) -> None:
         raise AttributeError("A TableDomain is read-only.")
@@ -513,9 +525,9 @@ def _describe_names(lacking: list[str], others: list[Any]) -> str:
 
 
 _UNUSABLE: dict[str, str] = {
-    "number": "a value that is no finite number",
+    "number": "a value that is no finite number (see decimal, thousands and unit of NumberColumn)",
     "stress": "a value that is no finite number for which its law is defined",
-    "date": "a value that is no date",
+    "date": "a value that is no date (text is ISO 8601, or in the format of DateColumn)",
     "boolean": "a value that is neither true nor false",
     "categorical": "a value that is none of the declared levels",
 }

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """How declarations and cells are read alike: text of numbers, of booleans and of dates; instants of time."""
 
+import re
+from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 from typing import Any
 
@@ -28,6 +30,28 @@ def number_of_text(text: str) -> float | None:
         return None
 
 
+@dataclass(frozen=True)
+class NumberStyle:
+    """How numbers are written: the sign before decimals, that between groups of three digits, and a unit."""
+
+    decimal: str = "."
+    thousands: str | None = None
+    unit: str | None = None
+
+    def read(self, text: str) -> float | None:
+        """Return the number that a text says, NaN included; None where it says none in this style."""
+        if self.unit is not None:
+            text = text.strip().removeprefix(self.unit).removesuffix(self.unit).strip()
+        whole, sign, rest = text.partition(self.decimal)
+        if self.thousands is not None and self.thousands in whole:
+            if not re.fullmatch(rf"[+-]?[0-9]{{1,3}}({re.escape(self.thousands)}[0-9]{{3}})+", whole):
+                return None
+            whole = whole.replace(self.thousands, "")
+        if self.decimal != "." and "." in whole + rest:
+            return None
+        return number_of_text(f"{whole}.{rest}" if sign else whole)
+
+
 def text_of_number(number: float) -> str:
     """Return the shortest text of a number, without a point where the number is whole.
 
@@ -46,10 +70,11 @@ def boolean_of_text(text: str) -> float | None:
     return _TEXTS_OF_BOOLEANS.get(text.casefold())
 
 
-def instant_of_text(text: str) -> int | None:
-    """Return microseconds since 1970 of an ISO 8601 date or time, in UTC; None for other text."""
+def instant_of_text(text: str, form: str | None = None) -> int | None:
+    """Return microseconds since 1970 of a date or time in UTC, by ISO 8601 or `form`; None for other text."""
     try:
-        return instant_of_date(datetime.fromisoformat(text))
+        found = datetime.fromisoformat(text) if form is None else datetime.strptime(text, form)
+        return instant_of_date(found)
     except (ValueError, OverflowError):
         return None
 

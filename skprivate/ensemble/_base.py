@@ -18,13 +18,21 @@ from ..accounting import PrivacySpent
 from ..accounting._statements.estimated_bounds import name_inputs, source_of_input
 from ..base import SHARED_CONSTRAINTS, PlannedCost, PublicShape, assign_roles, claim_of, private_fit
 from ..base._domain_reading import DomainMixin
+from ..base._likely_mistakes import (
+    CONFIDENT,
+    hardly_any_rows,
+    mostly_missing,
+    no_effect,
+    shows_effect,
+    warn_of_mistakes,
+)
 from ..domain import TableDomain
 from ..noise import check_entropy
 from ..noise._fit_budget import FitBudget
 from ..rounds._driver import Rounds, RowsInMemory, drive, with_releases
 from ..rounds._fit import RoundsMixin
 from ..rounds._inspection import SourceFacts
-from ..rounds._plans._additive.plans import Loss
+from ..rounds._plans._additive.plans import ClassLoss, Loss
 from ..rounds._plans._additive.scores import UNIT, AdditiveModel
 from ..rounds._reading.columns import TableColumns, count_columns
 from ..rounds._reading.schema import RowSchema
@@ -186,10 +194,7 @@ class BaseDPBoosting(DomainMixin, RoundsMixin, BaseEstimator):
 
     def _budget(self) -> FitBudget:
         """Return the budget; ValueError for epsilon, delta and mechanism that do not fit."""
-        mechanism = self.mechanism
-        if mechanism == "auto":
-            mechanism = "gaussian" if self.delta > 0 else "laplace"
-        return FitBudget.of(self.epsilon, self.delta, mechanism)
+        return FitBudget.of(self.epsilon, self.delta, self.mechanism)
 
     def _noise(self, grouped: bool) -> NoiseShares:
         return NoiseShares(self._budget(), self.relation, int(self.max_rows_per_group) if grouped else 1)
@@ -365,6 +370,26 @@ class BaseDPBoosting(DomainMixin, RoundsMixin, BaseEstimator):
             self.shape_functions_, self.interactions_, self.n_features_in_
         )
         self.privacy_spent_ = spent
+        self._warn_of_mistakes(task, release)
+
+    def _warn_of_mistakes(self, task: BoostingTask, release: BoostingRelease) -> None:
+        labels, classes = isinstance(task.loss, ClassLoss), None
+        n_rows, (target_std, std) = release.n_rows, release.count_stds
+        if labels:
+            classes = hardly_any_rows(vars(self)["classes_"], release.target_counts, target_std, task.n_rows)
+        least = {
+            shape.name: (float(shape.sizes[-1]) - CONFIDENT * std) / n_rows
+            for shape in self.shape_functions_
+            if shape.has_missing
+        }
+        # Beside a public model the steps show what the columns add to it, which need not be much.
+        useless = not task.offsets and not shows_effect(release.evidence)
+        warn_of_mistakes(
+            type(self).__name__,
+            classes,
+            mostly_missing(self.domain, least),
+            no_effect("classes" if labels else "numbers") if useless else None,
+        )
 
     def _scores_of(self, X: Any) -> FloatArray:
         """Return the scores of rows, of shape (n, n_outputs)."""

@@ -8,19 +8,18 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import expit
-from sklearn.base import ClassifierMixin
 from sklearn.utils import Tags
 
 from .._typing import CentralMechanism, CentralRelation, FloatArray, RandomSource
 from ..accounting import PrivacyLedger
 from ..base import PublicShape, redact_errors
-from ..base._classes import declared_classes, find_classes, warn_of_unknown_labels
+from ..base._classifier_mixin import PrivateClassifierMixin
 from ..domain import TableDomain
+from ..domain._labels import declared_classes, number_labels
 from ..metrics._row_arithmetic import log, softmax
 from ..rounds._plans._additive.plans import ClassLoss
 from ..rounds._plans._additive.scores import LIMIT
 from ..rounds._reading.fit_rows import read_labelled_rows
-from ..rounds._reading.schema import number_labels
 from ..utils._compat import HasMethods
 from ..utils._public_module import public_module
 from ._base import BOOSTING_CONSTRAINTS, BOOSTING_ROLES, BaseDPBoosting
@@ -28,7 +27,7 @@ from ._boosting.public_scores import PublicScores
 
 
 @public_module("skprivate.ensemble")
-class DPBoostingClassifier(ClassifierMixin, BaseDPBoosting):
+class DPBoostingClassifier(PrivateClassifierMixin, BaseDPBoosting):
     """Differentially private boosting of labels, by a trusted curator.
 
     The model adds up a shape function of every column, and small corrections on random cells of several
@@ -42,9 +41,9 @@ class DPBoostingClassifier(ClassifierMixin, BaseDPBoosting):
         Greatest privacy loss of the fit, > 0 and finite.
     delta : float or Fraction, default=0.0
         From 0 to below 1; above 0 for Gaussian noise, such as 1e-6: less noise than Laplace's over many
-        steps.
+        steps. A fit warns where it is not below 1 / n and n is public.
     mechanism : {"auto", "laplace", "gaussian"}, default="auto"
-        Kind of the noise; "auto": Gaussian where delta is above 0.
+        Kind of the noise; "auto": Gaussian where delta is above 0. "laplace" with such a delta is an error.
     bounds : pair or dict, default=None
         ``(lower, upper)`` of X, each a scalar or of shape (n_features,), or ``{column: (lower, upper)}``; in
         the units of X, from public knowledge. None: those of the public rows; without public rows they are
@@ -170,7 +169,7 @@ class DPBoostingClassifier(ClassifierMixin, BaseDPBoosting):
         epsilon: float | Fraction = 1.0,
         *,
         delta: float | Fraction = 0.0,
-        mechanism: CentralMechanism | Literal["auto"] = "auto",
+        mechanism: CentralMechanism = "auto",
         bounds: Any = None,
         domain: TableDomain | None = None,
         classes: Any = None,
@@ -201,24 +200,15 @@ class DPBoostingClassifier(ClassifierMixin, BaseDPBoosting):
     _read_rows = read_labelled_rows
 
     def _resolve_target(self, y: NDArray[Any], public: NDArray[np.bool_]) -> NDArray[Any]:
-        if self.classes is None:
-            classes = find_classes(y[public] if public.any() else y)
-        else:
-            classes = declared_classes(self.classes)
-            warn_of_unknown_labels(y[public], classes)
-        self.classes_ = classes
-        return number_labels(y, classes)
+        self.classes_ = self._resolve_classes(y, public)
+        return number_labels(y, self.classes_)
 
     def _loss(self) -> ClassLoss:
         return ClassLoss(len(self.classes_))
 
     def _any_loss(self, shape: PublicShape) -> ClassLoss:
-        n_labels = 2
-        if self.classes is not None:
-            n_labels = len(declared_classes(self.classes))
-        elif shape.public_labels is not None:
-            n_labels = len(find_classes(shape.public_labels))
-        return ClassLoss(n_labels)
+        classes = self._known_classes(shape)
+        return ClassLoss(2 if classes is None else len(classes))
 
     def _check_target(self, shape: PublicShape) -> None:
         self._check_constraints(self._any_loss(shape).n_labels)

@@ -42,9 +42,9 @@ class DPBoostingRegressor(RegressorMixin, BaseDPBoosting):
         Greatest privacy loss of the fit, > 0 and finite.
     delta : float or Fraction, default=0.0
         From 0 to below 1; above 0 for Gaussian noise, such as 1e-6: less noise than Laplace's over many
-        steps.
+        steps. A fit warns where it is not below 1 / n and n is public.
     mechanism : {"auto", "laplace", "gaussian"}, default="auto"
-        Kind of the noise; "auto": Gaussian where delta is above 0.
+        Kind of the noise; "auto": Gaussian where delta is above 0. "laplace" with such a delta is an error.
     bounds_X : pair or dict, default=None
         ``(lower, upper)`` of X, each a scalar or of shape (n_features,), or ``{column: (lower, upper)}``; in
         the units of X, from public knowledge. None: those of the public rows; without public rows they are
@@ -169,7 +169,7 @@ class DPBoostingRegressor(RegressorMixin, BaseDPBoosting):
         epsilon: float | Fraction = 1.0,
         *,
         delta: float | Fraction = 0.0,
-        mechanism: CentralMechanism | Literal["auto"] = "auto",
+        mechanism: CentralMechanism = "auto",
         bounds_X: Any = None,
         domain: TableDomain | None = None,
         bounds_y: Any = None,

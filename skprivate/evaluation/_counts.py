@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Release of tables of counts, in each of which a row is counted once: plan, charge, noise."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from numbers import Real
@@ -13,7 +13,9 @@ from numpy.typing import NDArray
 from .._typing import CentralRelation, IntArray, RandomSource
 from ..accounting import PrivacyLedger, PrivacySpent, ReleaseRecord
 from ..base import SHARED_CONSTRAINTS, claim_of
+from ..base._claim import warn_of_delta
 from ..noise import DiscreteGaussianMechanism, DiscreteLaplaceMechanism, check_entropy
+from ..noise._fit_budget import resolve_mechanism
 from ..utils import check_epsilon, check_probability
 from ..utils._compat import Interval, StrOptions
 from ..utils._groups import KEY_BYTES, RowUnits
@@ -117,11 +119,10 @@ def plan_noise(
     Raises
     ------
     ValueError
-        Gaussian noise without a delta, or a budget that no noise is fine or wide enough for.
+        A delta that does not fit the mechanism, or a budget that no noise is fine or wide enough for.
     """
     request, probability = check_epsilon(epsilon), check_probability(delta, "delta")
-    if mechanism == "gaussian" and not probability:
-        raise ValueError("mechanism='gaussian' needs a delta above 0, such as 1e-6.")
+    resolve_mechanism(mechanism, probability)
     ends = 2 if relation == "replace-one" else 1
     found: list[CountsNoise] = []
     if mechanism != "gaussian":
@@ -168,7 +169,6 @@ def release_counts(
     ledger: PrivacyLedger | None = None,
     random_state: RandomSource = None,
     leaks: Sequence[str] = (),
-    charge: Callable[[PrivacySpent], object] | None = None,
     **more: Any,
 ) -> NoisyTables:
     """Charge for tables of counts, then release them with noise.
@@ -193,8 +193,6 @@ def release_counts(
     random_state : None, int, RandomState or Generator
     leaks : sequence of str
         Reasons against the claim.
-    charge : callable, default=None
-        Called with the statement instead of the ledger's charge.
     **more
         Of `PrivacySpent`: ``public_inputs``, ``unprotected``.
 
@@ -206,6 +204,11 @@ def release_counts(
     ------
     BudgetExceededError, LedgerError
         The ledger refused: nothing was drawn.
+
+    Warns
+    -----
+    UserWarning
+        Delta is not below 1 / n, and n is public; before the charge.
     """
     if len(codes) != noise.n_tables or len(sizes) != noise.n_tables:
         raise RuntimeError("the noise was planned for another number of tables.")
@@ -223,9 +226,8 @@ def release_counts(
     if units is not None or noise.relation == "add-remove":
         n_rows = None
     spent = noise.describe(what, units is not None, entropy.source, **claim_of(leaks, entropy.source), **more)
-    if charge is not None:
-        charge(spent)
-    elif ledger is not None:
+    warn_of_delta(spent)
+    if ledger is not None:
         ledger.charge(spent, estimator=name)
     noisy = noise.randomize(np.concatenate(counts), entropy)
     return NoisyTables(np.split(noisy, np.cumsum(sizes)[:-1]), n_rows, noise, spent)

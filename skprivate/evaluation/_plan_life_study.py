@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_random_state
 from ..utils import check_int
 from ..utils._compat import Interval, validate_parameter_constraints
 from ._plan_study import _check_epsilons
+from ._planning.fits import warn_of_delta
 from ._planning.half_widths import FitWidths, Trials, median_widths, widest_of
 from ._planning.life_result import LifeStudyPlan, PlannedHalfWidths, RowsNeeded
 from ._planning.lifetimes import Draw, StatedLifetimes, draw_from_public, draw_from_simulation
@@ -88,7 +89,7 @@ def plan_life_study(
         Which quantile of the lifetime; 0.1 is the B10 life.
     variants : dict of str to dict, default=None
         Fits to compare, by a name: parameters of the estimator, such as ``{"norm": {"x_norm": 2.0}}``. None:
-        its own mechanism, and where its delta is above 0 the other one.
+        Laplace noise with a delta of 0, and, where the estimator's delta is above 0, Gaussian noise with it.
     half_width : float, default=None
         Wanted half-width of the quantile's 90 % interval, at the row of `X_at` where it is widest; of times
         relative, see `PlannedHalfWidths`. None: rows that are needed are not looked for.
@@ -152,6 +153,7 @@ def plan_life_study(
     grid = _check_epsilons(epsilons)
     sizes = [check_int(one, "n", least=_FEWEST_ROWS) for one in ([n] if np.ndim(n) == 0 else n)]  # type: ignore[union-attr]
     template = _prepare(estimator)
+    warn_of_delta(template, "epsilon", max(sizes))
     source, draw = _draw(template, stated, public, simulate)
     parameters = _variants_of(template, variants)
     seeds = check_random_state(random_state).randint(2**31, size=n_repeats).tolist()
@@ -211,9 +213,8 @@ def _draw(template: Any, stated: Any, public: Any, simulate: Any) -> tuple[str, 
 
 def _variants_of(template: Any, variants: Any) -> dict[str, dict[str, Any]]:
     if variants is None:
-        own = template.mechanism
-        others = [one for one in ("laplace", "gaussian") if one != own and template.delta > 0]
-        return {name: {"mechanism": name} for name in (own, *others)}
+        laplace = {"laplace": {"mechanism": "laplace", "delta": 0}}
+        return {**laplace, "gaussian": {"mechanism": "gaussian"}} if template.delta > 0 else laplace
     if not isinstance(variants, Mapping) or not all(isinstance(one, Mapping) for one in variants.values()):
         raise TypeError("variants must be a dict: name -> dict of parameters.")
     if not variants:

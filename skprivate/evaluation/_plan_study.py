@@ -17,8 +17,10 @@ from sklearn.utils import get_tags
 from sklearn.utils.validation import check_random_state
 
 from .._typing import FloatArray
+from ..base._pipeline_report import last_step
 from ..domain import TableDomain
-from ..utils import as_labels, check_positive
+from ..domain._labels import codes_of, declared_classes, plain_labels, refuse_unknown_labels
+from ..utils import check_positive
 from ..utils._compat import Interval, num_samples, validate_parameter_constraints
 from ._planning.bands import Shift, band_of, plan_score, recommend
 from ._planning.budget import BudgetSplit, split_budget
@@ -31,6 +33,7 @@ from ._planning.fits import (
     prepare,
     public_model,
     run_world,
+    warn_of_delta,
 )
 from ._planning.result import StudyPlan
 from ._planning.signal import Signal, measure_signal
@@ -185,13 +188,14 @@ def plan_study(
     labels = _predicts_labels(estimator)
     template = prepare(estimator, domain, target)
     name = epsilon_of(template, param_name)
+    warn_of_delta(template, name, n)
     if public is None and simulate is None:
         raise ValueError("give public rows, public=(X, y), or a simulation, simulate=...: there is no plan "
                          "from nothing.")  # fmt: skip
     if public_in_fit and public is None:
         raise ValueError("public_in_fit=True needs public rows.")
     rng = np.random.default_rng(check_random_state(random_state).randint(2**31))
-    known = None if public is None else _read_public(public, _domain_of(domain, template), labels)
+    known = None if public is None else _read_public(public, _domain_of(domain, template), template, labels)
     if simulate is None:
         if known is None:
             raise RuntimeError("public rows were checked above.")
@@ -281,11 +285,11 @@ def _domain_of(domain: Any, template: Any) -> TableDomain | None:
     return held if isinstance(held, TableDomain) else None
 
 
-def _read_public(public: Any, domain: TableDomain | None, labels: bool) -> _Public:
+def _read_public(public: Any, domain: TableDomain | None, template: Any, labels: bool) -> _Public:
     if not isinstance(public, tuple | list) or len(public) != 2:
         raise TypeError("public must be a pair (X, y).")
     X, given = public
-    y = as_labels(given) if labels else np.asarray(given, dtype=np.float64)
+    y = _read_labels(given, template) if labels else np.asarray(given, dtype=np.float64)
     if y.ndim != 1 or num_samples(X) != len(y):
         raise ValueError("public=(X, y) must hold as many targets as rows, y of shape (m,).")
     if len(y) < _FEWEST_PUBLIC:
@@ -301,6 +305,17 @@ def _read_public(public: Any, domain: TableDomain | None, labels: bool) -> _Publ
             "can be planned of a class that they do not show."
         )
     return _Public(PublicTable(X, domain), y, classes, codes)
+
+
+def _read_labels(given: Any, template: Any) -> NDArray[Any]:
+    """Return public labels as the estimator declares them, or without white space where it does not."""
+    declared = getattr(last_step(template), "classes", None)
+    if declared is None:
+        return plain_labels(given)
+    classes = declared_classes(declared)
+    refuse_unknown_labels(given, classes)
+    labels: NDArray[Any] = classes[codes_of(given, classes, 0, num_samples(given), "the public target")]
+    return labels
 
 
 def _worlds_of(

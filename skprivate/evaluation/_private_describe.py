@@ -14,14 +14,14 @@ from .._config import get_config
 from .._typing import CentralRelation, FloatArray, RandomSource
 from ..accounting import PrivacyLedger
 from ..base import redact_errors, refuse_seed
+from ..base._likely_mistakes import mostly_missing, warn_of_mistakes
 from ..domain import TableDomain
 from ..domain._columns import Column
-from ..exceptions import UtilityWarning
+from ..domain._life_data import EventCoding
 from ..noise import check_entropy
 from ..utils._compat import Interval, StrOptions, validate_parameter_constraints
 from ..utils._groups import number_units
 from ..utils._private_fit import failures_counted, public_errors
-from ..utils._user_frame import warn_after_release
 from ._counts import COUNT_CONSTRAINTS, CountsNoise, NoisyTables, plan_noise, release_counts
 from ._description.estimates import (
     Estimate,
@@ -71,6 +71,8 @@ def private_describe(
     columns: Sequence[str] | None = None,
     crosstabs: Sequence[Any] = (),
     survival: Sequence[Any] | None = None,
+    happened: Any = None,
+    censored: Any = None,
     quantiles: Sequence[float] = (0.25, 0.5, 0.75),
     n_bins: int | Literal["auto"] = "auto",
     confidence: float = 0.9,
@@ -95,10 +97,11 @@ def private_describe(
     epsilon : float or Fraction
         Greatest privacy loss, > 0 and finite, for the whole description.
     delta : float or Fraction, default=0
-        Probability of a greater loss, in [0, 1). Above 0 it allows Gaussian noise.
+        Probability of a greater loss, in [0, 1). Above 0 it allows Gaussian noise. A warning says where it is
+        spent, is not below 1 / n, and n is public.
     mechanism : {"auto", "laplace", "gaussian"}, default="auto"
         Noise of the counts; "auto" takes that of the smaller variance: for more than a few tables the
-        Gaussian one, where ``delta`` allows it.
+        Gaussian one, where ``delta`` allows it. "laplace" with a ``delta`` above 0 is an error.
     columns : sequence of str, default=None
         Columns with a table of their own; None: all. The fewer, the smaller the noise.
     crosstabs : sequence of pairs, default=()
@@ -108,6 +111,10 @@ def private_describe(
         Names of a column of durations (numbers, lower bound at least 0), of a boolean column that is true
         where the event was seen, and of a column of groups, for Kaplan-Meier curves. Durations above the
         upper bound count as still observed there.
+    happened, censored : str, int, float, bool or a collection of these, default=None
+        With ``survival``: values of the column of events which mean that the event happened, and that it had
+        not happened yet, as in `life_data`. The column may then be one of levels or numbers. Values that are
+        neither, where both are declared, count as not known.
     quantiles : sequence of float, default=(0.25, 0.5, 0.75)
         Of numbers and dates, in (0, 1). They cost nothing.
     n_bins : int or "auto", default="auto"
@@ -204,8 +211,11 @@ def private_describe(
         rows_per_unit = 1 if groups is None else int(max_rows_per_group)
         with public_errors():
             levels = _check_quantiles(quantiles)
+            coding = EventCoding.of(happened, censored)
+            if coding.declared and survival is None:
+                raise ValueError("happened and censored declare the events of survival: pass survival, too.")
             # Once for the number of tables, by which the noise is planned, and then with the bins.
-            plan = plan_tables(domain, columns, crosstabs, survival, _FEWEST, _FEWEST)
+            plan = plan_tables(domain, columns, crosstabs, survival, _FEWEST, _FEWEST, coding)
             noise = plan_noise(len(plan.tables), epsilon, delta, mechanism, relation, rows_per_unit)
         readings = domain.read_columns(table, plan.read)
         n_rows = len(next(iter(readings.values()))[0])
@@ -217,7 +227,7 @@ def private_describe(
                 choose_bins(noise.std, n_rows if is_public else None) if n_bins == "auto" else int(n_bins)
             )
             n_times = min(n_used, _MOST_TIMES) if n_bins == "auto" else n_used
-            plan = plan_tables(domain, columns, crosstabs, survival, n_used, n_times)
+            plan = plan_tables(domain, columns, crosstabs, survival, n_used, n_times, coding)
         units = number_units(groups, np.ones(n_rows, dtype=bool), strict=get_config()["strict"])
 
         def toss(n: int) -> FloatArray:
@@ -236,7 +246,7 @@ def private_describe(
             unprotected={} if not is_public else {"n_rows": n_rows},
         )
     description = _describe(plan, domain, released, levels, float(confidence), n_used)
-    _warn_of_hidden(description)
+    _warn_of_mistakes(description, domain)
     return description
 
 
@@ -265,17 +275,22 @@ def _refuse_hopeless(n_rows: int, noise: CountsNoise, confidence: float) -> None
         )
 
 
-def _warn_of_hidden(description: TableDescription) -> None:
+def _warn_of_mistakes(description: TableDescription, domain: TableDomain) -> None:
+    least = {
+        name: max(column.missing.lower, column.other.lower if column.other else 0.0)
+        for name, column in description.columns.items()
+    }
+    sentences = [mostly_missing(domain, least)]
     lines = description.lines()
     hidden = [line for line in lines if not line.estimate.told]
     if hidden:
         names = list(dict.fromkeys(line.column for line in hidden))
         shown = ", ".join(names[:_SHOWN]) + (", ..." if len(names) > _SHOWN else "")
-        warn_after_release(
+        sentences.append(
             f"The noise hides {len(hidden)} of {len(lines)} statistics, of {shown}. It takes a larger "
-            "epsilon, more rows, fewer columns or fewer crosstabs.",
-            UtilityWarning,
+            "epsilon, more rows, fewer columns or fewer crosstabs."
         )
+    warn_of_mistakes("private_describe", *sentences)
 
 
 def _describe(

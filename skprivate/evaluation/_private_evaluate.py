@@ -14,13 +14,14 @@ from .._config import get_config
 from .._typing import CentralRelation, RandomSource
 from ..accounting import PrivacyLedger
 from ..base import redact_errors, refuse_seed
-from ..exceptions import LedgerError, UtilityWarning
-from ..metrics._model_outputs import check_table, codes_of
+from ..base._likely_mistakes import hardly_any_rows, warn_of_mistakes
+from ..domain._labels import codes_of
+from ..exceptions import LedgerError
+from ..metrics._model_outputs import check_table
 from ..noise import check_entropy
 from ..utils._compat import Interval, StrOptions, num_samples, validate_parameter_constraints
 from ..utils._groups import number_units
 from ..utils._private_fit import failures_counted, public_errors
-from ..utils._user_frame import warn_after_release
 from ._counts import COUNT_CONSTRAINTS, CountsNoise, plan_noise, release_counts
 from ._scores.grid import Grid, choose_intervals, find_kind, plan_grid
 from ._scores.intervals import quantile
@@ -81,9 +82,11 @@ def private_evaluate(
     epsilon : float or Fraction
         Greatest privacy loss of everything together, > 0 and finite.
     delta : float or Fraction, default=0
-        Allowed probability of a greater loss; above 0 it permits Gaussian noise.
+        Allowed probability of a greater loss; above 0 it permits Gaussian noise. A warning says where it is
+        spent, is not below 1 / n, and n is public.
     mechanism : {"auto", "laplace", "gaussian"}, default="auto"
-        Noise of the counts; "auto" takes that of the smaller variance.
+        Noise of the counts; "auto" takes that of the smaller variance. "laplace" with a ``delta`` above 0 is
+        an error.
     groups_of_interest : tuple (values, levels), default=None
         ``values``: one per row. ``levels``: the declared, public values to report on. Rows with another value
         go to a group "(other)", silently. Each group costs accuracy of the figures of all rows, and no
@@ -254,7 +257,7 @@ def private_evaluate(
     )
     # What was paid for is returned, whatever happens to its statistics.
     with suppress(ArithmeticError, IndexError, ValueError):
-        _warn_of_nothing(result)
+        _warn_of_mistakes(result)
     return result
 
 
@@ -348,7 +351,12 @@ def _public_inputs(kind: Kind, grouped: bool, n_bins: Any) -> tuple[str, ...]:
     return tuple(names)
 
 
-def _warn_of_nothing(result: PrivateEvaluation) -> None:
+def _warn_of_mistakes(result: PrivateEvaluation) -> None:
+    sentences = []
+    if result.kind != "errors":
+        cells = np.moveaxis(result.counts, 1, 0).reshape(len(result.classes), -1)
+        std = result.count_std * float(np.sqrt(cells.shape[1]))
+        sentences.append(hardly_any_rows(result.classes, cells.sum(axis=1), std, result.n_rows))
     names = [name for name, found in result.metrics.items() if found.says_nothing]
     parts = [f"{', '.join(names)}"] if names else []
     for level in result.levels[:-1]:
@@ -356,15 +364,14 @@ def _warn_of_nothing(result: PrivateEvaluation) -> None:
         empty = [name for name, found in metrics.items() if found.says_nothing]
         parts += [f"{level}: {', '.join(empty)}"] if empty else []
     if result.kind == "two-classes" and result.group_counts().area[1]:
-        warn_after_release(
+        sentences.append(
             "A quarter of the pairs of rows, or more, have scores in one public interval, and the interval "
             "of the AUC holds that all of them may be in either order. Pass public ends of intervals between "
-            "the scores as n_bins, such as those between the leaves of a tree.",
-            UtilityWarning,
+            "the scores as n_bins, such as those between the leaves of a tree."
         )
     if parts:
-        warn_after_release(
+        sentences.append(
             f"The interval of these statistics is their whole range: {'; '.join(parts)}. It takes more rows, "
-            "a larger epsilon or fewer groups.",
-            UtilityWarning,
+            "a larger epsilon or fewer groups."
         )
+    warn_of_mistakes(_NAME, *sentences)

@@ -6,7 +6,7 @@ from abc import abstractmethod
 from fractions import Fraction
 from math import ceil
 from numbers import Integral
-from typing import Any, Self, cast
+from typing import Any, Literal, Self, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,6 +27,7 @@ from ..base import (
     private_fit,
     redact_errors,
 )
+from ..base._likely_mistakes import no_effect, warn_of_mistakes
 from ..exceptions import UtilityWarning
 from ..noise import check_entropy
 from ..noise._entropy import Entropy
@@ -80,6 +81,7 @@ class BaseLabelPrivate(PrivateEstimatorMixin, BaseEstimator):
     #: The parameter that is read from labels where it is not declared, and what a statement calls it.
     _declared: str
     _leak: str
+    _kind: Literal["classes", "numbers"]
 
     # Another inner estimator needs the rows again, which a fitted object does not keep.
     declared_roles = assign_roles(
@@ -158,7 +160,7 @@ class BaseLabelPrivate(PrivateEstimatorMixin, BaseEstimator):
         units = number_units(groups, ~public, strict=self.is_strict())
         reporter = self._make_reporter(y[public] if public.any() else y, self._rows_per_unit(units))
         values = reporter.encode(y)
-        self._look_at_public(y[public])
+        self._warn_of_weights(bool(public.any()))
         if self.ledger is not None:
             made = reporter.exact_targets(np.array([0, 1]))[:, 0]
             rehearse(self.estimator, X, made, self._least_part(units, public), weighted=bool(public.any()))
@@ -273,9 +275,6 @@ class BaseLabelPrivate(PrivateEstimatorMixin, BaseEstimator):
             return private
         return private[units.choose_rows(self.max_rows_per_group, entropy.random_bytes(KEY_BYTES))]
 
-    def _look_at_public(self, y: NDArray[Any]) -> None:
-        self._warn_of_weights(len(y) > 0)
-
     def _warn_of_weights(self, any_public: bool) -> None:
         if any_public and not takes_weights(self.estimator):
             warn_user(
@@ -317,12 +316,15 @@ class BaseLabelPrivate(PrivateEstimatorMixin, BaseEstimator):
         self._calibrate(predictions, rows, reports[used])
         self.estimators_ = fit_models(chosen, rows.X, targets, weights)
         self.privacy_spent_ = spent
-        if self.slope_ == 0:
-            warn_user(
-                f"{type(self).__name__}: by held-out reports the regressor is no better than a constant, "
-                "which it predicts now. More rows, a larger epsilon or public rows help.",
-                UtilityWarning,
-            )
+        warn_of_mistakes(
+            type(self).__name__,
+            self._mistaken_targets(targets[~known]),
+            None if self.slope_ else no_effect(self._kind, bounds=False),
+        )
+
+    def _mistaken_targets(self, targets: FloatArray) -> str | None:
+        """Return the sentence on a mistake that the unbiased targets of the reports suggest."""
+        return None
 
     @abstractmethod
     def _clean_variance(self, reporter: Any, targets: FloatArray, known: BoolArray) -> float:

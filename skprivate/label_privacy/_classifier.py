@@ -6,13 +6,16 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import ClassifierMixin
 from sklearn.utils import Tags
 
 from .._typing import BoolArray, FloatArray, RandomSource
 from ..accounting import PrivacyLedger
-from ..base._classes import declared_classes, find_classes, warn_of_unknown_labels
+from ..base import PublicShape
+from ..base._classifier_mixin import PrivateClassifierMixin
+from ..base._likely_mistakes import hardly_any_rows
+from ..domain._labels import find_classes, refuse_label_types
 from ..utils import as_labels
+from ..utils._private_fit import public_errors
 from ..utils._public_module import public_module
 from ..utils._table_validation import validate_data
 from ._base import LABEL_CONSTRAINTS, BaseLabelPrivate
@@ -22,7 +25,7 @@ from ._reporters import ClassReporter
 
 
 @public_module("skprivate.label_privacy")
-class LabelPrivateClassifier(ClassifierMixin, BaseLabelPrivate):
+class LabelPrivateClassifier(PrivateClassifierMixin, BaseLabelPrivate):
     """Classifier of labels that are protected one by one, features in clear: any regressor inside.
 
     Every label goes through randomised response. An unbiased number stands for what is left of it, and a
@@ -126,7 +129,7 @@ class LabelPrivateClassifier(ClassifierMixin, BaseLabelPrivate):
     'collected'
     """
 
-    _declared = "classes"
+    _declared, _kind = "classes", "classes"
     _leak = "the classes were read from private rows"
     leak_remedy = "Declare them from public knowledge (classes=...) or pass public rows."
 
@@ -154,6 +157,8 @@ class LabelPrivateClassifier(ClassifierMixin, BaseLabelPrivate):
         self.ledger = ledger
 
     def _read_targets(self, y: Any, n_rows: int) -> NDArray[Any]:
+        with public_errors():
+            refuse_label_types(y, self.classes)
         if self.is_strict():
             return self.read_labels(y, n_rows)
         labels: NDArray[Any] = validate_data(self, y=as_labels(y))
@@ -163,10 +168,17 @@ class LabelPrivateClassifier(ClassifierMixin, BaseLabelPrivate):
         classes = find_classes(y) if self.classes is None else self.classes
         return ClassReporter(self._epsilon_of_label(rows_per_unit), classes)
 
-    def _look_at_public(self, y: NDArray[Any]) -> None:
-        super()._look_at_public(y)
-        if self.classes is not None:
-            warn_of_unknown_labels(y, declared_classes(self.classes))
+    def check_public(self, shape: PublicShape) -> None:
+        super().check_public(shape)
+        self._known_classes(shape)
+
+    def _mistaken_targets(self, targets: FloatArray) -> str | None:
+        counts = targets.sum(axis=0)
+        if len(counts) == 1:
+            counts = np.append(len(targets) - counts, counts)
+        # Of a class without rows all of the variance is noise.
+        stds = np.sqrt(len(targets)) * targets.std(axis=0)
+        return hardly_any_rows(self.classes_, counts, stds)
 
     def _clean_variance(self, reporter: ClassReporter, targets: FloatArray, known: BoolArray) -> float:
         return reporter.clean_variance

@@ -108,7 +108,7 @@ class LabelPrivateRegressor(RegressorMixin, BaseLabelPrivate):
     (True, 'label')
     """
 
-    _declared = "bounds_y"
+    _declared, _kind = "bounds_y", "numbers"
     _leak = "the bounds of y were read from private rows"
     leak_remedy = "Declare them from public knowledge (bounds_y=...) or pass public rows."
 

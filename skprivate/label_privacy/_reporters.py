@@ -8,16 +8,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._typing import FloatArray, IntArray
-from ..base._classes import declared_classes
+from ..domain._labels import declared_classes, number_labels, refuse_label_types
 from ..noise import DiscreteLaplaceMechanism, check_entropy
 from ..noise._quantise import grid_exponent, quantise
 from ..noise._response_threshold import WORD
 from ..randomizers import LabelRandomizer
-from ..rounds._reading.schema import number_labels
 from ..rounds._reading.targets import check_target_bounds, check_target_width, replace_target
 from ..utils import as_labels, check_epsilon
 from ..utils._public_module import public_module
-from ..utils._replacements import labels_of
 
 # Share of a label's variance that features leave unexplained: .15 of two even classes, as in the prototype
 # of these weights on census, diabetes, rice and two simulations.
@@ -114,8 +112,14 @@ class ClassReporter:
         Returns
         -------
         positions : ndarray of int64 of shape (n,)
+
+        Raises
+        ------
+        TypeError
+            The type of y is one of numbers and the classes are text, or the reverse.
         """
-        return number_labels(labels_of(np.asarray(as_labels(y))), self.classes).astype(np.int64)
+        refuse_label_types(y, self.classes)
+        return number_labels(as_labels(y), self.classes).astype(np.int64)
 
     def randomize(self, y: Any, random_state: Any = None) -> NDArray[Any]:
         """Return one report per label.

@@ -48,7 +48,8 @@ class MomentAccumulator(BatchAccumulator):
     distribution : {"weibull", "loglogistic", "lognormal", "sev", "logistic", "normal"}, default="weibull"
         The first three take times above 0, the others numbers as they are.
     mechanism : {"laplace", "gaussian"}, default="laplace"
-        Which noise `release` will draw. It matters here with `x_norm` alone, whose norm it decides.
+        Which norm `x_norm` bounds: that of the noise that `release` will draw, Gaussian where the estimator's
+        ``delta`` is above 0. Without `x_norm` it has no effect, and the estimator alone decides.
     x_norm : float, default=None
         Public bound on the norm of a row of X minus the centre of the bounds: the sum of absolute values
         (Laplace), or the Euclidean norm (Gaussian). Longer rows are shrunk to it.
@@ -322,6 +323,8 @@ class MomentAccumulator(BatchAccumulator):
 
         Raises
         ------
+        TypeError
+            `data` is not bytes.
         ValueError
             Damaged, foreign, or of another version.
         """

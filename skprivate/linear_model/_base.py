@@ -26,7 +26,7 @@ from ..accounting._statements.estimated_bounds import name_inputs, source_of_inp
 from ..base import SHARED_CONSTRAINTS, claim_of, private_fit
 from ..domain import TableDomain
 from ..noise import check_entropy
-from ..noise._fit_budget import FitBudget
+from ..noise._fit_budget import FitBudget, resolve_mechanism
 from ..rounds._driver import Rounds, RowsInMemory, drive, with_releases
 from ..rounds._fit import RoundsMixin
 from ..rounds._inspection import SourceFacts
@@ -49,10 +49,9 @@ from ..utils._progress import progress
 from ..utils._replacements import within_bounds
 from ..utils._table_validation import validate_data
 from ._censored.fit import CensoredPlan, censored_rounds
-from ._censored.histogram import kaplan_meier
+from ._complete_fit import plan_complete
 from ._distributions import error_distribution_of, models_log_target
 from ._fit_task import FitTask, SurvivalRows, check_scale_bounds
-from ._moments.fit import MomentFit
 from ._moments.noise_scale import root_above
 from ._moments.release import Neighbours
 from ._moments.solve import METHODS, REGULARIZATIONS
@@ -63,7 +62,7 @@ from ._released_model import ReleasedModel
 LLS_CONSTRAINTS: dict[str, list[Any]] = {
     **SHARED_CONSTRAINTS,
     "delta": [Fraction, Interval(Real, 0, 1, closed="left")],
-    "mechanism": [StrOptions({"laplace", "gaussian"})],
+    "mechanism": [StrOptions({"auto", "laplace", "gaussian"})],
     "bounds_X": ["array-like", Mapping, None],
     "domain": [TableDomain, None],
     "bounds_y": ["array-like", None],
@@ -108,7 +107,7 @@ class BaseLogLocationScale(
         epsilon: float | Fraction = 1.0,
         *,
         delta: float | Fraction = 0.0,
-        mechanism: CentralMechanism = "laplace",
+        mechanism: CentralMechanism = "auto",
         bounds_X: Any = None,
         domain: TableDomain | None = None,
         bounds_y: Any = None,
@@ -338,9 +337,9 @@ class BaseLogLocationScale(
         )
 
     def _neighbours(self, n_features: int, grouped: bool, max_weight: Fraction | None = None) -> Neighbours:
-        order = order_of_norm(self.mechanism, self.x_norm)
+        mechanism = resolve_mechanism(self.mechanism, self.delta)
         return Neighbours(
-            weights=moment_weights(n_features, self.mechanism, order),
+            weights=moment_weights(n_features, mechanism, order_of_norm(mechanism, self.x_norm)),
             relation=self.relation,
             rows_per_unit=self.max_rows_per_group if grouped else 1,
             grouped=grouped,
@@ -374,13 +373,14 @@ class BaseLogLocationScale(
 
     def _rounds_of_moments(self, task: FitTask, source: str) -> Rounds[None]:
         """Yield the moments of fully observed targets, and rounds that improve on them."""
-        fit = MomentFit.of(task, self.x_norm, self._most_looks())
+        fit, times = plan_complete(task, self.x_norm, self._most_looks(), self.max_iter, self.hazard_clip)
+        whole = times or fit
         if fit.looks is None:
             spent = self._describe_moments(task, fit.unit, source)
         else:
-            spent = self._describe_spending(task, source, fit.releases, None, None)
+            spent = self._describe_spending(task, source, whole.releases, None, None)
         with progress(self, "release", None) as on_progress:
-            release, spent = yield from with_releases(fit.rounds(spent, on_progress), spent)
+            release, spent = yield from with_releases(whole.rounds(spent, on_progress), spent)
         self._adopt(release, fit.grid, task, spent)
 
     def _rounds_of_censored(self, task: FitTask, plan: CensoredPlan, source: str) -> Rounds[None]:
@@ -393,10 +393,6 @@ class BaseLogLocationScale(
         with progress(self, "release", n_parts) as on_progress:
             release, spent = yield from with_releases(censored_rounds(plan, spent, on_progress), spent)
         self._adopt(release, grid, task, spent)
-        if plan.is_plain:
-            times, survival = kaplan_meier(release.histogram)
-            self.survival_curve_ = (np.exp(times), survival)
-        self.event_share_ = release.event_share
 
     def _describe_moments(self, task: FitTask, unit: Fraction, source: Any) -> PrivacySpent:
         """Return what a release of moments spent and claims; sensitivity and noise are those of weight 1."""

@@ -43,9 +43,7 @@ class SurvivalRows:
         self, kept: IndexArray | None, kinds: tuple[str, ...], bounds: tuple[float, float]
     ) -> PreparedRows:
         """Return the rows that are kept as rounds read them, what is said of each within the bounds."""
-        target = self.target
-        if target.structured:
-            target = within_target_bounds(target, kinds, bounds)
+        target = within_target_bounds(self.target, kinds, bounds)
         rows = PreparedRows(
             self.X,
             y=target.time_on_model_scale,

@@ -5,11 +5,11 @@ import functools
 from collections.abc import Callable, Mapping
 from fractions import Fraction
 from numbers import Real
-from typing import Any, Literal, Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.base import BaseEstimator
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
@@ -24,8 +24,16 @@ from ..base import (
     claim_of,
     private_fit,
 )
-from ..base._classes import declared_classes, find_classes
+from ..base._classifier_mixin import PrivateClassifierMixin
+from ..base._likely_mistakes import (
+    hardly_any_rows,
+    least_missing,
+    mostly_missing,
+    no_effect,
+    warn_of_mistakes,
+)
 from ..domain import TableDomain
+from ..domain._labels import declared_classes, number_labels
 from ..exceptions import UtilityWarning
 from ..noise import check_entropy
 from ..noise._fit_budget import FitBudget
@@ -35,7 +43,7 @@ from ..rounds._inspection import SourceFacts
 from ..rounds._plans.rows import PreparedRows
 from ..rounds._reading.columns import TableColumns, count_columns
 from ..rounds._reading.fit_rows import read_labelled_rows
-from ..rounds._reading.schema import RowSchema, number_labels
+from ..rounds._reading.schema import RowSchema
 from ..utils import check_bounds
 from ..utils._compat import CallbackSupportMixin, Interval, StrOptions
 from ..utils._groups import KEY_BYTES, number_units
@@ -43,7 +51,7 @@ from ..utils._private_fit import public_errors
 from ..utils._progress import progress
 from ..utils._public_module import public_module
 from ..utils._replacements import within_bounds
-from ..utils._user_frame import warn_after_release, warn_user
+from ..utils._user_frame import warn_user
 from ._logistic.estimate import in_units_of_rows
 from ._logistic.predictions import LogisticPredictions
 from ._logistic.rounds import LogisticPlan, logistic_rounds, plan_logistic
@@ -57,7 +65,7 @@ _CONFIDENCE = 0.9
 
 @public_module("skprivate.linear_model")
 class DPLogisticRegression(
-    CallbackSupportMixin, LogisticPredictions, RoundsMixin, ClassifierMixin, BaseEstimator
+    CallbackSupportMixin, LogisticPredictions, RoundsMixin, PrivateClassifierMixin, BaseEstimator
 ):
     """Differentially private logistic regression of a trusted curator, of two or more classes.
 
@@ -72,9 +80,10 @@ class DPLogisticRegression(
         more.
     delta : float or Fraction, default=0.0
         From 0 to below 1. Above 0, such as 1e-6, the noise is Gaussian: far less of it, the more so the more
-        columns there are. With Laplace noise it is not used.
+        columns there are. A fit warns where it is not below 1 / n and n is public.
     mechanism : {"auto", "laplace", "gaussian"}, default="auto"
-        Distribution of the noise. "auto": Gaussian where `delta` is above 0, else Laplace.
+        Distribution of the noise. "auto": Gaussian where `delta` is above 0, else Laplace. "laplace" with a
+        `delta` above 0 is an error.
     bounds : pair or dict, default=None
         ``(lower, upper)`` of X, each a scalar or of shape (n_features,), or ``{column: (lower, upper)}``; in
         the units of X, from public knowledge. What lies outside is put on the bounds. None: they are read
@@ -207,7 +216,7 @@ class DPLogisticRegression(
         epsilon: float | Fraction = 1.0,
         *,
         delta: float | Fraction = 0.0,
-        mechanism: CentralMechanism | Literal["auto"] = "auto",
+        mechanism: CentralMechanism = "auto",
         bounds: Any = None,
         domain: TableDomain | None = None,
         classes: Any = None,
@@ -279,7 +288,7 @@ class DPLogisticRegression(
             self.check_public(self._shape_of(n_units, grouped=units is not None))
         bounds = self._bounds_of(X)
         X = within_bounds(X, *bounds) if self.is_strict() else X
-        classes = find_classes(y) if self.classes is None else declared_classes(self.classes)
+        classes = self._resolve_classes(y, np.zeros(len(y), dtype=bool))
         plan = self._plan(bounds, len(classes), n_units, grouped=units is not None)
         rows = PreparedRows(X, labels=number_labels(y, classes))
         entropy = check_entropy(self.random_state)
@@ -310,10 +319,7 @@ class DPLogisticRegression(
         return lower, np.where(upper > lower, upper, lower + np.maximum(1.0, np.abs(lower)))
 
     def _budget(self) -> FitBudget:
-        mechanism = self.mechanism
-        if mechanism == "auto":
-            mechanism = "gaussian" if self.delta > 0 else "laplace"
-        return FitBudget.of(self.epsilon, self.delta, mechanism)
+        return FitBudget.of(self.epsilon, self.delta, self.mechanism)
 
     def _plan(
         self, bounds: tuple[FloatArray, FloatArray], n_labels: int, n_units: int, *, grouped: bool
@@ -345,11 +351,11 @@ class DPLogisticRegression(
         self._budget()
         shape = self.encoded_shape(shape)
         shape.check_bounds(self.bounds, "bounds")
-        n_labels = 2 if self.classes is None else len(declared_classes(self.classes))
+        classes = None if self.classes is None else self._known_classes(shape)
         if shape.n_features is not None:
             # Any bounds will do: whether there is a grid does not depend on them.
             sides = np.zeros(shape.n_features), np.ones(shape.n_features)
-            self._plan(sides, n_labels, shape.n_rows, grouped=shape.grouped)
+            self._plan(sides, 2 if classes is None else len(classes), shape.n_rows, grouped=shape.grouped)
 
     def planned_cost(self, any_public: bool) -> PlannedCost:
         budget = self._budget()
@@ -414,13 +420,18 @@ class DPLogisticRegression(
         self.privacy_spent_ = spent
 
     def _after_release(self) -> None:
-        if self.release_.may_be_noise:
-            warn_after_release(
-                f"{type(self).__name__}: by the released values, the noise explains all that the features "
-                "seem to say: their base rates may predict classes as well. A larger epsilon, a delta above "
-                "0, more rows or fewer columns would tell more.",
-                UtilityWarning,
-            )
+        release, grid = self.release_, self.grid_
+        standards, n_rows = release.standards, release.standards.n_rows
+        # Columns in their own units, and not in those of the grid.
+        sums = n_rows * (grid.center + grid.half * standards.center)
+        least = least_missing(self.domain, sums, n_rows * standards.center_std * grid.half, n_rows)
+        known = n_rows if self.relation == "replace-one" and self.privacy_spent_.unit == "row" else None
+        warn_of_mistakes(
+            type(self).__name__,
+            hardly_any_rows(self.classes_, standards.counts, standards.count_std, known),
+            mostly_missing(self.domain, least),
+            no_effect("classes") if release.may_be_noise else None,
+        )
 
     def _describe_spending(
         self, plan: LogisticPlan, n_units: int, leaks: list[str], source: Any

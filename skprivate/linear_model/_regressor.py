@@ -125,7 +125,7 @@ class DPLogLocationScaleRegressor(BaseLogLocationScale):
         *,
         distribution: Distribution = "weibull",
         delta: float | Fraction = 0.0,
-        mechanism: CentralMechanism = "laplace",
+        mechanism: CentralMechanism = "auto",
         bounds_X: Any = None,
         domain: TableDomain | None = None,
         bounds_y: Any = None,

@@ -6,12 +6,13 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from .._config import get_config
 from .._typing import FloatArray
 from ..accounting import PrivacySpent
+from ..base._likely_mistakes import least_missing, mean_at_a_bound, mostly_missing, warn_of_mistakes
 from ..domain import TableDomain
-from ..exceptions import UtilityWarning
 from ..rounds._plans.grid import MomentGrid
-from ..utils._user_frame import warn_after_release
+from ._censored.histogram import beyond_bounds, kaplan_meier
 from ._censored.release import CensoredRelease, bootstrap_censored, censored_warning
 from ._distributions import ErrorDistribution
 from ._fit_task import FitTask
@@ -48,6 +49,7 @@ class ReleasedModel(LogLocationScalePredictions):
     _scale_limits: tuple[float, float]
     _rows_per_unit: int
     _constant: FloatArray | None
+    _was_strict: bool = False
     _replicates: FloatArray | None
     _scaled_fit: ScaledFit
     release_: AnyRelease
@@ -63,12 +65,18 @@ class ReleasedModel(LogLocationScalePredictions):
         self.n_iter_ = _number_of_rounds(release)
         for name in _ONLY_CENSORED:
             self.__dict__.pop(name, None)
+        if isinstance(release, CensoredRelease):
+            self.event_share_ = release.event_share
+            if len(release.histogram.counts) == 2:
+                times, survival = kaplan_meier(release.histogram)
+                self.survival_curve_ = (np.exp(times), survival)
         # Intervals are computed when they are first read, with the parameters of this fit: set_params may
         # have changed the others by then.
         self._method, self._regularization = self.method, self.regularization
         self._scale_limits = task.scale_limits(grid)
         self._rows_per_unit = task.neighbours.rows_per_unit
         self._constant = constant_directions(self.domain)
+        self._was_strict = get_config()["strict"]
         self._solve_release(release)
 
     def _solve_release(self, release: AnyRelease) -> None:
@@ -84,24 +92,50 @@ class ReleasedModel(LogLocationScalePredictions):
         )
 
     def _why_useless(self) -> str | None:
-        if isinstance(self.release_, CensoredRelease):
-            return censored_warning(self.release_, self.error_distribution_, self._constant)
-        if isinstance(self.release_, LookRelease):
+        reasons = [self._why_clipped(self.release_), self._why_noisy(self.release_)]
+        return " And ".join(filter(None, reasons)) or None
+
+    def _why_clipped(self, release: AnyRelease) -> str | None:
+        """Return what released counts, or the mean, say of values of the target beyond its bounds."""
+        if release.ends is not None:
+            return beyond_bounds(release.ends)
+        if isinstance(release, CensoredRelease):
+            return beyond_bounds(release.histogram)
+        moments = release.moments if isinstance(release, LookRelease) else release
+        n = max(float(moments.matrix[0, 0]), 1.0)
+        center, half = self.grid_.y_center, self.grid_.y_half
+        mean, noise = float(moments.matrix[0, 1]) / n, float(moments.noise_std[0, 1]) / n
+        return mean_at_a_bound(center + half * mean, half * noise, self.grid_.target)
+
+    def _why_noisy(self, release: AnyRelease) -> str | None:
+        if isinstance(release, CensoredRelease):
+            law, constant = self.error_distribution_, self._constant
+            return censored_warning(release, law, constant, strict=self._was_strict)
+        if isinstance(release, LookRelease):
             replicates = bootstrap_looks(
-                self.release_,
+                release,
                 self.error_distribution_,
                 rows_per_unit=self._rows_per_unit,
                 n_replicates=_FEW,
                 by_steps=True,
                 constant=self._constant,
             )
-            return looks_warning(self.release_, replicates, self._constant)
-        return moments_warning(self.release_, self._scaled_fit, self._constant)
+            return looks_warning(release, replicates, self._constant)
+        return moments_warning(release, self._scaled_fit, self._constant)
 
     def _warn_if_useless(self) -> None:
-        reason = self._why_useless()
-        if reason:
-            warn_after_release(f"{type(self).__name__}: {reason}", UtilityWarning)
+        warn_of_mistakes(type(self).__name__, self._missing_columns(), self._why_useless())
+
+    def _missing_columns(self) -> str | None:
+        """Return the sentence on columns whose cells are mostly missing, where the release tells of them."""
+        if isinstance(self.release_, CensoredRelease):
+            return None
+        moments = self.release_.moments if isinstance(self.release_, LookRelease) else self.release_
+        n_rows, grid = float(moments.matrix[0, 0]), self.grid_
+        # Columns in their own units, and not in those of the grid.
+        sums = n_rows * grid.center + grid.half * moments.matrix[0, 2:]
+        least = least_missing(self.domain, sums, grid.half * moments.noise_std[0, 2:], n_rows)
+        return mostly_missing(self.domain, least)
 
     @property
     def replicates_(self) -> FloatArray:  # type: ignore[override]

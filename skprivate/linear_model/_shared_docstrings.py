@@ -13,11 +13,12 @@ epsilon : float or Fraction, default=1.0
 
 _PARAMETERS = """\
 delta : float or Fraction, default=0.0
-    In [0, 1); the delta of (epsilon, delta)-differential privacy, needed by ``mechanism="gaussian"`` and not
-    spent otherwise.
-mechanism : {"laplace", "gaussian"}, default="laplace"
+    In [0, 1); the delta of (epsilon, delta)-differential privacy. Above 0 for Gaussian noise, 0 for Laplace
+    noise; a fit warns where it is not below 1 / n and n is public.
+mechanism : {"auto", "laplace", "gaussian"}, default="auto"
     Exact discrete Laplace noise (epsilon), or exact discrete Gaussian noise (epsilon and delta, by rho of
-    zero-concentrated differential privacy), which is smaller with many features.
+    zero-concentrated differential privacy), which is smaller with many features. "auto": Gaussian where
+    ``delta`` is above 0, else Laplace. "laplace" with a ``delta`` above 0 is an error.
 bounds_X : pair or dict, default=None
     ``(lower, upper)`` of X, each a scalar or of shape (n_features,), or ``{column: (lower, upper)}``; in
     the units of X, from public knowledge. Values outside are clipped silently. None: read from the

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What models say of rows, and numbers of labels and levels; each by the row alone."""
+"""What models say of rows; of each by the row alone."""
 
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -11,40 +11,15 @@ from numpy.typing import NDArray
 from scipy.sparse import issparse
 from sklearn.exceptions import NotFittedError
 
+from .._config import get_config
 from .._typing import FloatArray
 from ..utils._compat import num_samples, safe_indexing
-from ..utils._parameter_checks import as_column
+from ..utils._refused_values import refuse_text
 from ._linear_models import ask_at_once
 from ._rows_alone import rows_alone
 
 # How far probabilities of a row may sum from 1: single precision of a hundred classes.
 _TOLERANCE = 1e-4
-
-
-def codes_of(values: Any, levels: Sequence[Any], elsewhere: int, n_rows: int, name: str) -> NDArray[np.intp]:
-    """Return the number of the level of every row; rows with another value get `elsewhere`."""
-    if isinstance(values, np.ma.MaskedArray):
-        raise TypeError(f"{name} must not be a masked array.")
-    column = as_column(values)
-    array = np.asarray(column)
-    if array.shape != (n_rows,):
-        raise ValueError(f"{name} must have one value per row of X.")
-    numbers = {_plain(level): k for k, level in enumerate(levels)}
-    codes = np.full(n_rows, elsewhere, dtype=np.intp)
-    if array.dtype.kind in "biuf" and all(isinstance(level, int | float) for level in numbers):
-        for level, number in numbers.items():
-            codes[array == level] = number
-        return codes
-    for row, value in enumerate(array.tolist()):
-        try:
-            codes[row] = numbers.get(value, elsewhere)
-        except Exception:  # unhashable, or a type of the user's own: no level
-            continue
-    return codes
-
-
-def _plain(level: Any) -> Any:
-    return level.item() if isinstance(level, np.generic) else level
 
 
 def predictions(
@@ -85,6 +60,8 @@ def predictions(
 def check_table(model: Any, X: Any) -> Any:
     """Return a table whose rows can be taken, and refuse one of another type or width: public facts."""
     X = X.tocsr() if issparse(X) else X
+    if _reads_numbers(model):
+        refuse_text(X, objects=get_config()["strict"], takes_domain=True)
     n_features = getattr(model, "n_features_in_", None)
     shape: tuple[int, ...] = getattr(X, "shape", ())
     if n_features is not None and len(shape) == 2 and shape[1] != n_features:
@@ -98,6 +75,15 @@ def check_table(model: Any, X: Any) -> Any:
     if not taken:
         raise TypeError("X must be an array, a data frame, a list of rows or a sparse matrix.")
     return X
+
+
+def _reads_numbers(model: Any) -> bool:
+    """Tell whether the first step of a model is one of ours that reads numbers, without a domain."""
+    model = getattr(model, "best_estimator_", model)
+    if hasattr(model, "steps"):
+        return bool(model.steps) and _reads_numbers(model.steps[0][1])
+    declared = getattr(model, "domain_", getattr(model, "domain", None))
+    return declared is None and getattr(type(model), "_reads_numbers", False)
 
 
 def _ask(predict: Callable[[Any], Any], X: Any) -> Any:
@@ -152,12 +138,3 @@ def predicted_numbers(model: Any, X: Any, strict: bool, instead: float) -> Float
         return values
 
     return predictions(model, "predict", X, strict, check, instead)
-
-
-def predicted_labels(model: Any, X: Any, classes: Sequence[Any], strict: bool) -> NDArray[np.intp]:
-    """Return the numbers of predicted labels; one that is no class counts as the first."""
-
-    def check(found: Any, n_rows: int) -> NDArray[np.intp]:
-        return codes_of(found, classes, 0, n_rows, "what predict returns")
-
-    return predictions(model, "predict", X, strict, check, 0)

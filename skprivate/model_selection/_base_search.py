@@ -25,12 +25,13 @@ from ..base import (
     claim_of,
     private_fit,
 )
+from ..base._claim import warn_of_delta
 from ..base._stateless_steps import holds_any_row
+from ..domain._labels import plain_labels
 from ..noise import check_entropy
 from ..noise._entropy import Entropy
 from ..utils import (
     check_positive,
-    common_type,
     is_structured,
     select_rows,
 )
@@ -110,7 +111,10 @@ class BasePrivateSearch(Delegating, MetaEstimatorMixin, PrivateEstimatorMixin, B
     random_state: Any
     n_jobs: int | None
 
-    leak_remedy = "Declare them from public knowledge; BoundsScaler scales without reading rows."
+    leak_remedy = (
+        "Declare bounds and classes from public knowledge. Without learning from rows, BoundsScaler scales, "
+        "and domain=TableDomain(...) of the model, or a DomainEncoder, fills and encodes columns."
+    )
 
     releases_all_draws = False
 
@@ -175,7 +179,7 @@ class BasePrivateSearch(Delegating, MetaEstimatorMixin, PrivateEstimatorMixin, B
         """
         if not 0 <= self.eta <= _LARGEST_ETA:  # a Fraction
             raise ValueError(f"eta must be between 0 and {_LARGEST_ETA}.")
-        strict = self.is_strict()
+        strict, given = self.is_strict(), y
         X, y = check_rows_strictly(self, X, y) if strict else check_rows(self, X, y)
         masks = check_masks(len(y), is_public, groups, is_public_validation, strict=strict)
         entropy = check_entropy(self.random_state)
@@ -185,7 +189,7 @@ class BasePrivateSearch(Delegating, MetaEstimatorMixin, PrivateEstimatorMixin, B
         self.announce_leaks(leaks, seeded=any(cost.seeded for cost in costs))
         self._check_classes(y, candidates)
         parts = self._part(masks, candidates, entropy)
-        check_candidates(candidates, X, self._shape_of(y, masks, parts))
+        check_candidates(candidates, X, self._shape_of(y, masks, parts, given))
         known = {"is_public": is_public, "groups": groups}
         jobs = [
             (one, self._training_metadata(one, known, fit_params, parts.train, len(y))) for one in candidates
@@ -201,7 +205,7 @@ class BasePrivateSearch(Delegating, MetaEstimatorMixin, PrivateEstimatorMixin, B
         given = [*self.get_params(deep=True).values(), *_values_of(getattr(self, self._space))]
         return list({value for value in given if isinstance(value, PrivacyLedger)})
 
-    def _shape_of(self, y: Any, masks: Masks, parts: Parts) -> PublicShape:
+    def _shape_of(self, y: Any, masks: Masks, parts: Parts, given: Any) -> PublicShape:
         """Return what is public of the training rows."""
         names = getattr(self, "feature_names_in_", None)
         public = np.flatnonzero(masks.public)
@@ -213,7 +217,8 @@ class BasePrivateSearch(Delegating, MetaEstimatorMixin, PrivateEstimatorMixin, B
             grouped=grouped,
             structured=is_structured(y),
             public_labels=np.asarray(safe_indexing(y, public)) if len(public) else None,
-            no_targets=safe_indexing(y, public[:0]),
+            # Of labels as they were given: a column of text may be an array of objects now.
+            no_targets=safe_indexing(given if is_classifier(self.estimator) else y, public[:0]),
         )
 
     @public_errors()
@@ -238,7 +243,7 @@ class BasePrivateSearch(Delegating, MetaEstimatorMixin, PrivateEstimatorMixin, B
         """
         if not _read_classes(candidates) or not is_classifier(self.estimator):
             return
-        labels = common_type(np.asarray(y))
+        labels = plain_labels(y)
         check_classification_targets(labels)
         if len(np.unique(labels)) < 2:
             raise ValueError("y holds one class; a classifier needs two.")
@@ -378,6 +383,7 @@ class BasePrivateSearch(Delegating, MetaEstimatorMixin, PrivateEstimatorMixin, B
 
     def _charge_once(self, spent: PrivacySpent, candidates: Sequence[Candidate]) -> None:
         """Charge the whole search as one entry, wherever the ledger stands."""
+        warn_of_delta(spent)
         found = (value for one in candidates for value in one.removed.values())
         ledger = find_ledger(self.ledger, [value for value in found if isinstance(value, PrivacyLedger)])
         if ledger is not None:

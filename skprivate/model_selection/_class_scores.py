@@ -12,7 +12,8 @@ from sklearn.metrics import balanced_accuracy_score, log_loss, roc_auc_score
 
 from .._config import get_config
 from .._typing import FloatArray
-from ..metrics._model_outputs import codes_of, predictions, probabilities
+from ..domain._labels import codes_of
+from ..metrics._model_outputs import predictions, probabilities
 from ..metrics._probability_intervals import choose_number, inner_ends
 from ..utils._compat import num_samples
 from ._scores import ClassScorer, ScoringRows

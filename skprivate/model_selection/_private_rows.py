@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_consistent_length
 from ..base import PrivateEstimatorMixin, StatelessMixin
 from ..utils import as_cells, as_column, as_labels, check_row_mask, is_structured, number_groups
 from ..utils._compat import num_samples
-from ..utils._refused_values import refuse_kinds
+from ..utils._refused_values import refuse_kinds, refuse_text
 from ..utils._replacements import numbers_of
 from ..utils._table_validation import check_array, validate_data
 
@@ -43,6 +43,7 @@ def check_rows(search: Any, X: Any, y: Any) -> tuple[Any, Any]:
     y, structured = as_labels(y), is_structured(y)
     finite = "allow-nan" if _takes_nan(search.estimator) else True
     _refuse_tables(search.estimator, y)
+    _refuse_text(search.estimator, X, objects=False)
     if hasattr(X, "columns") or not tags.input_tags.two_d_array or _declares_columns(search.estimator):
         validate_data(search, X, y, skip_check_array=True, kinds=not _declares_columns(search.estimator))
     else:
@@ -73,12 +74,14 @@ def check_rows_strictly(search: Any, X: Any, y: Any) -> tuple[Any, Any]:
     if y is None:
         raise ValueError("a private search requires y to be passed: candidates are scored on it.")
     if isinstance(X, list | tuple) and get_tags(search.estimator).input_tags.two_d_array:
-        X = as_cells(X)
+        # A list has no type: what reads numbers gets them, so that no array of objects comes of it.
+        X = numbers_of(X) if _takes_numbers(search.estimator) else as_cells(X)
     validate_data(
         search, X, skip_check_array=True, cells=False, kinds=not _declares_columns(search.estimator)
     )
     refuse_kinds(y, "y")
     if _takes_numbers(search.estimator):
+        _refuse_text(search.estimator, X, objects=True)
         check_array(numbers_of(X), dtype=np.float64, ensure_all_finite=False)
     y = as_column(y)
     _refuse_tables(search.estimator, y)
@@ -94,6 +97,11 @@ def _refuse_tables(estimator: Any, y: Any) -> None:
         raise ValueError(f"y should be a 1d array, got an array of shape {shape} instead.")
     if is_structured(y) and is_classifier(estimator):
         raise ValueError("y should be a 1d array of labels, without fields and of one column.")
+
+
+def _refuse_text(estimator: Any, X: Any, *, objects: bool) -> None:
+    if _takes_numbers(estimator):
+        refuse_text(X, objects=objects, takes_domain=hasattr(estimator, "domain"))
 
 
 def _takes_numbers(estimator: Any) -> bool:

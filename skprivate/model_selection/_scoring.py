@@ -12,10 +12,9 @@ from numpy.typing import NDArray
 from sklearn.base import is_classifier, is_regressor
 
 from .._typing import FloatArray
-from ..base._classes import declared_classes
-from ..metrics._model_outputs import codes_of
-from ..utils import as_labels, common_type, is_structured
-from ..utils._compat import BaseScorer
+from ..domain._labels import codes_of, declared_classes, plain_labels, refuse_unknown_labels
+from ..utils import is_structured
+from ..utils._compat import BaseScorer, num_samples
 from ..utils._private_fit import public_errors
 from ._class_scores import AreaUnderCurve, BalancedAccuracy, LogLoss
 from ._scores import WRONG_SHAPE, ClassScorer, OnCopies, RowScorer, ScoreShapeError
@@ -23,7 +22,9 @@ from ._scores import WRONG_SHAPE, ClassScorer, OnCopies, RowScorer, ScoreShapeEr
 
 def accuracy(estimator: Any, X: Any, y: Any) -> NDArray[np.bool_]:
     """Score 1 where the predicted label is right."""
-    right: NDArray[np.bool_] = np.asarray(estimator.predict(X)) == np.asarray(y)
+    classes = estimator.classes_
+    predicted = codes_of(estimator.predict(X), classes, 0, num_samples(X), "what predict returns")
+    right: NDArray[np.bool_] = predicted == codes_of(y, classes, -1, num_samples(X), "y")
     return right
 
 
@@ -87,6 +88,8 @@ def resolve_scorer(
             f"{WRONG_SHAPE} A scorer of scikit-learn returns one number for all; pass one of the names "
             f"{', '.join(get_args(Scoring))} instead."
         )
+    if public_labels is not None and is_classifier(estimator):
+        _refuse_unknown(public_labels, candidates)
     if callable(scoring):
         _check_callable(scoring)
         return OnCopies(scoring)
@@ -113,7 +116,7 @@ def _check_classifiers(name: str, estimator: Any, candidates: Sequence[Any], lab
     declared = [getattr(one, "classes", None) for one in candidates]
     known = {tuple(declared_classes(classes).tolist()) for classes in declared if classes is not None}
     if labels is not None and any(classes is None for classes in declared):
-        known.add(tuple(np.unique(_labels_of(labels)).tolist()))
+        known.add(tuple(np.unique(plain_labels(labels)).tolist()))
     if len(known) > 1:
         raise ValueError(f"scoring={name!r} compares candidates of the same classes: declare them alike.")
     classes = [label for labels in known for label in labels]
@@ -122,16 +125,18 @@ def _check_classifiers(name: str, estimator: Any, candidates: Sequence[Any], lab
     return classes
 
 
+@public_errors()
+def _refuse_unknown(labels: Any, candidates: Sequence[Any]) -> None:
+    for one in candidates:
+        if getattr(one, "classes", None) is not None:
+            refuse_unknown_labels(labels, declared_classes(one.classes))
+
+
 def _check_both(labels: Any, classes: list[Any]) -> None:
-    """Refuse public rows without an AUC; a label that is no class counts as the first."""
-    found = _labels_of(labels)
-    codes = codes_of(found, classes, 0, len(found), "y") if classes else found
+    """Refuse public rows without an AUC."""
+    codes = codes_of(labels, classes, 0, len(labels), "y") if classes else plain_labels(labels)
     if len(np.unique(codes)) < 2:
         raise ValueError("scoring='roc_auc' needs public validation rows of both classes.")
-
-
-def _labels_of(labels: Any) -> NDArray[Any]:
-    return common_type(np.asarray(as_labels(labels)))
 
 
 @public_errors()

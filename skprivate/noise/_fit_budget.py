@@ -7,6 +7,7 @@ from fractions import Fraction
 from typing import Any
 
 from ..utils import check_epsilon, check_probability
+from ..utils._user_frame import warn_user
 from ._mechanisms import DiscreteGaussianMechanism
 from ._zcdp import zcdp_to_epsilon
 
@@ -42,20 +43,60 @@ class FitBudget:
         Raises
         ------
         ValueError
-            epsilon is not positive; delta is outside [0, 1), or is 0 with Gaussian noise.
+            epsilon is not positive; delta is outside [0, 1), or does not fit the mechanism.
         """
         request, probability = check_epsilon(epsilon), check_probability(delta, "delta")
-        if mechanism == "laplace":
-            # Not needed, so not spent; a search over mechanisms may pass one to both.
-            return cls(mechanism, request, request, Fraction(0))
-        if not probability:
-            raise ValueError("mechanism='gaussian' needs a delta above 0, such as 1e-6.")
-        return cls(mechanism, *_rho_and_epsilon(request, probability), probability)
+        if resolve_mechanism(mechanism, probability) == "laplace":
+            return cls("laplace", request, request, Fraction(0))
+        return cls("gaussian", *_rho_and_epsilon(request, probability), probability)
 
     @property
     def rho(self) -> Fraction | None:
         """Rho, with Gaussian noise."""
         return self.amount if self.mechanism == "gaussian" else None
+
+
+def resolve_mechanism(mechanism: str, delta: Any) -> str:
+    """Return the noise of a fit: of "auto" Gaussian noise where delta is above 0, else Laplace noise.
+
+    Raises
+    ------
+    ValueError
+        Gaussian noise without a delta, or Laplace noise with one, which would have no effect.
+    """
+    if mechanism == "auto":
+        return "gaussian" if delta > 0 else "laplace"
+    if mechanism == "gaussian" and not delta:
+        raise ValueError("mechanism='gaussian' needs a delta above 0, such as 1e-6.")
+    if mechanism == "laplace" and delta:
+        raise ValueError(
+            "delta has no effect with mechanism='laplace': pass delta=0, or leave mechanism='auto', which "
+            "takes Gaussian noise where delta is above 0."
+        )
+    return mechanism
+
+
+def warn_of_large_delta(delta: Fraction, n_units: int, unit: str = "row") -> None:
+    """Warn before a charge where delta is so large that publishing whole rows would satisfy it.
+
+    Parameters
+    ----------
+    delta : Fraction
+    n_units : int
+        The number of units, where it is public.
+    unit : {"row", "group", "client"}
+    """
+    if delta * n_units < 1:
+        return
+    # A hundredth of 1 / n at most: at it, a release that published each unit with probability delta would
+    # publish any of them with a probability of a hundredth at most.
+    wanted = f"1e-{len(str(n_units)) + 2:02d}"
+    warn_user(
+        f"delta = {float(delta):.3g} is not below 1 / n, with n = {n_units} {unit}s. The guarantee is weak: "
+        f"a release that publishes each {unit} with probability delta would satisfy it. Pass a delta far "
+        f"below 1 / n, such as {wanted}.",
+        UserWarning,
+    )
 
 
 # A pure function of public numbers, which takes longer than the rest of the plan of a fit.

@@ -62,6 +62,8 @@ class BoundsScaler(StrictMixin, StatelessMixin, OneToOneFeatureMixin, Transforme
     n_features_in_: int
     feature_names_in_: NDArray[np.object_]
 
+    _reads_numbers = True
+
     def __init__(self, bounds: Any = (0.0, 1.0)) -> None:
         self.bounds = bounds
 

@@ -150,8 +150,9 @@ def read_columns(X: Any, columns: Sequence[int], names: Sequence[str] | None) ->
         kinds = {cells.dtype.kind, getattr(kind, "kind", "O")}
         if not kinds <= set("biufO") or str(kind) in _TEXT:
             raise ValueError(
-                f"{label} is a quasi-identifier and does not hold numbers; encode it as numbers, or leave it "
-                "out of quasi_identifiers: other columns pass through as they are."
+                f"{label} is a quasi-identifier and does not hold numbers; put "
+                "DomainEncoder(TableDomain({...})) in front, or leave it out of quasi_identifiers: other "
+                "columns pass through as they are."
             )
         values[:, place] = numbers_of(cells, label)
     return values

@@ -32,6 +32,7 @@ from ..utils import check_epsilon
 from ..utils._compat import Interval, StrOptions, validate_parameter_constraints
 from ..utils._groups import KEY_BYTES, RowUnits, number_units
 from ..utils._private_fit import failures_counted, public_errors
+from ..utils._refused_values import refuse_text
 from ..utils._replacements import numbers_of, within_bounds
 from ..utils._table_validation import check_array
 from ..utils._user_frame import warn_after_release
@@ -278,6 +279,7 @@ def _read(X: Any, groups: Any, least_rows: int) -> tuple[FloatArray, RowUnits | 
         "ensure_min_samples": least_rows,
         "input_name": "X",
     }
+    refuse_text(X, objects=strict)
     table = check_array(numbers_of(X) if strict else X, ensure_all_finite=not strict, **options)
     units = number_units(groups, np.ones(len(table), dtype=bool), strict=strict)
     if strict:

@@ -250,6 +250,8 @@ class PlanAccumulator(BatchAccumulator):
 
         Raises
         ------
+        TypeError
+            `data` is not bytes.
         ValueError
             Damaged, foreign, of another class, or of another version.
         """

@@ -124,7 +124,13 @@ class RoundsMixin(PrivateEstimatorMixin):
         declared = getattr(self, "domain", None) is not None
         # Names of persons may be missing: that a look at the tables fails tells of rows.
         n_is_public = not self.may_lack_rows()
-        facts = find_facts(source, self._known_columns(), declared=declared, n_is_public=n_is_public)
+        facts = find_facts(
+            source,
+            self._known_columns(),
+            declared=declared,
+            n_is_public=n_is_public,
+            classes=getattr(self, "classes", None),
+        )
         with ExitStack() as stack:
             with public_errors():
                 schema, open_rounds = self._open_source(facts.complete(source.columns), facts, public)
@@ -188,15 +194,20 @@ class RoundsMixin(PrivateEstimatorMixin):
 
 
 def find_facts(
-    source: TableSource, n_features: int | None, *, declared: bool = False, n_is_public: bool = True
+    source: TableSource,
+    n_features: int | None,
+    *,
+    declared: bool = False,
+    n_is_public: bool = True,
+    classes: Any = None,
 ) -> SourceFacts:
     """Return the public facts of a source: those that were declared, or found by a look at its tables.
 
     Where a domain declares the columns, their types in the tables do not matter. Where the number of rows is
-    not public, a source without rows is no error.
+    not public, a source without rows is no error. A target must be of the kind of the declared classes.
     """
     if source.n_rows is None:
-        facts = source.inspect(declared=declared)
+        facts = source.inspect(declared=declared, classes=classes)
         if n_is_public and not facts.n_rows:
             raise ValueError("the source is empty: it has no row.")
         return replace(facts, n_is_public=n_is_public)

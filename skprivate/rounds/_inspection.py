@@ -10,9 +10,11 @@ import numpy as np
 
 from .._config import config_context
 from ..base._planned_cost import PublicShape
+from ..domain._labels import refuse_label_types
 from ..utils import is_frame, is_structured
 from ..utils._groups import exact_names, number_units
 from ..utils._json_documents import Fields, restore_in_silence, seal_document
+from ..utils._private_fit import public_errors
 from ._reading.batches import arrow_records, has_names, holds_arrow
 from ._reading.columns import TableColumns
 from ._reading.targets import find_roles
@@ -179,10 +181,14 @@ class InspectFunction:
     strict : bool
     declared : bool, default=False
         Whether the kinds of the columns are declared, so that their types in the tables do not matter.
+    classes : array-like, default=None
+        Declared classes, of whose kind the type of the target must be.
     """
 
-    def __init__(self, columns: TableColumns, strict: bool, declared: bool = False) -> None:
-        self.columns, self.strict, self.declared = columns, strict, declared
+    def __init__(
+        self, columns: TableColumns, strict: bool, declared: bool = False, classes: Any = None
+    ) -> None:
+        self.columns, self.strict, self.declared, self.classes = columns, strict, declared, classes
 
     def __call__(self, table: Any, batch_id: str | int) -> bytes:
         """Return the facts of one partition, as bytes."""
@@ -207,6 +213,7 @@ class InspectFunction:
             return self._of_arrays(batch, table)
 
     def _of_arrays(self, batch: str, X: Any, y: Any = None, groups: Any = None) -> TableFacts:
+        self._check_labels(y, "y")
         n_rows = len(X) if hasattr(X, "__len__") else np.shape(X)[0]
         names: tuple[str, ...] | None = None
         if is_frame(X):
@@ -234,6 +241,8 @@ class InspectFunction:
 
     def _of_frame(self, batch: str, table: Any) -> TableFacts:
         names = self.columns.choose(list(table.columns))
+        if self.columns.target is not None:
+            self._check_labels(table[self.columns.target])
         kinds = tuple(_kind_of(np.asarray(table[name][:0]).dtype) for name in names)
         group = None if self.columns.group is None else exact_names(table[self.columns.group])
         n_units = self._count_units(group, len(table))
@@ -248,15 +257,25 @@ class InspectFunction:
             n_rows, kinds = 0, None
             for record in records:
                 n_rows += record.num_rows
-                kinds = _arrow_kinds(record.schema, names)
+                kinds = self._arrow_kinds(record.schema, names)
                 if group is not None:
                     groups.append(exact_names(record.column(group)))
             kinds = kinds or ()
         else:
             names = self.columns.choose(list(table.schema.names))
-            kinds = _arrow_kinds(table.schema, names)
+            kinds = self._arrow_kinds(table.schema, names)
         n_units = self._count_units(np.concatenate(groups) if groups else None, n_rows)
         return TableFacts(batch, n_rows, n_units, names, kinds, *self._target())
+
+    def _arrow_kinds(self, schema: Any, names: tuple[str, ...]) -> tuple[str, ...]:
+        if self.columns.target is not None:
+            self._check_labels(schema.field(self.columns.target))
+        types = (str(schema.field(name).type) for name in names)
+        return tuple("number" if kind.startswith(_ARROW_NUMBERS) else "other" for kind in types)
+
+    @public_errors()
+    def _check_labels(self, labels: Any, name: str | None = None) -> None:
+        refuse_label_types(labels, self.classes, name or f"column {self.columns.target!r}")
 
     def _target(self) -> tuple[bool, tuple[str, ...]]:
         return self.columns.has_target, tuple(sorted(self.columns.roles))
@@ -272,11 +291,6 @@ class InspectFunction:
 
 def _kind_of(dtype: np.dtype[Any]) -> str:
     return "number" if dtype.kind in _NUMBERS else "other"
-
-
-def _arrow_kinds(schema: Any, names: tuple[str, ...]) -> tuple[str, ...]:
-    types = (str(schema.field(name).type) for name in names)
-    return tuple("number" if kind.startswith(_ARROW_NUMBERS) else "other" for kind in types)
 
 
 def fingerprint(*texts: bytes) -> str:

@@ -9,6 +9,7 @@ import joblib
 
 from .._config import get_config
 from .._typing import IntArray
+from ..domain._life_data import EventCoding
 from ..utils import check_int, is_frame
 from ..utils._public_module import public_module
 from ._inspection import InspectFunction, SourceFacts, TableFacts
@@ -34,7 +35,8 @@ class TableSource:
     target : str, default=None
         Name of the target's column. Tuples of arrays need none.
     event : str, default=None
-        Name of a boolean column: True where the target is the time of an event, False where it is censored.
+        Name of a boolean column: True where the target is the time of an event, False where it is censored;
+        or of a column that holds the values of `happened`.
     features : list of str, default=None
         Names of the columns of X, in their order. None: all that have no other role.
     groups : str or bool, default=None
@@ -54,6 +56,9 @@ class TableSource:
         `skprivate.life_data`, which says what equal, zero and infinite ends mean.
     entry : str, default=None
         Name of the column of the time from which a row was watched; 0: from the start.
+    happened, censored : str, int, float, bool or a collection of these, default=None
+        Values of the column `event` which mean that the event happened, and that it had not happened yet, as
+        in `skprivate.life_data`.
 
     See Also
     --------
@@ -98,6 +103,8 @@ class TableSource:
         lower: str | None = None,
         upper: str | None = None,
         entry: str | None = None,
+        happened: Any = None,
+        censored: Any = None,
     ) -> None:
         if isinstance(features, str):
             raise TypeError("features must be a list of names.")
@@ -106,7 +113,9 @@ class TableSource:
         names = None if features is None else tuple(features)
         if names == ():
             raise ValueError("features must name a column, or be None for all that have no other role.")
-        self.columns = TableColumns(names, target, event, groups, lower, upper, entry)
+        self.columns = TableColumns(
+            names, target, event, groups, lower, upper, entry, EventCoding.of(happened, censored)
+        )
         self.n_rows = None if n_rows is None else check_int(n_rows, "n_rows", least=1)
         if n_jobs is not None and (not isinstance(n_jobs, Integral) or n_jobs == 0):
             raise ValueError("n_jobs must be an int other than 0, or None.")
@@ -122,9 +131,9 @@ class TableSource:
                 "so with groups_within_tables=True."
             )
 
-    def inspect(self, *, declared: bool = False) -> SourceFacts:
+    def inspect(self, *, declared: bool = False, classes: Any = None) -> SourceFacts:
         """Return the public facts of all tables; nothing is charged for them."""
-        function = InspectFunction(self.columns, get_config()["strict"], declared)
+        function = InspectFunction(self.columns, get_config()["strict"], declared, classes)
         if self.hook is not None:
             return SourceFacts.of(TableFacts.from_bytes(data) for data in self.hook(function))
         return SourceFacts.of(self._map(function.inspect))

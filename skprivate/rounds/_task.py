@@ -11,6 +11,7 @@ from ..utils import check_characters
 from ..utils._json_documents import (
     UNREADABLE,
     Fields,
+    as_bytes,
     digest,
     restore_sealed,
     seal_document,
@@ -84,6 +85,7 @@ class RoundTask:
     @classmethod
     def from_bytes(cls, data: Any) -> "RoundTask":
         """Restore a task; ValueError for what `to_bytes` would not write."""
+        data = as_bytes(data)
         try:
             return restore_sealed(data, _FORMAT, _VERSION, _FIELDS, cls._from_sealed)
         except UNREADABLE as error:

@@ -123,7 +123,7 @@ class NoisyHistogram:
         return self._row_total / (1.0 if self._max_weight is None else self._max_weight)
 
     @property
-    def _total_is_public(self) -> bool:
+    def total_is_public(self) -> bool:
         """Whether the number of rows, times what one adds, is the sum of all counts."""
         return self._rows_per_unit == 1 and self._max_weight is None
 
@@ -146,7 +146,7 @@ class NoisyHistogram:
 
     def count_rows(self, counts: ArrayLike, n: int) -> int:
         """Return the number of rows, or their weight, behind the counts: n, or an estimate."""
-        if self._total_is_public:
+        if self.total_is_public:
             return n
         largest = n * (1.0 if self._max_weight is None else self._max_weight)
         # Of several rows of a person some may be missing, and weights may be as small as they like.
@@ -157,7 +157,7 @@ class NoisyHistogram:
         """Return the noisy counts, all moved by the same amount to the number of rows, where it is public."""
         noisy = np.asarray(counts, dtype=np.float64) / self._unit
         # Of several rows of a person some may be missing, which nobody is told.
-        return noisy + (n - noisy.sum()) / noisy.size if self._total_is_public else noisy
+        return noisy + (n - noisy.sum()) / noisy.size if self.total_is_public else noisy
 
     def estimate_cells(self, counts: ArrayLike, n: int) -> FloatArray:
         """Return the numbers of rows in the leaves."""

@@ -14,7 +14,6 @@ from ._parameter_checks import (
     check_positive,
     check_probability,
     check_row_mask,
-    common_type,
     is_frame,
     is_structured,
 )
@@ -30,7 +29,6 @@ __all__ = [
     "check_positive",
     "check_probability",
     "check_row_mask",
-    "common_type",
     "is_frame",
     "is_structured",
     "lazy_exports",

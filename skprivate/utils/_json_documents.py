@@ -7,11 +7,14 @@ field that is not of its type and in its range is a ValueError, whose message re
 
 import base64
 import binascii
+import codecs
 import hashlib
 import json
 import math
+import os
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
 import numpy as np
@@ -32,6 +35,8 @@ UNREADABLE = (ValueError, TypeError, ArithmeticError, LookupError, AttributeErro
 # What is written nests about ten deep; far below the limit of recursion.
 _DEEPEST = 64
 _NUMBERS = {int, float, bool, type(None)}
+# Bytes of a file; the specification of a tree of 2^18 leaves needs about a fifth of it.
+_LARGEST_FILE = 2**26
 
 
 class Fields:
@@ -151,9 +156,13 @@ def parse_json(text: str | bytes) -> Any:
     """
     try:
         if isinstance(text, bytes):
-            text = text.decode("ascii")
+            text = text.decode(json.detect_encoding(text))
         content = json.loads(
-            text, parse_constant=_refuse_constant, parse_float=_finite, object_pairs_hook=_different_names
+            # Editors put a mark of the byte order in front, and json.loads takes none in a str.
+            text.removeprefix("\ufeff"),
+            parse_constant=_refuse_constant,
+            parse_float=_finite,
+            object_pairs_hook=_different_names,
         )
     except (json.JSONDecodeError, RecursionError, UnicodeError):
         raise ValueError("it is not JSON, or only a part of it") from None
@@ -201,11 +210,66 @@ def _inner(value: Any) -> list[Any]:
     return []
 
 
+def restore_json(source: Any, build: Callable[[Any], Value], what: str) -> Value:
+    """Return what `build` makes of the JSON in a text, in bytes or in a file.
+
+    Parameters
+    ----------
+    source : str, bytes or path-like
+        Bytes are JSON; a path-like object is a file. A str is JSON where `is_json_text`. Any other str is the
+        name of a file, if there is one or if it ends in ".json".
+    build : callable
+        From parsed JSON to the object; ValueError for anything that it cannot use.
+    what : str
+        The object, for messages.
+
+    Raises
+    ------
+    TypeError, ValueError, OSError
+        A source of another type; neither JSON nor a file, or not such an object; a file that cannot be read.
+        No message repeats what the source holds, but for what `build` says of it.
+    """
+    text, origin = _read_source(source, what)
+    try:
+        return build(parse_json(text))
+    except ValueError as error:
+        problem = str(error)
+    raise ValueError(f"{origin} is no {what} that can be used: {problem}")
+
+
+def _read_source(source: Any, what: str) -> tuple[str | bytes, str]:
+    """Return JSON, and where it is from."""
+    if isinstance(source, bytes | bytearray | memoryview):
+        return bytes(source), "what these bytes hold"
+    if not isinstance(source, str | os.PathLike):
+        kind = type(source).__name__
+        raise TypeError(f"a {what} is read from JSON text, bytes or the path of a file, not {kind}.")
+    if is_json_text(source):
+        return str(source), "this text"
+    if isinstance(source, str) and not source.endswith(".json") and not os.path.isfile(source):
+        raise ValueError(f"this text is no {what}: it is not JSON, and there is no file of this name.")
+    path = Path(source)
+    if path.stat().st_size > _LARGEST_FILE:
+        raise ValueError(f"{path} is too large for a {what}")
+    return path.read_bytes(), str(path)
+
+
+def is_json_text(source: Any) -> bool:
+    """Whether it is a str that begins, after white space, as documents in JSON do, and no name of a file."""
+    return isinstance(source, str) and source.lstrip("\ufeff \t\r\n").startswith(("{", "["))
+
+
+def as_bytes(data: Any) -> bytes:
+    """Return bytes; TypeError for a text or a path, whose file is the caller's to read."""
+    if not isinstance(data, bytes | bytearray | memoryview):
+        kind = type(data).__name__
+        raise TypeError(f"from_bytes takes bytes, not {kind}: for a file, pass Path(...).read_bytes().")
+    return bytes(data)
+
+
 def read_sealed(data: Any, format_name: str, version: int, fields: Sequence[str]) -> dict[str, Any]:
     """Return what `seal_document` wrote, without its checksum; ValueError for anything else."""
-    if not isinstance(data, bytes | bytearray | memoryview):
-        raise ValueError("it is not bytes")
-    text = bytes(data)
+    text = as_bytes(data).removeprefix(codecs.BOM_UTF8)
     if not text.isascii():
         raise ValueError("it is not text")
     content = parse_json(text)
@@ -242,7 +306,8 @@ def restore_in_silence(
     build: Callable[[dict[str, Any]], Sealed],
     what: str,
 ) -> Sealed:
-    """Return what `restore_sealed` does; the ValueError for anything else repeats nothing of it."""
+    """Return what `restore_sealed` does; the ValueError for other bytes repeats nothing of them."""
+    data = as_bytes(data)
     try:
         return restore_sealed(data, format_name, version, fields, build)
     except UNREADABLE:

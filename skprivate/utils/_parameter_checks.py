@@ -279,11 +279,6 @@ def is_structured(y: Any) -> bool:
     return getattr(getattr(y, "dtype", None), "names", None) is not None
 
 
-def common_type(labels: NDArray[Any]) -> NDArray[Any]:
-    """Give labels the type that they need themselves, whatever others stood in the same column."""
-    return np.asarray(labels.tolist()) if labels.dtype.kind in "USO" else labels
-
-
 def check_row_mask(
     mask: Any, n_rows: int, *, name: str = "is_public", strict: bool = False
 ) -> NDArray[np.bool_]:

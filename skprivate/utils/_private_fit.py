@@ -21,7 +21,8 @@ Fit = TypeVar("Fit", bound=Callable[..., Any])
 # Messages of scikit-learn and numpy that repeat values of the data, and what is said instead.
 _REVEALING = {
     "could not convert string to float": (
-        "could not convert string to float: X holds text; encode it as numbers first."
+        "could not convert string to float: X holds text; declare its columns from public knowledge: "
+        'domain=TableDomain({"x0": (low, high), "x1": ["...", ...], ...}).'
     ),
     "Expected 2D array, got": (
         "Expected 2D array. Reshape your data: X.reshape(-1, 1) for one column, X.reshape(1, -1) for one row."
@@ -56,7 +57,7 @@ def redact_errors(method: Fit) -> Fit:
     ...     return float(cell)
     >>> read("secret")
     Traceback (most recent call last):
-    ValueError: could not convert string to float: X holds text; encode it as numbers first.
+    ValueError: could not convert string to float: X holds text; declare its columns ...
     """
 
     @functools.wraps(method)

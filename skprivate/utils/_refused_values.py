@@ -1,15 +1,18 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Kinds of values that no table may hold: dates, durations, what a mask hides, numbers beyond floats.
+"""Kinds of values that no table may hold: dates, durations, text, what a mask hides, numbers beyond floats.
 
 Whether a date is a number of days or of nanoseconds is for its owner to say. The type of an array or of a
 frame's column is public; a single object in a column of objects is not. So the first is refused in every
 mode, the second outside strict mode, where other values make a fit fail too.
 """
 
+import json
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Container, Iterable, Iterator, Mapping
 from datetime import date, time, timedelta
+from decimal import Decimal
 from fractions import Fraction
+from numbers import Number
 from typing import Any
 
 import numpy as np
@@ -18,6 +21,11 @@ from ._parameter_checks import check_characters, is_frame
 
 _TEMPORAL = (date, time, timedelta, np.datetime64, np.timedelta64)
 _DATES = "holds dates or durations; turn them into numbers of one unit, such as days."
+# Columns that the line of a domain shows.
+_SHOWN = 6
+# Of pyarrow, beginnings of the names of types that are numbers; dates are another matter.
+_ARROW_NUMBERS = ("int", "uint", "halffloat", "float", "double", "bool", "decimal", "null")
+_ARROW_DATES = ("date", "time", "duration")
 _LARGEST = Fraction(sys.float_info.max)
 _PLAIN = {float, bool, str, bytes, type(None), np.float64, np.float32, np.int64, np.str_, np.bool_}
 
@@ -51,11 +59,102 @@ def refuse_kinds(values: Any, name: str = "X", *, all_columns: bool = True) -> N
     if isinstance(values, np.ma.MaskedArray):
         raise _masked(name)
     if (all_columns or not is_frame(values)) and any(map(is_temporal_type, _types(values))):
-        raise TypeError(f"{name} {_DATES}")
+        types = column_types(values) if name == "X" else None
+        declared = "" if types is None else f" Or declare the columns to a model: {domain_line(types)}."
+        raise TypeError(f"{name} {_DATES}{declared}")
     if is_frame(values):
         for label in values.columns:
             if isinstance(label, str):
                 check_characters(label, f"the name of a column of {name}")
+
+
+def refuse_text(
+    X: Any, *, objects: bool = True, takes_domain: bool = False, columns: Container[Any] | None = None
+) -> None:
+    """Refuse a table of numbers in which a column has a type of text or of objects, before a cell is read.
+
+    Parameters
+    ----------
+    X : array-like, data frame or Arrow table
+        A list has no type: its cells are read one by one.
+    objects : bool, default=True
+        Whether an array of objects is refused: in strict mode. In a frame such columns always are.
+    takes_domain : bool, default=False
+        Whether what reads the table has a parameter ``domain``.
+    columns : container of str, default=None
+        The columns that matter, by name; None: all of them.
+
+    Raises
+    ------
+    TypeError
+        The message writes the domain to be declared, with the table's own names and no cell.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skprivate.utils._refused_values import refuse_text
+    >>> refuse_text(np.array([["39", "clerk"]]), takes_domain=True)
+    Traceback (most recent call last):
+    TypeError: X holds text or objects, and numbers are wanted. Declare ... domain=TableDomain({"x0": ...
+    """
+    types = column_types(X)
+    if types is not None:
+        types = {name: dtype for name, dtype in types.items() if columns is None or name in columns}
+        refused = any(map(is_text_type, types.values()))
+    else:
+        dtype = getattr(X, "dtype", None)
+        kind = getattr(dtype, "kind", "") if getattr(dtype, "names", None) is None else ""
+        refused = kind in ("U", "S", "T") or (objects and kind == "O")
+    if refused:
+        raise TypeError(
+            "X holds text or objects, and numbers are wanted. Declare its columns, from public knowledge: "
+            f"{domain_line(types, takes_domain)}. From rows that are public, TableDomain.from_public(rows) "
+            "declares them."
+        )
+
+
+def column_types(X: Any) -> dict[Any, Any] | None:
+    """Return the type of each column of a frame or of an Arrow table, by name; None for what is neither."""
+    schema: Any = getattr(X, "schema", None)
+    if hasattr(schema, "types"):  # pyarrow
+        return dict(zip(schema.names, schema.types, strict=True))
+    return dict(zip(X.columns, getattr(X, "dtypes", ()), strict=False)) if is_frame(X) else None
+
+
+def domain_line(types: Mapping[Any, Any] | None, takes_domain: bool = True) -> str:
+    """Return the line that declares a table's columns where a model is made, to be completed by its owner."""
+    line = table_domain(types)
+    return f"domain={line}" if takes_domain else f"DomainEncoder({line}), as a step in front"
+
+
+def table_domain(types: Mapping[Any, Any] | None) -> str:
+    """Return the domain of a table, by the types of its columns, to be completed by its owner.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skprivate.utils._refused_values import table_domain
+    >>> print(table_domain({"age": np.dtype(float), "job": np.dtype(object)}))
+    TableDomain({"age": (low, high), "job": ["...", ...]})
+    """
+    if types is None:
+        said = ['"x0": (low, high) or ["...", ...]', "..."]
+    else:
+        said = [f"{_quoted(name)}: {_declaration(dtype)}" for name, dtype in list(types.items())[:_SHOWN]]
+        said += ["..."] if len(types) > _SHOWN else []
+    return f"TableDomain({{{', '.join(said)}}})"
+
+
+def _quoted(name: Any) -> str:
+    return json.dumps(str(name), ensure_ascii=False)
+
+
+def _declaration(dtype: Any) -> str:
+    if is_temporal_type(dtype):
+        return '("yyyy-mm-dd", "yyyy-mm-dd")'
+    if getattr(dtype, "kind", None) == "b" or str(dtype) in ("Boolean", "bool"):
+        return "bool"
+    return '["...", ...]' if is_text_type(dtype) else "(low, high)"
 
 
 def refuse_cells(values: Any, name: str = "X") -> None:
@@ -129,7 +228,25 @@ def is_temporal_type(dtype: Any) -> bool:
     kind = getattr(dtype, "type", None)
     if inner is not None:
         return is_temporal_type(inner)
+    if type(dtype).__module__.startswith("pyarrow"):
+        return str(dtype).startswith(_ARROW_DATES)
     return isinstance(kind, type) and _is_temporal_class(kind)
+
+
+def is_text_type(dtype: Any) -> bool:
+    """Tell whether the type of a column, of NumPy, pandas, polars or pyarrow, is text or objects."""
+    if is_temporal_type(dtype):
+        return False
+    tells = getattr(dtype, "is_numeric", None)  # polars
+    if callable(tells):
+        return not (tells() or str(dtype) in ("Boolean", "Null"))
+    inner = getattr(getattr(dtype, "categories", None), "dtype", getattr(dtype, "value_type", None))
+    if inner is not None:  # categories are what they hold
+        return is_text_type(inner)
+    kind, cell = getattr(dtype, "kind", None), getattr(dtype, "type", None)
+    if kind is None:
+        return not str(dtype).startswith(_ARROW_NUMBERS)
+    return kind in "OUST" and not (isinstance(cell, type) and issubclass(cell, Number | Decimal))
 
 
 def _objects(values: Any) -> Iterator[list[Any]]:

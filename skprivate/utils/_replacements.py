@@ -6,7 +6,7 @@ read as a number or is missing, infinity is beyond every bound, what is missing 
 """
 
 from decimal import Decimal
-from numbers import Number, Real
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -95,23 +95,6 @@ def within_bounds(values: FloatArray, lower: ArrayLike, upper: ArrayLike) -> Flo
     return np.where(finite, values, placed)
 
 
-def labels_of(labels: NDArray[Any]) -> NDArray[Any]:
-    """Return labels that can be compared with classes: a cell that is neither text nor a number becomes None.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from skprivate.utils._replacements import labels_of
-    >>> labels_of(np.array(["yes", 1, float("nan"), [1, 2]], dtype=object)).tolist()
-    ['yes', 1, None, None]
-    """
-    if labels.dtype.kind != "O":
-        return labels
-    usable = np.empty(len(labels), dtype=object)
-    usable[:] = [cell if _is_label(cell) else None for cell in labels]
-    return usable
-
-
 def _columns(frame: Any) -> list[Any]:
     if hasattr(frame, "iloc"):
         return [frame.iloc[:, place] for place in range(frame.shape[1])]
@@ -143,11 +126,3 @@ def _number(cell: Any) -> float:
             return np.inf if cell > 0 else -np.inf  # type: ignore[operator]
     except Exception:  # text that is no number, or a type of the user's own
         return np.nan
-
-
-def _is_label(cell: Any) -> bool:
-    try:
-        usable = isinstance(cell, Number | Decimal | str | bytes | np.bool_) and not is_temporal(cell)
-        return usable and bool(cell == cell)
-    except Exception:  # a signalling NaN, a type of the user's own
-        return False

@@ -14,7 +14,7 @@ from sklearn.utils.validation import validate_data as _validate_data
 
 from .._typing import FloatArray
 from ._parameter_checks import is_frame
-from ._refused_values import refuse_cells, refuse_kinds, refuse_missing
+from ._refused_values import refuse_cells, refuse_kinds, refuse_missing, refuse_text
 from ._replacements import numbers_of
 
 _NOT_GIVEN = "no_validation"
@@ -50,18 +50,23 @@ def validate_data(
     Raises
     ------
     TypeError, ValueError
-        As `refuse_kinds`, `refuse_cells`, `refuse_missing` and scikit-learn's function.
+        As `refuse_kinds`, `refuse_text` (where numbers are wanted), `refuse_cells`, `refuse_missing` and
+        scikit-learn's function.
     """
     if kinds:
         _refuse(X, "X", cells)
+        if options.get("dtype", "numeric") is not None and not options.get("skip_check_array"):
+            refuse_text(X, objects=not cells, takes_domain=hasattr(estimator, "domain"))
     _refuse(y, "y", cells)
     with config_context(array_api_dispatch=False):
         return _validate_data(estimator, X, y, **options)
 
 
 def check_array(values: Any, *, input_name: str = "", **options: Any) -> Any:
-    """Check an array as scikit-learn does; kinds that no table may hold are refused."""
+    """Check an array as scikit-learn does; kinds that no table (of numbers) may hold are refused."""
     _refuse(values, input_name or "X", True)
+    if input_name in ("", "X") and options.get("dtype", "numeric") is not None:
+        refuse_text(values, objects=False)
     with config_context(array_api_dispatch=False):
         return _check_array(values, input_name=input_name, **options)
 
@@ -85,12 +90,13 @@ def read_numbers(estimator: Any, X: Any, *, reset: bool = True, least_rows: int 
     Raises
     ------
     TypeError, ValueError
-        It is no table, or one of dates, masks or complex numbers, or has other columns.
+        It is no table, or one of text, dates, masks or complex numbers, or has other columns.
 
     Notes
     -----
     **Privacy.** What is raised depends on the container's type, names and shape alone.
     """
+    refuse_text(X, objects=estimator.is_strict(), takes_domain=hasattr(estimator, "domain"))
     options: dict[str, Any] = {"ensure_all_finite": False, "ensure_min_samples": least_rows}
     table: FloatArray = check_array(
         numbers_of(X), dtype=np.float64, order="C", estimator=estimator, **options

@@ -5,6 +5,8 @@ import math
 from fractions import Fraction
 
 import pytest
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
 from skprivate.accounting import (
     DisclosureRisk,
@@ -192,6 +194,8 @@ def test_no_text_becomes_markup_and_nothing_is_loaded(ledger, make):
         ({"ledger": "study.ledger"}, TypeError, "ledger must be"),
         ({"statements": "spent"}, TypeError, "mapping or a sequence"),
         ({"statements": {"model": 1}}, TypeError, "'model' must be"),
+        # What stands in it is not known here.
+        ({"statements": {"model": make_pipeline(StandardScaler())}}, TypeError, r"pass .*privacy_report\("),
         ({"statements": {1: spend()}}, TypeError, "each name"),
         ({"title": " "}, ValueError, "title"),
         ({"signatures": "Head"}, TypeError, "signatures"),

@@ -26,7 +26,7 @@ from skprivate import (
     TQMATransformer,
     privacy_report,
 )
-from skprivate.accounting import DisclosureRisk, PrivacyGuarantee, compose
+from skprivate.accounting import DisclosureRisk, PrivacyGuarantee, compose, privacy_section
 
 SECRET = 1234.5678
 #: scikit-learn shows them since 1.9.
@@ -66,14 +66,19 @@ def test_run_that_is_not_private():
 def test_a_label_of_a_step_is_none_of_its_pipeline():
     pipe = make_pipeline(StandardScaler(), DPTreeClassifier(bounds=(-3, 3), classes=[0, 1])).fit(X, Y)
     tree = pipe[-1]
-    for page in (html(tree), tree.privacy_spent_._repr_html_(), tree.privacy_spent_.to_html()):
-        # Beside the verdict, and not in what is folded away.
-        shown = page.partition("<details><summary>Details")[0]
-        assert "Of this step alone, given its input." in shown
+    statement = tree.privacy_spent_
+    for page in (html(tree), statement._repr_html_(), statement.to_html()):
+        # The second line, above the claim, and not in what is folded away.
+        second = re.findall("<p>(.*?)</p>", page[page.rindex("<section") :])[0]
+        assert second.startswith("Of this step alone: ")
+        assert second.endswith("see privacy_report(pipeline).")
+    alone = "  of this step alone: a pipeline's other steps are not covered; see privacy_report(pipeline)"
+    assert str(statement).splitlines()[1] == alone
+    assert privacy_section(statement).splitlines()[4].startswith("| of this step alone |")
     # Scikit-learn's diagram of the pipeline makes no claim for us.
     assert "differential privacy" not in pipe._repr_html_()
     assert "skprivate-label" not in pipe._repr_html_()
-    assert captions(pipe) == ["ε = 1 per row, of this step given its input"]
+    assert captions(pipe) == ["ε = 1 per row, of this step alone"]
     report = privacy_report(pipe)._repr_html_()
     assert "NOT PRIVATE" in report
     assert "standardscaler (StandardScaler)" in report
@@ -153,7 +158,7 @@ def test_captions_in_diagrams():
     pipe = make_pipeline(StandardScaler(), tree)
     assert captions(pipe) == ["not fitted, ε = 0.5 asked for per row or group"]
     pipe.fit(X, Y, dptreeclassifier__groups=np.arange(200) // 2)
-    assert captions(pipe) == ["ε = 0.5 per group, of this step given its input"]
+    assert captions(pipe) == ["ε = 0.5 per group, of this step alone"]
     assert captions(DPTreeClassifier(epsilon="much")) == []
     seeded = make_pipeline(DPTreeClassifier(bounds=(0, 1), classes=[0, 1], random_state=0))
     assert captions(seeded.fit(X, Y)) == ["NOT PRIVATE: no ε holds"]

@@ -93,7 +93,7 @@ def test_strict_mode(halves, public):
                 estimator.fit(X, Y)
             assert not hasattr(estimator, "counts_")
             return
-        odd_rows = np.array([*X.tolist(), [np.nan, "?"]], dtype=object)
+        odd_rows = [*X.tolist(), [np.nan, "?"]]
         fitted = estimator.fit(odd_rows, np.array([*Y, None], dtype=object))
         assert fitted.privacy_spent_.private
         with pytest.raises(PrivacyLeakError, match="seeded"):

@@ -100,13 +100,13 @@ class TestRefusals:
 
     def test_an_answer_twice_or_of_a_stranger(self, platform, query, answers):
         stranger = CollaborativeSite("x", platform.estimators_[0], 100).answer(query)
-        for extra in (answers[0], stranger):
-            with pytest.raises(ConsentError, match="unknown here or has answered already"):
+        for extra, name in ((answers[0], "0"), (stranger, "x")):
+            with pytest.raises(ConsentError, match=f"site '{name}', which is unknown here or has answered"):
                 platform.combine(*answers, extra)
 
     def test_a_site_that_claims_more_weight(self, platform, query, answers):
         heavy = CollaborativeSite("0", platform.estimators_[0], 10**6).answer(query)
-        with pytest.raises(ConsentError, match="number of rows"):
+        with pytest.raises(ConsentError, match="site '0' states another number of rows"):
             platform.combine(heavy, *answers[1:])
 
     def test_a_missing_answer(self, platform, query, answers):
@@ -166,10 +166,19 @@ class TestRefusals:
             Query.from_bytes(_pack("skprivate-query", head | changed, body))
 
     @pytest.mark.parametrize(
-        "changed", [{"n_samples": 10**30}, {"n_features": 0}, {"classes": 5}, {"classes": [[1]]}, {"site": 1}]
+        "changed",
+        [
+            {"n_samples": 10**30},
+            {"n_features": 0},
+            {"classes": 5},
+            {"classes": [[1]]},
+            {"site": 1},
+            {"columns": 5},
+        ],
     )
     def test_an_announcement_that_is_none(self, changed):
         head = {"site": "a", "n_samples": 3, "n_features": 2, "classes": None, "refined_to": None}
+        head["columns"] = None
         with pytest.raises(ConsentError, match="damaged"):
             SiteCard.from_bytes(_pack("skprivate-site", head | changed, np.zeros(0)))
 

@@ -167,6 +167,13 @@ def test_a_plan_overwrites_nothing(folder, capsys):
     assert (folder / "spec.json").read_bytes() == before[1]
 
 
+def test_text_in_public_rows_leads_to_a_domain(folder, capsys):
+    (folder / "public.csv").write_text("sick,a,job\nno,1,4711.0815x\nyes,2,smith\n")
+    error = fails(capsys, "curator plan s p.json --public public.csv --label sick --epsilon 1 --clients 10")
+    assert "--domain DOMAIN.json" in error
+    assert 'TableDomain({"a": (low, high), "job": ["...", ...]}).to_json()' in error
+
+
 @pytest.mark.parametrize(
     ("content", "match"),
     [

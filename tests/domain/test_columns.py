@@ -129,6 +129,13 @@ def test_mistakes_are_named(columns, table, error, message):
         (lambda: CategoricalColumn(["a"], ordered=True), "one level has no order"),
         (lambda: CategoricalColumn(["a"], fill="b"), "one of the levels"),
         (lambda: CategoricalColumn([0, 1], fill=True), "one of the levels"),
+        (lambda: NumberColumn(0, 1, decimal=",,"), "decimal must be one sign"),
+        (lambda: NumberColumn(0, 1, thousands="0"), "thousands must be one sign"),
+        (lambda: NumberColumn(0, 1, decimal=",", thousands=","), "must be different"),
+        (lambda: NumberColumn(0, 1, unit="7"), "unit must be text that is no number"),
+        (lambda: DateColumn("2001-01-01", "2002-01-01", format="%d %B %Y"), "no other field"),
+        (lambda: DateColumn("2001-01-01", "2002-01-01", format="%m/%Y"), "year, the month and the day"),
+        (lambda: DateColumn("2001-01-01", "2002-01-01", format="%d%"), "no other field"),
     ],
 )
 def test_mistakes_in_one_column(make, message):

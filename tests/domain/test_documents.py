@@ -17,6 +17,8 @@ DOMAIN = TableDomain(
         "truth": [False, True],
         "married": BooleanColumn(missing="fill", fill=False),
         "since": DateColumn("2001-01-01", "2020-12-31T12:00", fill="2010-01-01"),
+        "share": NumberColumn(0, 1, decimal=",", thousands=".", unit="%"),
+        "until": DateColumn("2001-01-01", "2020-12-31", format="%d/%m/%Y"),
     },
     missing_values=["?"],
 )
@@ -101,6 +103,12 @@ def change(path, value):
         (["columns", 4, "lower"], 0),
         (["columns", 5, "lower"], "secret"),
         (["columns", 5, "lower"], "2001-01-01T00:00"),
+        (["columns", 5, "format"], None),
+        (["columns", 5, "format"], "%d %B secret"),
+        (["columns", 5, "decimal"], ","),
+        (["columns", 6, "decimal"], "."),
+        (["columns", 6, "unit"], 7),
+        (["columns", 6, "format"], "%d/%m/%Y"),
     ],
 )
 def test_what_is_no_domain(path, value):
@@ -110,9 +118,7 @@ def test_what_is_no_domain(path, value):
         assert "secret" not in str(refused.value)
 
 
-@pytest.mark.parametrize(
-    "text", [None, 7, "", "[]", "{}", "null", '{"format":', b"\xff", "1" * 5000, "[" * 100000]
-)
+@pytest.mark.parametrize("text", ["", "[]", "{}", "null", '{"format":', b"\xff", "1" * 5000, "[" * 100000])
 def test_what_is_no_json(text):
     with pytest.raises(ValueError, match=r"."):
         TableDomain.from_json(text)

@@ -31,6 +31,8 @@ EVERY_KIND = {
     "flag": BooleanColumn(),
     "date": DateColumn("2001-01-01", "2020-12-31"),
     "stress": StressColumn(1, 9, "inverse-power"),
+    "comma": NumberColumn(0, 9, decimal=",", thousands=".", unit="%"),
+    "day first": DateColumn("2001-01-01", "2020-12-31", format="%d/%m/%Y"),
 }
 
 
@@ -42,6 +44,41 @@ def test_numbers_in_every_form_and_beyond_bounds():
     cells = [1, 2.5, "3", " -4.5 ", Decimal("0.1"), Fraction(1, 4), True, b"7", "1e3", np.float32(0.5)]
     expected = [1, 2.5, 3, -4.5, 0.1, 0.25, 1, 7, 1000, 0.5]
     np.testing.assert_array_equal(read((0, 5), cells)[:, 0], expected)
+
+
+@pytest.mark.parametrize(
+    ("column", "values"),
+    [
+        (
+            NumberColumn(0, 9e3, decimal=",", thousands=".", unit="%", missing_values=[-9.5, "-8,5"]),
+            {"0,5": 0.5, "1.234,5": 1234.5, "1.234": 1234, " 5 %": 5, "%5": 5, 1.5: 1.5, "-7,5": -7.5}
+            | {"-9,5": np.nan, -9.5: np.nan, -8.5: np.nan, "-8,5": np.nan, "": np.nan}
+            | dict.fromkeys(["1.5", "12.34,5", "1,234.5", "1,2,3", "5 EUR", "%", "1.234.5"]),
+        ),
+        (NumberColumn(0, 9e3, thousands=","), {"1,234.5": 1234.5, "12": 12} | dict.fromkeys(["1,23", "0,5"])),
+        (StressColumn(1, 9, "inverse-power", decimal=","), {"2,5": 2.5, "2.5": None, "-1,5": None}),
+        (
+            DateColumn("2001-01-01", "2020-12-31", format="%d/%m/%Y", missing_values=["1900-01-01"]),
+            {"31/01/2001": 30, "1/2/2001": 31, date(2001, 1, 3): 2, "01/01/1900": np.nan}
+            | dict.fromkeys(["2001-01-03", "31/02/2001", "01/31/2001", "1/2/01", "31/01/2001 12:00"]),
+        ),
+        (
+            DateColumn("2001-01-01", "2020-12-31", format="%y%m%d %H%M"),
+            {"010102 1200": 1.5, "700101 0000": -11323},
+        ),
+    ],
+)
+def test_text_in_a_declared_format(column, values):
+    """None: a cell that is no value of the column, alone and beside others."""
+    known = {"junk": None, **values}
+    reading = reader_of(column).read(list(known))
+    np.testing.assert_array_equal(reading.values, [np.nan if one is None else one for one in known.values()])
+    np.testing.assert_array_equal(reading.unusable, [one is None for one in known.values()])
+    for cell, value in known.items():
+        alone = reader_of(column).read([cell])
+        np.testing.assert_array_equal(
+            (alone.values[0], alone.unusable[0]), (np.nan if value is None else value, value is None)
+        )
 
 
 def test_minus_zero_has_one_form():

@@ -4,6 +4,7 @@
 import numpy as np
 import pandas as pd
 import polars as pl
+import pyarrow as pa
 import pytest
 
 from skprivate.domain import BooleanColumn, CategoricalColumn, DateColumn, NumberColumn, TableDomain
@@ -80,7 +81,9 @@ def test_arrays_have_numbered_names():
         ([1, 1], "column 'x': it has the same value"),
         ([None, None], "column 'x': it holds no value"),
         (["a", 1], "column 'x': its cells are neither"),
-        ([1, np.inf], "column 'x': its cells are neither"),
+        ([1, np.inf], "column 'x': it holds infinity"),
+        (["1", "-inf"], "column 'x': it holds infinity"),
+        ([f"{i:02}/{j:02}/2012" for i in range(1, 12) for j in range(1, 12)], "by '%m/%d/%Y'. Declare which"),
         (["2001-01-01", "2001-01-01"], "same value"),
         ([f"level {i}" for i in range(101)], "more than max_levels"),
     ],
@@ -88,6 +91,57 @@ def test_arrays_have_numbered_names():
 def test_what_cannot_be_said(values, message):
     with pytest.raises(ValueError, match=message):
         TableDomain.from_public({"x": values})
+
+
+@pytest.mark.parametrize(
+    ("texts", "declared", "values"),
+    [
+        (["2012/01/01", "2012/03/01"], {"format": "%Y/%m/%d"}, [0, 60]),
+        (["17-08-1984", "16-08-1984"], {"format": "%d-%m-%Y"}, [1, 0]),
+        (["01/02/2003", "01/13/2003", ""], {"format": "%m/%d/%Y"}, [0, 11, 5.5]),
+        (["31.12.03 06:00", "31.12.03 18:00"], {"format": "%d.%m.%y %H:%M"}, [0, 0.5]),
+        (["1,234.5", "2,500"], {"thousands": ","}, [1234.5, 2500]),
+        (["1.234,5", "0,5"], {"decimal": ",", "thousands": "."}, [1234.5, 0.5]),
+        (["0,5", "12,25", None], {"decimal": ",", "thousands": "."}, [0.5, 12.25, 6.375]),
+        (["5 %", "7.5%"], {"unit": "%"}, [5, 7.5]),
+        (["1'234.5", "7"], {"thousands": "'"}, [1234.5, 7]),
+    ],
+)
+def test_other_formats_are_declared(texts, declared, values):
+    domain = TableDomain.from_public({"x": texts})
+    column = domain.columns["x"]
+    assert {name: getattr(column, name) for name in declared} == declared
+    np.testing.assert_array_equal(domain.encode({"x": texts})[:, 0], values)
+    assert domain == TableDomain.from_public(pa.table({"x": texts}))
+    assert TableDomain.from_json(domain.to_json()).columns["x"] == column
+
+
+@pytest.mark.parametrize(
+    ("texts", "told"),
+    [
+        (["03/04/2012", "05/06/2012"], "dates by '%d/%m/%Y' and by '%m/%d/%Y'"),
+        (["1,234", "2,500"], r"numbers by {'decimal': ',', .* and by {'thousands': ','}"),
+        (["39", "50", "?"], r"others do not: \['\?'\]. .*missing_values"),
+        (["2012/01/01", "2013/01/01", "unknown"], r"others do not: \['unknown'\]"),
+    ],
+)
+def test_levels_that_look_like_numbers_or_dates_are_told(texts, told):
+    with pytest.warns(UserWarning, match=f"column 'x' was taken as {len(texts)} levels: .*{told}"):
+        assert TableDomain.from_public({"x": texts}).columns["x"].levels == tuple(sorted(texts))
+
+
+@pytest.mark.parametrize(
+    "texts",
+    [["a", "b"], ["1", "2", "3+"], ["<30", "30-39", "40"], ["A1", "A2"], ["1-2", "3-4"], ["12/13", "x"]],
+)
+def test_other_levels_are_taken_in_silence(texts):
+    assert TableDomain.from_public({"x": texts}).columns["x"].levels == tuple(sorted(texts))
+
+
+def test_columns_of_one_name_are_refused():
+    for rows in (pd.DataFrame([[1, 2]], columns=["a", "a"]), pa.table([[1], [2]], names=["a", "a"])):
+        with pytest.raises(ValueError, match="more than one column 'a'"):
+            TableDomain.from_public(rows)
 
 
 def test_a_declaration_of_no_column():

@@ -320,7 +320,7 @@ def test_bad_parameters(change, message):
 
 @pytest.mark.parametrize("bad", [np.nan, np.inf, "secret-cell", 3 + 4j])
 def test_no_message_repeats_a_value(bad):
-    with pytest.raises(ValueError, match=r"X|Complex") as caught:
+    with pytest.raises((TypeError, ValueError), match=r"X|Complex") as caught:
         estimate_bounds(pd.DataFrame({"a": [54321.0, bad]}), 1.0)
     assert not any(text in str(caught.value) for text in ("secret", "54321", "4j"))
 

@@ -30,11 +30,11 @@ from skprivate import (
     PrivacyLedger,
     config_context,
 )
+from skprivate.domain._labels import number_labels
 from skprivate.exceptions import BudgetExceededError, PrivacyLeakError
 from skprivate.linear_model._censored.histogram import PARTS
 from skprivate.preprocessing import BoundsAccumulator, estimate_bounds
 from skprivate.rounds import PartialSums, TableSource, fit_rounds
-from skprivate.rounds._reading.schema import number_labels
 from skprivate.tree import LeafCountAccumulator
 from skprivate.utils._groups import number_units
 from skprivate.utils._json_documents import unpack_integers
@@ -596,10 +596,14 @@ class TestOddTables:
             want = model.fit(X[:100].tolist() + odd, y).coef_
             got = fit_rounds(DPSEVRegressor(2.0, **LIFE), [(X[:100], y[:100]), (odd, y[100:])]).coef_
             np.testing.assert_array_equal(got, want)
-            texts = ROWS[100:].astype({"age": object})
-            texts.iloc[3, 2] = "?"
-            source = TableSource([ROWS[:100], texts], target="life", features=NAMES)
-            assert fit_rounds(DPSEVRegressor(2.0, **LIFE), source).privacy_spent_
+            source = TableSource(
+                [ROWS[:100], ROWS[100:].astype({"age": object})], target="life", features=NAMES
+            )
+            with pytest.raises(
+                TypeError,
+                match=r'domain=TableDomain\({"load": \(low, high\), "heat": \(low, high\), "age": \["',
+            ):
+                fit_rounds(DPSEVRegressor(2.0, **LIFE), source)
 
     def test_columns_of_targets(self):
         X, y = ROWS[NAMES].to_numpy(), ROWS["life"].to_numpy()

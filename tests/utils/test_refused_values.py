@@ -2,13 +2,18 @@
 """Dates, durations, masks, numbers beyond floats and surrogates: one clear error, whatever meets them."""
 
 import datetime
+from decimal import Decimal
 from fractions import Fraction
+from functools import partial
 
 import numpy as np
 import pandas as pd
 import polars as pl
+import pyarrow as pa
 import pytest
 from sklearn.base import clone, is_classifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import FunctionTransformer
 
 from skprivate import (
     BoundsScaler,
@@ -16,6 +21,8 @@ from skprivate import (
     CollaborativeClassifier,
     CollaborativeLARRegressor,
     CollaborativeRegressor,
+    DPBoostingRegressor,
+    DPLogisticRegression,
     DPLogLocationScaleRegressor,
     DPNormalLLSRegressor,
     DPTreeClassifier,
@@ -29,12 +36,15 @@ from skprivate import (
     config_context,
 )
 from skprivate.collection import TreeClient, TreeCurator, TreeSpecification
+from skprivate.domain._labels import plain_cells
+from skprivate.evaluation import private_evaluate
 from skprivate.metrics import record_linkage_score
 from skprivate.partition import Partition
-from skprivate.preprocessing import estimate_bounds
+from skprivate.preprocessing import DomainEncoder, SilentUfunc, estimate_bounds
 from skprivate.randomizers import HadamardRandomizer
+from skprivate.rounds import fit_rounds
 from skprivate.utils._refused_values import refuse_cells, refuse_kinds, refuse_missing
-from skprivate.utils._replacements import labels_of, numbers_of
+from skprivate.utils._replacements import numbers_of
 from tests.marks import READS_NAMES_OF_POLARS
 
 N = 12
@@ -107,7 +117,7 @@ def test_single_dates_are_refused_or_missing(name):
             refuse_cells(container)
     # In strict mode no cell is an error, nor a number by accident.
     assert np.isnan(numbers_of(table)[3, 1])
-    assert labels_of(table[3]).tolist() == [X[3, 0], None]
+    assert plain_cells(table[3]).tolist() == [X[3, 0], None]
 
 
 def test_masks():
@@ -272,14 +282,93 @@ def test_strict_mode_refuses_types_and_replaces_cells():
                     fit(learner, rows, target_of(learner))
         for name in ("cell", "duration", "beyond"):
             for learner in ("central", "weibull"):
-                fit(learner, HOSTILE[name][0], target_of(learner))
+                fit(learner, HOSTILE[name][0].tolist(), target_of(learner))
+
+
+# Text, by the types of columns: before a cell is read, and before the ledger is charged.
+
+SECRET = "secret-4711"
+NAMES = '{"a": (low, high), "job": ["...", ...]}'
+TEXT = {
+    "str": lambda: pd.DataFrame({"a": X[:, 0], "job": [SECRET] * N}),
+    "objects": lambda: pd.DataFrame({"a": X[:, 0], "job": pd.Series([SECRET, 1.5] * 6, dtype=object)}),
+    "categories": lambda: TEXT["str"]().astype({"job": "category"}),
+    "Arrow in pandas": lambda: TEXT["str"]().convert_dtypes(dtype_backend="pyarrow"),
+    "polars": lambda: pl.DataFrame({"a": X[:, 0], "job": [SECRET] * N}),
+    "polars' categories": lambda: TEXT["polars"]().cast({"job": pl.Categorical}),
+    "Arrow": lambda: pa.table({"a": X[:, 0], "job": [SECRET] * N}),
+    "Arrow's codes": lambda: pa.table({"a": X[:, 0], "job": pa.array([SECRET] * N).dictionary_encode()}),
+    "array of text": lambda: np.array([["1.5", SECRET]] * N),
+}
+READERS = {
+    **{one: partial(lambda one, rows: fit(one, rows, target_of(one)), one) for one in LEARNERS},
+    **{one: call for one, call in OTHERS.items() if one not in ("coarsened", "linkage")},
+    "boosting": lambda rows: DPBoostingRegressor(bounds_X=(0, 1), bounds_y=(1, 2)).fit(rows, TIMES),
+    "logistic": lambda rows: DPLogisticRegression(bounds=(0, 1), classes=[0, 1]).fit(rows, LABELS),
+    "encoder without a domain": lambda rows: DomainEncoder().fit(rows),
+    "pipeline": lambda rows: make_pipeline(BoundsScaler((0, 1)), DPTreeClassifier(**TREE)).fit(rows, LABELS),
+    "function": lambda rows: FunctionTransformer(SilentUfunc(np.log1p)).fit_transform(rows),
+    "rounds": lambda rows: fit_rounds(clone(LEARNERS["weibull"]), [(rows, TIMES)]),
+    "evaluation of a pipeline": lambda rows: private_evaluate(
+        make_pipeline(BoundsScaler((0, 1)), DPTreeClassifier(**TREE)).fit(X, LABELS), rows, LABELS, 1e3
+    ),
+    "predict": lambda rows: fit("central", X, LABELS).predict(rows),
+    "evaluation": lambda rows: private_evaluate(fit("central", X, LABELS), rows, LABELS, 1e3),
+    "client": lambda rows: list(make_specification(["a", "job"]).randomize_many(rows, LABELS * 3)),
+}
+
+
+@pytest.mark.filterwarnings("ignore::skprivate.exceptions.PrivacyLeakWarning")
+@pytest.mark.filterwarnings("ignore::skprivate.exceptions.UtilityWarning")
+@pytest.mark.parametrize("strict", [False, True])
+@pytest.mark.parametrize("name", sorted(set(READERS) - {"sites, coarsened"}))
+def test_columns_of_text_are_refused_by_their_types(name, strict):
+    for what, make in TEXT.items():
+        if name in ("moments", "rounds", "client") and what in ("Arrow", "Arrow's codes"):
+            continue  # the target of Arrow data is a column of it
+        with config_context(strict=strict), pytest.raises(TypeError, match="X holds text or objects") as told:
+            READERS[name](make())
+        assert SECRET not in str(told.value)
+        assert what == "array of text" or f"TableDomain({NAMES})" in str(told.value)
+
+
+def test_an_array_of_objects_is_read_by_its_cells_outside_strict_mode_alone():
+    cells = with_cell("0.5")
+    fit("central", cells, LABELS)
+    with config_context(strict=True), pytest.raises(TypeError, match="X holds text or objects"):
+        fit("central", cells, LABELS)
+    with pytest.raises(ValueError, match=r"X holds text; .*domain=TableDomain") as told:
+        fit("central", with_cell(SECRET), LABELS)
+    assert SECRET not in str(told.value)
+
+
+@pytest.mark.parametrize(
+    "column",
+    [
+        LABELS,
+        LABELS.astype(bool),
+        LABELS.astype(np.float32),
+        pd.array([0, 1] * 6, dtype="Int64"),
+        pd.array([True, False] * 6, dtype="boolean"),
+        pd.array([0, 1] * 6, dtype="int64[pyarrow]"),
+        pd.Categorical([0, 1] * 6),
+        pl.Series([Decimal(0), Decimal(1)] * 6),
+        pl.Series([True, False] * 6),
+    ],
+    ids=str,
+)
+def test_columns_of_numbers_are_not_refused(column):
+    for strict in (False, True):
+        with config_context(strict=strict):
+            fit("central", frame(column, pl if isinstance(column, pl.Series) else pd), LABELS)
 
 
 # One person's device, and what is published.
 
 
 def make_specification(names=("age",), classes=(0, 3)):
-    partition = Partition.from_splits([0, -1, -1], [40.0], [0.0], [100.0])
+    bounds = [0.0] * len(names), [100.0] * len(names)
+    partition = Partition.from_splits([0, -1, -1], [40.0], *bounds)
     return TreeSpecification(partition, HadamardRandomizer(1.0, n_cells=2), classes, names)
 
 

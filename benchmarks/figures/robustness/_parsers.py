@@ -311,7 +311,7 @@ def _messages() -> list[Parser]:
     numeric = make_query(np.array([[1.0, 2.0], [3.0, 4.5]]), ["age", "dose"], bytes(32))
     table = make_query(np.array([["a", 1, None], [True, 2.5, float("nan")]], dtype=object))
     answer = Answer(numeric.query_id, "north", 40, np.array([[0.5], [np.nan]]), numeric.digest)
-    cards = [SiteCard("north", 40, 2, ("no", "yes"), 100), SiteCard("süd", 40, 2, (0, 1.5))]
+    cards = [SiteCard("north", 40, 2, ("no", "yes"), 100, ("age", "dose")), SiteCard("süd", 40, 2, (0, 1.5))]
     return [
         _message("query", Query, [numeric.to_bytes(), table.to_bytes()]),
         _message("answer", Answer, [answer.to_bytes()]),

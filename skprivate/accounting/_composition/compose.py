@@ -11,7 +11,7 @@ from typing import Literal, get_args
 from ..._typing import Relation, Unit
 from ...utils import check_probability
 from ...utils._public_module import public_module
-from .._amounts import show_pair
+from .._amounts import ReadableAmounts, show_pair
 from .._checks import check_choice
 from .._running_sum import upper_sum
 from .._statements.html import NO_EPSILON, PRIVATE_VERDICT, Label, amounts_figure, label_fragment
@@ -39,8 +39,8 @@ _IMPLIED: dict[Relation, tuple[Relation, ...]] = {
 
 
 @public_module("skprivate.accounting")
-@dataclass(frozen=True, kw_only=True)
-class CompositionPart:
+@dataclass(frozen=True, kw_only=True, repr=False)
+class CompositionPart(ReadableAmounts):
     """What all runs cost together for one relation and unit.
 
     Attributes

@@ -8,6 +8,7 @@ from fractions import Fraction
 from types import MappingProxyType
 from typing import Protocol, runtime_checkable
 
+from ...noise._fit_budget import warn_of_large_delta
 from ...utils import check_epsilon, check_int, check_probability
 from ...utils._public_module import public_module
 from .._amounts import show
@@ -127,6 +128,11 @@ def shuffle_amplification(
         A number is out of its range; the mechanism is no local randomizer, is of another epsilon, or protects
         the label only.
 
+    Warns
+    -----
+    UserWarning
+        Delta is not below 1 / n: a weak guarantee.
+
     See Also
     --------
     Blanket : What a mechanism has to state for a bound of its own.
@@ -191,6 +197,7 @@ def shuffle_amplification(
     exact_delta = check_probability(delta, "delta")
     if exact_delta == 0:
         raise ValueError("delta must be greater than 0: shuffling gives no pure epsilon.")
+    warn_of_large_delta(exact_delta, n, "client")
     bounds = _generic_bounds(own, n, exact_delta)
     if mechanism is not None:
         bounds.update(_mechanism_bound(own, n, exact_delta, mechanism))

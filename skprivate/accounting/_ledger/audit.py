@@ -4,11 +4,11 @@
 import contextlib
 import os
 import sqlite3
-from fractions import Fraction
 
 from ...exceptions import LedgerError
-from ...utils._json_documents import UNREADABLE, parse_json
+from ...utils._json_documents import UNREADABLE, is_json_text, parse_json
 from ...utils._public_module import public_module
+from .._amounts import Remaining, Spent
 from .._statements.schema import describe_error
 from .export import Account, account_of, read_export
 from .limits import left_of
@@ -71,12 +71,16 @@ class LedgerAudit(LedgerViews):
     ...     export = ledger.to_json(Path(folder, "study.json"))
     ...     audit = LedgerAudit(Path(folder, "study.json"))
     >>> audit.spent(), audit.remaining(), len(audit.entries())
-    ((Fraction(1, 1), Fraction(0, 1)), (Fraction(1, 1), Fraction(0, 1)), 1)
+    (Spent(epsilon=1, delta=0), Remaining(epsilon=1, delta=0), 1)
     """
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
+        if is_json_text(path):
+            raise LedgerError(
+                "path is the text of an export: save it to a file, and pass the name of the file."
+            )
         self._path = resolve(path)
-        if not self._path.is_file():
+        if not os.path.isfile(self._path):
             raise LedgerError(f"The file {self._path} does not exist, or is no file.")
         found = self._read_database()
         self._found, self.checks = self._read_json() if found is None else found
@@ -91,13 +95,13 @@ class LedgerAudit(LedgerViews):
         """The number of failed fits of each estimator."""
         return dict(self._found.failures)
 
-    def spent(self) -> tuple[Fraction, Fraction]:
-        """Return the sums of epsilon and of delta over every entry, or upper bounds on them."""
+    def spent(self) -> Spent:
+        """Return the sums of epsilon and of delta over every entry, or upper bounds on them, exactly."""
         return self._found.spent
 
-    def remaining(self) -> tuple[Fraction | float, Fraction | float]:
-        """Return what the ceiling leaves of epsilon and of delta; infinities without a ceiling."""
-        return left_of(self._found.identity, *self.spent())
+    def remaining(self) -> Remaining:
+        """Return what the ceiling leaves of epsilon and of delta, exactly; infinities without a ceiling."""
+        return left_of(self._found.identity, self.spent())
 
     def __repr__(self) -> str:
         return f"LedgerAudit({str(self._path)!r})"
@@ -138,7 +142,7 @@ class LedgerAudit(LedgerViews):
 
     def _read_json(self) -> tuple[Account, tuple[str, ...]]:
         try:
-            account = read_export(parse_json(self._path.read_text("utf-8")))
+            account = read_export(parse_json(self._path.read_bytes()))
         except (OSError, *UNREADABLE) as error:
             raise LedgerError(
                 f"The file {self._path} is no ledger, no backup and no export of one, or it was altered: "

@@ -10,7 +10,7 @@ from typing import Any
 
 from ...utils import check_int
 from ...utils._json_documents import Fields, check_envelope
-from .._amounts import from_text, to_text
+from .._amounts import Spent, from_text, to_text
 from .._checks import check_text
 from .._statements.ledger_entry import LedgerEntry, from_row
 from .store import Identity, LedgerRecords, LedgerState, Row, undamaged
@@ -47,9 +47,9 @@ class Account:
             check_int(count, "a number of failed fits", least=1)
 
     @property
-    def spent(self) -> tuple[Fraction, Fraction]:
+    def spent(self) -> Spent:
         """The sums of epsilon and delta, or upper bounds on them."""
-        return self.state.epsilon.upper, self.state.delta.upper
+        return self.state.spent
 
 
 def account_of(records: LedgerRecords, rows: Sequence[Row], place: Path) -> Account:
@@ -69,7 +69,7 @@ def write_export(account: Account) -> str:
         "note": _NOTE,
         "ledger": identity.uuid,
         "ceiling": ceiling,
-        "spent": _pair(state.epsilon.upper, state.delta.upper, _to_hexadecimal),
+        "spent": _pair(*state.spent, _to_hexadecimal),
         "failures": {
             "total": state.failures,
             "limit": identity.max_failures,

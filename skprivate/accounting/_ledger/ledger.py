@@ -7,6 +7,7 @@ from fractions import Fraction
 
 from ...exceptions import BudgetExceededError, LedgerError, PrivacyUnboundedError
 from ...utils._public_module import public_module
+from .._amounts import Remaining, Spent
 from .._checks import check_text
 from .._statements.ledger_entry import same_charge, to_row
 from .._statements.spent import PrivacySpent
@@ -26,23 +27,24 @@ class PrivacyLedger(LedgerContext, LedgerViews):
     Parameters
     ----------
     path : str or path-like
-        The ledger's file, on a local disk. It is created if there is none; otherwise it is opened, and its
-        limits must be those given here.
+        The ledger's file, on a local disk. It is created if there is none, with the limits given here, which
+        are fixed from then on. Otherwise it is opened: ``PrivacyLedger(path)`` takes over the limits of the
+        file, and a limit that is given must be that of the file.
     epsilon : float, Fraction or None, default=None
-        Ceiling on the sum of epsilon, above 0. None: there is no ceiling, on delta neither.
+        Ceiling on the sum of epsilon, above 0. None: a new ledger has no ceiling, on delta neither.
     delta : float or Fraction, default=0.0
         Ceiling on the sum of delta, in [0, 1). Must be 0 if ``epsilon`` is None.
     max_failures : int or None, default=None
         How many fits may fail, at least 0: one more, and everything is refused. At most ``max_failures + 1``
-        fits run at once, see Notes. None: they are only counted.
+        fits run at once, see Notes. None: in a new ledger they are only counted.
 
     Raises
     ------
     TypeError, ValueError
         If a parameter is of another type or out of its range.
     LedgerError
-        If the file is missing, moved, copied, damaged, rolled back, read-only, another ledger's or on a
-        network file system, or if its lock stays held. Every method that reads or writes the file raises it.
+        If the file has other limits than those given, is missing, moved, copied, damaged, rolled back,
+        read-only, another ledger's or on a network file system, or if its lock stays held. Every method that reads or writes the file raises it.
 
     See Also
     --------
@@ -104,7 +106,7 @@ class PrivacyLedger(LedgerContext, LedgerViews):
     ...     ledger = PrivacyLedger(Path(folder, "study.ledger"), epsilon=2)
     ...     ledger.charge(spent, "DPTreeClassifier")
     ...     ledger.remaining()
-    (Fraction(3, 2), Fraction(0, 1))
+    Remaining(epsilon=1.5, delta=0)
     """
 
     def __init__(
@@ -255,14 +257,26 @@ class PrivacyLedger(LedgerContext, LedgerViews):
                 records.add_failure(failed)
             records.return_place()
 
-    def spent(self) -> tuple[Fraction, Fraction]:
-        """Return the sums of epsilon and of delta over every entry, or upper bounds on them: see Notes."""
-        with self._transaction() as records:
-            return records.state.epsilon.upper, records.state.delta.upper
+    def spent(self) -> Spent:
+        """Return the sums of epsilon and of delta over every entry, or upper bounds on them: see Notes.
 
-    def remaining(self) -> tuple[Fraction | float, Fraction | float]:
-        """Return what the ceiling leaves of epsilon and of delta; infinities without a ceiling."""
-        return left_of(self._identity, *self.spent())
+        Returns
+        -------
+        spent : named tuple (epsilon, delta) of Fraction
+            Exact. Its text shows six digits, rounded up.
+        """
+        with self._transaction() as records:
+            return records.state.spent
+
+    def remaining(self) -> Remaining:
+        """Return what the ceiling leaves of epsilon and of delta.
+
+        Returns
+        -------
+        remaining : named tuple (epsilon, delta) of Fraction
+            Exact; infinities without a ceiling. Its text shows six digits, rounded down.
+        """
+        return left_of(self._identity, self.spent())
 
     @property
     def _title(self) -> str:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from ...exceptions import BudgetExceededError
 from ...utils import check_positive, check_probability
-from .._amounts import show, show_pair
+from .._amounts import Remaining, Spent, show, show_pair
 from .store import Identity, LedgerState
 
 
@@ -27,20 +27,18 @@ def check_limits(
     return Identity(uuid, ceiling, ceiling_delta, max_failures)
 
 
-def left_of(
-    identity: Identity, epsilon: Fraction, delta: Fraction
-) -> tuple[Fraction | float, Fraction | float]:
-    """Return what the ceiling leaves after two sums; infinities without a ceiling."""
+def left_of(identity: Identity, spent: Spent) -> Remaining:
+    """Return what the ceiling leaves; infinities without a ceiling."""
     if identity.epsilon is None:
-        return math.inf, math.inf
-    return identity.epsilon - epsilon, identity.delta - delta
+        return Remaining(math.inf, math.inf)
+    return Remaining(identity.epsilon - spent.epsilon, identity.delta - spent.delta)
 
 
 def describe_limits(identity: Identity) -> str:
     """Return the limits as a phrase for messages."""
     ceiling = "no ceiling"
     if identity.epsilon is not None:
-        ceiling = f"the ceiling {show_pair(identity.epsilon, identity.delta)}"
+        ceiling = f"the ceiling {show_pair(identity.epsilon, identity.delta, down=True)}"
     limit = identity.max_failures
     return ceiling if limit is None else f"{ceiling} and at most {limit} failed fits"
 
@@ -58,9 +56,9 @@ def require_below_ceiling(identity: Identity, before: LedgerState, after: Ledger
     amount = after.epsilon.upper - before.epsilon.upper, after.delta.upper - before.delta.upper
     raise BudgetExceededError(
         f"A run of {show_pair(*amount)} would pass the ceiling of the ledger {place} by "
-        f"{show_pair(*excess)}: spent so far {show_pair(before.epsilon.upper, before.delta.upper)}, ceiling "
-        f"{show_pair(identity.epsilon, identity.delta)}. Nothing was spent. Ask for less, or run fewer "
-        'fits; amounts are exact, so give decimals as Fraction("0.1").'
+        f"{show_pair(*excess)}: spent so far {show_pair(*before.spent)}, ceiling "
+        f"{show_pair(identity.epsilon, identity.delta, down=True)}. Nothing was spent. Ask for less, or run "
+        'fewer fits; amounts are exact, so give decimals as Fraction("0.1").'
     )
 
 
@@ -92,5 +90,5 @@ def show_limits(identity: Identity) -> str:
     """Return the limits as the arguments of a constructor, each after a comma."""
     text = ""
     if identity.epsilon is not None:
-        text += f", epsilon={show(identity.epsilon)}, delta={show(identity.delta)}"
+        text += f", epsilon={show(identity.epsilon, down=True)}, delta={show(identity.delta, down=True)}"
     return text if identity.max_failures is None else f"{text}, max_failures={identity.max_failures}"

@@ -5,7 +5,6 @@ import contextlib
 import hmac
 import os
 from collections.abc import Iterator
-from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 from typing import Any, Self
@@ -25,7 +24,8 @@ class LedgerReference:
     path : Path
         The resolved path.
     wanted : Identity
-        The limits that the ledger has, or gets if it is created; the UUID is for a new one.
+        The limits that the ledger gets if it is created, with the UUID for it. Otherwise it must have those
+        of them that are not None.
     """
 
     def __init__(self, path: Path, wanted: Identity) -> None:
@@ -111,10 +111,15 @@ class LedgerReference:
             records.check_structure()
             found = records.identity
             verify(records, None, self._path, full=True)
-        if replace(found, uuid=wanted.uuid) != wanted:
+        # A limit that is not given is taken over; the file's own are public.
+        ceiling = found if wanted.epsilon is None else wanted
+        failures = found if wanted.max_failures is None else wanted
+        asked = Identity(found.uuid, ceiling.epsilon, ceiling.delta, failures.max_failures)
+        if asked != found:
             raise LedgerError(
                 f"The ledger {self._path} was created with {describe_limits(found)}, not with "
-                f"{describe_limits(wanted)}. Open it with its own limits: they are fixed at creation."
+                f"{describe_limits(asked)}. Its limits are fixed: open it with them, or as "
+                f"PrivacyLedger({str(self._path)!r}), which takes them over."
             )
         self._verified = records.state
         return found

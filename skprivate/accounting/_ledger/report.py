@@ -21,7 +21,7 @@ _NOTES = (
     "exact functions of private rows that no entry covers: only PrivateGridSearch has a guarantee from end",
     "to end. A grid over epsilon is for planning on public or simulated data.",
     "Purposes, persons, approvers and expiries are what the user said; nothing checks them.",
-    "Printed amounts are rounded to six digits; entries() has the exact ones.",
+    "Printed amounts have six digits: spent ones are rounded up, remaining ones down. entries() is exact.",
 )
 
 
@@ -91,8 +91,8 @@ def _limits(account: Account) -> list[str]:
     identity = account.identity
     if identity.epsilon is None:
         return ["Ceiling: none"]
-    left = left_of(identity, *account.spent)
-    return [f"Ceiling: {show_pair(identity.epsilon, identity.delta)}", f"Remaining: {show_pair(*left)}"]
+    left = show_pair(*left_of(identity, account.spent), down=True)
+    return [f"Ceiling: {show_pair(identity.epsilon, identity.delta, down=True)}", f"Remaining: {left}"]
 
 
 def _exposed(entries: Sequence[LedgerEntry]) -> str:

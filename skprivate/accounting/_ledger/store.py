@@ -17,7 +17,7 @@ from typing import Any
 from ...exceptions import LedgerError
 from ...utils._json_documents import UNREADABLE
 from ...utils._public_module import public_module
-from .._amounts import from_text
+from .._amounts import Spent, from_text
 from .._running_sum import RunningSum
 from .._statements.schema import describe_error
 
@@ -52,6 +52,11 @@ class LedgerState:
     failures: int = 0
     places_taken: int = 0
     places_returned: int = 0
+
+    @property
+    def spent(self) -> Spent:
+        """The sums of epsilon and delta, or upper bounds on them."""
+        return Spent(self.epsilon.upper, self.delta.upper)
 
     @property
     def places(self) -> int:

@@ -10,12 +10,14 @@ from .._amounts import show
 from .._checks import escape_controls
 from .plain_values import decode_number, decode_required
 from .text import (
+    SCOPE,
     Statement,
     describe_guarantee,
     describe_package,
     name_of_step,
     rows_of_releases,
     rows_of_spent,
+    scope_of_spent,
 )
 
 # Contrast of every pair of colours is at least 4.5 : 1, in light and in dark (WCAG 2.2, AA).
@@ -59,9 +61,6 @@ body{margin:1em auto;max-width:44rem;padding:0 1em;background:#fff}
 @media (prefers-color-scheme:dark){body{background:#161616}}
 @media print{body{margin:0}.skprivate-label{max-width:none}}
 """
-_OF_THIS_STEP = (
-    "Of this step alone, given its input. What holds for a pipeline, skprivate.privacy_report(pipeline) says."
-)
 _EPSILON, _DELTA = "\N{GREEK SMALL LETTER EPSILON}", "\N{GREEK SMALL LETTER DELTA}"
 NO_EPSILON = f"no {_EPSILON} holds"
 PRIVATE_VERDICT = "Differential privacy (claimed by the software, not certified)"
@@ -101,7 +100,7 @@ def label_of_spent(statement: Statement) -> Label:
         figure=_figure(statement["charged"]) if private else NO_EPSILON,
         # Reasons first: they are what a reader of such a label needs.
         rows=sorted(rows, key=lambda row: row[0] != "not private because"),
-        scope=_OF_THIS_STEP,
+        scope="".join(f"{name.capitalize()}: {text}." for name, text in scope_of_spent(statement)),
         note=f"Stated by {describe_package(statement['package'])}.",
         releases=rows_of_releases(statement),
     )
@@ -112,7 +111,7 @@ def caption_of_spent(statement: Statement) -> str:
     if not statement["private"]:
         return f"NOT PRIVATE: {NO_EPSILON}"
     unit = statement["unit"]
-    return f"{_figure(statement['charged'])} per {unit}, of this step given its input"
+    return f"{_figure(statement['charged'])} per {unit}, {SCOPE[0]}"
 
 
 def caption_of_plan(epsilon: Fraction) -> str:
@@ -178,7 +177,7 @@ def _step_label(step: Statement, whole_private: bool) -> Label:
         label,
         private=False,
         figure=f"{NO_EPSILON} for the whole",
-        verdict=f"NOT PRIVATE with the other steps; of this step alone, given its input: {label.verdict}",
+        verdict=f"NOT PRIVATE with the other steps; {SCOPE[0]}: {label.verdict}",
     )
 
 
@@ -227,15 +226,16 @@ def _block(label: Label, title: str, *, folded: bool = False) -> str:
     # A part of another document must not add to its outline.
     heading, small = ("p", " sp-small") if folded else ("h2" if label.section else "h1", "")
     title = label.section or title
-    parts = [f'<{heading} class="sp-title">{_escape(title)}</{heading}>', f"<p>{_escape(label.subject)}</p>"]
+    parts = [f'<{heading} class="sp-title">{_escape(title)}</{heading}>']
+    if label.scope:
+        # Above the verdict, and not folded away: the one without the other says too much.
+        parts.append(f"<p>{_escape(label.scope)}</p>")
+    parts.append(f"<p>{_escape(label.subject)}</p>")
     if label.figure:
         parts.append(f'<p class="sp-figure">{_escape(label.figure)}</p>')
     kind = "sp-dp" if label.private else "sp-not"
     if label.verdict:
         parts.append(f'<p class="sp-verdict {kind}">{_escape(label.verdict)}</p>')
-    if label.scope:
-        # Beside the verdict, and not folded away: the one without the other says too much.
-        parts.append(f"<p>{_escape(label.scope)}</p>")
     details = _table(label.rows, label.caption) if label.rows else ""
     if label.releases:
         table = _table(label.releases, "Every release, and its share of the total")

@@ -9,7 +9,7 @@ from typing import Any, Self, get_args
 
 from ..._typing import Relation, Unit
 from ...utils._public_module import public_module
-from .._amounts import from_text, to_text
+from .._amounts import ReadableAmounts, from_text, to_text
 from .._checks import check_choice, check_text
 from .schema import check_unchanged, readable
 from .spent import PrivacySpent
@@ -25,8 +25,8 @@ NO_RECORD: Record = (None, None, None, None)
 
 
 @public_module("skprivate.accounting")
-@dataclass(frozen=True, kw_only=True)
-class LedgerEntry:
+@dataclass(frozen=True, kw_only=True, repr=False)
+class LedgerEntry(ReadableAmounts):
     """One charge, as read from a `PrivacyLedger`.
 
     Attributes

@@ -4,7 +4,7 @@
 import re
 
 from .._checks import escape_controls
-from .text import Statement, describe_package, describe_step, rows_of_releases, rows_of_spent
+from .text import Statement, describe_package, describe_step, rows_of_releases, rows_of_spent, scope_of_spent
 
 # What Markdown or HTML would read as markup.
 _MARKUP = re.compile(r"([\\`*_{}\[\]<>()#+!|~&$])")
@@ -16,7 +16,7 @@ def blocks_of_spent(statement: Statement) -> list[str]:
     package = describe_package(statement["package"])
     return [
         f"**{_escape(claim)}**",
-        _table([*rows, *rows_of_releases(statement)]),
+        _table([*scope_of_spent(statement), *rows, *rows_of_releases(statement)]),
         f"Stated by {_escape(package)}.",
     ]
 
@@ -24,7 +24,7 @@ def blocks_of_spent(statement: Statement) -> list[str]:
 def blocks_of_report(statement: Statement, headline: str) -> list[str]:
     """Return the blocks of a whole fitted object: its headline, its steps, and every release."""
     steps = [f"- {_escape(describe_step(step))}" for step in statement["steps"]]
-    alone = "" if statement["private"] else " Of this step alone, given its input; the whole is NOT PRIVATE:"
+    alone = "" if statement["private"] else " Of this step alone; the whole is NOT PRIVATE:"
     blocks = [f"**{_escape(headline)}**", "\n".join(steps)]
     for step in statement["steps"]:
         if step["spent"] is not None:

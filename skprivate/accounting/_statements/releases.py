@@ -10,6 +10,7 @@ from typing import Any, Self, cast
 from ...noise import DiscreteGaussianMechanism
 from ...utils import check_positive
 from ...utils._public_module import public_module
+from .._amounts import ReadableAmounts
 from .._checks import check_text
 from .plain_values import decode_amount, decode_scale, encode_amount
 from .text import AMOUNTS_OF_RELEASE, GAUSSIAN, describe_release
@@ -19,8 +20,8 @@ _NOT_USED, _NONE = "not used", "none"
 
 
 @public_module("skprivate.accounting")
-@dataclass(frozen=True, kw_only=True)
-class ReleaseRecord:
+@dataclass(frozen=True, kw_only=True, repr=False)
+class ReleaseRecord(ReadableAmounts):
     """One release of a run: a mechanism, its noise, and its share of the run's budget.
 
     Parameters

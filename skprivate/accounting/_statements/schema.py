@@ -39,7 +39,8 @@ def statement_schema() -> dict[str, Any]:
 def check_kind(statement: Any, kind: str) -> None:
     """Refuse what is no statement of this kind and version."""
     if not isinstance(statement, Mapping):
-        raise TypeError(f"statement must be a mapping, got {type(statement).__name__}.")
+        kind = type(statement).__name__
+        raise TypeError(f"statement must be a mapping, got {kind}: of JSON, pass what json.loads returns.")
     with readable():
         check_nesting(statement)
     schema, version = statement.get("schema"), statement.get("version")

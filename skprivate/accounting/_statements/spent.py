@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 from ..._typing import Claim, Deployment, NoiseSource, Relation, Unit
 from ...utils import check_positive, check_probability
 from ...utils._public_module import public_module
-from .._amounts import show
+from .._amounts import ReadableAmounts, show
 from .._checks import check_choice, check_text, check_texts
 from .._leakage.run import leakage_of_run
 from .frozen_mapping import freeze_mapping
@@ -41,8 +41,8 @@ _CHARGED = ("epsilon", "delta", "rho")
 
 
 @public_module("skprivate.accounting")
-@dataclass(frozen=True, kw_only=True)
-class PrivacySpent:
+@dataclass(frozen=True, kw_only=True, repr=False)
+class PrivacySpent(ReadableAmounts):
     """What one fit of a private estimator spent, and what is claimed for it.
 
     Parameters
@@ -125,6 +125,7 @@ class PrivacySpent:
     (True, 0.5)
     >>> print(spent)  # doctest: +ELLIPSIS
     Claim: differential privacy (claimed by the software, not certified)
+      of this step alone: a pipeline's other steps are not covered; see privacy_report(pipeline)
       epsilon: 0.5 (exactly 1/2)
       delta: 0
       ...

@@ -33,6 +33,8 @@ SOURCES = {
     "os-entropy": "entropy of the operating system",
     "seeded": "seeded: whoever knows the seed can subtract the noise",
 }
+#: The second line of a statement, wherever it is shown: a fit does not see the pipeline around it.
+SCOPE = ("of this step alone", "a pipeline's other steps are not covered; see privacy_report(pipeline)")
 _STATUS = {
     "exact": "exact: no bound below it holds",
     "upper_bound": "upper bound: proven, the true leakage may be less",
@@ -66,7 +68,8 @@ _LARGEST_PLAIN = 10**6
 
 def describe_spent(statement: Statement) -> str:
     """Return the text of what one run spent, the claim first."""
-    rows = [*rows_of_spent(statement), *rows_of_releases(statement)]
+    claim, *rows = rows_of_spent(statement)
+    rows = [claim, *scope_of_spent(statement), *rows, *rows_of_releases(statement)]
     lines = [f"{name}: {text}" for name, text in rows]
     return "\n  ".join(map(escape_controls, [f"Claim{lines[0].removeprefix('claim')}", *lines[1:]]))
 
@@ -77,6 +80,11 @@ def rows_of_spent(statement: Statement) -> list[tuple[str, str]]:
     for name, value in statement["unprotected"].items():
         rows.append((f"unprotected {name}", one_line(decode_value(value))))
     return [*rows, *(("not private because", reason) for reason in statement["reasons"])]
+
+
+def scope_of_spent(statement: Statement) -> list[tuple[str, str]]:
+    """Return `SCOPE` as the row that follows the claim; a game is no step of a pipeline, and has none."""
+    return [] if statement["unit"] == "player" else [SCOPE]
 
 
 def rows_of_releases(statement: Statement) -> list[tuple[str, str]]:
@@ -91,7 +99,7 @@ def describe_release(record: Statement) -> str:
     norm = "squared L2" if record["mechanism"] == GAUSSIAN else "L1"
     told = [record["mechanism"]]
     told += [f"{norm} sensitivity {show(amounts['sensitivity'])}"] if amounts["sensitivity"] else []
-    told += [f"noise scale {show(amounts['noise_scale'])}"] if amounts["noise_scale"] else []
+    told += [f"noise scale {show(amounts['noise_scale'], down=True)}"] if amounts["noise_scale"] else []
     unit = "epsilon" if amounts["rho"] is None else "rho"
     share = f"{unit} {show(amounts[unit])}"
     share += f", {show(amounts['times'])} times" if amounts["times"] != 1 else ""

@@ -21,7 +21,7 @@ from ...utils import check_characters
 from ...utils._json_documents import canonical, check_envelope, parse_json
 from .query_digest import query_digest
 
-_VERSION = 2
+_VERSION = 3
 _LENGTH_BYTES = 4
 _DOUBLE_BYTES = 8
 QUERY_ID_BYTES = 16
@@ -66,7 +66,9 @@ class Query:
     def to_bytes(self) -> bytes:
         """Return the message: floats as they are, other tables as JSON; ValueError for what is no query."""
         numeric = self.X.dtype == np.float64
-        _check_query(self.X if numeric else np.array(_cells(self.X), dtype=object), self.names)
+        _check_query(self.X if numeric else np.array(_cells(self.X), dtype=object))
+        if self.names is not None:
+            check_columns(self.names, self.X.shape[1])
         head = {"id": self.query_id.hex(), "shape": list(self.X.shape), "names": self.names, "table": None}
         head["roster"] = self.roster.hex()
         if numeric:
@@ -80,8 +82,8 @@ class Query:
         with _as_consent_error():
             shape = _shape(head["shape"])
             X = _table(head["table"], shape, payload)
-            names = None if head["names"] is None else tuple(_list(head["names"], str))
-            _check_query(X, names)
+            names = _columns(head["names"], shape[1])
+            _check_query(X)
             return cls(_bytes(head["id"], QUERY_ID_BYTES), X, names, _roster(head["roster"]))
 
     def rows(self, *, named: bool) -> Any:
@@ -99,7 +101,7 @@ def make_query(rows: Any, names: Any = None, roster: bytes = b"") -> Query:
     Whole numbers that a double would round are cells too: what is asked is what travels.
     """
     refuse_masked(rows, "a query")
-    found = _column_names(rows)
+    found = column_names(rows)
     names = tuple(map(str, found if found is not None else () if names is None else names))
     table = np.asarray(rows)
     if table.dtype.kind in "iu" and table.size and not -_EXACT <= table.min() <= table.max() <= _EXACT:
@@ -111,7 +113,7 @@ def make_query(rows: Any, names: Any = None, roster: bytes = b"") -> Query:
     return Query(new_query_id(), table, names or None, roster)
 
 
-def _column_names(rows: Any) -> Any:
+def column_names(rows: Any) -> Any:
     """Return the names of a frame's columns, None if it is none."""
     # An Arrow table's `columns` are values. (Of a pandas frame this may be a column.)
     arrow = getattr(rows, "column_names", None)
@@ -170,7 +172,7 @@ class Answer:
 
 @dataclass(frozen=True)
 class SiteCard:
-    """What a site tells when it joins: its name, its numbers of rows and features, its classes. No model."""
+    """What a site announces: its name, numbers of rows and features, classes, names of columns. No model."""
 
     site: str
     n_samples: int
@@ -178,6 +180,8 @@ class SiteCard:
     classes: tuple[Any, ...] | None = None
     #: Rows of all sites for which the model smooths (`LocalAverageRegressor`); None: it has no such choice.
     refined_to: int | None = None
+    #: Names of the features, in the order of the model; None: they have none.
+    columns: tuple[str, ...] | None = None
 
     def to_bytes(self) -> bytes:
         """Return the message."""
@@ -186,18 +190,19 @@ class SiteCard:
     @classmethod
     def from_bytes(cls, message: bytes) -> "SiteCard":
         """Read a message; ConsentError if it is not exactly a card."""
-        fields = ("site", "n_samples", "n_features", "classes", "refined_to")
+        fields = ("site", "n_samples", "n_features", "classes", "refined_to", "columns")
         head, payload = _unpack(message, _CARD, fields)
         with _as_consent_error():
             if payload.size:
                 raise ValueError("a card has no values")
-            refined_to = head["refined_to"]
+            refined_to, n_features = head["refined_to"], _count(head["n_features"], _MOST_FEATURES)
             return cls(
                 _name(head["site"]),
                 _count(head["n_samples"], _MOST_ROWS),
-                _count(head["n_features"], _MOST_FEATURES),
+                n_features,
                 _classes(head["classes"]),
                 None if refined_to is None else _count(refined_to, _MOST_ROWS),
+                _columns(head["columns"], n_features),
             )
 
 
@@ -212,7 +217,7 @@ def _pack(kind: str, head: dict[str, Any], payload: NDArray[Any]) -> bytes:
 def _unpack(message: bytes, kind: str, fields: tuple[str, ...]) -> tuple[dict[str, Any], FloatArray]:
     try:
         if not isinstance(message, bytes | bytearray | memoryview):
-            raise TypeError
+            raise ValueError("it is not bytes")
         content = bytes(message)
         start = _LENGTH_BYTES + int.from_bytes(content[:_LENGTH_BYTES], "little")
         if start > len(content):
@@ -274,8 +279,8 @@ def _table(table: Any, shape: tuple[int, int], payload: FloatArray) -> NDArray[A
     return X
 
 
-def _check_query(X: NDArray[Any], names: tuple[str, ...] | None) -> None:
-    """Refuse rows and names that no query may hold."""
+def _check_query(X: NDArray[Any]) -> None:
+    """Refuse rows that no query may hold."""
     if X.ndim != 2 or not X.size or X.shape[1] > _MOST_FEATURES:
         raise ValueError("a query has at least one row, and from one to 2^20 columns")
     if X.dtype == np.float64 and not np.isfinite(X).all():
@@ -285,13 +290,19 @@ def _check_query(X: NDArray[Any], names: tuple[str, ...] | None) -> None:
     if X.dtype == object:
         for cell in X.flat:
             _check_cell(cell)
-    if names is not None:
-        if len(names) != X.shape[1] or len(set(names)) < len(names):
-            raise ValueError(
-                "the names of a query's columns must be as many as its columns, and all different"
-            )
-        for name in names:
-            check_characters(name, "the name of a column")
+
+
+def check_columns(names: Sequence[str], n_columns: int) -> tuple[str, ...]:
+    """Return names of columns; ValueError unless they are as many as the columns, and all different."""
+    if len(names) != n_columns or len(set(names)) < len(names):
+        raise ValueError("the names of columns must be as many as the columns, and all different")
+    for name in names:
+        check_characters(name, "the name of a column")
+    return tuple(names)
+
+
+def _columns(found: Any, n_columns: int) -> tuple[str, ...] | None:
+    return None if found is None else check_columns(_list(found, str), n_columns)
 
 
 def _check_cell(cell: Any) -> None:

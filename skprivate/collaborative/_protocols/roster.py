@@ -135,11 +135,16 @@ class Roster:
             raise ConsentError("the key is not the receiver's that the roster names.")
 
     def _complete(self, messages: Mapping[str, bytes]) -> list[bytes]:
-        """Return one message per member, sorted by name; ConsentError unless there is exactly one of each."""
-        names = messages.keys() if isinstance(messages, Mapping) else ()
-        if set(names) != set(self._order) or not all(isinstance(messages[name], bytes) for name in names):
+        """Return one message per member, sorted by name; ConsentError names who is missing, or strange."""
+        given = messages if isinstance(messages, Mapping) else {}
+        missing = [repr(name) for name in self._members if not isinstance(given.get(name), bytes)]
+        strange = [repr(name) for name in given if name not in self._members]
+        if missing or strange:
+            told = [f"of {', '.join(missing)} there is none"] * bool(missing)
+            told += [f"{', '.join(strange)} is not on the roster"] * bool(strange)
             raise ConsentError(
-                "Nothing was opened: exactly one message, of type bytes, of every member is needed."
+                "Nothing was opened: exactly one message, of type bytes, of every member is needed; "
+                f"{'; '.join(told)}."
             )
         return [messages[name] for name in self._order]
 

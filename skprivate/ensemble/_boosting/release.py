@@ -3,6 +3,7 @@
 
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 
@@ -85,6 +86,12 @@ class BoostingRelease:
         Noisy where it is protected.
     n_steps : int
         Rounds of residual sums.
+    target_counts : ndarray of shape (n_labels,) or (n_bins,)
+        Noisy counts of the target.
+    count_stds : tuple of two floats
+        Standard deviations of the noise of these, and of the first counts of cells.
+    evidence : tuple of float
+        Of every step, see `step_weights`.
     """
 
     model: AdditiveModel
@@ -93,6 +100,9 @@ class BoostingRelease:
     grids: tuple[tuple[CellGrid, FloatArray, FloatArray, FloatArray], ...]
     n_rows: int
     n_steps: int
+    target_counts: FloatArray
+    count_stds: tuple[float, float]
+    evidence: tuple[float, ...]
 
 
 def boosting_rounds(task: BoostingTask, spent: PrivacySpent) -> Rounds[BoostingRelease]:
@@ -118,8 +128,10 @@ def boosting_rounds(task: BoostingTask, spent: PrivacySpent) -> Rounds[BoostingR
     record = task.noise.describe("counts of the target", noise, schedule.base)
     released = yield Round(plan, noise, paid.pop() if paid else None, record)
     start = _start(task, released, noise.variance, n_rows)
-    cells, finer = yield from _counted_cells(task, schedule, n_rows)
-    return (yield from _steps(task, schedule, start, cells, finer, n_rows))
+    cells, finer, std = yield from _counted_cells(task, schedule, n_rows)
+    found = yield from _steps(task, schedule, start, cells, finer, n_rows)
+    counts, stds = released.astype(np.float64), (float(np.sqrt(noise.variance)), std)
+    return BoostingRelease(**found, n_rows=n_rows, target_counts=counts, count_stds=stds)
 
 
 def _base_axis(loss: Loss) -> LabelAxis | TargetAxis:
@@ -158,14 +170,14 @@ def _start(task: BoostingTask, released: IntArray, variance: float, n_rows: int)
 
 def _counted_cells(
     task: BoostingTask, schedule: Schedule, n_rows: int
-) -> Rounds[tuple[list[CountedCells], Fraction]]:
-    """Yield the counts of all features, and those of finer bins; return cells, and what the latter cost."""
+) -> Rounds[tuple[list[CountedCells], Fraction, float]]:
+    """Yield the counts of all features, and of finer bins; return cells, what the latter cost, and noise."""
     codes = make_codes(task.columns, schedule.n_bins)
     cells = [
         CountedCells(feature, np.full(feature.size, n_rows / feature.size)) for feature in codes.features
     ]
     if not task.features:
-        return cells, Fraction(0)
+        return cells, Fraction(0), 0.0
     released, std = yield from _counts(task, codes, task.features, schedule.counts)
     for j, counts in zip(task.features, released, strict=True):
         cells[j] = first_cells(codes.features[j], counts, std, n_rows)
@@ -181,7 +193,7 @@ def _counted_cells(
             cells[j] = finer_cells(cells[j], feature, counts, finer_std)
     for j in task.features:
         cells[j] = joined_cells(cells[j], task.columns[j], std, rows_of_a_bin)
-    return cells, share
+    return cells, share, std
 
 
 def _counts(
@@ -201,8 +213,8 @@ def _steps(
     cells: list[CountedCells],
     finer: Fraction,
     n_rows: int,
-) -> Rounds[BoostingRelease]:
-    """Yield the steps on single features and on random cells, and return the model."""
+) -> Rounds[dict[str, Any]]:
+    """Yield the steps on single features and on random cells; return what `BoostingRelease` holds of them."""
     active = [j for j in task.features if len(cells[j].sizes) > 1]
     free = [j for j in active if not task.monotone[j] and j < len(task.columns)]
     n_grids = schedule.n_grids if free else 0
@@ -210,11 +222,13 @@ def _steps(
     model = AdditiveModel.constant(
         FeatureCodes(tuple(cell.feature for cell in cells)), start.scores, task.offsets
     )
+    evidence: list[float] = []
     variances = [np.zeros((len(cell.sizes), task.loss.n_outputs)) for cell in cells]
     priors = {j: CellPrior(cells[j].sizes, cells[j].positions) for j in active}
     for j in active * schedule.n_passes:
         grid = CellGrid.of_feature(j, len(cells[j].sizes))
-        weights, stds = yield from stepper.step(model, grid, priors[j])
+        weights, stds, found = yield from stepper.step(model, grid, priors[j])
+        evidence.append(found)
         variances[j] += stds**2
         table = model.tables[j] + to_units(weights)
         if task.monotone[j]:
@@ -223,12 +237,20 @@ def _steps(
     rng, grids = np.random.default_rng(task.seed), []
     for _ in range(n_grids):
         grid, sizes = draw_grid(cells, free, schedule.depth, rng)
-        weights, stds = yield from stepper.step(model, grid, CellPrior(sizes, random=True))
+        weights, stds, found = yield from stepper.step(model, grid, CellPrior(sizes, random=True))
+        evidence.append(found)
         model = model.with_term(grid, to_units(weights))
         grids.append((grid, weights, stds, sizes))
     n_steps = len(active) * schedule.n_passes + n_grids
     sizes_of_cells = tuple(cell.sizes for cell in cells)
-    return BoostingRelease(model, tuple(variances), sizes_of_cells, tuple(grids), n_rows, n_steps)
+    return {
+        "model": model,
+        "variances": tuple(variances),
+        "sizes": sizes_of_cells,
+        "grids": tuple(grids),
+        "n_steps": n_steps,
+        "evidence": tuple(evidence),
+    }
 
 
 class _Stepper:
@@ -246,8 +268,8 @@ class _Stepper:
 
     def step(
         self, model: AdditiveModel, grid: CellGrid, prior: CellPrior
-    ) -> Rounds[tuple[FloatArray, FloatArray]]:
-        """Yield the sums of residuals by the cells of a grid; return weights, and the noise in them."""
+    ) -> Rounds[tuple[FloatArray, FloatArray, float]]:
+        """Yield the sums of residuals by the cells of a grid; return weights, their noise, and evidence."""
         plan = ResidualsPlan(model, self._start.loss, grid, self._bits)
         released = yield Round(plan, self._noise, release=self._record)
         sums = released.reshape(grid.size, -1).astype(np.float64) * self._unit

@@ -3,6 +3,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from math import log
 
 import numpy as np
 
@@ -74,8 +75,8 @@ class CellPrior:
 
 def step_weights(
     sums: FloatArray, std: float, prior: CellPrior, base: FloatArray, clip: float | None
-) -> tuple[FloatArray, FloatArray]:
-    """Return weights of cells, and the standard deviations of the noise in them.
+) -> tuple[FloatArray, FloatArray, float]:
+    """Return weights of cells, the standard deviations of the noise in them, and evidence of an effect.
 
     Parameters
     ----------
@@ -92,6 +93,9 @@ def step_weights(
     Returns
     -------
     weights, stds : ndarray of shape (n_cells, n_outputs)
+    evidence : float
+        Logarithm of the likelihood of the sums under the priors of an effect, over that without one; of
+        several outputs that of the mean ratio.
 
     Notes
     -----
@@ -99,14 +103,14 @@ def step_weights(
     over the cells or, where these have an order, smooth over it. The posterior mean is linear in the sums,
     given the weights of the mixture; the noise that is stated is that of the sums through this linear map.
     """
-    weights, stds = np.empty_like(sums), np.empty_like(sums)
+    weights, stds, evidence = np.empty_like(sums), np.empty_like(sums), np.empty(sums.shape[1])
     for k in range(sums.shape[1]):
         if clip is not None:
             spreads, variance = _SPREADS_OF_NUMBERS * clip, _VARIANCE_OF_NUMBERS * clip**2
         else:
             variance = float(base[k] * (1 - base[k]))
             spreads = _SPREADS * 4 * variance
-        means, gains = _posterior_means(sums[:, k], std, prior, variance, spreads)
+        means, gains, evidence[k] = _posterior_means(sums[:, k], std, prior, variance, spreads)
         if clip is not None:
             weights[:, k], stds[:, k] = np.clip(means, -clip, clip), gains * std
             continue
@@ -117,13 +121,13 @@ def step_weights(
     if sums.shape[1] > 1:
         # What is added to all scores of a cell changes no probability.
         weights -= weights.mean(axis=1, keepdims=True)
-    return weights, stds
+    return weights, stds, float(np.logaddexp.reduce(evidence)) - log(len(evidence))
 
 
 def _posterior_means(
     sums: FloatArray, std: float, prior: CellPrior, variance: float, spreads: FloatArray
-) -> tuple[FloatArray, FloatArray]:
-    """Return posterior means of the mean residuals, and the norms of the rows of the linear map."""
+) -> tuple[FloatArray, FloatArray, float]:
+    """Return posterior means of the mean residuals, norms of the rows of the linear map, and the evidence."""
     sizes = np.maximum(prior.sizes, 1e-9)
     # The sum of a cell has the variance of the noise, and of its rows.
     scale = np.sqrt(std**2 + variance * sizes)
@@ -137,24 +141,28 @@ def _posterior_means(
         parts = 1 / (1 + squares * np.maximum(values, 0.0))
         evidence.append(-0.5 * np.sum((vectors.T @ scaled) ** 2 * parts - np.log(parts), axis=1))
         solved.append((kernel, vectors, parts))
-    weights, _ = _mixture(-0.5 * float(np.sum(scaled**2)), evidence)
+    weights, found = _mixture(-0.5 * float(np.sum(scaled**2)), evidence)
     diagonal = (weights[0] @ (squares * shrunk)) * design
     if not solved:
-        return diagonal * scaled, diagonal / scale
+        return diagonal * scaled, diagonal / scale, found
     linear = np.diag(diagonal)
     for (kernel, vectors, parts), weight in zip(solved, weights[1:], strict=True):
         linear += (kernel * design) @ (vectors * (weight @ (squares * parts))) @ vectors.T
-    return linear @ scaled, np.sqrt(np.sum((linear / scale) ** 2, axis=1))
+    return linear @ scaled, np.sqrt(np.sum((linear / scale) ** 2, axis=1)), found
 
 
 def _mixture(nothing: float, evidence: Sequence[FloatArray]) -> tuple[list[FloatArray], float]:
-    """Return posterior weights of the parts of a mixture, and that of no effect, of prior one half."""
+    """Return posterior weights of the parts of a mixture, and the logarithm of their odds to no effect.
+
+    No effect has the prior weight one half.
+    """
     n_parts = sum(map(len, evidence))
     top = max(nothing, *(float(part.max()) for part in evidence))
     odds = [np.exp(part - top) / n_parts for part in evidence]
     none = float(np.exp(nothing - top))
-    total = none + sum(float(part.sum()) for part in odds)
-    return [part / total for part in odds], none / total
+    effect = sum(float(part.sum()) for part in odds)
+    total = none + effect
+    return [part / total for part in odds], log(max(effect, 1e-300)) + top - nothing
 
 
 def _smooth_kernels(prior: CellPrior) -> list[FloatArray]:

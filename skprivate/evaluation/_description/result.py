@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from ...accounting import PrivacySpent
+from ...accounting._amounts import show
 from ...accounting._checks import escape_controls
 from ...accounting._statements.frozen_mapping import FrozenMapping
 from ...accounting._statements.html import label_fragment, label_of_spent, label_page
@@ -298,10 +299,10 @@ class TableDescription:
 
     def _foot(self) -> str:
         spent = self.privacy_spent
-        delta = f", delta {float(spent.delta):.3g}" if spent.delta else ""
+        delta = f", delta {show(spent.delta)}" if spent.delta else ""
         return (
             f"Intervals of {self.confidence:.0%}, each by itself, for the population that the rows are drawn "
-            f"from; they count sampling and noise. Epsilon {float(spent.epsilon):.4g}{delta} for all."
+            f"from; they count sampling and noise. Epsilon {show(spent.epsilon)}{delta} for all."
         )
 
     def _section(self) -> str:

@@ -11,6 +11,7 @@ import numpy as np
 from ..._typing import BoolArray, FloatArray, IntArray
 from ...domain import TableDomain
 from ...domain._columns import CategoricalColumn, Column, DateColumn, NumberColumn
+from ...domain._life_data import TRUE_OR_FALSE, EventCoding
 
 #: What `TableDomain.read_columns` returns: values and where they are unusable.
 Readings = Mapping[str, tuple[FloatArray, BoolArray]]
@@ -126,6 +127,7 @@ class SurvivalTable:
     column: NumberColumn
     n_bins: int
     group: Axis | None = None
+    coding: EventCoding = TRUE_OR_FALSE
 
     @property
     def labels(self) -> tuple[str, ...]:
@@ -139,7 +141,7 @@ class SurvivalTable:
 
     def codes(self, readings: Readings, coins: Coins) -> IntArray:
         """Return the cell of every row."""
-        times, (events, _) = readings[self.time][0], readings[self.event]
+        times, events = readings[self.time][0], self.coding.events_of(readings[self.event][0])
         known = ~np.isnan(times) & ~np.isnan(events)
         group = np.zeros(len(times), dtype=np.int64)
         if self.group is not None:
@@ -196,7 +198,13 @@ class TablePlan:
 
 
 def plan_tables(
-    domain: TableDomain, columns: Any, crosstabs: Any, survival: Any, n_bins: int, n_times: int
+    domain: TableDomain,
+    columns: Any,
+    crosstabs: Any,
+    survival: Any,
+    n_bins: int,
+    n_times: int,
+    coding: EventCoding = TRUE_OR_FALSE,
 ) -> TablePlan:
     """Return the tables that were asked for; an error where the domain does not declare what they need."""
     names = domain.names if columns is None else _names_of(columns, "columns", domain)
@@ -205,7 +213,7 @@ def plan_tables(
     tables: list[CountTable] = [_column_table(name, domain.columns[name], n_bins) for name in names]
     tables += [_cross_table(pair, domain) for pair in _list_of(crosstabs, "crosstabs")]
     if survival is not None:
-        tables.append(_survival_table(survival, domain, n_times))
+        tables.append(_survival_table(survival, domain, n_times, coding))
     if not tables:
         raise ValueError("there is nothing to describe: no column, no crosstab and no survival.")
     if sum(table.size for table in tables) > MOST_CELLS:
@@ -274,7 +282,7 @@ def _axis(side: Any, domain: TableDomain) -> Axis:
     return Axis(name, column, tuple(labels), tuple(inner))
 
 
-def _survival_table(survival: Any, domain: TableDomain, n_bins: int) -> SurvivalTable:
+def _survival_table(survival: Any, domain: TableDomain, n_bins: int, coding: EventCoding) -> SurvivalTable:
     sides = _list_of(survival, "survival")
     if len(sides) not in (2, 3):
         raise ValueError("survival must be (time, event) or (time, event, group).")
@@ -282,10 +290,26 @@ def _survival_table(survival: Any, domain: TableDomain, n_bins: int) -> Survival
     column = domain.columns[time]
     if not isinstance(column, NumberColumn) or column.lower < 0:
         raise ValueError(f"survival needs a time that is a number of at least 0, and {time!r} is none.")
-    if domain.columns[event].kind != "boolean":
-        raise ValueError(f"survival needs an event that is declared as bool, and {event!r} is not.")
+    declared = domain.columns[event]
+    if not coding.declared and declared.kind != "boolean":
+        raise ValueError(
+            f"survival needs an event that is declared as bool, or the values of {event!r} which mean that "
+            f"the event happened: private_describe(..., survival=({time!r}, {event!r}), happened=...)."
+        )
     group = _axis(sides[2], domain) if len(sides) == 3 else None
-    return SurvivalTable(time, event, column, n_bins, group)
+    return SurvivalTable(time, event, column, n_bins, group, _as_read(coding, event, declared))
+
+
+def _as_read(coding: EventCoding, name: str, column: Column) -> EventCoding:
+    """Return the coding by the numbers that stand for its values where the column is read."""
+    if not isinstance(column, CategoricalColumn):
+        if any(isinstance(value, str) for value in (*coding.happened, *coding.censored)):
+            raise ValueError(f"happened is text, and {name!r} is declared as a column of another kind.")
+        return coding
+    levels = list(column.levels)
+    if not set(coding.happened + coding.censored) <= set(levels):
+        raise ValueError(f"happened and censored must be levels of {name!r}: {', '.join(map(repr, levels))}.")
+    return EventCoding(tuple(map(levels.index, coding.happened)), tuple(map(levels.index, coding.censored)))
 
 
 def show_value(column: Column, value: float) -> str:

@@ -19,7 +19,8 @@ from sklearn.preprocessing import StandardScaler
 from ..._config import config_context
 from ..._typing import FloatArray
 from ...domain import TableDomain
-from ...utils import check_bounds
+from ...noise._fit_budget import warn_of_large_delta
+from ...utils import check_bounds, check_probability
 from ...utils._compat import safe_indexing
 from .tables import PublicTable
 from .worlds import World
@@ -52,6 +53,13 @@ def epsilon_of(estimator: Any, param_name: str | None) -> str:
             f"{', '.join(shortest) or 'none of them is named epsilon'}."
         )
     return shortest[0]
+
+
+def warn_of_delta(estimator: Any, param_name: str, n: int) -> None:
+    """Warn where the delta beside this epsilon is a weak guarantee for n rows, if n will be public."""
+    given, prefix = estimator.get_params(), param_name.removesuffix("epsilon")
+    if given.get(f"{prefix}relation") != "add-remove":
+        warn_of_large_delta(check_probability(given.get(f"{prefix}delta") or 0, "delta"), n)
 
 
 def prepare(estimator: Any, domain: Any, target: Any) -> Any:

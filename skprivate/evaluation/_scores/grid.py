@@ -11,8 +11,8 @@ from sklearn.base import is_regressor
 from sklearn.pipeline import Pipeline
 
 from ..._typing import FloatArray
-from ...base._classes import declared_classes
-from ...metrics._model_outputs import codes_of, predicted_labels, predicted_numbers, probabilities
+from ...domain._labels import class_positions, codes_of, plain_classes, refuse_label_types
+from ...metrics._model_outputs import predicted_numbers, predictions, probabilities
 from ...metrics._probability_intervals import choose_number
 from ...utils import is_structured
 from ...utils._compat import num_samples
@@ -73,7 +73,7 @@ class Grid:
             refuse_missing(y)
         label = codes_of(y, self.labels, 0, n_rows, "y")
         if len(self.nodes) == 1:
-            predicted_label = predicted_labels(model, X, self.labels, strict)
+            predicted_label = _predicted_labels(model, X, self.labels, strict)
             return label * len(self.labels) + predicted_label
         table = _in_order(model, self.labels, probabilities(model, X, len(self.labels), strict))
         if self.kind == "two-classes":
@@ -89,8 +89,16 @@ def _in_order(model: Any, labels: list[Any], table: FloatArray) -> FloatArray:
     own = getattr(model, "classes_", None)
     if own is None:
         return table
-    names = np.asarray(own).tolist()
-    return table[:, [names.index(label) for label in labels]]
+    return table[:, codes_of(labels, np.asarray(own), 0, len(labels), "classes")]
+
+
+def _predicted_labels(model: Any, X: Any, classes: list[Any], strict: bool) -> NDArray[np.intp]:
+    """Return the numbers of predicted labels; one that is no class counts as the first."""
+
+    def check(found: Any, n_rows: int) -> NDArray[np.intp]:
+        return codes_of(found, classes, 0, n_rows, "what predict returns")
+
+    return predictions(model, "predict", X, strict, check, 0)
 
 
 def _read_numbers(y: Any, strict: bool, middle: float) -> FloatArray:
@@ -125,13 +133,10 @@ def find_kind(model: Any, y: Any, classes: Any, bounds_y: Any) -> tuple[Kind, li
     own = getattr(model, "classes_", None)
     if classes is None and own is None:
         raise ValueError("declare classes: the model has no classes_.")
-    labels: list[Any] = (np.asarray(own) if classes is None else np.asarray(classes)).tolist()
-    if classes is not None:
-        declared_classes(classes)
-    if len(labels) < 2:
-        raise ValueError("classes must hold two labels or more.")
-    if own is not None and set(np.asarray(own).tolist()) != set(labels):
+    labels: list[Any] = plain_classes(own if classes is None else classes)
+    if own is not None and set(class_positions(np.asarray(own))) != set(class_positions(labels)):
         raise ValueError("classes must be those of the model, in the order that you want.")
+    refuse_label_types(y, labels)
     two = len(labels) == 2 and hasattr(model, "predict_proba")
     return ("two-classes" if two else "classes"), labels, (0.0, 1.0)
 

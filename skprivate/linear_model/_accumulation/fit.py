@@ -7,7 +7,7 @@ import numpy as np
 
 from ..._typing import IntArray
 from ...noise import check_entropy
-from ...noise._fit_budget import FitBudget
+from ...noise._fit_budget import FitBudget, resolve_mechanism
 from ...rounds._plans.grid import SCALE_BITS
 from ...rounds._reading.targets import check_target_bounds
 from ...utils import check_bounds
@@ -97,8 +97,12 @@ def _check_agreement(estimator: Any, plan: AccumulatorPlan, names: tuple[str, ..
         raise ValueError("the estimator's distribution and the accumulator's differ in whether y is a time.")
     if estimator.x_norm not in (None, grid.x_norm):
         raise ValueError("x_norm of the estimator must be None or that of the accumulator.")
-    if grid.x_norm is not None and estimator.mechanism != plan.mechanism:
-        raise ValueError("mechanism must be that of the accumulator: x_norm is of another norm.")
+    mechanism = resolve_mechanism(estimator.mechanism, estimator.delta)
+    if grid.x_norm is not None and mechanism != plan.mechanism:
+        raise ValueError(
+            f"x_norm bounds another norm for {mechanism} noise: make the accumulator with "
+            f"mechanism={mechanism!r}, or the estimator with mechanism={plan.mechanism!r}."
+        )
     allowed = (1, plan.max_rows_per_group)
     if plan.max_rows_per_group is not None and estimator.max_rows_per_group not in allowed:
         raise ValueError("max_rows_per_group of the estimator must be 1 or that of the accumulator.")

@@ -269,8 +269,7 @@ def censored_rounds(
     released = yield first
     on_progress()
     std = float(first.noise.std[0])  # type: ignore[attr-defined]
-    counts = released.reshape(2 if plan.is_plain else 4, -1) / PARTS
-    histogram = HistogramRelease(counts, std, plan.grid.target)
+    histogram = HistogramRelease.of(released, std, plan.grid.target, 2 if plan.is_plain else 4)
     return (yield from _CensoredFit(plan, histogram).rounds_of_newton(on_progress))
 
 
@@ -278,6 +277,13 @@ def histogram_round(plan: CensoredPlan, spent: PrivacySpent | None = None) -> Ro
     """Return the round of the counts by time and event, for a tenth of the budget."""
     cells = histogram_cells(plan.grid, 2 if plan.is_plain else 4)
     return _counts_round(plan, cells, HISTOGRAM_SHARE * plan.budget.amount, "counts by time and event", spent)
+
+
+def ends_round(plan: CensoredPlan, amount: Fraction, spent: PrivacySpent | None) -> Round:
+    """Return the round of the counts of events above the upper bound, within the bounds, and below them."""
+    return _counts_round(
+        plan, histogram_cells(plan.grid, 2, 1), amount, "counts beyond the bounds of y", spent
+    )
 
 
 def _counts_round(

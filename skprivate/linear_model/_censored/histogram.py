@@ -2,12 +2,13 @@
 """The private histogram of censored times, its Kaplan-Meier curve, and a first fit without features."""
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from scipy.optimize import minimize
 
 from ..._typing import FloatArray, IntArray
+from ...base._likely_mistakes import count_at_a_bound
 from ...rounds._plans.axes import SurvivalAxis
 from ...rounds._plans.cells import CellsPlan
 from ...rounds._plans.grid import MomentGrid
@@ -27,6 +28,11 @@ _VISIBLE = 2.0
 _AT_RISK = 5.0
 # Noisy number of events below which nothing is to be learnt, in standard deviations of its noise.
 _FEW_EVENTS = 3.0
+# Rows beyond a bound are told if their count is so many standard deviations of its noise: of Laplace noise
+# one in 500 is. They matter where they are more than this part of the square root of all rows: a clipped row
+# moves a score by about one, whose standard error is about that square root.
+_CLEARLY = 4.0
+_MOVES = 0.5
 # Scales of the error that the first fit tries, in scaled units (half the bounds of the target are 1); it goes
 # on from the best of them, within the ranges below.
 _SCALES = (0.02, 0.05, 0.1, 0.2, 0.4)
@@ -70,11 +76,33 @@ class HistogramRelease:
         Standard deviation of the noise of every count.
     target : tuple of two floats
         Bounds of the bins on the scale of the model. What lies outside is counted in the first or last bin.
+    below : float
+        Noisy count of events below the lower bound, which is part of the first bin of events: the noise of
+        that one has twice the variance.
     """
 
     counts: FloatArray
     noise_std: float
     target: tuple[float, float]
+    below: float = 0.0
+
+    @classmethod
+    def of(cls, released: IntArray, noise_std: float, target: tuple[float, float], n_tables: int) -> Self:
+        """Take it from what was released of `histogram_cells`."""
+        counts = released[:-1].reshape(n_tables, -1) / PARTS
+        below = float(released[-1] / PARTS)
+        counts[1, 0] += below
+        return cls(counts, noise_std, target, below)
+
+    def stands_out(self, count: float) -> bool:
+        """Whether a count of rows beyond a bound is clear of its noise, and moves estimates."""
+        total = max(float(self.counts.sum()), 0.0)
+        return count > max(_CLEARLY * self.noise_std, _MOVES * np.sqrt(total))
+
+    @property
+    def n_late(self) -> float:
+        """Noisy number of rows that are censored in the last bin: of complete times those above the bound."""
+        return float(self.counts[0, -1])
 
     @property
     def n_events(self) -> float:
@@ -93,9 +121,21 @@ class HistogramRelease:
         return min(1.0, self.n_events / max(self.n_events, float(self.counts.sum())))
 
 
-def histogram_cells(grid: MomentGrid, n_tables: int = 2) -> CellsPlan:
-    """Return the cells of the histogram: by what rows tell, and 64 equal bins between the bounds."""
-    return CellsPlan(((SurvivalAxis(grid.y_center, grid.y_half, N_BINS, n_tables),),))
+def histogram_cells(grid: MomentGrid, n_tables: int = 2, n_bins: int = N_BINS) -> CellsPlan:
+    """Return the cells of the histogram: by what rows tell, and equal bins; then events below the bounds."""
+    return CellsPlan(((SurvivalAxis(grid.y_center, grid.y_half, n_bins, n_tables, below=True),),))
+
+
+def beyond_bounds(counts: HistogramRelease) -> str | None:
+    """Return what counts of times beyond the bounds suggest, or why estimates do not account for them."""
+    late = 0.0 if counts.shows_events and counts.counts.shape[1] > 1 else counts.n_late
+    reason = count_at_a_bound(counts.below, late, max(float(counts.counts.sum()), 1.0))
+    if reason is None and counts.stands_out(counts.below):
+        reason = (
+            "by the released counts, events lie below the lower bound of bounds_y, where they are clipped; "
+            "estimates and their intervals do not account for it. Declare a lower bound below all times."
+        )
+    return reason
 
 
 def kaplan_meier(release: HistogramRelease) -> tuple[FloatArray, FloatArray]:

@@ -9,7 +9,7 @@ from ..._typing import FloatArray
 from ...utils._public_module import public_module
 from .._distributions import ErrorDistribution
 from .._moments.solve import ScaledFit
-from .._moments.utility import varying_directions
+from .._moments.utility import HIDDEN, varying_directions
 from .correction import Correction, replicate
 from .curvature import TWO_VALUES, CurvatureEstimate, StepRule, to_fit
 from .gradient_round import GradientRound
@@ -41,9 +41,9 @@ _SURPRISING = 10.0
 _STANDS_OUT = 5.0
 # What is no noise: differences of counts, and the features' mean square, in standard deviations.
 _CLEARLY = 3.0
-# Share of the events, beyond that of the next bin, which the lower bound of the target may have moved into
-# the first: a tenth of those below the 10 % quantile. It must stand out of the noise as well.
-_CLIPPED = 0.01
+# Share of the rows, beyond that of the next bin, which no observation of usual studies puts into the first:
+# rows that were looked at at once. It must stand out of the noise as well.
+_MANY = 0.1
 
 
 @public_module("skprivate.linear_model")
@@ -69,6 +69,8 @@ class CensoredRelease:
     contraction : float or None
         Part of a step that was left, by the rounds before residuals moved the start of the last one; None: by
         the last two rounds.
+    ends : HistogramRelease or None
+        Counts of times within and beyond the bounds, where they were released before the histogram.
     """
 
     histogram: HistogramRelease
@@ -80,6 +82,7 @@ class CensoredRelease:
     residuals: ResidualHistogram | None = None
     correction: Correction | None = None
     contraction: float | None = None
+    ends: HistogramRelease | None = None
 
     @property
     def fit(self) -> ScaledFit:
@@ -225,19 +228,24 @@ def _noise(rng: np.random.Generator, mechanism: str, std: FloatArray, size: int)
 
 
 def censored_warning(
-    release: CensoredRelease, distribution: ErrorDistribution, constant: FloatArray | None = None
+    release: CensoredRelease,
+    distribution: ErrorDistribution,
+    constant: FloatArray | None = None,
+    *,
+    strict: bool = False,
 ) -> str | None:
     """Return why a censored fit is of little use, by released values alone, or None.
 
-    `constant` is as in `varying_directions`.
+    `constant` is as in `varying_directions`, and `strict` says whether the rows were read in strict mode.
     """
     histogram = release.histogram
     if not histogram.shows_events:
         return "by the released counts there may be no events at all; the estimates mean nothing."
-    if _events_below_bound(release):
+    if strict and _many_say_nothing(histogram):
         return (
-            "by the released counts, many events lie below the lower bound of y, where they are clipped; the "
-            "estimates and their intervals do not account for it. Declare a lower bound below all times."
+            "by the released counts, many rows are censored at the lower bound of bounds_y, where they carry "
+            "no information. A row with a missing or undeclared event counts so: declare the coding, such as "
+            "life_data(..., happened=2) where 2 means that the event happened."
         )
     if release.curvature_estimate.clearness < _CLEARLY:
         return (
@@ -251,10 +259,7 @@ def censored_warning(
         )
     replicates = bootstrap_censored(release, _FEW_REPLICATES, constant=constant)
     if _noise_hides_slopes(release, replicates, constant):
-        return (
-            "by the released values, the noise hides the effect of the features; use more rows, a larger "
-            "epsilon, or fewer features."
-        )
+        return HIDDEN
     if _noise_hides_quantile(release, replicates, distribution):
         return (
             "by the released values, the noise hides the lower quantiles; use more rows or a larger epsilon."
@@ -273,11 +278,10 @@ def censored_warning(
     return None
 
 
-def _events_below_bound(release: CensoredRelease) -> bool:
-    """Whether the first bin holds events from below the bound: else it is about as full as the next."""
-    first, second = release.histogram.counts[1, :2]
-    noise = _CLEARLY * float(np.sqrt(2.0 * release.histogram.noise_std**2 + max(first + second, 0.0)))
-    return bool(first - second > max(noise, _CLIPPED * release.histogram.n_events))
+def _many_say_nothing(histogram: HistogramRelease) -> bool:
+    """Whether many rows are censored in the first bin, and clearly more than in the next."""
+    first, second = histogram.counts[0, :2]
+    return bool(first - second > max(_STANDS_OUT * histogram.noise_std, _MANY * histogram.counts.sum()))
 
 
 def _is_one_time(histogram: HistogramRelease) -> bool:

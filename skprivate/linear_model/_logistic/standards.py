@@ -41,6 +41,12 @@ class Standards:
     variances : ndarray of shape (n_features + 1,)
         Of the standardised columns, the constant's 1 first.
     radius : float
+    counts : ndarray of shape (n_labels,)
+        Noisy numbers of rows by class.
+    count_std : float
+        Standard deviation of their noise.
+    center_std : float
+        Standard deviation of the noise of a centre.
     """
 
     n_rows: float
@@ -49,6 +55,9 @@ class Standards:
     scale: FloatArray
     variances: FloatArray
     radius: float
+    counts: FloatArray
+    count_std: float
+    center_std: float
 
 
 def read_standards(
@@ -76,7 +85,7 @@ def read_standards(
     else:
         radius = sqrt(_ROOM) * (1.0 + _MEAN_MAGNITUDE * np.sqrt(variances[1:]).sum())
     rates = _shrunk_rates(values[:k] / n, float(std[0]) / n)
-    return Standards(n, rates, center, scale, variances, float(radius))
+    return Standards(n, rates, center, scale, variances, float(radius), values[:k], float(std[0]), mean_error)
 
 
 def _shrunk_rates(rates: FloatArray, error: float) -> FloatArray:

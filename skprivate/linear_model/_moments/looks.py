@@ -13,6 +13,7 @@ from ...rounds._plans._looks.looks import NARROWEST
 from ...rounds._plans._looks.residuals import STEEPEST
 from ...rounds._plans.grid import MomentGrid
 from ...utils._public_module import public_module
+from .._censored.histogram import HistogramRelease
 from .._distributions import ErrorDistribution
 from .clipped_law import clipped_law
 from .look_plan import N_CELLS, LookPlan
@@ -91,6 +92,8 @@ class LookRelease:
     n_averaged : int
         The fit is the mean of what the last looks led to.
     fit : ScaledFit
+    ends : HistogramRelease or None
+        Counts of times within and beyond the bounds of the target, where they were released first.
     """
 
     moments: MomentRelease
@@ -98,6 +101,7 @@ class LookRelease:
     looks: tuple[Look, ...]
     n_averaged: int
     fit: ScaledFit
+    ends: HistogramRelease | None = None
 
     @property
     def mechanism(self) -> str:

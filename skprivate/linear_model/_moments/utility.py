@@ -4,6 +4,7 @@
 import numpy as np
 
 from ..._typing import FloatArray
+from ...base._likely_mistakes import no_effect
 from .release import MomentRelease
 from .solve import ScaledFit, noise_level
 
@@ -24,10 +25,7 @@ _ABOVE = 1.5
 _LARGEST = 2.0**64
 
 #: The warning.
-HIDDEN = (
-    "by the released values, the noise hides the effect of the features: a constant may predict as well. "
-    "More rows, a larger epsilon, tighter bounds or fewer features would help."
-)
+HIDDEN = no_effect("numbers")
 
 #: The warning that slopes are shrunk by an unknown amount.
 UNTOLD = (

@@ -10,6 +10,7 @@ from scipy.special import ndtri
 
 from ..._typing import FloatArray
 from ...accounting import PrivacySpent
+from ...accounting._amounts import show
 from ...accounting._checks import escape_controls
 from ...utils._public_module import public_module
 from .._distributions import ErrorDistribution
@@ -242,7 +243,7 @@ def facts_of(
     at_most = f", at most {spent.max_rows_per_unit} rows of each" if spent.unit == "group" else ""
     facts += [
         ("events", events),
-        ("privacy", f"epsilon {float(spent.epsilon):g}, delta {float(spent.delta):g}, {spent.claim}"),
+        ("privacy", f"epsilon {show(spent.epsilon)}, delta {show(spent.delta)}, {spent.claim}"),
         ("unit", f"{spent.unit}{at_most}, {spent.relation}"),
         ("mechanism", spent.mechanism),
     ]

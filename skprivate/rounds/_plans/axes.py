@@ -15,7 +15,7 @@ from ._looks.residuals import ResidualAxis
 from .gram import make_packer
 from .grid import MomentGrid
 from .moments import read_grid
-from .observations import CODES
+from .observations import BESIDE, CODES
 from .residual_kernels import fill_bins
 from .rows import PreparedRows
 
@@ -197,18 +197,21 @@ class SurvivalAxis:
         of rows whose event came earlier, and of intervals, by their middle between the bounds.
     n_tables : {2, 4}, default=2
         With two tables every row that is not censored counts as an event.
+    below : bool, default=False
+        Whether events below the lower bound are in a cell of their own, the last one.
     """
 
     center: float
     half: float
     n_bins: int
     n_tables: int = 2
+    below: bool = False
     kind: ClassVar[str] = "survival"
 
     @property
     def size(self) -> int:
         """Number of cells."""
-        return self.n_tables * self.n_bins
+        return self.n_tables * self.n_bins + self.below
 
     def codes(self, rows: PreparedRows) -> IntArray:
         """Return the cell of every row; ValueError where a target is NaN or infinite."""
@@ -224,6 +227,9 @@ class SurvivalAxis:
             target = np.where(tables == CODES["interval"], middle, target)
         if not fill_bins(target, tables, self.center, self.half, self.n_bins, codes):
             raise ValueError("y contains NaN or infinity.")
+        if self.below:
+            first = self.center - (1.0 + BESIDE) * self.half
+            codes[(tables == CODES["exact"]) & (target < first)] = self.size - 1
         return codes
 
     def to_dict(self) -> dict[str, Any]:
@@ -233,14 +239,16 @@ class SurvivalAxis:
     @classmethod
     def from_dict(cls, content: dict[str, Any]) -> Self:
         """Restore the axis."""
-        fields = Fields(content, ("kind", "center", "half", "n_bins", "n_tables"), what="an axis")
+        names = ("kind", "center", "half", "n_bins", "n_tables", "below")
+        fields = Fields(content, names, what="an axis")
         half = fields.number("half")
         if half <= 0:
             raise ValueError("an axis: half must be above 0")
         n_tables = fields.integer("n_tables", 2, 4)
         if n_tables == 3:
             raise ValueError("an axis: n_tables must be 2 or 4")
-        return cls(fields.number("center"), half, fields.integer("n_bins", 1, _MOST), n_tables)
+        n_bins, below = fields.integer("n_bins", 1, _MOST), fields.flag("below")
+        return cls(fields.number("center"), half, n_bins, n_tables, below)
 
 
 @dataclass(frozen=True)

@@ -7,6 +7,8 @@ from typing import Any
 KINDS = ("exact", "right", "left", "interval", "entry")
 #: Codes of an event column (`PreparedRows.event`), by kind; an entry may go with any of them.
 CODES = {"right": 0, "exact": 1, "left": 2, "interval": 3}
+#: A value so far beyond a bound, in half-widths of the bounds, is on it: logarithms are rounded.
+BESIDE = 1e-9
 
 
 def check_observations(observations: Any, structured: bool, roles: tuple[str, ...] = ()) -> tuple[str, ...]:

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Conversion of batches (arrays, data frames, Arrow streams) to pieces of (X, y)."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from ..._config import get_config
 from ...domain import TableDomain
 from ...utils import as_column, check_characters
-from ...utils._refused_values import refuse_cells, refuse_kinds
+from ...utils._refused_values import refuse_cells, refuse_kinds, refuse_text
 from ...utils._replacements import numbers_of
 from ...utils._table_validation import check_array
 
@@ -73,6 +73,7 @@ def iter_batches(
         if domain is not None:
             aside = frame_column(batch, str(target)) if y is None else y
             return names, iter([_encoded(batch[list(names)], aside, domain)])
+        refuse_text(batch, takes_domain=True, columns=names)
         return names, _pieces([_frame_columns(batch, names, y, target)])
     if holds_arrow(batch):
         if y is not None:
@@ -84,7 +85,7 @@ def iter_batches(
                 _encoded(record.select(list(names)), arrow_columns(record, (str(target),))[0], domain)
                 for record in records
             )
-        return names, _pieces(arrow_columns(record, (*names, str(target))) for record in records)
+        return names, _pieces(number_columns(record, names, (*names, str(target))) for record in records)
     if y is None:
         raise ValueError("y is missing: only batches with named columns hold the target themselves.")
     if domain is not None:
@@ -127,6 +128,7 @@ def _chosen(
 
 def read_array(table: Any) -> NDArray[Any]:
     """Return a table without names as numbers; in strict mode NaN stands for every cell that is none."""
+    refuse_text(table, objects=get_config()["strict"], takes_domain=True)
     numbers: NDArray[Any] = check_array(
         numbers_of(table) if get_config()["strict"] else table,
         dtype=[np.float64, np.float32],
@@ -186,6 +188,12 @@ def arrow_records(batch: Any) -> tuple[list[str], Iterable[Any]]:
 
 def arrow_columns(record: Any, names: tuple[str, ...]) -> list[NDArray[Any]]:
     return [record.column(name).to_numpy(zero_copy_only=False) for name in names]
+
+
+def number_columns(record: Any, names: Container[str], wanted: tuple[str, ...]) -> list[NDArray[Any]]:
+    """Return columns of a record batch whose features are numbers by their types."""
+    refuse_text(record, takes_domain=True, columns=names)
+    return arrow_columns(record, wanted)
 
 
 def _pieces(tables: Iterable[list[NDArray[Any]]]) -> Iterator[Piece]:

@@ -11,17 +11,20 @@ from numpy.typing import NDArray
 
 from ...accounting import EstimatedBounds
 from ...domain import TableDomain
+from ...domain._labels import refuse_label_types
+from ...domain._life_data import TRUE_OR_FALSE, EventCoding
 from ...utils import as_column, check_characters, is_frame
 from ...utils._groups import exact_names
 from ...utils._json_documents import Fields
+from ...utils._refused_values import refuse_text
 from .batches import (
     PIECE_ROWS,
-    arrow_columns,
     arrow_records,
     column_numbers,
     frame_column,
     has_names,
     holds_arrow,
+    number_columns,
     read_array,
 )
 from .row_kernels import join_columns
@@ -43,6 +46,8 @@ class TableColumns:
     lower, upper, entry : str or None
         Names of the columns of times between which an event happened, in place of target and event; and of
         the time at which watching began.
+    coding : EventCoding
+        Which values of the column of events mean that they happened; none declared: it is boolean.
     """
 
     features: tuple[str, ...] | None = None
@@ -52,6 +57,7 @@ class TableColumns:
     lower: str | None = None
     upper: str | None = None
     entry: str | None = None
+    coding: EventCoding = TRUE_OR_FALSE
 
     def __post_init__(self) -> None:
         given = [name for name in (*(self.features or ()), *self.others) if name is not None]
@@ -63,6 +69,8 @@ class TableColumns:
             raise ValueError("features, target, event and groups must be different columns.")
         if (self.lower is None) is not (self.upper is None) or None not in (self.lower, self.target):
             raise ValueError("the columns lower and upper belong together, in place of a target.")
+        if self.coding.declared and self.event is None:
+            raise ValueError("happened and censored declare the values of event: name its column, too.")
         if self.event is not None and self.target is None:
             raise ValueError("event needs target: the name of the column of times.")
         if self.entry is not None and self.event is None and self.lower is None:
@@ -122,6 +130,7 @@ class TableColumns:
             "event": self.event,
             "group": self.group,
             **{f"{role}_column": getattr(self, role) for role in OPTIONAL_ROLES},
+            **{name: list(values) for name, values in vars(self.coding).items()},
         }
 
     @classmethod
@@ -130,7 +139,9 @@ class TableColumns:
         features = fields.maybe(fields.texts, "features")
         names = [fields.maybe(fields.text, name) for name in ("target", "event", "group")]
         others = {role: fields.maybe(fields.text, f"{role}_column") for role in OPTIONAL_ROLES}
-        return cls(None if features is None else tuple(features), *names, **others)
+        declared = [fields.items(name) or None for name in ("happened", "censored")]
+        coding = EventCoding.of(*declared)
+        return cls(None if features is None else tuple(features), *names, **others, coding=coding)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -155,7 +166,9 @@ def _joined(parts: list[Any]) -> Any:
     return None if parts[0] is None else np.concatenate([np.asarray(part) for part in parts])
 
 
-def read_pieces(table: Any, columns: TableColumns, domain: TableDomain | None = None) -> Iterator[Piece]:
+def read_pieces(
+    table: Any, columns: TableColumns, domain: TableDomain | None = None, classes: Any = None
+) -> Iterator[Piece]:
     """Read a table in any form, piece by piece.
 
     Parameters
@@ -166,6 +179,8 @@ def read_pieces(table: Any, columns: TableColumns, domain: TableDomain | None = 
     columns : TableColumns
     domain : TableDomain, default=None
         What the columns of X hold; None: numbers.
+    classes : array-like, default=None
+        Of a target of labels, which must be of their type.
 
     Yields
     ------
@@ -181,10 +196,15 @@ def read_pieces(table: Any, columns: TableColumns, domain: TableDomain | None = 
         Columns are missing; outside strict mode also what is no number. No value is repeated.
     """
     if isinstance(table, tuple):
+        refuse_label_types(table[1] if len(table) > 1 else None, classes)
         yield _of_arrays(*table, columns=columns, domain=domain)
     elif has_names(table):
         names = columns.choose(list(table.columns))
         wanted = columns.others if domain is not None else (*names, *columns.others)
+        if columns.target is not None:
+            refuse_label_types(table[columns.target], classes, f"column {columns.target!r}")
+        if domain is None:
+            refuse_text(table, takes_domain=True, columns=names)
         encoded = None if domain is None else domain.encode(table[list(names)])
         values = {name: frame_column(table, name) for name in wanted if name != columns.group}
         if columns.group is not None:
@@ -194,8 +214,11 @@ def read_pieces(table: Any, columns: TableColumns, domain: TableDomain | None = 
         schema, records = arrow_records(table)
         names = columns.choose(list(schema))
         for record in records:
+            if columns.target is not None:
+                refuse_label_types(record.column(columns.target), classes, f"column {columns.target!r}")
             wanted = columns.others if domain is not None else (*names, *columns.others)
-            values = dict(zip(wanted, arrow_columns(record, wanted), strict=True))
+            features = names if domain is None else ()
+            values = dict(zip(wanted, number_columns(record, features, wanted), strict=True))
             if columns.group is not None:
                 values[columns.group] = exact_names(record.column(columns.group))
             encoded = None if domain is None else domain.encode(record.select(list(names)))
@@ -211,6 +234,7 @@ def _of_arrays(
         X = domain.encode(X)
     elif is_frame(X):
         names = columns.choose_features(X)
+        refuse_text(X, takes_domain=True, columns=names)
         X = np.column_stack([column_numbers(frame_column(X, name), f"column {name!r}") for name in names])
     else:
         X = read_array(X)
@@ -249,6 +273,12 @@ def _of_columns(
     target = None if columns.target is None else values[columns.target]
     if columns.roles:
         fields = {role: values[str(columns.named[role])] for role in columns.roles}
+        if columns.coding.declared:
+            events = columns.coding.read(fields["event"], repr(columns.event))
+            # In strict mode what is neither stays so: the fit counts it as missing.
+            fields["event"] = (
+                np.where(np.isnan(events), None, events == 1) if np.isnan(events).any() else events == 1
+            )
         target = np.empty(n_rows, dtype=[(role, field.dtype) for role, field in fields.items()])
         for role, field in fields.items():
             target[role] = field

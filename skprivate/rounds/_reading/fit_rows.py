@@ -8,13 +8,17 @@ from numpy.typing import NDArray
 from sklearn.utils import check_consistent_length
 
 from ..._typing import FloatArray
+from ...domain._labels import refuse_label_types
 from ...utils import as_labels, is_structured
+from ...utils._private_fit import public_errors
 from ...utils._table_validation import validate_data
 from .targets import check_target_bounds, refuse_other_forms, replace_target
 
 
 def read_labelled_rows(model: Any, X: Any, y: Any) -> tuple[FloatArray, NDArray[Any]]:
     """Validate X and labels; in strict mode no cell of them makes it fail."""
+    with public_errors():
+        refuse_label_types(y, model.classes)
     X = model.encode_rows(X)
     if model.is_strict():
         X = model.read_numbers(X)

@@ -155,7 +155,7 @@ def within_target_bounds(target: Target, kinds: tuple[str, ...], bounds: tuple[f
     Parameters
     ----------
     target : Target
-        Structured; of declared kinds alone.
+        Of declared kinds alone; numbers are events.
     kinds : tuple of str
         Declared.
     bounds : tuple of two floats
@@ -193,11 +193,12 @@ def within_target_bounds(target: Target, kinds: tuple[str, ...], bounds: tuple[f
     >>> inside.event, inside.start, inside.time_on_model_scale
     (array([0, 3], dtype=uint8), array([-inf,   1.]), array([4., 2.]))
     """
-    assert target.event is not None
     low, high = bounds
-    if kinds == ("exact", "right") and target.start is None and target.entry is None:
-        event = event_within(target.time_on_model_scale, target.event == _EXACT, high)
-        return Target(target.time_on_model_scale, event)
+    # Numbers are events; what becomes of those after the upper bound is for the fit to choose.
+    exact = np.bool_(True) if target.event is None else target.event == _EXACT
+    plain = kinds == ("exact", "right") and target.start is None and target.entry is None
+    if target.event is None or plain:
+        return Target(target.time_on_model_scale, event_within(target.time_on_model_scale, exact, high))
     begin, end = _ends(target)
     event, time = target.event.copy(), target.time_on_model_scale.copy()
     nothing = np.zeros(len(event), dtype=bool)

@@ -11,11 +11,12 @@ from numpy.typing import NDArray
 from ..._config import config_context
 from ..._typing import FloatArray
 from ...domain import TableDomain
+from ...domain._labels import number_labels
 from ...utils import as_labels, is_structured
 from ...utils._groups import KEY_BYTES, RowUnits, number_units
 from ...utils._json_documents import Fields
 from ...utils._refused_values import refuse_cells, refuse_kinds, refuse_missing
-from ...utils._replacements import labels_of, within_bounds
+from ...utils._replacements import within_bounds
 from .._plans.observations import check_observations
 from .._plans.rows import PreparedRows
 from .columns import OPTIONAL_ROLES, Piece, TableColumns, read_pieces
@@ -38,6 +39,7 @@ _FIELDS = (
         "observations",
     ),
     *(f"{role}_column" for role in OPTIONAL_ROLES),
+    *("happened", "censored"),
 )
 # Kinds of observation where none are declared.
 _KINDS = ("exact", "right")
@@ -102,7 +104,7 @@ class RowSchema:
             repeats a value.
         """
         with config_context(strict=self.strict):
-            pieces = read_pieces(table, self.columns, self.domain)
+            pieces = read_pieces(table, self.columns, self.domain, self.classes)
             if self.max_rows_per_unit is None:
                 for piece in pieces:
                     rows = self._prepare(piece)
@@ -146,7 +148,7 @@ class RowSchema:
         if is_structured(piece.target) is not self.structured:
             raise ValueError("a batch must have the form of target that the others have.")
         target = self._target(piece, self.bounds_y)
-        if target.structured:
+        if target.structured or self.log_target:
             target = within_target_bounds(target, self.kinds, on_model_scale(self.bounds_y, self.log_target))
         return PreparedRows(
             X, y=target.time_on_model_scale, event=target.event, start=target.start, entry=target.entry
@@ -155,7 +157,7 @@ class RowSchema:
     def _labels(self, labels: Any) -> NDArray[Any]:
         refuse_kinds(labels, "y")
         if self.strict:
-            return labels_of(np.asarray(labels))
+            return np.asarray(labels)
         refuse_missing(labels, "y")
         refuse_cells(labels, "y")
         return np.asarray(as_labels(labels))
@@ -226,15 +228,6 @@ class RowSchema:
             max_rows_per_unit=grouped,
             key=key,
         )
-
-
-def number_labels(y: NDArray[Any], classes: NDArray[Any]) -> NDArray[np.int32]:
-    """Return the position of every label in classes, 0 where it is not among them."""
-    labels = np.zeros(len(y), dtype=np.int32)
-    for position, label in enumerate(classes[1:], start=1):
-        # Not by a mask: on labels in no order that takes seven times as long.
-        np.maximum(labels, np.multiply(y == label, position, dtype=np.int32), out=labels)
-    return labels
 
 
 def _read_classes(classes: list[Any]) -> NDArray[Any]:

@@ -138,7 +138,7 @@ def read_target(y: Any, log_target: bool, kinds: tuple[str, ...] | None = None) 
         return Target(_log_times(values) if log_target else values)
     fields = _fields(y)
     if "event" in fields:
-        event = _check_event(fields["event"])
+        event = _check_event(fields["event"], y)
         lower = upper = times = _check_times(fields["time"], "time")
         _refuse_early(times)
         codes = np.ascontiguousarray(event).view(np.uint8)
@@ -203,9 +203,10 @@ def replace_target(
     Returns
     -------
     target : Target
-        Infinities, and times that are not above 0, are at the bounds. What is missing or no number is in the
-        middle of the bounds, on the scale of the model; a time of a structured target is then censored at the
-        lower bound, which carries no information, and so is an event that is neither True nor False.
+        Times that are not above 0 are at the lower bound, and infinite ones the largest float; of targets
+        that are no times infinities are at the bounds. What is missing or no number is in the middle of the
+        bounds, on the scale of the model; a time of a structured target is then censored at the lower bound,
+        which carries no information, and so is a row whose event is neither True nor False.
 
         Of lower and upper ends: one that is missing or no number is not known (0 below, infinity above); an
         upper end that is not above 0 is the lower bound, two infinite ones are right-censored at the upper
@@ -221,21 +222,24 @@ def replace_target(
     --------
     >>> import numpy as np
     >>> from skprivate.rounds._reading.targets import replace_target
-    >>> replace_target(["text", -1.0, np.inf], (1.0, np.exp(2.0)), log_target=True).time_on_model_scale
-    array([1., 0., 2.])
+    >>> replace_target(["text", -1.0, np.e], (1.0, np.exp(2.0)), log_target=True).time_on_model_scale
+    array([1., 0., 1.])
     """
     low, high = bounds
     if not is_structured(y):
         values = _one_column(numbers_of(as_column(y), "y"))
         if log_target:
-            return Target(within_bounds(np.log(np.clip(values, low, high)), np.log(low), np.log(high)))
+            times = np.where(np.isnan(values), np.sqrt(low) * np.sqrt(high), _positive(values, low))
+            return Target(np.log(np.ascontiguousarray(times)))
         return Target(within_bounds(values, low, high))
     fields = _fields(y)
     if "event" in fields:
         times = _strict_numbers(fields["time"], "time")
-        codes = (_strict_event(fields["event"]) & ~np.isnan(times)).view(np.uint8)
-        # Beyond the upper bound, but finite: an event there is censored, as outside strict mode.
-        lower = upper = times = np.clip(np.where(np.isnan(times), low, times), low, _LARGEST)
+        event, known = _strict_event(fields["event"], y)
+        times = np.where(known, times, np.nan)
+        codes = (event & ~np.isnan(times)).view(np.uint8)
+        # Beyond the bounds, but finite: an event there is treated as outside strict mode.
+        lower = upper = times = _positive(times, low)
     else:
         lower, upper = _strict_ends(fields["lower"], fields["upper"], bounds)
         codes, times = codes_of(lower, upper), np.where(upper == np.inf, lower, upper)
@@ -257,13 +261,30 @@ def _strict_ends(
     return np.where(first == np.inf, bounds[1], first), last
 
 
-def _strict_event(event: NDArray[Any]) -> BoolArray:
+def _positive(times: FloatArray, low: float) -> FloatArray:
+    """Return finite times above 0: `low` where they are not, or missing."""
+    return np.where(times > 0, np.minimum(times, _LARGEST), low)
+
+
+def _strict_event(event: NDArray[Any], y: Any) -> tuple[BoolArray, BoolArray]:
+    """Return which events happened, and of which that is known."""
+    if event.dtype == bool:
+        return event, np.ones(len(event), dtype=bool)
     if event.dtype != object:
-        if event.dtype != bool:
-            # Its type is not told: a missing cell turns integers of pandas into floats.
-            raise TypeError(f"{_FORM}; the event is not boolean.")
-        return event
-    return np.array([isinstance(cell, bool | np.bool_) and bool(cell) for cell in event], dtype=bool)
+        # Its type is not told: a missing cell turns integers of pandas into floats.
+        raise TypeError(f"{_FORM}; the event is not boolean. {_declare_events(y)}")
+    known = np.array([isinstance(cell, bool | np.bool_) for cell in event], dtype=bool)
+    return known & (event == True), known  # noqa: E712  cell by cell
+
+
+def _declare_events(y: Any) -> str:
+    """Return what to write where the events are no booleans, with the names of the fields."""
+    named = dict(zip(find_roles(y), _names(y), strict=True))
+    return (
+        "Declare the value which means that the event happened (2 where 1 is censored, 1 where 0 is): "
+        f"life_data(time=y[{named['time']!r}], event=y[{named['event']!r}], happened=...), or "
+        "TableSource(..., happened=...). The event comes first."
+    )
 
 
 def _strict_numbers(times: NDArray[Any], role: str) -> FloatArray:
@@ -321,14 +342,11 @@ def _fields(y: Any) -> dict[str, NDArray[Any]]:
     return fields
 
 
-def _check_event(event: NDArray[Any]) -> BoolArray:
+def _check_event(event: NDArray[Any], y: Any) -> BoolArray:
     if event.dtype == object and all(isinstance(value, bool | np.bool_) for value in event):
         event = event.astype(bool)
     if event.dtype != bool:
-        raise TypeError(
-            f"{_FORM}; the event is of type {event.dtype}, not boolean. Numbers that mean it: "
-            "y['event'].astype(bool), and the event comes first."
-        )
+        raise TypeError(f"{_FORM}; the event is of type {event.dtype}, not boolean. {_declare_events(y)}")
     return event
 
 

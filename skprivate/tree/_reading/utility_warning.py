@@ -1,40 +1,22 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The warning that a tree predicts no better than its base rate, by the released counts."""
+"""What the released counts of a tree say of likely mistakes: empty classes, leaves that do not differ."""
 
+from math import sqrt
 from typing import Any
 
-from ...exceptions import UtilityWarning
-from ...utils._user_frame import warn_after_release
+from ...base._likely_mistakes import hardly_any_rows, no_effect, warn_of_mistakes
 from .._estimation.homogeneity import NoisyTable, leaves_differ
 from .._estimation.leaf_counts import LeafCounts
 from .._estimation.number_variance import with_variances
 from .._estimation.pruning import leaf_ancestors
 from .._growth.level_order import DEFAULT_BINS, ComparedColumns
 
-_ALIKE = (
-    "the released counts do not show clearly that the leaves differ in their {classes} by more than noise "
-    "and chance explain: the tree may predict no better than the {base}."
-)
-_ONE_LEAF = "the tree has a single leaf, and predicts the {base} everywhere."
-_HINTS = (
-    " Look for {typo}, for bounds that are far too wide (all rows fall into few leaves), and for an epsilon "
-    "that is too small for the number of rows."
-)
-_OF_LABELS = {
-    "classes": "classes",
-    "base": "base rate",
-    "typo": "a typo in classes (a label outside them counts as the first class)",
-}
-_OF_NUMBERS = {
-    "classes": "means",
-    "base": "mean",
-    "typo": "bounds_y in another unit (numbers beyond them are clipped)",
-}
-_ELSEWHERE = " What the tree predicts beyond the base rate rests on {source} alone."
+_ONE_LEAF = "the tree has a single leaf, and predicts the same everywhere."
+_ELSEWHERE = "what the tree predicts beyond a constant rests on {source} alone."
 
 
 def warn_of_low_utility(tree: Any) -> None:
-    """Warn where the released counts do not show that a tree predicts better than its base rate.
+    """Warn of classes that hardly occur, and where leaves do not clearly differ, by the released counts.
 
     Parameters
     ----------
@@ -54,13 +36,19 @@ def warn_of_low_utility(tree: Any) -> None:
     counts = LeafCounts.from_release(design, tree.report_counts_, tree.n_reports_)
     counts = with_variances(counts, design, tree.report_counts_, tree._leaf_shares[:, -1])
     table = NoisyTable.of(design.randomizer, counts, design.cells)
-    if leaves_differ(table, leaf_ancestors(design.partition), _candidates(tree)):
-        return
-    text = _ONE_LEAF if tree.n_leaves_ == 1 else _ALIKE
-    source = _other_source(tree)
-    elsewhere = _ELSEWHERE.format(source=source) if source else ""
-    said = (text + _HINTS).format(**(_OF_LABELS if design.cells is None else _OF_NUMBERS))
-    warn_after_release(f"{type(tree).__name__}: {said}{elsewhere}", UtilityWarning)
+    sentences = []
+    if design.cells is None:
+        std = sqrt(0.5 * counts.n_rows * float(counts.variance.sum()))
+        totals = counts.label_estimates.sum(axis=0)
+        known = getattr(design.randomizer, "total_is_public", True)
+        n_rows = counts.n_rows if known else None
+        sentences.append(hardly_any_rows(design.classes, totals, std, n_rows))
+    if not leaves_differ(table, leaf_ancestors(design.partition), _candidates(tree)):
+        target: Any = "classes" if design.cells is None else "numbers"
+        source = _other_source(tree)
+        sentences.append(no_effect(target, _ONE_LEAF if tree.n_leaves_ == 1 else None))
+        sentences.append(_ELSEWHERE.format(source=source) if source else None)
+    warn_of_mistakes(type(tree).__name__, *sentences)
 
 
 def _other_source(tree: Any) -> str | None:

@@ -7,17 +7,16 @@ from typing import Any, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import ClassifierMixin
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
 from ..._typing import BoolArray, FloatArray, SplitCriterion
 from ...base import PublicShape, assign_roles, redact_errors
-from ...base._classes import declared_classes, find_classes, warn_of_unknown_labels
+from ...base._classifier_mixin import PrivateClassifierMixin
+from ...domain._labels import declared_classes, number_labels
 from ...metrics._row_arithmetic import log, row_totals
 from ...partition import CRITERIA
 from ...rounds._reading.fit_rows import read_labelled_rows
-from ...rounds._reading.schema import number_labels
 from ...utils._compat import HasMethods, StrOptions
 from .._estimation.leaf_estimates import LeafEstimates, pruning_method
 from .._public_model import PublicModel
@@ -36,7 +35,7 @@ LABEL_CONSTRAINTS: dict[str, list[Any]] = {
 LABEL_ROLES = assign_roles(release="criterion bounds classes", post_processing="prune class_weight")
 
 
-class LabelTargetMixin(ClassifierMixin):
+class LabelTargetMixin(PrivateClassifierMixin):
     """What is particular to a private tree whose target is a label."""
 
     criterion: SplitCriterion
@@ -55,22 +54,15 @@ class LabelTargetMixin(ClassifierMixin):
     _read_rows = read_labelled_rows
 
     def _resolve_target(self, y: NDArray[Any], public: BoolArray) -> dict[str, Any]:
-        if self.classes is None:
-            classes = find_classes(y[public] if public.any() else y)
-        else:
-            classes = declared_classes(self.classes)
-            warn_of_unknown_labels(y[public], classes)
+        classes = self._resolve_classes(y, public)
         label_weights(self.class_weight, classes)
         return {"classes": classes, "labels": number_labels(y, classes)}
 
     def _check_target(self, shape: PublicShape) -> int:
         if shape.structured:
             raise ValueError("the target must be labels, and no times with events.")
-        if self.classes is not None:
-            classes = declared_classes(self.classes)
-        elif shape.public_labels is not None:
-            classes = find_classes(shape.public_labels)
-        else:
+        classes = self._known_classes(shape)
+        if classes is None:
             return 2
         label_weights(self.class_weight, classes)
         return len(classes)

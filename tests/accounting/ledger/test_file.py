@@ -14,7 +14,7 @@ import pytest
 from skprivate.accounting import PrivacyLedger
 from skprivate.accounting._ledger import sqlite_records, sqlite_store
 from skprivate.accounting._ledger.high_water_mark import mark_path
-from skprivate.exceptions import LedgerError
+from skprivate.exceptions import BudgetExceededError, LedgerError
 
 ONE = (Fraction(1, 10), 0)
 
@@ -106,11 +106,49 @@ def test_replaced_by_another_ledger(ledger, tenth):
     assert ledger.spent() == ONE
 
 
-@pytest.mark.parametrize("arguments", [{}, {"epsilon": 2}, {"epsilon": 1, "delta": 1e-6}])
-def test_another_ceiling(ledger, arguments):
-    with pytest.raises(LedgerError, match="created with the ceiling epsilon = 1, delta = 0, not with"):
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        ({"epsilon": 2}, "the ceiling epsilon = 2, delta = 0. "),
+        ({"epsilon": 1, "delta": 1e-6}, "the ceiling epsilon = 1, delta = 1e-06. "),
+        ({"max_failures": 3}, "the ceiling epsilon = 1, delta = 0 and at most 3 failed fits. "),
+    ],
+)
+def test_other_limits_are_an_error_that_says_both_and_what_to_write(ledger, arguments, told):
+    with pytest.raises(LedgerError) as caught:
         PrivacyLedger(ledger.path, **arguments)
+    said = str(caught.value)
+    assert f"was created with the ceiling epsilon = 1, delta = 0, not with {told}" in said
+    assert said.endswith(f"PrivacyLedger({str(ledger.path)!r}), which takes them over.")
     assert ledger.spent() == ONE
+
+
+LIMITS = {"epsilon": Fraction(5, 3), "delta": 1e-6, "max_failures": 2}
+
+
+@pytest.mark.parametrize("given", [(), ("epsilon", "delta"), ("max_failures",), tuple(LIMITS)])
+@pytest.mark.parametrize("limits", [LIMITS, {"max_failures": 0}, {"epsilon": 1}, {}])
+def test_limits_that_are_not_given_are_those_of_the_file(tmp_path, limits, given):
+    PrivacyLedger(tmp_path / "study.ledger", **limits)
+    again = PrivacyLedger(
+        tmp_path / "study.ledger", **{name: limits[name] for name in given if name in limits}
+    )
+    kept = again.epsilon, again.delta, again.max_failures
+    assert kept == (limits.get("epsilon"), Fraction(limits.get("delta", 0)), limits.get("max_failures"))
+
+
+def test_a_ledger_without_a_ceiling_gets_none_later(tmp_path):
+    PrivacyLedger(tmp_path / "study.ledger")
+    with pytest.raises(LedgerError, match="with no ceiling, not with the ceiling epsilon = 1"):
+        PrivacyLedger(tmp_path / "study.ledger", epsilon=1)
+
+
+def test_a_ceiling_that_was_taken_over_refuses(ledger, tenth):
+    again = PrivacyLedger(ledger.path)
+    for _ in range(9):
+        again.charge(tenth, "Tree")
+    with pytest.raises(BudgetExceededError, match="ceiling epsilon = 1, delta = 0"):
+        again.charge(tenth, "Tree")
 
 
 def test_ceiling_raised_in_the_file(ledger, tenth):

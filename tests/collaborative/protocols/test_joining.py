@@ -4,20 +4,26 @@
 import warnings
 
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LinearRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer, StandardScaler
 
-from skprivate import CollaborativeClassifier, CollaborativeLARRegressor, CollaborativeRegressor
+from skprivate import (
+    CollaborativeClassifier,
+    CollaborativeLARRegressor,
+    CollaborativeRegressor,
+    TQMATransformer,
+)
 from skprivate.collaborative import (
     BSTDAggregator,
     CollaborativeSite,
     LocalAverageRegressor,
     SecureSumAggregator,
 )
-from skprivate.collaborative._protocols.messages import SiteCard
+from skprivate.collaborative._protocols.messages import Query, SiteCard, make_query
 from skprivate.datasets import make_parties
 from skprivate.exceptions import DisclosureWarning, UtilityWarning
 
@@ -25,12 +31,14 @@ M, N = 10, 1000
 X, Y, _ = make_parties(N, M, n_features=2, random_state=0)
 ASKED, TRUTH, _ = make_parties(300, 1, n_features=2, noise=0, random_state=1)
 SITES = np.arange(N) % M
+NAMES = ["age", "dose"]
+FRAME = pd.DataFrame(ASKED, columns=NAMES)
 
 
 def site(number, refine_to, n_samples=N // M, kind=LocalAverageRegressor):
     own = number == SITES
     model = kind(refine_to=refine_to, bounds=(0, 1)).fit(X[own], Y[own])
-    return CollaborativeSite(f"s{number}", model, n_samples)
+    return CollaborativeSite(f"s{number}", model, n_samples, columns=NAMES)
 
 
 def joined(sites):
@@ -44,7 +52,7 @@ def joined(sites):
 
 
 def error(platform):
-    return np.mean((platform.predict(ASKED) - TRUTH) ** 2)
+    return np.mean((platform.predict(FRAME) - TRUTH) ** 2)
 
 
 def test_a_forgotten_refinement_is_announced_and_matters():
@@ -73,7 +81,7 @@ def test_totals_count_as_far_as_the_grid_of_bandwidths_tells(total, announced):
 
 
 def test_models_without_a_refinement_and_one_site_are_not_warned_about():
-    plain = [CollaborativeSite(f"s{j}", LinearRegression().fit(X, Y), 100) for j in range(M)]
+    plain = [CollaborativeSite(f"s{j}", LinearRegression().fit(X, Y), 100, None, NAMES) for j in range(M)]
     assert SiteCard.from_bytes(plain[0].announce()).refined_to is None
     assert joined(plain)[1] == []
     assert joined([site(0, None)])[1] == []
@@ -91,14 +99,115 @@ def test_a_site_that_outvotes_all_others_is_announced():
     assert "'s0'" in said[0]
     assert "more rows than all others together" in said[0]
     # Why it matters: its answer is the prediction.
-    np.testing.assert_allclose(heavy.predict(ASKED), heavy.estimators_["s0"].predict(ASKED), atol=1e-5)
+    np.testing.assert_allclose(heavy.predict(FRAME), heavy.estimators_["s0"].predict(ASKED), atol=1e-5)
 
 
 @pytest.mark.parametrize(("own", "announced"), [(900, 0), (901, 1)])
 def test_from_one_half_on(own, announced):
-    plain = [CollaborativeSite(f"s{j}", LinearRegression().fit(X, Y), 100) for j in range(9)]
-    said = joined([*plain, CollaborativeSite("big", LinearRegression().fit(X, Y), own)])[1]
+    plain = [CollaborativeSite(f"s{j}", LinearRegression().fit(X, Y), 100, None, NAMES) for j in range(9)]
+    said = joined([*plain, CollaborativeSite("big", LinearRegression().fit(X, Y), own, None, NAMES)])[1]
     assert len(said) == announced
+
+
+def of_columns(name, columns, *, declared=None):
+    """A site whose model was fitted to columns of these names, of an array where they are None."""
+    rows = X if columns is None else pd.DataFrame(X, columns=NAMES)[columns]
+    return CollaborativeSite(name, LinearRegression().fit(rows, Y), 100, columns=declared)
+
+
+ORDERED, TURNED = ("age", "dose"), ("dose", "age")
+
+
+class TestColumns:
+    """A site that was fitted to columns in another order would answer wrongly, and nothing would show it."""
+
+    @pytest.mark.parametrize("there", [False, True], ids=["here", "elsewhere"])
+    @pytest.mark.parametrize("declared", [False, True])
+    @pytest.mark.parametrize(
+        ("columns", "match"),
+        [
+            (["dose", "age"], "column 0 is 'dose', and not 'age' .the same columns in another order"),
+            (
+                ["age", "dosis"],
+                "column 1 is 'dosis', and not 'dose'[.] Fit the models of all sites to",
+            ),
+        ],
+    )
+    def test_other_columns_are_refused_by_the_name_of_the_site(self, columns, match, declared, there):
+        model = LinearRegression().fit(X if declared else pd.DataFrame(X, columns=columns), Y)
+        odd = CollaborativeSite("south", model, 100, None, columns if declared else None)
+        # One without names between them does not hide the difference.
+        sites = [of_columns("north", list(ORDERED)), of_columns("plain", None), odd]
+        with pytest.raises(ValueError, match=f"site 'south' .* other columns than site 'north': {match}"):
+            CollaborativeRegressor.from_sites([site.announce() for site in sites] if there else sites)
+
+    @pytest.mark.parametrize(
+        ("sites", "unnamed"),
+        [
+            ([of_columns(name, None) for name in "abc"], "'a', 'b', 'c'"),
+            ([of_columns("a", list(ORDERED)), of_columns("b", None), of_columns("c", list(ORDERED))], "'b'"),
+            ([of_columns("a", list(ORDERED)), of_columns("b", None, declared=ORDERED)], None),
+            # One column has one order.
+            ([CollaborativeSite("a", LinearRegression().fit(X[:, :1], Y), 100)], None),
+        ],
+    )
+    def test_sites_without_names_are_announced_once(self, sites, unnamed):
+        said = joined([site.announce() for site in sites])[1]
+        assert len(said) == (unnamed is not None)
+        assert not said or f"site {unnamed}: announced without the names" in said[0]
+        assert not said or "columns=[...]" in said[0]
+
+    @pytest.mark.parametrize("there", [False, True], ids=["here", "elsewhere"])
+    def test_a_frame_is_asked_by_its_names_and_an_array_by_its_order(self, there):
+        frame = pd.DataFrame(X, columns=NAMES)
+        sites = [of_columns(f"s{j}", list(ORDERED)) for j in range(M)]
+        platform = CollaborativeRegressor.from_sites(
+            [site.announce() for site in sites] if there else sites,
+            query_perturber=TQMATransformer(4, {"dose": (0, 1)}, ["dose"]),
+        )
+        query = platform.ask(frame[:3])
+        sent = Query.from_bytes(query)
+        assert sent.names == ORDERED
+        np.testing.assert_array_equal(sent.X[:, 0], X[:3, 0])
+        assert not np.isin(sent.X[:, 1], X[:3, 1]).any()
+        expected = platform.combine(*(site.answer(query) for site in sites), query=query)
+        for other in (frame[["dose", "age"]], frame.rename(columns={"age": "years"})):
+            with pytest.raises(ValueError, match="feature names should match"):
+                platform.ask(other[:3])
+        with pytest.warns(UserWarning, match="does not have valid feature names"):
+            query = platform.ask(X[:3])
+        np.testing.assert_array_equal(platform.combine(*(s.answer(query) for s in sites)), expected)
+
+    @pytest.mark.parametrize("declared", [None, ORDERED])
+    def test_a_site_refuses_a_query_about_other_columns(self, declared):
+        site = of_columns("north", list(ORDERED) if declared is None else None, declared=declared)
+        frame = pd.DataFrame(X[:3], columns=list(TURNED))
+        query = make_query(frame).to_bytes()
+        for ask in (lambda: site.answer(query), lambda: site.respond(query), lambda: site.respond(frame)):
+            with pytest.raises(ValueError, match="site 'north' was asked about other columns: column 0"):
+                ask()
+        plain = make_query(X[:3]).to_bytes()
+        assert declared is None or site.respond(plain).shape == (3, 1)
+
+    def test_a_perturber_in_another_order_is_refused(self):
+        perturber = TQMATransformer(4, (0, 1)).fit(FRAME[list(TURNED)])
+        with pytest.raises(ValueError, match="query perturber has other columns than the sites: column 0"):
+            CollaborativeRegressor.from_sites([of_columns("a", list(ORDERED))], query_perturber=perturber)
+
+    @pytest.mark.parametrize(
+        ("columns", "declared", "error", "match"),
+        [
+            (None, ["age"], ValueError, "as many as the columns"),
+            (None, ["age", "age"], ValueError, "all different"),
+            (None, ["age", "\ud800"], ValueError, "surrogates"),
+            (None, "ab", TypeError, "a list of names"),
+            (None, ["age", 1], TypeError, "a list of names"),
+            (list(ORDERED), TURNED, ValueError, "not those that the model was fitted to: column 0 is 'dose'"),
+        ],
+    )
+    def test_declared_names_that_do_not_fit_the_model(self, columns, declared, error, match):
+        with pytest.raises(error, match=match):
+            of_columns("a", columns, declared=declared)
 
 
 class TestUnits:

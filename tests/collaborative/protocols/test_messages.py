@@ -49,7 +49,7 @@ ASKED = bytes(range(32))
 QUERY = Query(ID, np.array([[1.0, 5e-324], [-0.0, 1e308]]), ("a", "b"), ASKED).to_bytes()
 TABLE = Query(ID, np.array([["x", None], [np.nan, True]], dtype=object)).to_bytes()
 ANSWER = Answer(ID, "north", 7, np.array([[0.5], [np.nan]]), ASKED).to_bytes()
-CARD = SiteCard("north", 7, 2, ("high", "low"), 70).to_bytes()
+CARD = SiteCard("north", 7, 2, ("high", "low"), 70, ("age", "sbp")).to_bytes()
 READERS = {
     QUERY: Query.from_bytes,
     TABLE: Query.from_bytes,
@@ -72,7 +72,7 @@ def test_what_is_written_is_read():
     assert (answer.query_id, answer.site, answer.n_samples) == (ID, "north", 7)
     np.testing.assert_array_equal(answer.values, [[0.5], [np.nan]])
     assert answer.asked == ASKED
-    assert SiteCard.from_bytes(CARD) == SiteCard("north", 7, 2, ("high", "low"), 70)
+    assert SiteCard.from_bytes(CARD) == SiteCard("north", 7, 2, ("high", "low"), 70, ("age", "sbp"))
 
 
 def test_a_table_keeps_its_cells():
@@ -156,6 +156,12 @@ def test_numbers_travel_in_one_byte_order():
         (SiteCard.from_bytes, forged(CARD, classes=["\ud800"])),
         (SiteCard.from_bytes, forged(CARD, refined_to=-1)),
         (SiteCard.from_bytes, forged(CARD, refined_to=2.5)),
+        (SiteCard.from_bytes, forged(CARD, columns=["age"])),
+        (SiteCard.from_bytes, forged(CARD, columns=["age", "age"])),
+        (SiteCard.from_bytes, forged(CARD, columns=["age", "\ud800"])),
+        (SiteCard.from_bytes, forged(CARD, columns=["age", 3])),
+        (SiteCard.from_bytes, forged(CARD, columns="as")),
+        (SiteCard.from_bytes, forged(CARD, columns=[])),
         (SiteCard.from_bytes, forged(CARD, body=numbers(1))),
         *((READERS[message], message[:-1]) for message in (QUERY, TABLE, ANSWER, CARD)),
         *((READERS[message], message + b"\0") for message in (QUERY, TABLE, ANSWER, CARD)),
@@ -164,7 +170,7 @@ def test_numbers_travel_in_one_byte_order():
         (Query.from_bytes, None),
         (Query.from_bytes, ANSWER),
         (Query.from_bytes, forged(QUERY, more=1)),
-        (Query.from_bytes, forged(QUERY, version=3)),
+        (Query.from_bytes, forged(QUERY, version=4)),
         (Query.from_bytes, b"\x02\0\0\0\xff\xff"),
         (Answer.from_bytes, forged(ANSWER, shape=[2])),
         (Answer.from_bytes, forged(ANSWER, shape=[1, 1, 2])),
@@ -188,8 +194,8 @@ def test_anything_else_is_refused(read, message):
 
 
 @pytest.mark.parametrize("message", READERS)
-def test_version_1_is_refused_by_name(message):
-    with pytest.raises(ConsentError, match="it is of version 1, and this version of skprivate reads 2"):
+def test_another_version_is_refused_by_name(message):
+    with pytest.raises(ConsentError, match="it is of version 1, and this version of skprivate reads 3"):
         READERS[message](forged(message, version=1))
 
 

@@ -118,6 +118,37 @@ def test_bad_members_are_refused(kind, publics, change, error, message):
 
 
 @both
+@pytest.mark.parametrize(
+    ("change", "match"),
+    [
+        ({"south": None}, "of 'south' there is none[.]"),
+        ({"south": "text"}, "of 'south' there is none[.]"),
+        ({"south": None, "north": None}, "of 'north', 'south' there is none[.]"),
+        ({"pole": b"message"}, "'pole' is not on the roster[.]"),
+        ({"south": None, "South": b"message"}, "of 'south' there is none; 'South' is not on the roster[.]"),
+        (None, "of 'north', 'south', 'east' there is none[.]"),
+    ],
+)
+def test_a_missing_message_is_told_by_the_name_of_its_site(kind, change, match):
+    roster, keys, receiver = kind.simulate(["north", "south", "east"])
+    query = roster.new_query([[1.0]])
+    write = roster.mask if kind is MaskedSum else roster.seal
+    messages = {name: write(name, keys[name], query, [1.0]) for name in keys}
+    some = None
+    if change is not None:
+        some = {name: one for name, one in {**messages, **change}.items() if one is not None}
+    steps = [lambda: roster.open(receiver, query, some)]
+    if kind is ConsentBox:
+        steps = [
+            lambda: roster.consent("north", keys["north"], query, some),
+            lambda: roster.open(receiver, query, messages, some),
+        ]
+    for step in steps:
+        with pytest.raises(ConsentError, match=f"Nothing was opened: .*; {match}"):
+            step()
+
+
+@both
 def test_one_key_stands_for_one_party(kind, publics):
     members = {name: publics[name] for name in NAMES}
     for pair in (({**members, "west": members["north"]}, publics["platform"]), (members, members["north"])):

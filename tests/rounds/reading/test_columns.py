@@ -6,9 +6,9 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 
+from skprivate.domain._labels import number_labels
 from skprivate.rounds._reading.batches import PIECE_ROWS
 from skprivate.rounds._reading.columns import TableColumns, read_pieces
-from skprivate.rounds._reading.schema import number_labels
 
 
 @pytest.mark.parametrize("n_rows", [0, 1, PIECE_ROWS, 2 * PIECE_ROWS + 1])

@@ -1,0 +1,254 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Sentences about likely mistakes, from released values: first what may be declared wrongly, then the noise.
+
+Every function takes released values and public facts alone, and returns one sentence, or None.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from math import sqrt
+from typing import Any, Literal
+
+import numpy as np
+
+from .._typing import FloatArray
+from ..domain import TableDomain
+from ..exceptions import UtilityWarning
+from ..utils._user_frame import warn_after_release
+
+# Standard deviations of its noise up to which a count may be 0: 95 % of the classes without rows are below
+# (normal and Laplace noise alike).
+_MAY_BE_ZERO = 1.645
+#: Standard deviations that the noise of a count exceeds with probability 1 % in one direction: Laplace noise,
+#: ln(50) / sqrt(2); normal noise needs 2.33.
+CONFIDENT = 2.77
+# A class is small where it has less than one tenth of an even share of the rows. A class with more rows is
+# named with probability 1 % at most, whatever the noise.
+_SMALL = 0.1
+# Evidence from which steps show an effect: without any, it is reached in 5 % of the fits at most (Ville).
+_EVIDENCE = 20.0
+# Names in a sentence at most.
+_SHOWN = 3
+
+_OTHERWISE = "Otherwise the noise hides the effect: use more rows, fewer columns or a larger epsilon."
+
+
+def warn_of_mistakes(name: str, *sentences: str | None) -> None:
+    """Join the sentences to one `UtilityWarning` about the estimator or function `name`, if there are any."""
+    said = [sentence[0].upper() + sentence[1:] for sentence in sentences if sentence]
+    if said:
+        warn_after_release(f"{name}: {' '.join(said)}", UtilityWarning)
+
+
+def hardly_any_rows(
+    classes: Iterable[Any], counts: FloatArray, std: float | FloatArray, n_rows: float | None = None
+) -> str | None:
+    """Return a sentence on declared classes that hardly any row has, by released counts.
+
+    Parameters
+    ----------
+    classes : iterable of labels
+        Public.
+    counts : ndarray of shape (n_classes,)
+        Unbiased counts of the rows by label.
+    std : float or ndarray of shape (n_classes,)
+        Standard deviation of the noise of a count.
+    n_rows : float, default=None
+        Number of rows where it is known beside counts of independent noise, which are moved to it by one
+        constant. None: the counts add up to it.
+
+    Notes
+    -----
+    A class is named where its count is no further above 0 than noise may be, and the upper limit of its count
+    is below a tenth of an even share. With few rows the second condition fails, and nothing is said. A class
+    without rows is named with probability 95 % where that tenth is 4.4 standard deviations; a class with more
+    rows than that tenth with probability 1 % at most.
+    """
+    n_classes = len(counts)
+    if n_rows is None:
+        n_rows = float(counts.sum())
+    else:
+        counts = counts + (n_rows - counts.sum()) / n_classes
+        std = std * sqrt(1 - 1 / n_classes)
+    few = (counts < _MAY_BE_ZERO * std) & (counts + CONFIDENT * std < _SMALL * n_rows / n_classes)
+    labels = list(classes)
+    named = [repr(_plain(label)) for label, absent in zip(labels, few, strict=True) if absent]
+    if not named:
+        return None
+    return (
+        f"by the released counts, hardly any row has the class {_listed(named)}. Look for another spelling "
+        "or coding of the labels: white space around them is ignored, case and punctuation are not, "
+        "meta-estimators may encode labels as 0 to K - 1, and a label that is not in `classes` counts as the "
+        f"first class, {_plain(labels[0])!r}. Otherwise the class is rare."
+    )
+
+
+def no_effect(target: Literal["classes", "numbers"], found: str | None = None, *, bounds: bool = True) -> str:
+    """Return the sentence on a model that, by its released values, may predict no better than a constant.
+
+    Parameters
+    ----------
+    target : {"classes", "numbers"}
+    found : str, default=None
+        What was found, where it is something else.
+    bounds : bool, default=True
+        Whether the model has bounds of X, or a domain.
+    """
+    if target == "classes":
+        base = "the base rate of the classes"
+        hint = "labels that are spelt or coded otherwise than in `classes`"
+    else:
+        base, hint = "a constant", "bounds_y in another unit (numbers beyond them are clipped)"
+    if bounds:
+        hint += ", for bounds of X that are in another unit or far too wide, and for columns that are "
+        hint += "declared otherwise than they are written (levels, formats)"
+    found = found or f"by the released values, {base} may predict as well as the model."
+    return f"{found} Look for {hint}. {_OTHERWISE}"
+
+
+def shows_effect(evidence: Sequence[float]) -> bool:
+    """Return whether steps that were released one after the other show any effect of the features.
+
+    Parameters
+    ----------
+    evidence : sequence of float
+        For every step the logarithm of a likelihood ratio: a prior of effects, against none.
+
+    Notes
+    -----
+    Without effects the mean of such a ratio is 1 whatever came before it, so that their product and their
+    mean are at least 20 in one of twenty fits at most, and so is the mean of these two. The product finds
+    many weak effects, the mean few strong ones among many columns.
+    """
+    if not len(evidence):
+        return False
+    logs = np.asarray(evidence, dtype=np.float64)
+    mean = float(np.logaddexp.reduce(logs)) - np.log(len(logs))
+    return bool(np.logaddexp(logs.sum(), mean) - np.log(2) >= np.log(_EVIDENCE))
+
+
+def mostly_missing(domain: TableDomain | None, least: Mapping[str, float]) -> str | None:
+    """Return a sentence on declared columns of which most cells are missing or undeclared.
+
+    Parameters
+    ----------
+    domain : TableDomain or None
+    least : mapping of str to float
+        For columns of the domain a lower limit of the share of such cells, by released values.
+    """
+    names = [name for name, share in least.items() if share > 0.5]
+    if domain is None or not names:
+        return None
+    hints = dict.fromkeys(_HINTS_OF_CELLS.get(domain.columns[name].kind, _LEVELS) for name in names)
+    return (
+        f"by the released counts, most cells of {_listed(list(map(repr, names)))} are missing, or are not "
+        f"what the domain declares. Look at {', '.join(hints)}: a larger epsilon does not help."
+    )
+
+
+def least_missing(
+    domain: TableDomain | None, sums: FloatArray, std: float | FloatArray, n_rows: float
+) -> dict[str, float]:
+    """Return for columns of a domain a lower limit of the share of cells that are missing or undeclared.
+
+    Parameters
+    ----------
+    domain : TableDomain or None
+    sums : ndarray of shape (n_encoded,)
+        Released sums of the encoded columns.
+    std : float or ndarray of shape (n_encoded,)
+        Standard deviation of their noise.
+    n_rows : float
+        Public, or released.
+    """
+    limits = {}
+    stds = np.broadcast_to(std, sums.shape)
+    for group in () if domain is None else domain.groups:
+        levels = slice(group.start, group.stop)
+        if group.indicator is not None:
+            limits[group.name] = sums[group.indicator] - CONFIDENT * stds[group.indicator]
+        elif group.absent:
+            noise = float(np.linalg.norm(stds[levels]))
+            limits[group.name] = n_rows - sums[levels].sum() - CONFIDENT * noise
+    return {name: float(limit) / max(n_rows, 1.0) for name, limit in limits.items()}
+
+
+_NUMBERS = "the format of numbers (NumberColumn(decimal=, thousands=))"
+_LEVELS = "the spelling of the declared levels"
+_HINTS_OF_CELLS = {
+    "number": _NUMBERS,
+    "stress": _NUMBERS,
+    "date": "the format of dates (DateColumn(format=))",
+    "boolean": "how true and false are written",
+}
+
+
+# Values of y at both ends of bounds_y
+
+# Of all values, so many make a pile at a bound: with another unit nearly all of them are there.
+_NEARLY_ALL = 0.9
+# A mean so near to a bound, in half-widths of the bounds, says the same: values that are spread between the
+# bounds would be one in a hundred. Noise must leave it as clear as that, in standard deviations.
+_NEAR = 0.01
+_CLEARLY = 4.0
+
+_UNIT = (
+    "by the released values, nearly all values of y lie at the {} bound of bounds_y or beyond it: is y in "
+)
+_UNIT += "the unit of bounds_y?"
+
+
+def count_at_a_bound(below: float, above: float, n: float) -> str | None:
+    """Return what counts of values beyond the bounds suggest.
+
+    Parameters
+    ----------
+    below, above : float
+        Released numbers of values beyond the lower and the upper bound.
+    n : float
+        Number of values, at least 1.
+
+    Examples
+    --------
+    >>> from skprivate.base._likely_mistakes import count_at_a_bound
+    >>> count_at_a_bound(40.0, 3.0, 1000.0) is None
+    True
+    >>> count_at_a_bound(0.0, 998.0, 1000.0)[:70]
+    'by the released values, nearly all values of y lie at the upper bound o'
+    """
+    shares = {"lower": below / n, "upper": above / n}
+    return next((_UNIT.format(end) for end, share in shares.items() if share > _NEARLY_ALL), None)
+
+
+def mean_at_a_bound(mean: float, noise_std: float, bounds: tuple[float, float]) -> str | None:
+    """Return what the mean of values that were clipped to their bounds suggests.
+
+    Parameters
+    ----------
+    mean : float
+        Released.
+    noise_std : float
+        Standard deviation of its noise.
+    bounds : tuple of two floats
+        Of the values, in the same unit. Zeros may be many: nothing is said of a mean at a lower bound of 0.
+
+    Examples
+    --------
+    >>> from skprivate.base._likely_mistakes import mean_at_a_bound
+    >>> [mean_at_a_bound(mean, 0.001, (0.0, 10.0)) is None for mean in (0.0, 5.0, 9.9, 10.0)]
+    [True, True, True, False]
+    """
+    low, high = bounds
+    half = high / 2 - low / 2
+    if not _CLEARLY * noise_std < _NEAR * half:
+        return None
+    if mean > high - _NEAR * half:
+        return _UNIT.format("upper")
+    return _UNIT.format("lower") if low != 0 and mean < low + _NEAR * half else None
+
+
+def _plain(label: Any) -> Any:
+    return label.item() if isinstance(label, np.generic) else label
+
+
+def _listed(names: Sequence[str]) -> str:
+    return ", ".join(names[:_SHOWN]) + (", ..." if len(names) > _SHOWN else "")

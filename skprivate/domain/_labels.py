@@ -1,0 +1,258 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Labels: the classes that are declared or found, and the position of every label among them.
+
+One rule for every reader of labels. Text is compared without white space around it, in declared classes and
+in cells alike, and bytes count as the text that they encode. Booleans are numbers. The type of an array or a
+column is public: numbers against classes of text, or text against numbers, is a mistake that is refused. A
+list and an array of objects have no such type; their cells are read one by one.
+"""
+
+import re
+from collections.abc import Sequence
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..utils import as_column, as_labels, check_characters, is_frame
+from ._readers import classify
+
+Label = str | int | float | bool
+
+# Integers up to it are told apart as floats.
+_LARGEST_LABEL = 2**53
+# Names of types in NumPy, pandas, polars and Arrow, in lower case.
+_TEXT = re.compile(r"(dictionary<values=)?(large_)?(str(?!uct)|utf8|bytes|binary|cat|enum)")
+_NUMBERS = re.compile(r"(dictionary<values=)?(u?int(?!erval)|float|double|half|bool|decimal)")
+_NUMERIC = {int, float, bool, np.int64, np.float64, np.bool_}
+# Labels, and characters of each, that a message shows.
+_SHOWN, _WIDTH = 3, 30
+
+
+def plain_classes(classes: Any) -> list[Label]:
+    """Return declared classes as text, numbers or booleans of Python, in the order of their declaration.
+
+    Raises
+    ------
+    ValueError
+        They are fewer than two, neither all text nor all finite numbers, or some are the same.
+    """
+    array = np.asarray(as_labels(classes))
+    if array.ndim != 1 or len(array) < 2:
+        raise ValueError("classes must hold two labels or more.")
+    plain = [label.item() if isinstance(label, np.generic) else label for label in array.tolist()]
+    labels: list[Any] = [classify(label)[1] if isinstance(label, bytes) else label for label in plain]
+    is_text = {isinstance(label, str) for label in labels}
+    # False for NaN too.
+    usable = all(isinstance(label, str | int | float) for label in labels) and all(
+        isinstance(label, str) or abs(label) < np.inf for label in labels
+    )
+    if len(is_text) > 1 or not usable or len(set(map(plain_cell, labels))) < len(labels):
+        raise ValueError(
+            "classes must hold different labels, either all text or all finite numbers; white space around "
+            "text does not count."
+        )
+    for label in labels:
+        if isinstance(label, str):
+            check_characters(label, "a label of classes")
+        elif isinstance(label, int) and abs(label) > _LARGEST_LABEL:
+            # One label that is missing makes floats of a column, in which larger ones are not told apart.
+            raise ValueError("classes must be at most 2^53 in magnitude: name them by text.")
+    return labels
+
+
+def declared_classes(classes: Any) -> NDArray[Any]:
+    """Return declared classes as they are written, sorted; ValueError for unusable ones."""
+    return np.unique(np.asarray(plain_classes(classes)))
+
+
+def find_classes(labels: Any) -> NDArray[Any]:
+    """Return the different labels, sorted, text without white space around it.
+
+    Whole numbers are integers, even from a column of floats: one that a private row made so, by a label that
+    is missing or no whole number, would show in the type.
+    """
+    # Needs scikit-learn, which a client has no use for.
+    from sklearn.utils.multiclass import check_classification_targets
+
+    labels = plain_labels(labels)
+    check_classification_targets(labels)
+    classes = np.unique(labels)
+    if classes.dtype.kind == "f" and (classes % 1 == 0).all() and abs(classes).max() <= _LARGEST_LABEL:
+        classes = classes.astype(np.int64)
+    if len(classes) < 2:
+        raise ValueError(
+            "The rows that tell the classes hold one class only; declare them all with classes=[...]."
+        )
+    return classes
+
+
+def plain_labels(labels: Any) -> NDArray[Any]:
+    """Return labels of the type that they need themselves, text without white space around it."""
+    array = np.asarray(as_labels(labels))
+    if array.dtype.kind in "OT":
+        array = np.asarray(array.tolist())
+    if array.dtype.kind == "S":
+        array = np.strings.decode(array, "utf-8", "replace")
+    # From a list: the longest label of other rows would show in the width of the type.
+    return np.asarray(np.strings.strip(array).tolist()) if array.dtype.kind == "U" else array
+
+
+def refuse_label_types(labels: Any, classes: Any, name: str = "y") -> None:
+    """Raise TypeError where the type of a whole column is none of the declared classes' kind.
+
+    Parameters
+    ----------
+    labels : array-like or column
+        Its type alone is looked at.
+    classes : array-like or None
+        Declared classes; None: there are none, and nothing is refused.
+    name : str, default="y"
+        For messages.
+    """
+    kind = None if classes is None else _kind_of(labels)
+    if kind is None:
+        return
+    declared = plain_classes(classes)
+    if isinstance(declared[0], str) is (kind == "text"):
+        return
+    if kind == "text":
+        raise TypeError(
+            f"{name} holds text, but classes={_shown(declared)} are numbers. Declare the classes as they are "
+            f"written in {name}, such as classes={_shown([str(label) for label in declared])}, or turn "
+            f"{name} into numbers."
+        )
+    raise TypeError(
+        f"{name} holds numbers or booleans, but classes={_shown(declared)} are text. Inside a meta-estimator "
+        "that encodes labels (VotingClassifier, OneVsRestClassifier, cross_val_predict with "
+        f"method='predict_proba', ...) declare classes={_shown(list(range(len(declared))))}. Otherwise "
+        f"declare the classes as they are in {name}, or turn {name} into text as it is in the classes."
+    )
+
+
+def refuse_unknown_labels(public_labels: Any, classes: NDArray[Any]) -> None:
+    """Raise ValueError where labels of public rows are not among the declared classes."""
+    refuse_label_types(public_labels, classes, "the target of the public rows")
+    array = np.asarray(as_labels(public_labels))
+    unknown = array[number_labels(array, classes, elsewhere=-1) < 0]
+    if len(unknown):
+        raise ValueError(
+            f"public rows have labels outside classes={_shown(np.asarray(classes).tolist())}: "
+            f"{_shown(list(dict.fromkeys(map(str, unknown.tolist()))))}. Declare these too, or correct the "
+            "spelling of the classes or of the labels."
+        )
+
+
+def number_labels(labels: Any, classes: Any, elsewhere: int = 0) -> NDArray[np.int32]:
+    """Return the position of every label among the classes; no label makes it fail.
+
+    Parameters
+    ----------
+    labels : ndarray or column of shape (n,)
+    classes : sequence of labels, or ndarray
+    elsewhere : int, default=0
+        Position of a label that is not among them.
+
+    Returns
+    -------
+    positions : ndarray of int32 of shape (n,)
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skprivate.domain._labels import number_labels
+    >>> number_labels(np.array(["no", " yes", "Yes"]), ["no", "yes"])
+    array([0, 1, 0], dtype=int32)
+    """
+    array = np.asarray(labels)
+    if array.dtype.kind == "S":
+        array = np.strings.decode(array, "utf-8", "replace")
+    positions = class_positions(classes)
+    if array.dtype.kind in "biuf":
+        return _compared(array, positions, elsewhere)
+    if array.dtype.kind == "U":
+        found = _compared(array, positions, -1)
+        # Few labels, if any, have white space around them.
+        rest = np.flatnonzero(found < 0)
+        found[rest] = _compared(np.strings.strip(array[rest]), positions, elsewhere)
+        return found
+    return np.array([positions.get(cell, elsewhere) for cell in plain_cells(array)], dtype=np.int32)
+
+
+def codes_of(values: Any, levels: Any, elsewhere: int, n_rows: int, name: str) -> NDArray[np.intp]:
+    """Return the position of the level of every row by `number_labels`; there must be one value per row."""
+    if isinstance(values, np.ma.MaskedArray):
+        raise TypeError(f"{name} must not be a masked array.")
+    array = np.asarray(as_column(values))
+    if array.shape != (n_rows,):
+        raise ValueError(f"{name} must have one value per row of X.")
+    return number_labels(array, levels, elsewhere).astype(np.intp)
+
+
+def class_positions(classes: Any) -> dict[Any, int]:
+    """Return the position of every class, by its `plain_cell`."""
+    labels = classes.tolist() if isinstance(classes, np.ndarray) else classes
+    return {plain_cell(label): position for position, label in enumerate(labels)}
+
+
+def plain_cells(labels: NDArray[Any]) -> NDArray[Any]:
+    """Return the `plain_cell` of every object of an array; a typed array as it is."""
+    if labels.dtype.kind not in "OT":
+        return labels
+    texts = _PlainTexts()
+    plain = np.empty(len(labels), dtype=object)
+    plain[:] = [
+        cell if type(cell) in _NUMERIC else texts[cell] if type(cell) is str else plain_cell(cell)
+        for cell in labels.tolist()
+    ]
+    return plain
+
+
+def plain_cell(cell: Any) -> Any:
+    """Return text without white space around it, or a number; None for a cell that is neither.
+
+    No object makes this fail, and what is returned can be compared with any class.
+    """
+    if type(cell) in _NUMERIC:
+        return cell
+    kind, value = classify(cell)
+    if kind == "text" and type(value) is str and issubclass(type(cell), str | bytes):
+        return value.strip()
+    return value if kind == "number" else None
+
+
+class _PlainTexts(dict[str, str]):
+    def __missing__(self, text: str) -> str:
+        plain = self[text] = text.strip()
+        return plain
+
+
+def _compared(labels: NDArray[Any], positions: dict[Any, int], elsewhere: int) -> NDArray[np.int32]:
+    """Return positions of labels of one type, by one comparison for each class."""
+    if not all(isinstance(label, str) is (labels.dtype.kind == "U") for label in positions):
+        return np.full(len(labels), elsewhere, dtype=np.int32)
+    # Counted from above `elsewhere`, so that the largest product is the position.
+    found = np.zeros(len(labels), dtype=np.int32)
+    for label, position in positions.items():
+        if position > elsewhere:
+            # Not by a mask: on labels in no order that takes seven times as long.
+            np.maximum(found, np.multiply(labels == label, position - elsewhere, dtype=np.int32), out=found)
+    return found + np.int32(elsewhere) if elsewhere else found
+
+
+def _kind_of(labels: Any) -> Literal["text", "numbers"] | None:
+    """Return what the public type of a column says; None where it says nothing."""
+    if is_frame(labels):
+        dtypes = list(labels.dtypes)
+        dtype = dtypes[0] if len(dtypes) == 1 else None
+    else:
+        dtype = getattr(labels, "dtype", getattr(labels, "type", None))
+    dtype = getattr(getattr(dtype, "categories", None), "dtype", dtype)
+    name = str(getattr(dtype, "name", dtype)).lower()
+    return "text" if _TEXT.match(name) else "numbers" if _NUMBERS.match(name) else None
+
+
+def _shown(labels: Sequence[Any]) -> str:
+    """Return some public labels as Python writes them."""
+    shown = [repr(label)[:_WIDTH] for label in labels[:_SHOWN]]
+    return f"[{', '.join([*shown, '...'] if len(labels) > _SHOWN else shown)}]"
