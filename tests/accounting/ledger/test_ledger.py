@@ -389,7 +389,7 @@ def test_without_a_limit_failed_fits_are_counted_only(path):
 def test_the_limit_of_failures_is_fixed_at_creation(path):
     PrivacyLedger(path, max_failures=0)
     with pytest.raises(
-        LedgerError, match="no ceiling and at most 0 failed fits, .* no ceiling and at most 1"
+        LedgerError, match=r"no ceiling and at most 0 failed fits, .* no ceiling and at most 1"
     ):
         PrivacyLedger(path, max_failures=1)
 
