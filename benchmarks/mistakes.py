@@ -215,14 +215,15 @@ def columns() -> Iterator[Attempt]:
     page = partial(study_page, statements={"model": pipe})
     yield steps("study_page", page, lambda html: scaler in html.lower(), f"{scaler}|privacy_report")
     public = {
-        "doubled names": (pd.DataFrame(X, columns=["a", "a"]), "twice|once|doubled|repeat"),
+        "doubled names": (pd.DataFrame(X, columns=["a", "a"]), "rename|twice"),
         "infinity": (pd.DataFrame({"a": [1.0, np.inf, 2.0]}), "infini"),
     }
     for form in ("2012/01/{:02}", "{:02}-08-1984", "1,{:03}", "{} %", "0,{}"):
         cells = [form.format(day) for day in range(1, 29)]
         public[cells[0]] = pd.DataFrame({"a": cells}), "dates|numbers|format|decimal"
     for name, (rows, hint) in public.items():
-        yield read(f"from_public, {name}", lambda g, rows=rows: TableDomain.from_public(rows), hint=hint)
+        open_it = lambda g, rows=rows: TableDomain.from_public(rows).columns["a"]  # noqa: E731
+        yield read(f"from_public, {name}", open_it, lambda column: not hasattr(column, "levels"), hint)
     hours = pd.date_range("2001-01-01", periods=N, freq="h").strftime("%Y/%m/%d")
     cells = {"day": hours, "euro": [f"1.{n % 1000:03},5" for n in range(N)]}
 
