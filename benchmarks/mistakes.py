@@ -182,7 +182,8 @@ def lives() -> Iterator[Attempt]:
     spans = pd.Series(pd.to_timedelta(TIME, unit="D"))
     yield types("timedelta", lambda g: life(g, life_data(time=spans, event=SEEN)), hint="total_seconds")
     zero = life_data(time=np.where(np.arange(N) % 50, TIME, 0), event=SEEN)
-    yield types("times of 0, fit and score", lambda g: life(g, zero).score(X, zero), lambda s: 0.6 < s < 1)
+    scored = lambda g: life(g, zero).score(X, zero)  # noqa: E731
+    yield types("times of 0, fit and score", scored, lambda score: 0.6 < score < 1, "bounds_y|half")
     row = NAMED.iloc[0]
     yield types(
         "predict(frame.iloc[0])", lambda g: life(g, LIVES, rows=NAMED).predict(row), len, "one row|row of"
@@ -192,7 +193,7 @@ def lives() -> Iterator[Attempt]:
         model = life(g, LIVES[:300], (1, 5000), 0.1, X[:300])
         return float(model.predict_quantile(X[:200], 0.9, return_interval=True)[1].max())
 
-    yield ends("an end far beyond the bounds", highest, lambda end: end < 1e4, "bounds_y|beyond")
+    yield ends("an end far beyond the bounds", highest, lambda end: end < 5000**2, "beyond")
 
 
 def columns() -> Iterator[Attempt]:
