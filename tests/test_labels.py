@@ -114,8 +114,10 @@ def test_types_of_the_other_kind_are_refused_before_a_charge(name, y, classes, s
 @pytest.mark.parametrize("name", CLASSIFIERS)
 def test_white_space_and_containers_do_not_matter(name, strict):
     spaced = np.char.add(" ", TEXT)
+    others = [spaced.astype(kind) for kind in ("S", object, np.dtypes.StringDType())]
+    containers = [spaced, spaced.tolist(), pd.Series(spaced), pl.Series(spaced), *others]
     with skprivate.config_context(strict=strict):
-        for y in (spaced, pd.Series(spaced), spaced.tolist(), pl.Series(spaced), spaced.astype("S")):
+        for y in containers:
             model = model_of(name, ["no ", "yes"]).fit(X, y)
             assert model.classes_.tolist() == ["no ", "yes"]
             assert model.score(X, y) > 0.9

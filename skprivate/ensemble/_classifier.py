@@ -53,9 +53,12 @@ class DPBoostingClassifier(PrivateClassifierMixin, BaseDPBoosting):
         cells; it declares the bounds. A level is a cell, and so is what is missing where the domain tells it
         from values (``missing="indicator"``).
     classes : array-like of labels, default=None
-        Two labels or more, from public knowledge; used in sorted order. None: those of the public rows;
-        without public rows they are read from private rows, which is a leak. A label outside them counts as
-        the first class: silently if it is private, with a warning if it is public.
+        Two labels or more from public knowledge, all text or all numbers; used in sorted order. None: those
+        of the public rows; without public rows they are read from private rows, which is a leak. White space
+        around text does not count, and True equals 1. A private label that is not in ``classes`` is counted
+        as the first class, without a warning. A public one raises ``ValueError``. If the type of ``y`` is
+        text and the classes are numbers, or the reverse, the fit raises ``TypeError``. Inside a
+        meta-estimator that encodes labels, declare 0 to K - 1 (:doc:`/choosing`).
     relation : {"replace-one", "add-remove"}, default="replace-one"
         Which tables are neighbours. With "add-remove" the number of rows is protected, and a noisy one is
         paid for.

@@ -77,8 +77,9 @@ def private_evaluate(
     X : array-like or data frame of shape (n_samples, n_features)
         As the model takes it.
     y : array-like of shape (n_samples,)
-        Labels, or numbers. A label outside the classes counts as the first class, and a number outside
-        ``bounds_y`` as the nearer bound, silently.
+        Labels, or numbers. White space around text does not count. A label that is not among the classes is
+        counted as the first class, and a number outside ``bounds_y`` as the nearer bound, without a warning.
+        If the type of ``y`` is text and the classes are numbers, or the reverse, there is a ``TypeError``.
     epsilon : float or Fraction
         Greatest privacy loss of everything together, > 0 and finite.
     delta : float or Fraction, default=0

@@ -24,14 +24,8 @@ from ..base import (
     claim_of,
     private_fit,
 )
+from ..base import _likely_mistakes as mistakes
 from ..base._classifier_mixin import PrivateClassifierMixin
-from ..base._likely_mistakes import (
-    hardly_any_rows,
-    least_missing,
-    mostly_missing,
-    no_effect,
-    warn_of_mistakes,
-)
 from ..domain import TableDomain
 from ..domain._labels import declared_classes, number_labels
 from ..exceptions import UtilityWarning
@@ -93,8 +87,11 @@ class DPLogisticRegression(
         What is publicly known of the columns of X, which may then hold text, categories, dates and missing
         cells; it declares the bounds. The slopes are about the encoded columns, ``domain.encoded_names``.
     classes : array-like of labels, default=None
-        Two labels or more, from public knowledge; used in sorted order. None: they are read from private
-        rows, which is a leak. A label outside them counts as the first class, silently.
+        Two labels or more from public knowledge, all text or all numbers; used in sorted order. None: they
+        are read from private rows, which is a leak. White space around text does not count, and True equals
+        1. A label that is not in ``classes`` is counted as the first class, without a warning. If the type of
+        ``y`` is text and the classes are numbers, or the reverse, the fit raises ``TypeError``. Inside a
+        meta-estimator that encodes labels, declare 0 to K - 1 (:doc:`/choosing`).
     x_norm : float, default=None
         Bound on the norm of a row of X, less the centres of the bounds, in their units: the Euclidean norm
         with Gaussian noise, the sum of magnitudes with Laplace noise. Longer rows are shrunk. None: every
@@ -424,13 +421,15 @@ class DPLogisticRegression(
         standards, n_rows = release.standards, release.standards.n_rows
         # Columns in their own units, and not in those of the grid.
         sums = n_rows * (grid.center + grid.half * standards.center)
-        least = least_missing(self.domain, sums, n_rows * standards.center_std * grid.half, n_rows)
-        known = n_rows if self.relation == "replace-one" and self.privacy_spent_.unit == "row" else None
-        warn_of_mistakes(
+        least = mistakes.least_missing(self.domain, sums, n_rows * standards.center_std * grid.half, n_rows)
+        classes = mistakes.hardly_any_rows(
+            self.classes_, n_rows * release.class_rates(), n_rows * release.schedule.noise
+        )
+        mistakes.warn_of_mistakes(
             type(self).__name__,
-            hardly_any_rows(self.classes_, standards.counts, standards.count_std, known),
-            mostly_missing(self.domain, least),
-            no_effect("classes") if release.may_be_noise else None,
+            classes,
+            mistakes.mostly_missing(self.domain, least),
+            mistakes.no_effect("classes") if release.may_be_noise else None,
         )
 
     def _describe_spending(

@@ -19,6 +19,7 @@ import skprivate
 from skprivate import PrivacyLedger, private_describe
 from skprivate.audit import audit_epsilon, record_releases
 from skprivate.domain import TableDomain
+from skprivate.accounting._amounts import show
 from skprivate.evaluation import TableDescription
 from skprivate.evaluation._counts import DIGITS
 from skprivate.exceptions import BudgetExceededError, UtilityWarning
@@ -383,7 +384,7 @@ def test_frame_dict_and_text():
     assert plain["privacy_spent"] == told.privacy_spent.to_dict()
     text = str(told)
     assert text.startswith("4000 rows")
-    assert "Epsilon 5" in text
+    assert f"Epsilon {show(told.privacy_spent.epsilon)} for all" in text
     (since,) = frame.loc[(frame["column"] == "since") & (frame["statistic"] == "mean"), "text"]
     assert date(2009, 1, 1) < date.fromisoformat(since) < date(2013, 1, 1)
 
@@ -425,4 +426,4 @@ def test_the_page_escapes_every_text_and_loads_nothing(tmp_path):
         text = "".join(reader.text)
         assert f"share of {nasty}1" in text
         assert "Table One" in text
-        assert f"ε = {float(told.privacy_spent.epsilon):.6g}" in text
+        assert f"ε = {show(told.privacy_spent.epsilon)}" in text
