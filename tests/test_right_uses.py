@@ -138,7 +138,7 @@ DATES = [datetime.date(2001, 1, 1) + datetime.timedelta(days=int(n)) for n in RN
 SOME = RNG.random(N)
 EMPTY = TABLE.assign(a=TABLE["a"].where(SOME > 0.3), b=TABLE["b"].where(SOME > 0.9))
 ZEROS = TABLE.assign(b=np.where(SOME > 0.92, 2 * SOME, 0.0))
-MONTHS = np.ceil(np.clip(LIVES / 10, 0.5, 120))
+MONTHS = np.ceil(np.clip(LIVES**0.3 * 4, 0.5, 120))
 BANDS = pd.DataFrame(
     {"band": RNG.choice(["18-25", "26-35", "36-45"], 300), "pay": RNG.choice(["<=50K", ">50K"], 300)}
 )
