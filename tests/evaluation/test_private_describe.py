@@ -278,7 +278,7 @@ class TestLedger:
             ({"quantiles": [1.5]}, ValueError, "quantiles"),
             ({"n_bins": 2**22}, ValueError, "cells"),
             ({"table": {"age": [1.0]}}, ValueError, "lacks"),
-            ({"table": {**make_rows(), "more": [0] * 400}}, ValueError, "undeclared, 'more'"),
+            ({"table": {**make_rows(), "more": [0] * 400}}, ValueError, "does not declare: 'more'"),
             ({"table": {**make_rows(), "age": [date(2000, 1, 1)] * 400}}, None, ""),
             (
                 {"table": {**make_rows(), "age": np.array(["2000-01-01"] * 400, dtype="M8[D]")}},
