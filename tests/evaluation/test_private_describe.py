@@ -17,9 +17,9 @@ import pytest
 
 import skprivate
 from skprivate import PrivacyLedger, private_describe
+from skprivate.accounting._amounts import show
 from skprivate.audit import audit_epsilon, record_releases
 from skprivate.domain import TableDomain
-from skprivate.accounting._amounts import show
 from skprivate.evaluation import TableDescription
 from skprivate.evaluation._counts import DIGITS
 from skprivate.exceptions import BudgetExceededError, UtilityWarning
@@ -279,7 +279,7 @@ class TestLedger:
             ({"quantiles": [1.5]}, ValueError, "quantiles"),
             ({"n_bins": 2**22}, ValueError, "cells"),
             ({"table": {"age": [1.0]}}, ValueError, "lacks"),
-            ({"table": {**make_rows(), "more": [0] * 400}}, ValueError, "undeclared, 'more'"),
+            ({"table": {**make_rows(), "more": [0] * 400}}, ValueError, "does not declare: 'more'"),
             ({"table": {**make_rows(), "age": [date(2000, 1, 1)] * 400}}, None, ""),
             (
                 {"table": {**make_rows(), "age": np.array(["2000-01-01"] * 400, dtype="M8[D]")}},
