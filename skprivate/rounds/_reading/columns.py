@@ -104,6 +104,14 @@ class TableColumns:
             "entry": self.entry,
         }
 
+    def refuse_codes(self, is_boolean: bool) -> None:
+        """Refuse a column of events by its type, where no values are declared."""
+        if self.event is not None and not self.coding.declared and not is_boolean:
+            raise TypeError(
+                f"column {self.event!r} is not boolean. Declare the value which means that the event happened "
+                f"(2 where 1 is censored, 1 where 0 is): TableSource(..., event={self.event!r}, happened=...)."
+            )
+
     def choose(self, names: list[Any]) -> tuple[str, ...]:
         """Return the features among the columns of a table, all of which must be there once."""
         chosen = self.features or tuple(name for name in names if name not in self.others)
