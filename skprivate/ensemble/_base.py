@@ -420,7 +420,7 @@ class BaseDPBoosting(DomainMixin, RoundsMixin, BaseEstimator):
         self.name_columns()
         grouped = columns.group is not None
         rows: BoostingRows = self._public_rows(public, facts, self.max_rows_per_group if grouped else 1)
-        self.check_public(facts.shape(grouped, rows.y if public is not None else None))
+        self.check_public(facts.shape(grouped, None if public is None else public[1]))
         n_used = facts.n_units * rows.rows_per_unit
         task = self._task(rows, n_used, None)
         schema = RowSchema(
