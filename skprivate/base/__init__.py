@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from ._planned_cost import PublicShape as PublicShape
     from ._planned_cost import assign_roles as assign_roles
     from ._planned_cost import parameter_roles as parameter_roles
-    from ._public_model import TableModel as TableModel
     from ._public_steps import PublicEstimator as PublicEstimator
     from ._trusted_types import trusted_types as trusted_types
 
@@ -34,7 +33,6 @@ _HOMES = {
     "PublicShape": "._planned_cost",
     "SHARED_CONSTRAINTS": "._mixin",
     "StatelessMixin": "._pipeline_report",
-    "TableModel": "._public_model",
     "assign_roles": "._planned_cost",
     "check_epsilon": "..utils",
     "claim_of": "._claim",
@@ -48,6 +46,8 @@ _HOMES = {
     "select_rows": "..utils",
     "trusted_types": "._trusted_types",
     "within_bounds": "..utils._replacements",
+    # Not for users: pickles of fitted estimators name it here, so that files can be moved.
+    "TableModel": "._public_model",
 }
 __getattr__, __dir__ = lazy_exports(__name__, _HOMES)
 
@@ -58,7 +58,6 @@ __all__ = [
     "PublicEstimator",
     "PublicShape",
     "StatelessMixin",
-    "TableModel",
     "assign_roles",
     "check_epsilon",
     "claim_of",

@@ -68,7 +68,10 @@ class DPBoostingClassifier(PrivateClassifierMixin, BaseDPBoosting):
     public_model : classifier, default=None
         A classifier with ``fit`` and ``predict_proba``, such as a random forest, which is fitted to the
         public rows alone. Boosting starts from its scores and corrects them. It is asked about
-        one private row at a time, and must give the same answer when it is asked about a row again.
+        one private row at a time, and must give the same answer when it is asked about a row again. With
+        ``domain``, a model that chooses columns by name or encodes levels (a pipeline with a
+        ``ColumnTransformer``, or a ``OneHotEncoder``) gets a data frame of the declared columns; any other
+        model gets the encoded rows.
     monotonic_cst : array-like of int of shape (n_features,) or dict, default=None
         1: the probability of the second class does not fall as the column grows; -1: it does not rise; 0: no
         constraint. Or ``{column: sign}`` by name. For two classes and columns with an order; not beside

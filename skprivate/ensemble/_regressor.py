@@ -65,7 +65,8 @@ class DPBoostingRegressor(RegressorMixin, BaseDPBoosting):
     public_model : regressor, default=None
         A regressor with ``fit`` and ``predict``, which is fitted to the public rows alone. Boosting starts
         from its predictions and corrects them. It is asked about one private row at a
-        time, and must give the same answer when it is asked about a row again.
+        time, and must give the same answer when it is asked about a row again. With ``domain`` it gets rows
+        as the ``public_model`` of `DPBoostingClassifier` does.
     monotonic_cst : array-like of int of shape (n_features,) or dict, default=None
         1: predictions do not fall as the column grows; -1: they do not rise; 0: no constraint. Or
         ``{column: sign}`` by name. For columns with an order; not beside ``public_model``.

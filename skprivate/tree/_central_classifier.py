@@ -95,7 +95,9 @@ class DPTreeClassifier(LabelTargetMixin, BaseCentralTree):
         given up where they show that it says nothing; the leaves stay. They are those of a small tree that
         stands for the model (rule "cart" on its predictions), unless private rows choose them. Within a leaf
         features are taken to be distributed as among public rows; where they are not, the predictions of rows
-        are off by what the model says there.
+        are off by what the model says there. With ``domain``, a model that chooses columns by name or encodes
+        levels (a pipeline with a ``ColumnTransformer``, or a ``OneHotEncoder``) gets a data frame of the
+        declared columns; any other model gets the encoded rows.
     max_rows_per_group : int, default=1
         With ``groups``: rows of one person that count, drawn at random; the noise grows in proportion.
     random_state : None, int, RandomState or Generator, default=None
