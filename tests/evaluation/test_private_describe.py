@@ -17,9 +17,9 @@ import pytest
 
 import skprivate
 from skprivate import PrivacyLedger, private_describe
+from skprivate.accounting._amounts import show
 from skprivate.audit import audit_epsilon, record_releases
 from skprivate.domain import TableDomain
-from skprivate.accounting._amounts import show
 from skprivate.evaluation import TableDescription
 from skprivate.evaluation._counts import DIGITS
 from skprivate.exceptions import BudgetExceededError, UtilityWarning
