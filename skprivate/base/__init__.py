@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from ._planned_cost import PublicShape as PublicShape
     from ._planned_cost import assign_roles as assign_roles
     from ._planned_cost import parameter_roles as parameter_roles
+    from ._public_model import TableModel as TableModel
     from ._public_steps import PublicEstimator as PublicEstimator
     from ._trusted_types import trusted_types as trusted_types
 
@@ -33,6 +34,7 @@ _HOMES = {
     "PublicShape": "._planned_cost",
     "SHARED_CONSTRAINTS": "._mixin",
     "StatelessMixin": "._pipeline_report",
+    "TableModel": "._public_model",
     "assign_roles": "._planned_cost",
     "check_epsilon": "..utils",
     "claim_of": "._claim",
@@ -56,6 +58,7 @@ __all__ = [
     "PublicEstimator",
     "PublicShape",
     "StatelessMixin",
+    "TableModel",
     "assign_roles",
     "check_epsilon",
     "claim_of",

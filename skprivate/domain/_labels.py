@@ -39,7 +39,7 @@ def plain_classes(classes: Any) -> list[Label]:
     """
     array = np.asarray(as_labels(classes))
     if array.ndim != 1 or len(array) < 2:
-        raise ValueError("classes must hold two labels or more.")
+        raise ValueError("classes must be a list of two labels or more.")
     plain = [label.item() if isinstance(label, np.generic) else label for label in array.tolist()]
     labels: list[Any] = [classify(label)[1] if isinstance(label, bytes) else label for label in plain]
     is_text = {isinstance(label, str) for label in labels}

@@ -127,6 +127,12 @@ class BaseDPBoosting(DomainMixin, RoundsMixin, BaseEstimator):
             In strict mode, where bounds or classes would be read from private rows, or the noise be seeded.
         BudgetExceededError, LedgerError
             The ledger refused; nothing is charged, and a previous fit is as it was.
+
+        Warns
+        -----
+        UtilityWarning
+            By the released values, a class has hardly any row, a declared column is mostly missing, or
+            the columns have no effect.
         """
         self._budget()
         self._read_early(y)
@@ -368,10 +374,7 @@ class BaseDPBoosting(DomainMixin, RoundsMixin, BaseEstimator):
 
     def _warn_of_mistakes(self, task: BoostingTask, release: BoostingRelease) -> None:
         target: Literal["classes", "numbers"] = "classes" if isinstance(task.loss, ClassLoss) else "numbers"
-        classes, (target_std, std) = None, release.count_stds
-        if target == "classes":
-            known = vars(self)["classes_"]
-            classes = mistakes.hardly_any_rows(known, release.target_counts, target_std, task.n_rows)
+        std = release.count_stds[1]
         least = {
             shape.name: (float(shape.sizes[-1]) - mistakes.CONFIDENT * std) / release.n_rows
             for shape in self.shape_functions_
@@ -381,10 +384,14 @@ class BaseDPBoosting(DomainMixin, RoundsMixin, BaseEstimator):
         useless = not task.offsets and not shows_effect(release.evidence)
         mistakes.warn_of_mistakes(
             type(self).__name__,
-            classes,
+            self._mistaken_target(task, release),
             mistakes.mostly_missing(self.domain, least),
             mistakes.no_effect(target) if useless else None,
         )
+
+    @abstractmethod
+    def _mistaken_target(self, task: BoostingTask, release: BoostingRelease) -> str | None:
+        """Return the sentence on a mistake that the released counts of the target suggest."""
 
     def _scores_of(self, X: Any) -> FloatArray:
         """Return the scores of rows, of shape (n, n_outputs)."""

@@ -14,6 +14,8 @@ from .._typing import CentralMechanism, CentralRelation, FloatArray, RandomSourc
 from ..accounting import PrivacyLedger
 from ..base import PublicShape, redact_errors
 from ..base._classifier_mixin import PrivateClassifierMixin
+from ..base._likely_mistakes import hardly_any_rows
+from ..base._public_model import of_encoded_rows
 from ..domain import TableDomain
 from ..domain._labels import declared_classes, number_labels
 from ..metrics._row_arithmetic import log, softmax
@@ -24,6 +26,7 @@ from ..utils._compat import HasMethods
 from ..utils._public_module import public_module
 from ._base import BOOSTING_CONSTRAINTS, BOOSTING_ROLES, BaseDPBoosting
 from ._boosting.public_scores import PublicScores
+from ._boosting.release import BoostingRelease, BoostingTask
 
 
 @public_module("skprivate.ensemble")
@@ -206,6 +209,9 @@ class DPBoostingClassifier(PrivateClassifierMixin, BaseDPBoosting):
         self.classes_ = self._resolve_classes(y, public)
         return number_labels(y, self.classes_)
 
+    def _mistaken_target(self, task: BoostingTask, release: BoostingRelease) -> str | None:
+        return hardly_any_rows(self.classes_, release.target_counts, release.count_stds[0], task.n_rows)
+
     def _loss(self) -> ClassLoss:
         return ClassLoss(len(self.classes_))
 
@@ -231,7 +237,7 @@ class DPBoostingClassifier(PrivateClassifierMixin, BaseDPBoosting):
         return np.asarray(declared_classes(self.classes))[:0]
 
     def _fit_scores(self, X: FloatArray, y: NDArray[Any]) -> PublicScores:
-        return PublicScores.of_labels(self.public_model, X, y, self.classes_)
+        return PublicScores.of_labels(of_encoded_rows(self.public_model, self.domain), X, y, self.classes_)
 
     @redact_errors
     def decision_function(self, X: ArrayLike) -> FloatArray:

@@ -270,7 +270,8 @@ class DPLogisticRegression(
         PrivacyLeakWarning
             Bounds or classes were read from private rows.
         UtilityWarning
-            By the released values, the noise hides the effect of the features.
+            By the released values, a class has hardly any row, a declared column is mostly missing, or
+            the noise hides the effect of the features.
         """
         leaks = self._find_leaks()
         if self.is_strict():

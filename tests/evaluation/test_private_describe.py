@@ -17,9 +17,9 @@ import pytest
 
 import skprivate
 from skprivate import PrivacyLedger, private_describe
+from skprivate.accounting._amounts import show
 from skprivate.audit import audit_epsilon, record_releases
 from skprivate.domain import TableDomain
-from skprivate.accounting._amounts import show
 from skprivate.evaluation import TableDescription
 from skprivate.evaluation._counts import DIGITS
 from skprivate.exceptions import BudgetExceededError, UtilityWarning
@@ -116,6 +116,20 @@ class TestWithoutNoise:
             assert share.value == pytest.approx(np.mean(times > end), abs=1e-3)
             half = 1.645 * math.sqrt(share.value * (1 - share.value) / 4000)
             assert share.upper - share.lower == pytest.approx(2 * half, rel=0.05)
+
+    @pytest.mark.parametrize("status", [[1, 2], (1, 2), ["1", "2"]])
+    def test_survival_of_declared_codes_is_that_of_booleans(self, status):
+        rng = np.random.default_rng(0)
+        rows = {"time": rng.uniform(0, 10, 500), "status": rng.integers(1, 3, 500)}
+        happened = "2" if status == ["1", "2"] else 2
+        settings = {"columns": [], "survival": ("time", "status"), "n_bins": 5}
+        coded = private_describe(
+            rows, TableDomain({"time": (0, 10), "status": status}), NO_NOISE, happened=happened, **settings
+        )
+        rows["status"] = rows["status"] == 2
+        plain = private_describe(rows, TableDomain({"time": (0, 10), "status": bool}), NO_NOISE, **settings)
+        found = [[share.value for share in one.survival.curves[""]] for one in (coded, plain)]
+        np.testing.assert_allclose(*found, atol=2e-3)
 
     def test_survival_brackets_kaplan_meier(self):
         rng = np.random.default_rng(2)
@@ -274,12 +288,15 @@ class TestLedger:
             ({"survival": ("time",)}, ValueError, "survival must be"),
             ({"survival": ("job", "ill")}, ValueError, "'job'"),
             ({"survival": ("since", "ill")}, ValueError, "'since'"),
-            ({"survival": ("time", "job")}, ValueError, "'job'"),
+            ({"survival": ("time", "job")}, ValueError, "'job'.*happened="),
+            ({"survival": ("time", "job"), "happened": "gone"}, ValueError, "levels of 'job'"),
+            ({"survival": ("time", "ill"), "happened": "yes"}, ValueError, "happened is text"),
+            ({"happened": 2}, ValueError, "pass survival"),
             ({"survival": ("time", "gone")}, ValueError, "'gone'"),
             ({"quantiles": [1.5]}, ValueError, "quantiles"),
             ({"n_bins": 2**22}, ValueError, "cells"),
             ({"table": {"age": [1.0]}}, ValueError, "lacks"),
-            ({"table": {**make_rows(), "more": [0] * 400}}, ValueError, "undeclared, 'more'"),
+            ({"table": {**make_rows(), "more": [0] * 400}}, ValueError, "does not declare: 'more'"),
             ({"table": {**make_rows(), "age": [date(2000, 1, 1)] * 400}}, None, ""),
             (
                 {"table": {**make_rows(), "age": np.array(["2000-01-01"] * 400, dtype="M8[D]")}},
