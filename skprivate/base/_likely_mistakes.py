@@ -246,8 +246,8 @@ def count_at_a_bound(below: float, above: float, n: float) -> str | None:
     >>> from skprivate.base._likely_mistakes import count_at_a_bound
     >>> count_at_a_bound(40.0, 3.0, 1000.0) is None
     True
-    >>> count_at_a_bound(0.0, 998.0, 1000.0)[:70]
-    'by the released values, nearly all values of y lie at the upper bound o'
+    >>> count_at_a_bound(0.0, 998.0, 1000.0)[24:69]
+    'nearly all values of y lie at the upper bound'
     """
     shares = {"lower": below / n, "upper": above / n}
     return next((_UNIT.format(end) for end, share in shares.items() if share > _NEARLY_ALL), None)

@@ -90,7 +90,7 @@ class TestWithoutNoise:
         domain = TableDomain({"time": (0, 1), "event": bool})
         told = private_describe(rows, domain, NO_NOISE, columns=[], survival=("time", "event"), n_bins=4)
         values = [(share.value, share.upper) for share in told.survival.curves[""]]
-        assert np.allclose(values, [(1, 1), (0.5, 0.526), (0, 0), (0, 0)], atol=2e-3)
+        assert np.allclose(values, [(1, 1), (0.5, 0.526), (0, 0), (0, 0)], atol=5e-3)
 
     def test_pairs_and_groups(self):
         rows = make_rows()
@@ -129,7 +129,7 @@ class TestWithoutNoise:
         rows["status"] = rows["status"] == 2
         plain = private_describe(rows, TableDomain({"time": (0, 10), "status": bool}), NO_NOISE, **settings)
         found = [[share.value for share in one.survival.curves[""]] for one in (coded, plain)]
-        np.testing.assert_allclose(*found, atol=2e-3)
+        np.testing.assert_allclose(*found, atol=5e-3)
 
     def test_survival_brackets_kaplan_meier(self):
         rng = np.random.default_rng(2)

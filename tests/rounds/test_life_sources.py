@@ -216,7 +216,7 @@ def test_codes_that_are_not_declared_are_refused_by_their_type(table, tmp_path):
     rows = table({"load": [0.5] * N, "life": [2.0] * N, "status": [1, 2] * (N // 2)})
     ledger = PrivacyLedger(tmp_path / "ledger", epsilon=9)
     source = TableSource(rows, target="life", event="status")
-    with pytest.raises(TypeError, match=r"not boolean.*TableSource\(\.\.\., happened="):
+    with pytest.raises(TypeError, match=r"not boolean.*event='status', happened="):
         fit_rounds(model(observations=None, ledger=ledger), source)
     assert not ledger.entries()
     with pytest.raises(ValueError, match="name its column"):

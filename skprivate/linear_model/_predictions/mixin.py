@@ -105,6 +105,12 @@ class LogLocationScalePredictions(CurvePredictions):
         ValueError
             q or confidence is out of range, or q has more than one dimension.
 
+        Warns
+        -----
+        UtilityWarning
+            An end of an interval lies beyond ``bounds_y`` by more than these are apart on the scale of the
+            model.
+
         Notes
         -----
         An interval is about the quantile itself, which sampling and the noise leave uncertain; it is not one
@@ -115,11 +121,9 @@ class LogLocationScalePredictions(CurvePredictions):
         """
         levels = _check_levels(q)
         check_confidence(confidence)
-        rows, location = self._locations(X)
-        quantiles = self._quantiles(location, levels)
         if not return_interval:
-            return quantiles
-        interval = self._quantile_bounds(rows, location, levels, ends_of(confidence))
+            return self._quantiles(self._locations(X)[1], levels)
+        quantiles, interval = self._with_intervals(X, levels, confidence)
         if self._beyond(interval).any():
             warn_user(f"{type(self).__name__}.predict_quantile: {BEYOND}", UtilityWarning)
         return quantiles, interval
@@ -391,6 +395,14 @@ class LogLocationScalePredictions(CurvePredictions):
         check_consistent_length(medians, target.event)
         seen = np.asarray(target.event) == CODES["exact"]
         return concordance_index(seen, target.time_on_model_scale, medians, target.entry)
+
+    def _with_intervals(
+        self, X: ArrayLike, levels: FloatArray, confidence: float
+    ) -> tuple[FloatArray, FloatArray]:
+        """Return quantiles and their intervals, without a word of those that are far beyond the bounds."""
+        rows, location = self._locations(X)
+        interval = self._quantile_bounds(rows, location, levels, ends_of(confidence))
+        return self._quantiles(location, levels), interval
 
     def _beyond(self, interval: FloatArray) -> BoolArray:
         """Return which intervals end farther beyond the bounds of y than these are apart."""

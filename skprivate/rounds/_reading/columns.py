@@ -108,8 +108,8 @@ class TableColumns:
         """Refuse a column of events by its type, where no values are declared."""
         if self.event is not None and not self.coding.declared and not is_boolean:
             raise TypeError(
-                f"column {self.event!r} is not boolean. Declare the value which means that the event happened "
-                f"(2 where 1 is censored, 1 where 0 is): TableSource(..., event={self.event!r}, happened=...)."
+                f"column {self.event!r} is not boolean. Declare the value which means that it happened: "
+                f"TableSource(..., event={self.event!r}, happened=...), 2 where 1 is censored, 1 where 0 is."
             )
 
     def choose(self, names: list[Any]) -> tuple[str, ...]:
