@@ -24,8 +24,6 @@ CONFIDENT = 2.77
 # A class is small where it has less than one tenth of an even share of the rows. A class with more rows is
 # named with probability 1 % at most, whatever the noise.
 _SMALL = 0.1
-# Evidence from which steps show an effect: without any, it is reached in 5 % of the fits at most (Ville).
-_EVIDENCE = 20.0
 # Names in a sentence at most.
 _SHOWN = 3
 
@@ -69,7 +67,8 @@ def hardly_any_rows(
     else:
         counts = counts + (n_rows - counts.sum()) / n_classes
         std = std * sqrt(1 - 1 / n_classes)
-    few = (counts < _MAY_BE_ZERO * std) & (counts + CONFIDENT * std < _SMALL * n_rows / n_classes)
+    # Half a row: counts are whole.
+    few = (counts < 0.5 + _MAY_BE_ZERO * std) & (counts + CONFIDENT * std < _SMALL * n_rows / n_classes)
     labels = list(classes)
     named = [repr(_plain(label)) for label, absent in zip(labels, few, strict=True) if absent]
     if not named:
@@ -95,7 +94,7 @@ def no_effect(target: Literal["classes", "numbers"], found: str | None = None, *
     """
     if target == "classes":
         base = "the base rate of the classes"
-        hint = "labels that are spelt or coded otherwise than in `classes`"
+        hint = "another spelling or coding of the labels than in `classes`"
     else:
         base, hint = "a constant", "bounds_y in another unit (numbers beyond them are clipped)"
     if bounds:
@@ -103,27 +102,6 @@ def no_effect(target: Literal["classes", "numbers"], found: str | None = None, *
         hint += "declared otherwise than they are written (levels, formats)"
     found = found or f"by the released values, {base} may predict as well as the model."
     return f"{found} Look for {hint}. {_OTHERWISE}"
-
-
-def shows_effect(evidence: Sequence[float]) -> bool:
-    """Return whether steps that were released one after the other show any effect of the features.
-
-    Parameters
-    ----------
-    evidence : sequence of float
-        For every step the logarithm of a likelihood ratio: a prior of effects, against none.
-
-    Notes
-    -----
-    Without effects the mean of such a ratio is 1 whatever came before it, so that their product and their
-    mean are at least 20 in one of twenty fits at most, and so is the mean of these two. The product finds
-    many weak effects, the mean few strong ones among many columns.
-    """
-    if not len(evidence):
-        return False
-    logs = np.asarray(evidence, dtype=np.float64)
-    mean = float(np.logaddexp.reduce(logs)) - np.log(len(logs))
-    return bool(np.logaddexp(logs.sum(), mean) - np.log(2) >= np.log(_EVIDENCE))
 
 
 def mostly_missing(domain: TableDomain | None, least: Mapping[str, float]) -> str | None:

@@ -6,7 +6,7 @@ from abc import abstractmethod
 from collections.abc import Callable, Mapping
 from fractions import Fraction
 from numbers import Integral, Real
-from typing import Any, Self
+from typing import Any, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,15 +17,8 @@ from .._typing import CentralRelation, FloatArray
 from ..accounting import PrivacySpent
 from ..accounting._statements.estimated_bounds import name_inputs, source_of_input
 from ..base import SHARED_CONSTRAINTS, PlannedCost, PublicShape, assign_roles, claim_of, private_fit
+from ..base import _likely_mistakes as mistakes
 from ..base._domain_reading import DomainMixin
-from ..base._likely_mistakes import (
-    CONFIDENT,
-    hardly_any_rows,
-    mostly_missing,
-    no_effect,
-    shows_effect,
-    warn_of_mistakes,
-)
 from ..domain import TableDomain
 from ..noise import check_entropy
 from ..noise._fit_budget import FitBudget
@@ -42,6 +35,7 @@ from ..utils._groups import number_units
 from ..utils._private_fit import public_errors
 from ..utils._replacements import within_bounds
 from ._boosting.columns import ColumnCells, check_cells, columns_of_domain, columns_of_numbers
+from ._boosting.evidence import shows_effect
 from ._boosting.monotone import check_monotone
 from ._boosting.noise_shares import NoiseShares
 from ._boosting.public_scores import PublicScores
@@ -373,22 +367,23 @@ class BaseDPBoosting(DomainMixin, RoundsMixin, BaseEstimator):
         self._warn_of_mistakes(task, release)
 
     def _warn_of_mistakes(self, task: BoostingTask, release: BoostingRelease) -> None:
-        labels, classes = isinstance(task.loss, ClassLoss), None
-        n_rows, (target_std, std) = release.n_rows, release.count_stds
-        if labels:
-            classes = hardly_any_rows(vars(self)["classes_"], release.target_counts, target_std, task.n_rows)
+        target: Literal["classes", "numbers"] = "classes" if isinstance(task.loss, ClassLoss) else "numbers"
+        classes, (target_std, std) = None, release.count_stds
+        if target == "classes":
+            known = vars(self)["classes_"]
+            classes = mistakes.hardly_any_rows(known, release.target_counts, target_std, task.n_rows)
         least = {
-            shape.name: (float(shape.sizes[-1]) - CONFIDENT * std) / n_rows
+            shape.name: (float(shape.sizes[-1]) - mistakes.CONFIDENT * std) / release.n_rows
             for shape in self.shape_functions_
             if shape.has_missing
         }
         # Beside a public model the steps show what the columns add to it, which need not be much.
         useless = not task.offsets and not shows_effect(release.evidence)
-        warn_of_mistakes(
+        mistakes.warn_of_mistakes(
             type(self).__name__,
             classes,
-            mostly_missing(self.domain, least),
-            no_effect("classes" if labels else "numbers") if useless else None,
+            mistakes.mostly_missing(self.domain, least),
+            mistakes.no_effect(target) if useless else None,
         )
 
     def _scores_of(self, X: Any) -> FloatArray:

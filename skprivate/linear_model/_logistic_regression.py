@@ -24,14 +24,8 @@ from ..base import (
     claim_of,
     private_fit,
 )
+from ..base import _likely_mistakes as mistakes
 from ..base._classifier_mixin import PrivateClassifierMixin
-from ..base._likely_mistakes import (
-    hardly_any_rows,
-    least_missing,
-    mostly_missing,
-    no_effect,
-    warn_of_mistakes,
-)
 from ..domain import TableDomain
 from ..domain._labels import declared_classes, number_labels
 from ..exceptions import UtilityWarning
@@ -424,13 +418,13 @@ class DPLogisticRegression(
         standards, n_rows = release.standards, release.standards.n_rows
         # Columns in their own units, and not in those of the grid.
         sums = n_rows * (grid.center + grid.half * standards.center)
-        least = least_missing(self.domain, sums, n_rows * standards.center_std * grid.half, n_rows)
+        least = mistakes.least_missing(self.domain, sums, n_rows * standards.center_std * grid.half, n_rows)
         known = n_rows if self.relation == "replace-one" and self.privacy_spent_.unit == "row" else None
-        warn_of_mistakes(
+        mistakes.warn_of_mistakes(
             type(self).__name__,
-            hardly_any_rows(self.classes_, standards.counts, standards.count_std, known),
-            mostly_missing(self.domain, least),
-            no_effect("classes") if release.may_be_noise else None,
+            mistakes.hardly_any_rows(self.classes_, standards.counts, standards.count_std, known),
+            mistakes.mostly_missing(self.domain, least),
+            mistakes.no_effect("classes") if release.may_be_noise else None,
         )
 
     def _describe_spending(

@@ -106,7 +106,7 @@ class TestSteps:
                 kernel = np.eye(7)
                 kernel[:6, :6] = 0.9 * np.exp(-apart / length) + 0.1 * np.eye(6)
                 kernels.append(kernel)
-        means, gains = _posterior_means(sums, 8.0, CellPrior(sizes, positions), 0.2, spreads)
+        means, gains, _ = _posterior_means(sums, 8.0, CellPrior(sizes, positions), 0.2, spreads)
         np.testing.assert_allclose(
             means, self.expected(sums, 8.0, sizes, kernels, 0.2, spreads), rtol=1e-7, atol=1e-12
         )
@@ -118,7 +118,7 @@ class TestSteps:
         moves = []
         for _ in range(200):
             sums = rng.normal(scale=50.0, size=(16, 1))
-            weights, stds = step_weights(sums, 50.0, CellPrior(sizes), np.array([0.3]), None)
+            weights, stds, _ = step_weights(sums, 50.0, CellPrior(sizes), np.array([0.3]), None)
             moves.append(np.abs(weights).mean())
             assert (stds >= 0).all()
         # A step without shrinkage would move 50 / 100 / 0.21 = 2.4 logits on the average.
@@ -126,13 +126,13 @@ class TestSteps:
 
     def test_weights_of_labels_are_bounded_and_of_several_add_up_to_0(self):
         sums = np.array([[1e9, -1e9, 3.0], [-5.0, 4.0, 1.0]])
-        weights, _ = step_weights(sums, 1.0, CellPrior(np.array([10.0, 1e6])), np.full(3, 1 / 3), None)
+        weights, _, _ = step_weights(sums, 1.0, CellPrior(np.array([10.0, 1e6])), np.full(3, 1 / 3), None)
         assert np.abs(weights).max() <= 6
         np.testing.assert_allclose(weights.sum(axis=1), 0, atol=1e-12)
 
     def test_empty_cells_make_no_trouble(self):
         with np.errstate(all="raise"):
-            weights, stds = step_weights(
+            weights, stds, _ = step_weights(
                 np.array([[0.0], [3.0]]), 1.0, CellPrior(np.zeros(2)), np.array([0.5]), None
             )
         assert np.isfinite(weights).all()

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The rounds of a boosting: what each step asks of the rows, and the model that grows of what is released."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -17,10 +18,11 @@ from ...rounds._plans.axes import LabelAxis, TargetAxis
 from ...rounds._plans.cells import CellsPlan
 from .cells import CountedCells, draw_grid, finer_cells, finer_feature, first_cells, joined_cells
 from .columns import ColumnCells, make_codes
+from .evidence import StepEvidence, evidence_of_model, scores_of_cells
 from .monotone import project
 from .noise_shares import NoiseShares
 from .schedule import Schedule, make_schedule, most_steps, share_of_rows
-from .shrinkage import CellPrior, base_of_labels, base_of_target, step_weights
+from .shrinkage import CellPrior, base_of_labels, base_of_target, residual_variances, step_weights
 
 # Bins of the target that tell where numbers start from, and how far residuals reach.
 _TARGET_BINS = 32
@@ -90,8 +92,8 @@ class BoostingRelease:
         Noisy counts of the target.
     count_stds : tuple of two floats
         Standard deviations of the noise of these, and of the first counts of cells.
-    evidence : tuple of float
-        Of every step, see `step_weights`.
+    evidence : tuple of StepEvidence
+        Of every step.
     """
 
     model: AdditiveModel
@@ -102,7 +104,7 @@ class BoostingRelease:
     n_steps: int
     target_counts: FloatArray
     count_stds: tuple[float, float]
-    evidence: tuple[float, ...]
+    evidence: tuple[StepEvidence, ...]
 
 
 def boosting_rounds(task: BoostingTask, spent: PrivacySpent) -> Rounds[BoostingRelease]:
@@ -222,12 +224,13 @@ def _steps(
     model = AdditiveModel.constant(
         FeatureCodes(tuple(cell.feature for cell in cells)), start.scores, task.offsets
     )
-    evidence: list[float] = []
+    evidence: list[StepEvidence] = []
+    sizes_of_cells = tuple(cell.sizes for cell in cells)
     variances = [np.zeros((len(cell.sizes), task.loss.n_outputs)) for cell in cells]
     priors = {j: CellPrior(cells[j].sizes, cells[j].positions) for j in active}
     for j in active * schedule.n_passes:
         grid = CellGrid.of_feature(j, len(cells[j].sizes))
-        weights, stds, found = yield from stepper.step(model, grid, priors[j])
+        weights, stds, found = yield from stepper.step(model, grid, priors[j], sizes_of_cells)
         evidence.append(found)
         variances[j] += stds**2
         table = model.tables[j] + to_units(weights)
@@ -237,12 +240,12 @@ def _steps(
     rng, grids = np.random.default_rng(task.seed), []
     for _ in range(n_grids):
         grid, sizes = draw_grid(cells, free, schedule.depth, rng)
-        weights, stds, found = yield from stepper.step(model, grid, CellPrior(sizes, random=True))
+        prior = CellPrior(sizes, random=True)
+        weights, stds, found = yield from stepper.step(model, grid, prior, sizes_of_cells)
         evidence.append(found)
         model = model.with_term(grid, to_units(weights))
         grids.append((grid, weights, stds, sizes))
     n_steps = len(active) * schedule.n_passes + n_grids
-    sizes_of_cells = tuple(cell.sizes for cell in cells)
     return {
         "model": model,
         "variances": tuple(variances),
@@ -267,10 +270,16 @@ class _Stepper:
         self._std = float(np.sqrt(self._noise.variance)) * self._unit
 
     def step(
-        self, model: AdditiveModel, grid: CellGrid, prior: CellPrior
-    ) -> Rounds[tuple[FloatArray, FloatArray, float]]:
+        self, model: AdditiveModel, grid: CellGrid, prior: CellPrior, sizes: Sequence[FloatArray]
+    ) -> Rounds[tuple[FloatArray, FloatArray, StepEvidence]]:
         """Yield the sums of residuals by the cells of a grid; return weights, their noise, and evidence."""
         plan = ResidualsPlan(model, self._start.loss, grid, self._bits)
         released = yield Round(plan, self._noise, release=self._record)
         sums = released.reshape(grid.size, -1).astype(np.float64) * self._unit
-        return step_weights(sums, self._std, prior, self._start.shares, self._start.clip)
+        start = self._start
+        weights, stds, effect = step_weights(sums, self._std, prior, start.shares, start.clip)
+        variance, step = residual_variances(start.shares, start.clip)
+        sampling = np.multiply.outer(np.maximum(prior.sizes, 1e-9), variance)
+        scores = scores_of_cells(grid, model.tables, sizes) * step
+        found = evidence_of_model(sums, self._std, sampling, scores)
+        return weights, stds, StepEvidence(effect, found, self._std**2, float(sampling.mean()))

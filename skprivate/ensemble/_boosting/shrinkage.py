@@ -124,6 +124,13 @@ def step_weights(
     return weights, stds, float(np.logaddexp.reduce(evidence)) - log(len(evidence))
 
 
+def residual_variances(base: FloatArray, clip: float | None) -> tuple[FloatArray, FloatArray]:
+    """Return the variances of residuals by output, and what a score counts in residuals over these."""
+    if clip is None:
+        return base * (1 - base), np.ones(len(base))
+    return np.array([_VARIANCE_OF_NUMBERS * clip**2]), np.array([1 / (_VARIANCE_OF_NUMBERS * clip**2)])
+
+
 def _posterior_means(
     sums: FloatArray, std: float, prior: CellPrior, variance: float, spreads: FloatArray
 ) -> tuple[FloatArray, FloatArray, float]:
