@@ -25,7 +25,14 @@ from ._declaration_checks import (
     plain_level,
     text_of_level,
 )
-from ._values import DAY, NumberStyle, boolean_of_text, number_of_text, text_of_instant
+from ._values import (
+    DAY,
+    NumberStyle,
+    boolean_of_text,
+    instant_of_text,
+    number_of_text,
+    text_of_instant,
+)
 
 _RULES = ("error", "fill", "indicator")
 
@@ -415,6 +422,11 @@ def column_of(declaration: Any) -> Column:
 def _between(lower: Any, upper: Any) -> Column:
     if all(isinstance(side, Integral | Real) and not isinstance(side, bool) for side in (lower, upper)):
         return NumberColumn(lower, upper)
+    if all(isinstance(side, str) and instant_of_text(side.strip()) is None for side in (lower, upper)):
+        raise ValueError(
+            f"({lower!r}, {upper!r}) in round brackets must be two dates or numbers; levels are a list: "
+            f"[{lower!r}, {upper!r}]."
+        )
     if all(isinstance(side, str | date | np.datetime64) for side in (lower, upper)):
         return DateColumn(lower, upper)
     raise TypeError("(lower, upper) must be two numbers or two dates; levels are a list.")

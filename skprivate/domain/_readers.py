@@ -18,6 +18,7 @@ from .._typing import BoolArray, FloatArray, IntArray
 from ..utils._refused_values import is_temporal
 from ._columns import BooleanColumn, CategoricalColumn, Column, DateColumn, NumberColumn
 from ._declaration_checks import text_of_level
+from ._misfits import shown_levels, when_empty
 from ._raw_columns import CodedColumn, ColumnTypeError
 from ._stress_columns import StressColumn
 from ._values import (
@@ -81,8 +82,8 @@ class Reader:
         Raises
         ------
         ColumnTypeError
-            The type of an array is one of complex numbers, durations or records, or of dates where the
-            column has none.
+            The type of an array is one of complex numbers, durations or records, of dates where the column
+            has none, or of numbers that cannot be values of the column.
         """
         if isinstance(cells, CodedColumn):
             return self._read_codes(cells)
@@ -90,6 +91,7 @@ class Reader:
             return self._read_cells(cells)
         kind = cells.dtype.kind
         if kind in "biuf":
+            self._refuse_numbers(cells.dtype)
             with np.errstate(over="ignore"):
                 return self._read_numbers(cells.astype(np.float64) + 0.0)
         if kind == "M":
@@ -112,7 +114,13 @@ class Reader:
 
     def _of_instants(self, instants: IntArray) -> FloatArray:
         """Return values of microseconds since 1970, NaN where the column has no such value."""
-        raise ColumnTypeError("its type is one of dates, and dates are not what is declared.")
+        raise ColumnTypeError(
+            "its type is one of dates, and dates are not what is declared. Declare the first and the last, "
+            "such as ('2001-01-31', '2020-12-31'), or turn the column into numbers."
+        )
+
+    def _refuse_numbers(self, dtype: np.dtype[Any]) -> None:
+        """Raise ColumnTypeError where no number is a value of the column."""
 
     def _read_numbers(self, numbers: FloatArray) -> Reading:
         values = self._of_numbers(numbers)
@@ -291,6 +299,12 @@ class DateReader(Reader):
     def _of_numbers(self, numbers: FloatArray) -> FloatArray:
         return np.full(len(numbers), np.nan)
 
+    def _refuse_numbers(self, dtype: np.dtype[Any]) -> None:
+        raise ColumnTypeError(
+            "its type is one of numbers, and dates are declared. Turn it into dates, or into text as declared"
+            f" ({self._format or 'ISO 8601'})." + when_empty(dtype)
+        )
+
     def _of_instants(self, instants: IntArray) -> FloatArray:
         return (instants - self._start).astype(np.float64) / DAY
 
@@ -321,7 +335,18 @@ class LevelReader(Reader):
         # Infinity is no level, and stands behind the last one.
         self._numbers = np.array([*(number for number, _ in twins), np.inf])
         self._places = np.array([*(place for _, place in twins), 0], dtype=np.float64)
+        self._shown = shown_levels(column)
         super().__init__(column)
+
+    def _refuse_numbers(self, dtype: np.dtype[Any]) -> None:
+        if len(self._places) > 1:
+            return
+        codes = "bool" if dtype.kind == "b" else "[1, 2]"
+        raise ColumnTypeError(
+            f"its type is one of numbers, and the declared levels {self._shown} are text that no number "
+            f"matches. Declare its codes, such as {codes}, or turn it into text as declared."
+            + when_empty(dtype)
+        )
 
     def _value_of_text(self, text: str) -> float | None:
         if not self._reads_numbers:

@@ -20,6 +20,7 @@ from ._declaration_checks import Marker, check_list
 from ._decoding import decode_column
 from ._documents import columns_from_dict, columns_to_dict
 from ._groups import ColumnGroup, groups_of
+from ._misfits import refusal
 from ._public_rows import columns_of_public_rows
 from ._raw_columns import ColumnTypeError, RawTable, cells_of, read_table
 from ._readers import Reader, Reading, reader_of
@@ -253,7 +254,8 @@ class TableDomain:
         Raises
         ------
         TypeError
-            No table, or a column of a type that cannot be read: dates where none are declared, durations.
+            No table, or a column of a type that cannot be read: durations, dates where none are declared, or
+            numbers where dates are declared, or levels that no number can match.
         ValueError
             Other names than the domain's. Outside strict mode also a cell that is no value of its column, and
             a missing one where ``missing="error"``. The message names the column, and no value.
@@ -527,15 +529,6 @@ def _describe_names(lacking: list[str], others: list[Any]) -> str:
     return f"the table {' and '.join(said) or 'has a column twice'}.{remedy}"
 
 
-_UNUSABLE: dict[str, str] = {
-    "number": "a value that is no finite number (see decimal, thousands and unit of NumberColumn)",
-    "stress": "a value that is no finite number for which its law is defined",
-    "date": "a value that is no date (text is ISO 8601, or in the format of DateColumn)",
-    "boolean": "a value that is neither true nor false",
-    "categorical": "a value that is none of the declared levels",
-}
-
-
 def _read(name: str, reader: Reader, values: Any) -> Reading:
     try:
         return reader.read(cells_of(values))
@@ -554,7 +547,7 @@ def _mark_refused(name: str, column: Column, reading: Reading, block: FloatArray
 def _check_refused(name: str, column: Column, reading: Reading, block: FloatArray) -> None:
     """Refuse cells that are no values."""
     if reading.unusable.any():
-        raise ValueError(f"column {name!r} holds {_UNUSABLE[column.kind]}, and is not declared as missing.")
+        raise ValueError(refusal(name, column))
     if column.missing == "error" and np.isnan(reading.values).any():
         raise ValueError(
             f"column {name!r} holds a missing value, and its declaration does not say what becomes of it: "

@@ -36,6 +36,7 @@ from ..utils._private_fit import public_errors
 from ..utils._replacements import within_bounds
 from ._boosting.columns import ColumnCells, check_cells, columns_of_domain, columns_of_numbers
 from ._boosting.evidence import shows_effect
+from ._boosting.misfits import bounded_columns, least_missing
 from ._boosting.monotone import check_monotone
 from ._boosting.noise_shares import NoiseShares
 from ._boosting.public_scores import PublicScores
@@ -219,7 +220,7 @@ class BaseDPBoosting(DomainMixin, RoundsMixin, BaseEstimator):
         if self.public_model is not None and self.monotonic_cst is not None:
             raise ValueError("monotonic_cst says nothing about public_model: pass one of them.")
         if self.domain is not None:
-            columns = columns_of_domain(self.domain)
+            columns = columns_of_domain(self.domain, strict=self.is_strict())
             n_rows = shape.n_rows * noise.rows_per_unit if self.relation == "replace-one" else None
             check_cells(columns, n_rows)
         elif shape.n_features is None:
@@ -270,7 +271,7 @@ class BaseDPBoosting(DomainMixin, RoundsMixin, BaseEstimator):
     def _task(self, rows: BoostingRows, n_used: int, scores: PublicScores | None) -> BoostingTask:
         """Make everything that is public about the fit."""
         if self.domain is not None:
-            columns = columns_of_domain(self.domain)
+            columns = columns_of_domain(self.domain, strict=self.is_strict())
         else:
             columns = columns_of_numbers(*rows.bounds, self.names_of_features())
         noise = NoiseShares(self._budget(), self.relation, rows.rows_per_unit)
@@ -374,18 +375,31 @@ class BaseDPBoosting(DomainMixin, RoundsMixin, BaseEstimator):
 
     def _warn_of_mistakes(self, task: BoostingTask, release: BoostingRelease) -> None:
         target: Literal["classes", "numbers"] = "classes" if isinstance(task.loss, ClassLoss) else "numbers"
+<<<<<<< HEAD
         std = release.count_stds[1]
         least = {
             shape.name: (float(shape.sizes[-1]) - mistakes.CONFIDENT * std) / release.n_rows
             for shape in self.shape_functions_
             if shape.has_missing
         }
+=======
+        classes = None
+        if target == "classes":
+            known = vars(self)["classes_"]
+            classes = mistakes.hardly_any_rows(known, release.target_counts, release.target_std, task.n_rows)
+>>>>>>> declared
         # Beside a public model the steps show what the columns add to it, which need not be much.
         useless = not task.offsets and not shows_effect(release.evidence)
         mistakes.warn_of_mistakes(
             type(self).__name__,
+<<<<<<< HEAD
             self._mistaken_target(task, release),
             mistakes.mostly_missing(self.domain, least),
+=======
+            classes,
+            mistakes.mostly_missing(self.domain, least_missing(task, release)),
+            mistakes.columns_at_a_bound(bounded_columns(task, release, self.domain)),
+>>>>>>> declared
             mistakes.no_effect(target) if useless else None,
         )
 

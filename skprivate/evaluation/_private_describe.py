@@ -14,7 +14,13 @@ from .._config import get_config
 from .._typing import CentralRelation, FloatArray, RandomSource
 from ..accounting import PrivacyLedger
 from ..base import redact_errors, refuse_seed
-from ..base._likely_mistakes import mostly_missing, warn_of_mistakes
+from ..base._likely_mistakes import (
+    MOSTLY,
+    BoundedColumn,
+    columns_at_a_bound,
+    mostly_missing,
+    warn_of_mistakes,
+)
 from ..domain import TableDomain
 from ..domain._columns import Column
 from ..domain._life_data import EventCoding
@@ -280,9 +286,10 @@ def _warn_of_mistakes(description: TableDescription, domain: TableDomain) -> Non
         name: max(column.missing.lower, column.other.lower if column.other else 0.0)
         for name, column in description.columns.items()
     }
-    sentences = [mostly_missing(domain, least)]
+    sentences = [mostly_missing(domain, least), columns_at_a_bound(_bounded_columns(description, domain))]
     lines = description.lines()
-    hidden = [line for line in lines if not line.estimate.told]
+    # Where most cells are no values of the column, there is nothing that noise could hide.
+    hidden = [line for line in lines if not line.estimate.told and not least.get(line.column, 0.0) > MOSTLY]
     if hidden:
         names = list(dict.fromkeys(line.column for line in hidden))
         shown = ", ".join(names[:_SHOWN]) + (", ..." if len(names) > _SHOWN else "")
@@ -291,6 +298,21 @@ def _warn_of_mistakes(description: TableDescription, domain: TableDomain) -> Non
             "epsilon, more rows, fewer columns or fewer crosstabs."
         )
     warn_of_mistakes("private_describe", *sentences)
+
+
+def _bounded_columns(description: TableDescription, domain: TableDomain) -> list[BoundedColumn]:
+    columns = []
+    for name, column in description.columns.items():
+        if column.mean is not None and column.kind in ("number", "date"):
+            lower, upper = domain.columns[name].read_bounds()
+            mean, width = column.mean, upper - lower
+            # Half an interval; the other half may end at a bound.
+            std = max(mean.upper - mean.value, mean.value - mean.lower) / noise_factor(
+                description.confidence, "laplace"
+            )
+            gaps = (mean.value - lower) / width, (upper - mean.value) / width
+            columns.append(BoundedColumn(name, lower, upper, *gaps, std / width, column.kind == "date"))
+    return columns
 
 
 def _describe(

@@ -9,7 +9,14 @@ from sklearn.utils.validation import check_is_fitted
 from .._config import get_config
 from .._typing import FloatArray
 from ..accounting import PrivacySpent
-from ..base._likely_mistakes import least_missing, mean_at_a_bound, mostly_missing, warn_of_mistakes
+from ..base._likely_mistakes import (
+    bounded_columns,
+    columns_at_a_bound,
+    least_missing,
+    mean_at_a_bound,
+    mostly_missing,
+    warn_of_mistakes,
+)
 from ..domain import TableDomain
 from ..rounds._plans.grid import MomentGrid
 from ._censored.histogram import beyond_bounds, kaplan_meier
@@ -124,18 +131,22 @@ class ReleasedModel(LogLocationScalePredictions):
         return moments_warning(release, self._scaled_fit, self._constant)
 
     def _warn_if_useless(self) -> None:
-        warn_of_mistakes(type(self).__name__, self._missing_columns(), self._why_useless())
+        warn_of_mistakes(type(self).__name__, *self._misfits(), self._why_useless())
 
-    def _missing_columns(self) -> str | None:
-        """Return the sentence on columns whose cells are mostly missing, where the release tells of them."""
+    def _misfits(self) -> tuple[str | None, ...]:
+        """Return the sentences on columns that are not what is declared, where the release tells of them."""
         if isinstance(self.release_, CensoredRelease):
-            return None
+            return ()
         moments = self.release_.moments if isinstance(self.release_, LookRelease) else self.release_
-        n_rows, grid = float(moments.matrix[0, 0]), self.grid_
+        n_rows, grid = max(float(moments.matrix[0, 0]), 1.0), self.grid_
         # Columns in their own units, and not in those of the grid.
-        sums = n_rows * grid.center + grid.half * moments.matrix[0, 2:]
-        least = least_missing(self.domain, sums, grid.half * moments.noise_std[0, 2:], n_rows)
-        return mostly_missing(self.domain, least)
+        means = grid.center + grid.half * moments.matrix[0, 2:] / n_rows
+        std, bounds = grid.half * moments.noise_std[0, 2:] / n_rows, (grid.lower, grid.upper)
+        columns = bounded_columns(self.domain, self._names_of_slopes(), bounds, means, std)
+        return (
+            mostly_missing(self.domain, least_missing(self.domain, means, std)),
+            columns_at_a_bound(columns),
+        )
 
     @property
     def replicates_(self) -> FloatArray:  # type: ignore[override]

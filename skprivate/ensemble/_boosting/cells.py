@@ -51,6 +51,15 @@ class CountedCells:
         return np.append(ranks, np.full(self.n_missing, np.nan))
 
 
+@dataclass(frozen=True, eq=False)
+class NoisyCounts:
+    """Counts of the finest cells of one feature as they were released, and the deviation of their noise."""
+
+    feature: CodedFeature
+    counts: FloatArray
+    std: float
+
+
 def posterior_sizes(counts: FloatArray, variance: float, total: float, least: float = 0.0) -> FloatArray:
     """Return counts that are shrunk to equal ones, not below 0, and add up to a total.
 

@@ -11,6 +11,9 @@ from ..._typing import FloatArray
 from ...domain import TableDomain
 from ...rounds._plans._additive.codes import MOST_CELLS, CodedFeature, FeatureCodes
 
+# Cells of booleans where a missing value is written as 0.5.
+_WITH_MISSING = (False, "missing", True)
+
 
 @dataclass(frozen=True, eq=False)
 class ColumnCells:
@@ -27,6 +30,8 @@ class ColumnCells:
         Whether the cells are those of `feature` already.
     levels : tuple, or None
         What the cells stand for where they are levels.
+    fill : float, or None
+        The number that missing values become where they have no cell.
     """
 
     name: str
@@ -35,6 +40,7 @@ class ColumnCells:
     upper: float = 1.0
     fixed: bool = False
     levels: tuple[Any, ...] | None = None
+    fill: float | None = None
 
     @property
     def is_number(self) -> bool:
@@ -45,6 +51,11 @@ class ColumnCells:
     def has_order(self) -> bool:
         """Whether the cells, but that of missing values, have an order."""
         return self.feature.is_number
+
+    @property
+    def place_of_missing(self) -> int | None:
+        """The cell of missing values among the levels; None where there is none."""
+        return self.levels.index("missing") if self.levels == _WITH_MISSING else None
 
     @property
     def is_constant(self) -> bool:
@@ -78,34 +89,39 @@ def columns_of_numbers(
     )
 
 
-def columns_of_domain(domain: TableDomain) -> tuple[ColumnCells, ...]:
-    """Return the declared columns of a table, whose rows are encoded."""
+def columns_of_domain(domain: TableDomain, *, strict: bool) -> tuple[ColumnCells, ...]:
+    """Return the declared columns of a table, whose rows are encoded.
+
+    In strict mode cells that are no values count as missing in all columns, and levels have a cell for them.
+    """
     found, at = [], 0
     for name, column in domain.columns.items():
         width = len(column.suffixes())
         indicator = at + width if column.missing == "indicator" else None
-        found.append(_declared(name, column, at, indicator))
+        filled = column.missing == "fill" or (strict and indicator is None)
+        found.append(_declared(name, column, at, indicator, filled))
         at += width + (indicator is not None)
     return tuple(found)
 
 
-def _declared(name: str, column: Any, at: int, indicator: int | None) -> ColumnCells:
+def _declared(name: str, column: Any, at: int, indicator: int | None, filled: bool) -> ColumnCells:
     low, high = column.encoded_bounds()
     if column.kind == "categorical" and not column.ordered:
         # Rows of no level: missing ones.
-        no_level = column.missing == "fill" and column.fill_value() is None
+        no_level = filled and column.fill is None
         feature = CodedFeature.of_levels(at, len(column.levels), indicator, no_level)
         return ColumnCells(name, feature, fixed=True, levels=tuple(column.levels))
     if column.kind == "categorical" or column.kind == "boolean":
         n_levels = len(column.levels) if column.kind == "categorical" else 2
         thresholds: FloatArray = np.arange(1.0, n_levels) - 0.5
         levels: tuple[Any, ...] = tuple(column.levels) if column.kind == "categorical" else (False, True)
-        if column.kind == "boolean" and column.missing == "fill" and column.fill is None:
+        if column.kind == "boolean" and filled and column.fill is None:
             # A missing value is written as 0.5.
-            thresholds, levels = np.array([0.25, 0.75]), (False, "missing", True)
+            thresholds, levels = np.array([0.25, 0.75]), _WITH_MISSING
         feature = CodedFeature(at, thresholds, missing=indicator)
         return ColumnCells(name, feature, low, high, fixed=True, levels=levels)
-    return ColumnCells(name, CodedFeature(at, np.empty(0), missing=indicator), low, high)
+    fill = column.fill_value() if filled else None
+    return ColumnCells(name, CodedFeature(at, np.empty(0), missing=indicator), low, high, fill=fill)
 
 
 def make_codes(columns: Sequence[ColumnCells], n_bins: int) -> FeatureCodes:

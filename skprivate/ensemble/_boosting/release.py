@@ -16,7 +16,7 @@ from ...rounds._plans._additive.plans import ClassLoss, CodeCountsPlan, Loss, Nu
 from ...rounds._plans._additive.scores import AdditiveModel, to_units
 from ...rounds._plans.axes import LabelAxis, TargetAxis
 from ...rounds._plans.cells import CellsPlan
-from .cells import CountedCells, draw_grid, finer_cells, finer_feature, first_cells, joined_cells
+from .cells import CountedCells, NoisyCounts, draw_grid, finer_cells, finer_feature, first_cells, joined_cells
 from .columns import ColumnCells, make_codes
 from .evidence import StepEvidence, evidence_of_model, scores_of_cells
 from .monotone import project
@@ -90,8 +90,10 @@ class BoostingRelease:
         Rounds of residual sums.
     target_counts : ndarray of shape (n_labels,) or (n_bins,)
         Noisy counts of the target.
-    count_stds : tuple of two floats
-        Standard deviations of the noise of these, and of the first counts of cells.
+    target_std : float
+        Standard deviation of their noise.
+    counted : dict of int to NoisyCounts
+        Of the columns with more than one cell.
     evidence : tuple of StepEvidence
         Of every step.
     """
@@ -103,7 +105,8 @@ class BoostingRelease:
     n_rows: int
     n_steps: int
     target_counts: FloatArray
-    count_stds: tuple[float, float]
+    target_std: float
+    counted: dict[int, NoisyCounts]
     evidence: tuple[StepEvidence, ...]
 
 
@@ -130,10 +133,12 @@ def boosting_rounds(task: BoostingTask, spent: PrivacySpent) -> Rounds[BoostingR
     record = task.noise.describe("counts of the target", noise, schedule.base)
     released = yield Round(plan, noise, paid.pop() if paid else None, record)
     start = _start(task, released, noise.variance, n_rows)
-    cells, finer, std = yield from _counted_cells(task, schedule, n_rows)
+    cells, finer, counted = yield from _counted_cells(task, schedule, n_rows)
     found = yield from _steps(task, schedule, start, cells, finer, n_rows)
-    counts, stds = released.astype(np.float64), (float(np.sqrt(noise.variance)), std)
-    return BoostingRelease(**found, n_rows=n_rows, target_counts=counts, count_stds=stds)
+    counts, target_std = released.astype(np.float64), float(np.sqrt(noise.variance))
+    return BoostingRelease(
+        **found, n_rows=n_rows, target_counts=counts, target_std=target_std, counted=counted
+    )
 
 
 def _base_axis(loss: Loss) -> LabelAxis | TargetAxis:
@@ -172,17 +177,19 @@ def _start(task: BoostingTask, released: IntArray, variance: float, n_rows: int)
 
 def _counted_cells(
     task: BoostingTask, schedule: Schedule, n_rows: int
-) -> Rounds[tuple[list[CountedCells], Fraction, float]]:
-    """Yield the counts of all features, and of finer bins; return cells, what the latter cost, and noise."""
+) -> Rounds[tuple[list[CountedCells], Fraction, dict[int, NoisyCounts]]]:
+    """Yield the counts of all features, and of finer bins; return cells, what the latter cost, and counts."""
     codes = make_codes(task.columns, schedule.n_bins)
     cells = [
         CountedCells(feature, np.full(feature.size, n_rows / feature.size)) for feature in codes.features
     ]
+    counted: dict[int, NoisyCounts] = {}
     if not task.features:
-        return cells, Fraction(0), 0.0
+        return cells, Fraction(0), counted
     released, std = yield from _counts(task, codes, task.features, schedule.counts)
     for j, counts in zip(task.features, released, strict=True):
         cells[j] = first_cells(codes.features[j], counts, std, n_rows)
+        counted[j] = NoisyCounts(codes.features[j], counts, std)
     rows_of_a_bin, share = schedule.rows_of_a_bin, Fraction(0)
     found = {j: finer_feature(cells[j], task.columns[j], std, rows_of_a_bin) for j in task.features}
     finer = {j: feature for j, feature in found.items() if feature is not None}
@@ -193,9 +200,10 @@ def _counted_cells(
         released, finer_std = yield from _counts(task, codes, list(finer), share)
         for (j, feature), counts in zip(finer.items(), released, strict=True):
             cells[j] = finer_cells(cells[j], feature, counts, finer_std)
+            counted[j] = NoisyCounts(feature, counts, finer_std)
     for j in task.features:
         cells[j] = joined_cells(cells[j], task.columns[j], std, rows_of_a_bin)
-    return cells, share, std
+    return cells, share, counted
 
 
 def _counts(
