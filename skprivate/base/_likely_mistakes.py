@@ -27,14 +27,11 @@ CONFIDENT = 2.77
 # A class is small where it has less than one tenth of an even share of the rows. A class with more rows is
 # named with probability 1 % at most, whatever the noise.
 _SMALL = 0.1
-<<<<<<< HEAD
 # Errors below this part of the width of bounds_y count as none: errors of a useful regressor are larger where
 # the bounds are less than thirty times as wide as the values are spread.
 _NO_ERROR = 0.01
-=======
 #: Share of the cells that are most of them.
 MOSTLY = 0.5
->>>>>>> declared
 # Names in a sentence at most.
 _SHOWN = 3
 

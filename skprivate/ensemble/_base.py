@@ -375,31 +375,13 @@ class BaseDPBoosting(DomainMixin, RoundsMixin, BaseEstimator):
 
     def _warn_of_mistakes(self, task: BoostingTask, release: BoostingRelease) -> None:
         target: Literal["classes", "numbers"] = "classes" if isinstance(task.loss, ClassLoss) else "numbers"
-<<<<<<< HEAD
-        std = release.count_stds[1]
-        least = {
-            shape.name: (float(shape.sizes[-1]) - mistakes.CONFIDENT * std) / release.n_rows
-            for shape in self.shape_functions_
-            if shape.has_missing
-        }
-=======
-        classes = None
-        if target == "classes":
-            known = vars(self)["classes_"]
-            classes = mistakes.hardly_any_rows(known, release.target_counts, release.target_std, task.n_rows)
->>>>>>> declared
         # Beside a public model the steps show what the columns add to it, which need not be much.
         useless = not task.offsets and not shows_effect(release.evidence)
         mistakes.warn_of_mistakes(
             type(self).__name__,
-<<<<<<< HEAD
             self._mistaken_target(task, release),
-            mistakes.mostly_missing(self.domain, least),
-=======
-            classes,
             mistakes.mostly_missing(self.domain, least_missing(task, release)),
             mistakes.columns_at_a_bound(bounded_columns(task, release, self.domain)),
->>>>>>> declared
             mistakes.no_effect(target) if useless else None,
         )
 

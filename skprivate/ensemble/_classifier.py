@@ -213,7 +213,7 @@ class DPBoostingClassifier(PrivateClassifierMixin, BaseDPBoosting):
         return number_labels(y, self.classes_)
 
     def _mistaken_target(self, task: BoostingTask, release: BoostingRelease) -> str | None:
-        return hardly_any_rows(self.classes_, release.target_counts, release.count_stds[0], task.n_rows)
+        return hardly_any_rows(self.classes_, release.target_counts, release.target_std, task.n_rows)
 
     def _loss(self) -> ClassLoss:
         return ClassLoss(len(self.classes_))

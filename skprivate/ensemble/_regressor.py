@@ -239,7 +239,7 @@ class DPBoostingRegressor(RegressorMixin, BaseDPBoosting):
         )
 
     def _mistaken_target(self, task: BoostingTask, release: BoostingRelease) -> str | None:
-        least = release.target_counts - CONFIDENT * release.count_stds[0]
+        least = release.target_counts - CONFIDENT * release.target_std
         # The bins are wide: the mean must be at the bound, too.
         if not count_at_a_bound(least[0], least[-1], release.n_rows):
             return None

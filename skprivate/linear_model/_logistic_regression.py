@@ -421,17 +421,11 @@ class DPLogisticRegression(
         release, grid = self.release_, self.grid_
         standards, n_rows = release.standards, release.standards.n_rows
         # Columns in their own units, and not in those of the grid.
-<<<<<<< HEAD
-        sums = n_rows * (grid.center + grid.half * standards.center)
-        least = mistakes.least_missing(self.domain, sums, n_rows * standards.center_std * grid.half, n_rows)
+        means, std = grid.center + grid.half * standards.center, standards.center_std * grid.half
+        least = mistakes.least_missing(self.domain, means, std)
         classes = mistakes.hardly_any_rows(
             self.classes_, n_rows * release.class_rates(), n_rows * release.schedule.noise
         )
-=======
-        means, std = grid.center + grid.half * standards.center, standards.center_std * grid.half
-        least = mistakes.least_missing(self.domain, means, std)
-        known = n_rows if self.relation == "replace-one" and self.privacy_spent_.unit == "row" else None
->>>>>>> declared
         mistakes.warn_of_mistakes(
             type(self).__name__,
             classes,
