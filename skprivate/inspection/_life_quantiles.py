@@ -146,9 +146,7 @@ class QuantileDependenceDisplay:
             raise ValueError("values must be a one-dimensional array with at least one value.")
         table = columns.table(name, values, at)
         level = float(np.asarray(q, dtype=np.float64))
-        quantiles, interval = estimator.predict_quantile(
-            table, level, return_interval=True, confidence=confidence
-        )
+        quantiles, interval = estimator._with_intervals(table, level, confidence)
         beyond = bool(estimator._beyond(interval).any())
         display = cls(
             name=name, values=values, quantiles=quantiles, interval=interval, q=level, beyond=beyond

@@ -192,7 +192,8 @@ class TestMarks:
     def test_none_of_a_clear_fit(self, clear):
         clear.predict_quantile([[0.0]], 0.1, return_interval=True)
         assert not clear.b_lives([[0.0]], [0.1])["beyond"].any()
-        assert "beyond" not in str(clear.summary())
+        assert not any(row.beyond for row in clear.summary().rows)
+        assert "beyond: an end" not in str(clear.summary())
 
 
 def test_a_row_of_a_frame_is_no_table():

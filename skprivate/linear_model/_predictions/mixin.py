@@ -119,11 +119,11 @@ class LogLocationScalePredictions(CurvePredictions):
 
         **Privacy**: replicates are drawn from the released values, so intervals spend nothing.
         """
-        levels = _check_levels(q)
-        check_confidence(confidence)
         if not return_interval:
+            check_confidence(confidence)
+            levels = _check_levels(q)
             return self._quantiles(self._locations(X)[1], levels)
-        quantiles, interval = self._with_intervals(X, levels, confidence)
+        quantiles, interval = self._with_intervals(X, q, confidence)
         if self._beyond(interval).any():
             warn_user(f"{type(self).__name__}.predict_quantile: {BEYOND}", UtilityWarning)
         return quantiles, interval
@@ -396,10 +396,10 @@ class LogLocationScalePredictions(CurvePredictions):
         seen = np.asarray(target.event) == CODES["exact"]
         return concordance_index(seen, target.time_on_model_scale, medians, target.entry)
 
-    def _with_intervals(
-        self, X: ArrayLike, levels: FloatArray, confidence: float
-    ) -> tuple[FloatArray, FloatArray]:
-        """Return quantiles and their intervals, without a word of those that are far beyond the bounds."""
+    def _with_intervals(self, X: ArrayLike, q: ArrayLike, confidence: float) -> tuple[FloatArray, FloatArray]:
+        """Return quantiles and their intervals, without a warning of those that are far beyond the bounds."""
+        levels = _check_levels(q)
+        check_confidence(confidence)
         rows, location = self._locations(X)
         interval = self._quantile_bounds(rows, location, levels, ends_of(confidence))
         return self._quantiles(location, levels), interval
