@@ -51,6 +51,8 @@ _FEWEST, _MOST = 2, 200
 _MOST_TIMES = 24
 # Names that a warning shows.
 _SHOWN = 6
+# Share of missing cells above which a declaration is wrong, not a column: by convention, nine in ten.
+_UNREAD = 0.9
 
 CONSTRAINTS: dict[str, list[Any]] = {
     **COUNT_CONSTRAINTS,
@@ -266,16 +268,25 @@ def _refuse_hopeless(n_rows: int, noise: CountsNoise, confidence: float) -> None
 
 
 def _warn_of_hidden(description: TableDescription) -> None:
-    lines = description.lines()
-    hidden = [line for line in lines if not line.estimate.told]
+    lines, said = description.lines(), []
+    unread = [name for name, one in description.columns.items() if one.missing.lower > _UNREAD]
+    if unread:
+        shown = ", ".join(map(repr, unread[:_SHOWN]))
+        said.append(
+            f"By the released counts nearly all cells of {shown} are missing, or cannot be read as they are "
+            "declared: look at the format (DateColumn(..., format=), "
+            "NumberColumn(..., decimal=, thousands=, unit=)) and at the spelling of levels."
+        )
+    hidden = [line for line in lines if not line.estimate.told and line.column not in unread]
     if hidden:
         names = list(dict.fromkeys(line.column for line in hidden))
         shown = ", ".join(names[:_SHOWN]) + (", ..." if len(names) > _SHOWN else "")
-        warn_after_release(
+        said.append(
             f"The noise hides {len(hidden)} of {len(lines)} statistics, of {shown}. It takes a larger "
-            "epsilon, more rows, fewer columns or fewer crosstabs.",
-            UtilityWarning,
+            "epsilon, more rows, fewer columns or fewer crosstabs."
         )
+    if said:
+        warn_after_release(" ".join(said), UtilityWarning)
 
 
 def _describe(
