@@ -24,14 +24,14 @@ _MAY_BE_ZERO = 1.645
 #: Standard deviations that the noise of a count exceeds with probability 1 % in one direction: Laplace noise,
 #: ln(50) / sqrt(2); normal noise needs 2.33.
 CONFIDENT = 2.77
-# A class is small where it has less than one tenth of an even share of the rows. A class with more rows is
-# named with probability 1 % at most, whatever the noise.
-_SMALL = 0.1
+# A class is small where it has less than one fiftieth of an even share of the rows, of two classes 1 %: rare
+# events of 1 % and more are common. A class with more rows is named with probability 1 % at most.
+_SMALL = 0.02
 # Errors below this part of the width of bounds_y count as none: errors of a useful regressor are larger where
 # the bounds are less than thirty times as wide as the values are spread.
 _NO_ERROR = 0.01
-#: Share of the cells that are most of them.
-MOSTLY = 0.5
+#: Share of missing cells above which the declaration is probably wrong: by convention, nine in ten.
+MOSTLY = 0.9
 # Names in a sentence at most.
 _SHOWN = 3
 
@@ -65,9 +65,9 @@ def hardly_any_rows(
     Notes
     -----
     A class is named where its count is no further above 0 than noise may be, and the upper limit of its count
-    is below a tenth of an even share. With few rows the second condition fails, and nothing is said. A class
-    without rows is named with probability 95 % where that tenth is 4.4 standard deviations; a class with more
-    rows than that tenth with probability 1 % at most.
+    is below a fiftieth of an even share. With few rows the second condition fails, and nothing is said. A
+    class without rows is named with probability 95 % where that part is 4.4 standard deviations; a class with
+    more rows than that part with probability 1 % at most.
     """
     few = _hardly_any(counts, std, n_rows)
     labels = list(classes)
@@ -178,7 +178,7 @@ def mostly_missing(domain: TableDomain | None, least: Mapping[str, float]) -> st
         return None
     hints = list(dict.fromkeys(hint_of(domain.columns[name]) for name in names))
     return (
-        f"by the released counts, most cells of {_listed(list(map(repr, names)))} are missing, or are not "
+        f"by the released counts, nearly all cells of {_listed(list(map(repr, names)))} are missing, or are not "
         f"what the domain declares. Look at {'; at '.join(hints[:_SHOWN])}. A larger epsilon does not help."
     )
 

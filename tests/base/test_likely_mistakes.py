@@ -27,7 +27,7 @@ from skprivate.domain import CategoricalColumn, DateColumn, NumberColumn, TableD
 from skprivate.exceptions import UtilityWarning
 from skprivate.rounds import fit_rounds
 
-RARE, USELESS, MISSING = "hardly any row has the class", "may predict as well", "most cells of"
+RARE, USELESS, MISSING = "hardly any row has the class", "may predict as well", "nearly all cells of"
 CLASSES = ["no", "yes"]
 N = 20_000
 X = np.random.default_rng(0).uniform(-1, 1, size=(N, 3))

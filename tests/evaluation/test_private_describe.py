@@ -5,6 +5,7 @@ import itertools
 import json
 import math
 import pickle
+import warnings
 from datetime import date
 from fractions import Fraction
 from html.parser import HTMLParser
@@ -19,7 +20,7 @@ import skprivate
 from skprivate import PrivacyLedger, private_describe
 from skprivate.accounting._amounts import show
 from skprivate.audit import audit_epsilon, record_releases
-from skprivate.domain import TableDomain
+from skprivate.domain import DateColumn, TableDomain
 from skprivate.evaluation import TableDescription
 from skprivate.evaluation._counts import DIGITS
 from skprivate.exceptions import BudgetExceededError, UtilityWarning
@@ -444,3 +445,14 @@ def test_the_page_escapes_every_text_and_loads_nothing(tmp_path):
         assert f"share of {nasty}1" in text
         assert "Table One" in text
         assert f"ε = {show(told.privacy_spent.epsilon)}" in text
+
+
+def test_a_column_that_is_read_in_another_format_is_told_from_released_counts():
+    rows = {"since": ["17-08-1984", "01-02-1990"] * 2000, "often": [None, "2001-01-01"] * 2000}
+    declared = {name: DateColumn("1980-01-01", "2005-01-01", missing="fill") for name in rows}
+    with pytest.warns(UtilityWarning, match=r"nearly all cells of 'since' are missing, or .*format="):
+        private_describe(rows, TableDomain(declared), epsilon=5.0)
+    declared["since"] = DateColumn("1980-01-01", "2005-01-01", missing="fill", format="%d-%m-%Y")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        private_describe(rows, TableDomain(declared), epsilon=5.0)

@@ -166,9 +166,14 @@ class PrivateEvaluation:
         parts += [f"{level}: {found}" for level, found in names.items() if found]
         if not any(parts):
             return None
+        hint = (
+            "spelling or coding of the labels than in `classes`"
+            if self.classes
+            else "unit of y than of bounds_y"
+        )
         return (
-            f"The interval of these statistics is their whole range: {'; '.join(filter(None, parts))}. It "
-            "takes more rows, a larger epsilon or fewer groups."
+            f"The interval of these statistics is their whole range: {'; '.join(filter(None, parts))}. Look "
+            f"for another {hint}. Otherwise it takes more rows, a larger epsilon or fewer groups."
         )
 
     @staticmethod
