@@ -182,7 +182,8 @@ def lives() -> Iterator[Attempt]:
     spans = pd.Series(pd.to_timedelta(TIME, unit="D"))
     yield types("timedelta", lambda g: life(g, life_data(time=spans, event=SEEN)), hint="total_seconds")
     zero = life_data(time=np.where(np.arange(N) % 50, TIME, 0), event=SEEN)
-    yield types("times of 0, fit and score", lambda g: life(g, zero).score(X, zero), lambda s: 0.6 < s < 1)
+    scored = lambda g: life(g, zero).score(X, zero)  # noqa: E731
+    yield types("times of 0, fit and score", scored, lambda score: 0.6 < score < 1, "bounds_y|half")
     row = NAMED.iloc[0]
     yield types(
         "predict(frame.iloc[0])", lambda g: life(g, LIVES, rows=NAMED).predict(row), len, "one row|row of"
@@ -192,7 +193,7 @@ def lives() -> Iterator[Attempt]:
         model = life(g, LIVES[:300], (1, 5000), 0.1, X[:300])
         return float(model.predict_quantile(X[:200], 0.9, return_interval=True)[1].max())
 
-    yield ends("an end far beyond the bounds", highest, lambda end: end < 1e4, "bounds_y|beyond")
+    yield ends("an end far beyond the bounds", highest, lambda end: end < 5000**2, "beyond")
 
 
 def columns() -> Iterator[Attempt]:
@@ -215,14 +216,15 @@ def columns() -> Iterator[Attempt]:
     page = partial(study_page, statements={"model": pipe})
     yield steps("study_page", page, lambda html: scaler in html.lower(), f"{scaler}|privacy_report")
     public = {
-        "doubled names": (pd.DataFrame(X, columns=["a", "a"]), "twice|once|doubled|repeat"),
+        "doubled names": (pd.DataFrame(X, columns=["a", "a"]), "rename|twice"),
         "infinity": (pd.DataFrame({"a": [1.0, np.inf, 2.0]}), "infini"),
     }
     for form in ("2012/01/{:02}", "{:02}-08-1984", "1,{:03}", "{} %", "0,{}"):
         cells = [form.format(day) for day in range(1, 29)]
         public[cells[0]] = pd.DataFrame({"a": cells}), "dates|numbers|format|decimal"
     for name, (rows, hint) in public.items():
-        yield read(f"from_public, {name}", lambda g, rows=rows: TableDomain.from_public(rows), hint=hint)
+        open_it = lambda g, rows=rows: TableDomain.from_public(rows).columns["a"]  # noqa: E731
+        yield read(f"from_public, {name}", open_it, lambda column: not hasattr(column, "levels"), hint)
     hours = pd.date_range("2001-01-01", periods=N, freq="h").strftime("%Y/%m/%d")
     cells = {"day": hours, "euro": [f"1.{n % 1000:03},5" for n in range(N)]}
 

@@ -27,7 +27,10 @@ class PrivacyLeakWarning(UserWarning):
 
 
 class UtilityWarning(UserWarning):
-    """What was to be learnt is hidden by noise, or rests on too little; decided from public values alone.
+    """By released and public values, something is probably declared wrongly, or the noise hides the result.
+
+    Its sentences name the likely mistake first: the spelling of classes, the unit of bounds, the format of
+    columns. The noise comes last.
 
     After a private release it is shown even where a filter turns warnings into errors: an error would lose
     what was paid for.

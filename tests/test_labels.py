@@ -8,9 +8,12 @@ import pyarrow as pa
 import pytest
 from sklearn.dummy import DummyClassifier
 from sklearn.linear_model import LinearRegression
+from sklearn.tree import DecisionTreeClassifier
 
 import skprivate
+from skprivate.collaborative import CollaborativeSite
 from skprivate.collection import TreeCurator
+from skprivate.collection._csv_tables import CsvTable
 from skprivate.evaluation import plan_study
 from skprivate.label_privacy import ClassReporter
 from skprivate.rounds import fit_rounds
@@ -77,6 +80,14 @@ def source(frame):
     return fit
 
 
+def ask_clients(frame):
+    def randomize(y, classes, ledger):
+        plan = TreeCurator(model_of("local", classes), n_clients=N, features=["a", "b"], label="y")
+        list(plan.specification.randomize_many(frame({"a": X[:, 0], "b": X[:, 1], "y": y})))
+
+    return randomize
+
+
 READERS = {
     **{
         name: lambda y, classes, ledger, n=name: model_of(n, classes, ledger).fit(X, y)
@@ -91,9 +102,14 @@ READERS = {
     "evaluation": evaluate,
     "reporter": lambda y, classes, ledger: ClassReporter(1.0, classes).randomize(y),
     "clients": collect,
+    "clients of pandas": ask_clients(pd.DataFrame),
+    "clients of arrow": ask_clients(pa.table),
     "curator": lambda y, classes, ledger: TreeCurator(model_of("local", classes), X, y, n_clients=N),
     "plan": plan,
 }
+
+
+NO_SERIES = ("polars", "arrow", "clients of arrow")
 
 
 @pytest.mark.parametrize("strict", [False, True])
@@ -103,7 +119,7 @@ READERS = {
 @pytest.mark.parametrize("name", READERS)
 def test_types_of_the_other_kind_are_refused_before_a_charge(name, y, classes, strict, ledger):
     with skprivate.config_context(strict=strict):
-        for labels in (y, pd.Series(y)) if name not in ("polars", "arrow") else (y,):
+        for labels in (y, pd.Series(y)) if name not in NO_SERIES else (y,):
             with pytest.raises(TypeError, match="but classes="):
                 READERS[name](labels, classes, ledger)
     assert not ledger.entries()
@@ -114,12 +130,15 @@ def test_types_of_the_other_kind_are_refused_before_a_charge(name, y, classes, s
 @pytest.mark.parametrize("name", CLASSIFIERS)
 def test_white_space_and_containers_do_not_matter(name, strict):
     spaced = np.char.add(" ", TEXT)
+    others = [spaced.astype(kind) for kind in ("S", object, np.dtypes.StringDType())]
+    containers = [spaced, spaced.tolist(), pd.Series(spaced), pl.Series(spaced), *others]
     with skprivate.config_context(strict=strict):
-        for y in (spaced, pd.Series(spaced), spaced.tolist(), pl.Series(spaced), spaced.astype("S")):
+        for y in containers:
             model = model_of(name, ["no ", "yes"]).fit(X, y)
             assert model.classes_.tolist() == ["no ", "yes"]
             assert model.score(X, y) > 0.9
             assert model.score(X, TEXT.tolist()) == model.score(X, y)
+            assert model.score(X, ["never"] * N) == 0
             with pytest.raises(TypeError, match="but classes="):
                 model.score(X, CODES)
 
@@ -150,6 +169,14 @@ def test_public_labels_outside_the_classes_are_refused(name, ledger):
     assert not ledger.n_failures
 
 
+@pytest.mark.parametrize("name", ["tree", "boosting"])
+def test_sources_with_public_rows_read_both_alike(name):
+    y = np.char.add(TEXT, " ")
+    model = model_of(name, ["no", "yes"])
+    public = X[PUBLIC], y[PUBLIC].tolist()
+    assert fit_rounds(model, [(X[~PUBLIC], y[~PUBLIC])], public=public).score(X, y) > 0.9
+
+
 def test_scores_of_a_search_and_of_an_evaluation_read_labels_alike():
     spaced = np.char.add(TEXT, " ")
     model = tree(["no", "yes"], None)
@@ -166,3 +193,24 @@ def test_a_plan_reads_labels_as_the_estimator_declares_them():
         for y in (TEXT, spaced)
     ]
     assert found[0].table[0].score == pytest.approx(found[1].table[0].score, abs=0.05)
+
+
+def test_sites_agree_on_classes_with_and_without_white_space():
+    y = np.where(PUBLIC, np.char.add(" ", TEXT), TEXT)
+    platform = skprivate.CollaborativeClassifier().fit(X, y, sites=np.arange(N) % 12)
+    assert platform.classes_.tolist() == ["no", "yes"]
+    assert platform.score(X, y) > 0.8
+    cards = {
+        CollaborativeSite("a", DecisionTreeClassifier().fit(X, labels), N).announce()
+        for labels in (TEXT, np.char.add(" ", TEXT))
+    }
+    assert len(cards) == 1
+    site = CollaborativeSite("a", DecisionTreeClassifier().fit(X, np.char.add(" ", TEXT)), N, ["no", "yes"])
+    assert site.respond(X)[:, 1].tolist() == CODES.tolist()
+
+
+@pytest.mark.parametrize("cell", ["yes", " yes "])
+def test_cells_of_a_file_have_no_white_space(cell, tmp_path):
+    (tmp_path / "rows.csv").write_text(f"a,y\n1,{cell}\n")
+    with CsvTable(tmp_path / "rows.csv") as table:
+        assert [table.labels(chunk, "y", ("no", "yes ")).tolist() for chunk in table.chunks()] == [[1]]

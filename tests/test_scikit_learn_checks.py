@@ -26,7 +26,7 @@ _CLEAN = "fit_transform returns clean rows, transform coarse ones: this is what 
 #: Modules -> what their estimators warn of here: of domains that are not declared, of too few sites or rows.
 WARNINGS = {
     "tree": [PrivacyLeakWarning],
-    "ensemble": [PrivacyLeakWarning],
+    "ensemble": [PrivacyLeakWarning, UtilityWarning],
     "label_privacy": [PrivacyLeakWarning, UtilityWarning],
     "model_selection": [PrivacyLeakWarning],
     "linear_model": [PrivacyLeakWarning, UtilityWarning],

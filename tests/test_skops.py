@@ -10,8 +10,9 @@ import numpy as np
 import pytest
 import skops.io
 from sklearn.base import clone
-from sklearn.linear_model import LinearRegression, LogisticRegression
-from sklearn.pipeline import Pipeline
+from sklearn.linear_model import LinearRegression, LogisticRegression, Ridge
+from sklearn.pipeline import Pipeline, make_pipeline
+from sklearn.preprocessing import OneHotEncoder
 from skops.io.exceptions import UntrustedTypesFoundException
 
 from skprivate import (
@@ -75,6 +76,18 @@ def tree_around_a_model():
     X = np.random.default_rng(5).uniform(-1, 1, (200, 2))
     tree = DPTreeRegressor(8.0, public_model=LinearRegression(), bounds_X=(-1, 1), bounds_y=(-1, 1))
     return tree.fit(X, X[:, 0], is_public=np.arange(200) < 100)
+
+
+def tree_around_a_model_of_levels():
+    """A tree whose public model gets the declared columns by name."""
+    levels = np.repeat([["clerk"], ["smith"]], 150, axis=0)
+    tree = DPTreeRegressor(
+        8.0,
+        public_model=make_pipeline(OneHotEncoder(), Ridge()),
+        domain=TableDomain({"job": ["clerk", "smith"]}),
+        bounds_y=(-1, 1),
+    )
+    return tree.fit(levels, np.repeat([-0.5, 0.5], 150), is_public=np.arange(300) % 2 == 0)
 
 
 def lives_with_residuals():
@@ -164,7 +177,9 @@ def test_the_list_holds_every_estimator_and_nothing_that_is_not_needed():
     needed = set()
     for instance in INSTANCES.values():
         needed |= set(skops.io.get_untrusted_types(data=skops.io.dumps(fit(instance))))
-    for model in (tree_of_levels(), tree_around_a_model(), lives_with_residuals()):
+    of_levels = tree_around_a_model_of_levels()
+    assert PRIVATE_PATH.findall(pickle.dumps(of_levels)) == []
+    for model in (tree_of_levels(), tree_around_a_model(), of_levels, lives_with_residuals()):
         needed |= set(skops.io.get_untrusted_types(data=skops.io.dumps(model)))
     assert set(trusted_types()) == needed - {NODES_OF_TREES}
 

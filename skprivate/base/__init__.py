@@ -46,6 +46,8 @@ _HOMES = {
     "select_rows": "..utils",
     "trusted_types": "._trusted_types",
     "within_bounds": "..utils._replacements",
+    # Not for users: pickles of fitted estimators name it here, so that files can be moved.
+    "TableModel": "._public_model",
 }
 __getattr__, __dir__ = lazy_exports(__name__, _HOMES)
 

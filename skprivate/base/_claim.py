@@ -73,7 +73,8 @@ def warn_of_delta(spent: PrivacySpent) -> None:
         count = spent.unprotected.get(name)
         if isinstance(count, Integral):
             n_units = int(count) if name in of_units else int(count) // spent.max_rows_per_unit
-            return warn_of_large_delta(spent.delta, n_units, spent.unit)
+            warn_of_large_delta(spent.delta, n_units, spent.unit)
+            break
 
 
 def refuse_seed(random_state: Any, name: str) -> None:

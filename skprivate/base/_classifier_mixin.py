@@ -18,6 +18,7 @@ from ..domain._labels import (
     refuse_unknown_labels,
 )
 from ..utils import as_labels
+from ..utils._private_fit import redact_errors
 from ._planned_cost import PublicShape
 
 
@@ -45,6 +46,7 @@ class PrivateClassifierMixin(ClassifierMixin):
             refuse_unknown_labels(shape.public_labels, classes)
         return classes
 
+    @redact_errors
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Return the accuracy of `predict`: an exact function of the rows that are passed.
 

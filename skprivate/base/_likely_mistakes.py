@@ -10,6 +10,7 @@ from math import sqrt
 from typing import Any, Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
 from .._typing import FloatArray
 from ..domain import TableDomain
@@ -23,9 +24,12 @@ _MAY_BE_ZERO = 1.645
 #: Standard deviations that the noise of a count exceeds with probability 1 % in one direction: Laplace noise,
 #: ln(50) / sqrt(2); normal noise needs 2.33.
 CONFIDENT = 2.77
-# A class is small where it has less than one tenth of an even share of the rows. A class with more rows is
-# named with probability 1 % at most, whatever the noise.
-_SMALL = 0.1
+# A class is small where it has less than one fiftieth of an even share of the rows, of two classes 1 %: rare
+# events of 1 % and more are common. A class with more rows is named with probability 1 % at most.
+_SMALL = 0.02
+# Errors below this part of the width of bounds_y count as none: errors of a useful regressor are larger where
+# the bounds are less than thirty times as wide as the values are spread.
+_NO_ERROR = 0.01
 # A share of 1 is released as this much less, but for noise: a few cells may be right by chance.
 _ELSEWHERE = 0.01
 #: Share of the cells that are most of them.
@@ -63,18 +67,11 @@ def hardly_any_rows(
     Notes
     -----
     A class is named where its count is no further above 0 than noise may be, and the upper limit of its count
-    is below a tenth of an even share. With few rows the second condition fails, and nothing is said. A class
-    without rows is named with probability 95 % where that tenth is 4.4 standard deviations; a class with more
-    rows than that tenth with probability 1 % at most.
+    is below a fiftieth of an even share. With few rows the second condition fails, and nothing is said. A
+    class without rows is named with probability 95 % where that part is 4.4 standard deviations; a class with
+    more rows than that part with probability 1 % at most.
     """
-    n_classes = len(counts)
-    if n_rows is None:
-        n_rows = float(counts.sum())
-    else:
-        counts = counts + (n_rows - counts.sum()) / n_classes
-        std = std * sqrt(1 - 1 / n_classes)
-    # Half a row: counts are whole.
-    few = (counts < 0.5 + _MAY_BE_ZERO * std) & (counts + CONFIDENT * std < _SMALL * n_rows / n_classes)
+    few = _hardly_any(counts, std, n_rows)
     labels = list(classes)
     named = [repr(_plain(label)) for label, absent in zip(labels, few, strict=True) if absent]
     if not named:
@@ -84,6 +81,65 @@ def hardly_any_rows(
         "or coding of the labels: white space around them is ignored, case and punctuation are not, "
         "meta-estimators may encode labels as 0 to K - 1, and a label that is not in `classes` counts as the "
         f"first class, {_plain(labels[0])!r}. Otherwise the class is rare."
+    )
+
+
+def _hardly_any(counts: FloatArray, std: float | FloatArray, n_rows: float | None) -> NDArray[np.bool_]:
+    n_classes = len(counts)
+    if n_rows is None:
+        n_rows = float(counts.sum())
+    else:
+        counts = counts + (n_rows - counts.sum()) / n_classes
+        std = std * sqrt(1 - 1 / n_classes)
+    # Half a row: counts are whole.
+    few: NDArray[np.bool_] = (counts < 0.5 + _MAY_BE_ZERO * std) & (
+        counts + CONFIDENT * std < _SMALL * n_rows / n_classes
+    )
+    return few
+
+
+def empty_groups(levels: Sequence[Any], counts: FloatArray, std: float) -> str | None:
+    """Return a sentence on declared groups of interest that hardly any row is in, by released counts.
+
+    Parameters
+    ----------
+    levels : sequence
+        Public, the group of all other values last.
+    counts : ndarray of shape (n_levels,)
+        Of the rows by group.
+    std : float
+        Standard deviation of the noise of a count. A group is named as a class is by `hardly_any_rows`.
+    """
+    few = _hardly_any(counts, std, None)[:-1]
+    named = [repr(_plain(level)) for level, absent in zip(levels, few, strict=False) if absent]
+    if not named:
+        return None
+    return (
+        f"by the released counts, hardly any row is in the group {_listed(named)} of groups_of_interest. "
+        "Look for another spelling or coding of its values: a value that is no declared level is counted "
+        "with all other rows. Otherwise the group is small."
+    )
+
+
+def errors_near_zero(nodes: FloatArray, counts: FloatArray, std: float) -> str | None:
+    """Return a sentence on errors of a regressor that are nearly all 0, by released counts.
+
+    Parameters
+    ----------
+    nodes : ndarray of shape (n_nodes,)
+        Errors that rows were counted at, the greatest possible one last.
+    counts : ndarray of shape (n_nodes,)
+    std : float
+        Standard deviation of the noise of a count.
+    """
+    near = np.abs(nodes) <= _NO_ERROR * nodes[-1]
+    least = counts[near].sum() - CONFIDENT * std * sqrt(near.sum())
+    if least <= _NEARLY_ALL * max(float(counts.sum()), 1.0):
+        return None
+    return (
+        "by the released counts, nearly all errors are below 1 % of the width of bounds_y. Look for "
+        "bounds_y in another unit: targets and predictions beyond it are clipped to the same bound. "
+        "Otherwise bounds_y is far too wide, or the model is very accurate."
     )
 
 
@@ -124,7 +180,7 @@ def mostly_missing(domain: TableDomain | None, least: Mapping[str, float]) -> st
         return None
     hints = list(dict.fromkeys(hint_of(domain.columns[name]) for name in names))
     return (
-        f"by the released counts, most cells of {_listed(list(map(repr, names)))} are missing, or are not "
+        f"by the released counts, nearly all cells of {_listed(list(map(repr, names)))} are missing, or are not "
         f"what the domain declares. Look at {'; at '.join(hints[:_SHOWN])}. A larger epsilon does not help."
     )
 
@@ -290,15 +346,15 @@ def _numbers_of(
 
 # Of all values, so many make a pile at a bound: with another unit nearly all of them are there.
 _NEARLY_ALL = 0.9
-# A mean so near to a bound, in half-widths of the bounds, says the same: values that are spread between the
-# bounds would be one in a hundred. Noise must leave it as clear as that, in standard deviations.
-_NEAR = 0.01
-_CLEARLY = 4.0
+# A mean so near to a bound, in half-widths of the bounds, says the same: of values that are spread between
+# the bounds one in a hundred would be. Or within two standard deviations of its noise, where these are no
+# more than a tenth: nine values in ten are then at the bound, if the others are spread.
+_NEAR, _NEAR_AT_MOST = 0.01, 1.0 - _NEARLY_ALL
 
 _UNIT = (
     "by the released values, nearly all values of y lie at the {} bound of bounds_y or beyond it: is y in "
+    "another unit than bounds_y?"
 )
-_UNIT += "the unit of bounds_y?"
 
 
 def count_at_a_bound(below: float, above: float, n: float) -> str | None:
@@ -316,8 +372,8 @@ def count_at_a_bound(below: float, above: float, n: float) -> str | None:
     >>> from skprivate.base._likely_mistakes import count_at_a_bound
     >>> count_at_a_bound(40.0, 3.0, 1000.0) is None
     True
-    >>> count_at_a_bound(0.0, 998.0, 1000.0)[:70]
-    'by the released values, nearly all values of y lie at the upper bound o'
+    >>> count_at_a_bound(0.0, 998.0, 1000.0)[24:69]
+    'nearly all values of y lie at the upper bound'
     """
     shares = {"lower": below / n, "upper": above / n}
     return next((_UNIT.format(end) for end, share in shares.items() if share > _NEARLY_ALL), None)
@@ -343,11 +399,12 @@ def mean_at_a_bound(mean: float, noise_std: float, bounds: tuple[float, float]) 
     """
     low, high = bounds
     half = high / 2 - low / 2
-    if not _CLEARLY * noise_std < _NEAR * half:
+    reach = half * _NEAR if half * _NEAR > 2.0 * noise_std else 2.0 * noise_std
+    if reach > _NEAR_AT_MOST * half:
         return None
-    if mean > high - _NEAR * half:
+    if mean > high - reach:
         return _UNIT.format("upper")
-    return _UNIT.format("lower") if low != 0 and mean < low + _NEAR * half else None
+    return _UNIT.format("lower") if low != 0 and mean < low + reach else None
 
 
 def _plain(label: Any) -> Any:

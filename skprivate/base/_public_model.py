@@ -1,16 +1,21 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Models that public rows alone train: fitted, cross-fitted, and checked for what they predict."""
 
+import warnings
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import minimize_scalar
-from sklearn.base import clone
+from scipy.sparse import issparse
+from sklearn.base import BaseEstimator, clone
+from sklearn.pipeline import Pipeline
 
 from .._typing import BoolArray, FloatArray
+from ..domain import BooleanColumn, CategoricalColumn, TableDomain
 from ..metrics._row_arithmetic import log, row_totals, softmax
-from ..metrics._rows_alone import aligned_copy
+from ..metrics._rows_alone import aligned_copy, is_same_in_any_table
+from ..utils._public_module import public_module
 
 #: Nats by which cross-fitted predictions must raise the likelihood of public labels: noise that was learnt
 #: raises it by about half a nat at most, through the temperature.
@@ -23,6 +28,107 @@ _FOLDS = 5
 _LEAST_SHARE = 0.01
 # Prior of the temperature, around 1: forests want up to 2, models that are fitted to noise want 0.
 _TEMPERATURE_ERROR, _HIGHEST_TEMPERATURE = 0.5, 4.0
+
+
+# Steps that choose columns of a table, or encode its levels: what holds one wants no encoded rows.
+_OF_TABLES = frozenset(
+    ("ColumnTransformer", "OneHotEncoder", "OrdinalEncoder", "TargetEncoder", "TableVectorizer")
+)
+
+
+def of_encoded_rows(estimator: Any, domain: TableDomain | None) -> Any:
+    """Return an estimator that takes encoded rows: one that chooses or encodes columns gets the table."""
+    parts = [estimator, *estimator.get_params(deep=True).values()] if hasattr(estimator, "get_params") else []
+    if domain is None or not any(type(part).__name__ in _OF_TABLES for part in parts):
+        return estimator
+    return TableModel(estimator, domain)
+
+
+@public_module("skprivate.base")
+class TableModel(BaseEstimator):
+    """A model of declared columns, for those who have encoded rows: it gets a table with their names.
+
+    The table is a function of the encoded row: text for levels of text, None where a row has none; floats for
+    numbers, booleans and other levels, NaN where an indicator says missing; dates.
+
+    Parameters
+    ----------
+    estimator : estimator
+    domain : TableDomain
+    """
+
+    def __init__(self, estimator: Any, domain: TableDomain) -> None:
+        self.estimator = estimator
+        self.domain = domain
+
+    def fit(self, X: FloatArray, y: NDArray[Any]) -> "TableModel":
+        """Fit a clone to the table; ValueError where it fails on a declared level that these rows lack."""
+        self.estimator_ = clone(self.estimator).fit(self._table(X), y)
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                ask = getattr(self.estimator_, "predict_proba", None) or self.estimator_.predict
+                ask(self._table(self._with_all_levels(X[0])))
+        except Exception as error:
+            raise ValueError(
+                f"it does not predict rows with every declared level: {error} Encoders need "
+                "handle_unknown='ignore', or the declared levels as categories."
+            ) from error
+        return self
+
+    @property
+    def classes_(self) -> Any:
+        """Classes of a classifier."""
+        return self.estimator_.classes_
+
+    def predict(self, X: FloatArray) -> Any:
+        """Return predictions of encoded rows."""
+        return self.estimator_.predict(self._table(X))
+
+    def predict_proba(self, X: FloatArray) -> Any:
+        """Return probabilities of encoded rows."""
+        return self.estimator_.predict_proba(self._table(X))
+
+    def last_step(self, X: FloatArray) -> tuple[Any, FloatArray]:
+        """Return the last step of a pipeline and what it gets of rows, if the steps before look cells up."""
+        model = self.estimator_
+        if not isinstance(model, Pipeline) or not is_same_in_any_table(model[:-1]):
+            return self, X
+        ready = model[:-1].transform(self._table(X))
+        return model[-1], np.asarray(ready.toarray() if issparse(ready) else ready, dtype=np.float64)
+
+    def _with_all_levels(self, row: FloatArray) -> FloatArray:
+        """Return the row, and with every other level of every column in place of its own."""
+        rows = [row]
+        for group in self.domain.groups:
+            for place in range(group.n_levels):
+                rows.append(row.copy())
+                rows[-1][group.start : group.end] = np.arange(group.end - group.start) == place
+            for value in group.values:
+                rows.append(row.copy())
+                rows[-1][group.start : group.end] = 0.0
+                rows[-1][group.start] = value
+        return np.array(rows)
+
+    def _table(self, X: FloatArray) -> Any:
+        try:
+            import pandas
+        except ImportError:
+            raise ImportError("a public_model that reads columns by name needs pandas.") from None
+        # Types are those of the declarations, whatever rows hold.
+        text, columns = pandas.Series(["text"]).dtype, {}
+        for group, (name, cells) in zip(self.domain.groups, self.domain.decode(X).items(), strict=True):
+            column = self.domain.columns[name]
+            if isinstance(column, CategoricalColumn) and isinstance(column.levels[0], str):
+                columns[name] = pandas.Series(cells, dtype=text)
+            elif isinstance(column, CategoricalColumn):
+                columns[name] = pandas.Series([np.nan if cell is None else float(cell) for cell in cells])
+            elif isinstance(column, BooleanColumn):
+                absent = 0.0 if group.indicator is None else X[:, group.indicator]
+                columns[name] = pandas.Series(np.where(absent, np.nan, X[:, group.start]))
+            else:
+                columns[name] = pandas.Series(cells)
+        return pandas.DataFrame(columns)
 
 
 def fit_model(estimator: Any, X: FloatArray, labels: NDArray[Any]) -> Any:

@@ -16,7 +16,10 @@ _DOMAIN = ("skprivate.domain.TableDomain",)
 _RISK = ("skprivate.accounting.DisclosureRisk", "skprivate.accounting.FrozenMapping")
 _PARTITION = "skprivate.partition.Partition"
 # Of a public model; its own type is the user's to trust.
-_MODELS = tuple(f"skprivate.tree.{name}" for name in ("BaseRate", "LeafModel", "Mixture", "ModelWithOffsets"))
+_MODELS = (
+    *(f"skprivate.tree.{name}" for name in ("BaseRate", "LeafModel", "Mixture", "ModelWithOffsets")),
+    "skprivate.base.TableModel",
+)
 _NUMBERS = ("skprivate.tree.NumberCells", "skprivate.tree.NumberModel")
 _LAPLACE = "skprivate.noise.DiscreteLaplaceMechanism"
 _RANDOMIZERS = (
@@ -40,7 +43,7 @@ _LIFE = (
     ),
 )
 _BOOSTING = (
-    *(*_SPENT, *_DOMAIN),
+    *(*_SPENT, *_DOMAIN, "skprivate.base.TableModel"),
     *(
         f"skprivate.ensemble.{name}"
         for name in (

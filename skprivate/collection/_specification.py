@@ -55,7 +55,8 @@ class TreeSpecification:
         there are levels that numbers are rounded to. With `ColumnBins` or `TableCells` a `ColumnRandomizer`
         for as many columns.
     classes : sequence of str, int, float or bool, default=None
-        Two or more labels: all text or all numbers, none of them twice. None: the target is a number.
+        Two or more labels: all text or all numbers, none of them twice. White space around text does not
+        count, and True equals 1. None: the target is a number.
     features : sequence of str, default=None
         Names of the columns that are asked for, in the partition's order. None: those of `domain`; without
         one "x0", "x1", ...

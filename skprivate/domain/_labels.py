@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..utils import as_column, as_labels, check_characters, is_frame
-from ._readers import classify
+from ._readers import Known, classify
 
 Label = str | int | float | bool
 
@@ -39,7 +39,7 @@ def plain_classes(classes: Any) -> list[Label]:
     """
     array = np.asarray(as_labels(classes))
     if array.ndim != 1 or len(array) < 2:
-        raise ValueError("classes must hold two labels or more.")
+        raise ValueError("classes must be a list of two labels or more.")
     plain = [label.item() if isinstance(label, np.generic) else label for label in array.tolist()]
     labels: list[Any] = [classify(label)[1] if isinstance(label, bytes) else label for label in plain]
     is_text = {isinstance(label, str) for label in labels}
@@ -113,6 +113,8 @@ def refuse_label_types(labels: Any, classes: Any, name: str = "y") -> None:
     kind = None if classes is None else _kind_of(labels)
     if kind is None:
         return
+    if kind == "complex":
+        raise TypeError(f"{name} must hold text, numbers or booleans, not complex numbers.")
     declared = plain_classes(classes)
     if isinstance(declared[0], str) is (kind == "text"):
         return
@@ -122,11 +124,13 @@ def refuse_label_types(labels: Any, classes: Any, name: str = "y") -> None:
             f"written in {name}, such as classes={_shown([str(label) for label in declared])}, or turn "
             f"{name} into numbers."
         )
+    codes = str(list(range(len(declared)))) if len(declared) <= _SHOWN else f"range({len(declared)})"
+    pairs = "" if len(declared) == 2 else ", or [0, 1] where every member is about two of them"
     raise TypeError(
         f"{name} holds numbers or booleans, but classes={_shown(declared)} are text. Inside a meta-estimator "
         "that encodes labels (VotingClassifier, OneVsRestClassifier, cross_val_predict with "
-        f"method='predict_proba', ...) declare classes={_shown(list(range(len(declared))))}. Otherwise "
-        f"declare the classes as they are in {name}, or turn {name} into text as it is in the classes."
+        f"method='predict_proba', ...) declare classes={codes}{pairs}. Otherwise declare the classes as they "
+        f"are in {name}, or turn {name} into text as it is in the classes."
     )
 
 
@@ -136,10 +140,11 @@ def refuse_unknown_labels(public_labels: Any, classes: NDArray[Any]) -> None:
     array = np.asarray(as_labels(public_labels))
     unknown = array[number_labels(array, classes, elsewhere=-1) < 0]
     if len(unknown):
+        found = {repr(label): label for label in unknown.tolist()}
         raise ValueError(
             f"public rows have labels outside classes={_shown(np.asarray(classes).tolist())}: "
-            f"{_shown(list(dict.fromkeys(map(str, unknown.tolist()))))}. Declare these too, or correct the "
-            "spelling of the classes or of the labels."
+            f"{_shown(list(found.values()))}. Declare these too, or correct the spelling of the classes or "
+            "of the labels."
         )
 
 
@@ -176,7 +181,12 @@ def number_labels(labels: Any, classes: Any, elsewhere: int = 0) -> NDArray[np.i
         rest = np.flatnonzero(found < 0)
         found[rest] = _compared(np.strings.strip(array[rest]), positions, elsewhere)
         return found
-    return np.array([positions.get(cell, elsewhere) for cell in plain_cells(array)], dtype=np.int32)
+    known = Known(lambda text: positions.get(text.strip(), elsewhere))
+    cells = [
+        known[cell] if type(cell) is str else positions.get(plain_cell(cell), elsewhere)
+        for cell in array.tolist()
+    ]
+    return np.array(cells, dtype=np.int32)
 
 
 def codes_of(values: Any, levels: Any, elsewhere: int, n_rows: int, name: str) -> NDArray[np.intp]:
@@ -199,12 +209,9 @@ def plain_cells(labels: NDArray[Any]) -> NDArray[Any]:
     """Return the `plain_cell` of every object of an array; a typed array as it is."""
     if labels.dtype.kind not in "OT":
         return labels
-    texts = _PlainTexts()
+    texts = Known(str.strip)
     plain = np.empty(len(labels), dtype=object)
-    plain[:] = [
-        cell if type(cell) in _NUMERIC else texts[cell] if type(cell) is str else plain_cell(cell)
-        for cell in labels.tolist()
-    ]
+    plain[:] = [texts[cell] if type(cell) is str else plain_cell(cell) for cell in labels.tolist()]
     return plain
 
 
@@ -221,12 +228,6 @@ def plain_cell(cell: Any) -> Any:
     return value if kind == "number" else None
 
 
-class _PlainTexts(dict[str, str]):
-    def __missing__(self, text: str) -> str:
-        plain = self[text] = text.strip()
-        return plain
-
-
 def _compared(labels: NDArray[Any], positions: dict[Any, int], elsewhere: int) -> NDArray[np.int32]:
     """Return positions of labels of one type, by one comparison for each class."""
     if not all(isinstance(label, str) is (labels.dtype.kind == "U") for label in positions):
@@ -240,7 +241,7 @@ def _compared(labels: NDArray[Any], positions: dict[Any, int], elsewhere: int) -
     return found + np.int32(elsewhere) if elsewhere else found
 
 
-def _kind_of(labels: Any) -> Literal["text", "numbers"] | None:
+def _kind_of(labels: Any) -> Literal["text", "numbers", "complex"] | None:
     """Return what the public type of a column says; None where it says nothing."""
     if is_frame(labels):
         dtypes = list(labels.dtypes)
@@ -249,6 +250,8 @@ def _kind_of(labels: Any) -> Literal["text", "numbers"] | None:
         dtype = getattr(labels, "dtype", getattr(labels, "type", None))
     dtype = getattr(getattr(dtype, "categories", None), "dtype", dtype)
     name = str(getattr(dtype, "name", dtype)).lower()
+    if name.startswith("complex"):
+        return "complex"
     return "text" if _TEXT.match(name) else "numbers" if _NUMBERS.match(name) else None
 
 

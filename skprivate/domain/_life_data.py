@@ -14,6 +14,8 @@ from ._columns import CategoricalColumn
 from ._raw_columns import read_table
 from ._table_domain import TableDomain
 
+# Names of columns in a message at most.
+_SHOWN = 10
 # What stands for an end that is missing: it is not known.
 _UNKNOWN = {"lower": 0.0, "upper": np.inf}
 
@@ -238,5 +240,8 @@ def _columns_of(table: Any, given: dict[str, Any]) -> dict[str, Any]:
     names = list(raw.names or ())
     missing = sorted(name for name in given.values() if names.count(name) != 1)
     if missing:
-        raise ValueError(f"the table must have each of these columns once: {', '.join(missing)}.")
+        raise ValueError(
+            f"the table must have each of these columns once: {', '.join(missing)}. Its columns are "
+            f"{', '.join(map(str, names[:_SHOWN]))}{', ...' if len(names) > _SHOWN else ''}."
+        )
     return {role: raw.columns[names.index(name)] for role, name in given.items()}

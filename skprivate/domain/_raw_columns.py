@@ -134,7 +134,7 @@ def _of_array(table: Any) -> RawTable:
     if array.ndim != 2:
         raise ValueError(
             "the table must be a data frame, an Arrow table, a dict of columns, records, or an array of two "
-            "dimensions."
+            "dimensions. Pass one row as a frame of one row: frame.iloc[[0]] in place of frame.iloc[0]."
         )
     return RawTable(None, list(array.T), len(array))
 

@@ -156,7 +156,7 @@ class Reader:
         return self._read_mixed(cells)
 
     def _read_texts(self, texts: Sequence[str]) -> Reading:
-        known = _Known(self.of_text)
+        known = Known(self.of_text)
         found = [known[text] for text in texts]
         # None becomes NaN.
         values = np.array(found, dtype=np.float64)
@@ -191,14 +191,14 @@ def _array(values: Iterable[float | None]) -> FloatArray:
     return np.array([value for value in values if value is not None and value == value], dtype=np.float64)
 
 
-class _Known(dict[str, float | None]):
+class Known(dict[str, Any]):
     """Values of texts that were read before."""
 
-    def __init__(self, read: Callable[[str], float | None]) -> None:
+    def __init__(self, read: Callable[[str], Any]) -> None:
         super().__init__()
         self._read = read
 
-    def __missing__(self, text: str) -> float | None:
+    def __missing__(self, text: str) -> Any:
         value = self[text] = self._read(text)
         return value
 

@@ -43,7 +43,8 @@ class Law:
     def invert(self, values: FloatArray) -> FloatArray:
         """Return the stresses of transformed values; NaN or infinite where there is none."""
         with np.errstate(all="ignore"):
-            above = KELVIN_PER_EV / values if self.reciprocal else np.exp(values)
+            # One by one, as the exponential of many may round otherwise than that of one.
+            above = KELVIN_PER_EV / values if self.reciprocal else np.array([*map(np.exp, values)])
             return above + self.zero
 
 

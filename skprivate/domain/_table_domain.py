@@ -520,10 +520,13 @@ def _describe(column: Column) -> str:
 def _describe_names(lacking: list[str], others: list[Any]) -> str:
     said = [
         f"{what} {', '.join(map(repr, names[:_SHOWN]))}{', ...' if len(names) > _SHOWN else ''}"
-        for what, names in (("lacks", lacking), ("has, undeclared,", others))
+        for what, names in (("lacks", lacking), ("has columns that the domain does not declare:", others))
         if names
     ]
-    return f"the table {' and '.join(said) or 'has a column twice'}."
+    remedy = (
+        " Declare these, or pass the declared columns alone: table[list(domain.names)]." if others else ""
+    )
+    return f"the table {' and '.join(said) or 'has a column twice'}.{remedy}"
 
 
 def _read(name: str, reader: Reader, values: Any) -> Reading:

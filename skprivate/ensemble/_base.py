@@ -128,6 +128,12 @@ class BaseDPBoosting(DomainMixin, RoundsMixin, BaseEstimator):
             In strict mode, where bounds or classes would be read from private rows, or the noise be seeded.
         BudgetExceededError, LedgerError
             The ledger refused; nothing is charged, and a previous fit is as it was.
+
+        Warns
+        -----
+        UtilityWarning
+            By the released values, a class has hardly any row, a declared column is mostly missing, or
+            the columns have no effect.
         """
         self._budget()
         self._read_early(y)
@@ -369,19 +375,19 @@ class BaseDPBoosting(DomainMixin, RoundsMixin, BaseEstimator):
 
     def _warn_of_mistakes(self, task: BoostingTask, release: BoostingRelease) -> None:
         target: Literal["classes", "numbers"] = "classes" if isinstance(task.loss, ClassLoss) else "numbers"
-        classes = None
-        if target == "classes":
-            known = vars(self)["classes_"]
-            classes = mistakes.hardly_any_rows(known, release.target_counts, release.target_std, task.n_rows)
         # Beside a public model the steps show what the columns add to it, which need not be much.
         useless = not task.offsets and not shows_effect(release.evidence)
         mistakes.warn_of_mistakes(
             type(self).__name__,
-            classes,
+            self._mistaken_target(task, release),
             mistakes.mostly_missing(self.domain, least_missing(task, release, self.domain)),
             mistakes.columns_at_a_bound(bounded_columns(task, release, self.domain)),
             mistakes.no_effect(target) if useless else None,
         )
+
+    @abstractmethod
+    def _mistaken_target(self, task: BoostingTask, release: BoostingRelease) -> str | None:
+        """Return the sentence on a mistake that the released counts of the target suggest."""
 
     def _scores_of(self, X: Any) -> FloatArray:
         """Return the scores of rows, of shape (n, n_outputs)."""
@@ -410,7 +416,7 @@ class BaseDPBoosting(DomainMixin, RoundsMixin, BaseEstimator):
         self.name_columns()
         grouped = columns.group is not None
         rows: BoostingRows = self._public_rows(public, facts, self.max_rows_per_group if grouped else 1)
-        self.check_public(facts.shape(grouped, rows.y if public is not None else None))
+        self.check_public(facts.shape(grouped, None if public is None else public[1]))
         n_used = facts.n_units * rows.rows_per_unit
         task = self._task(rows, n_used, None)
         schema = RowSchema(

@@ -14,6 +14,8 @@ from .._typing import CentralMechanism, CentralRelation, FloatArray, RandomSourc
 from ..accounting import PrivacyLedger
 from ..base import PublicShape, redact_errors
 from ..base._classifier_mixin import PrivateClassifierMixin
+from ..base._likely_mistakes import hardly_any_rows
+from ..base._public_model import of_encoded_rows
 from ..domain import TableDomain
 from ..domain._labels import declared_classes, number_labels
 from ..metrics._row_arithmetic import log, softmax
@@ -24,6 +26,7 @@ from ..utils._compat import HasMethods
 from ..utils._public_module import public_module
 from ._base import BOOSTING_CONSTRAINTS, BOOSTING_ROLES, BaseDPBoosting
 from ._boosting.public_scores import PublicScores
+from ._boosting.release import BoostingRelease, BoostingTask
 
 
 @public_module("skprivate.ensemble")
@@ -53,16 +56,22 @@ class DPBoostingClassifier(PrivateClassifierMixin, BaseDPBoosting):
         cells; it declares the bounds. A level is a cell, and so is what is missing where the domain tells it
         from values (``missing="indicator"``).
     classes : array-like of labels, default=None
-        Two labels or more, from public knowledge; used in sorted order. None: those of the public rows;
-        without public rows they are read from private rows, which is a leak. A label outside them counts as
-        the first class: silently if it is private, with a warning if it is public.
+        Two labels or more from public knowledge, all text or all numbers; used in sorted order. None: those
+        of the public rows; without public rows they are read from private rows, which is a leak. White space
+        around text does not count, and True equals 1. A private label that is not in ``classes`` is counted
+        as the first class, without a warning. A public one raises ``ValueError``. If the type of ``y`` is
+        text and the classes are numbers, or the reverse, the fit raises ``TypeError``. Inside a
+        meta-estimator that encodes labels, declare 0 to K - 1 (:doc:`/choosing`).
     relation : {"replace-one", "add-remove"}, default="replace-one"
         Which tables are neighbours. With "add-remove" the number of rows is protected, and a noisy one is
         paid for.
     public_model : classifier, default=None
         A classifier with ``fit`` and ``predict_proba``, such as a random forest, which is fitted to the
         public rows alone. Boosting starts from its scores and corrects them. It is asked about
-        one private row at a time, and must give the same answer when it is asked about a row again.
+        one private row at a time, and must give the same answer when it is asked about a row again. With
+        ``domain``, a model that chooses columns by name or encodes levels (a pipeline with a
+        ``ColumnTransformer``, or a ``OneHotEncoder``) gets a data frame of the declared columns; any other
+        model gets the encoded rows.
     monotonic_cst : array-like of int of shape (n_features,) or dict, default=None
         1: the probability of the second class does not fall as the column grows; -1: it does not rise; 0: no
         constraint. Or ``{column: sign}`` by name. For two classes and columns with an order; not beside
@@ -203,6 +212,9 @@ class DPBoostingClassifier(PrivateClassifierMixin, BaseDPBoosting):
         self.classes_ = self._resolve_classes(y, public)
         return number_labels(y, self.classes_)
 
+    def _mistaken_target(self, task: BoostingTask, release: BoostingRelease) -> str | None:
+        return hardly_any_rows(self.classes_, release.target_counts, release.target_std, task.n_rows)
+
     def _loss(self) -> ClassLoss:
         return ClassLoss(len(self.classes_))
 
@@ -228,7 +240,7 @@ class DPBoostingClassifier(PrivateClassifierMixin, BaseDPBoosting):
         return np.asarray(declared_classes(self.classes))[:0]
 
     def _fit_scores(self, X: FloatArray, y: NDArray[Any]) -> PublicScores:
-        return PublicScores.of_labels(self.public_model, X, y, self.classes_)
+        return PublicScores.of_labels(of_encoded_rows(self.public_model, self.domain), X, y, self.classes_)
 
     @redact_errors
     def decision_function(self, X: ArrayLike) -> FloatArray:

@@ -14,6 +14,8 @@ from sklearn.utils.validation import check_is_fitted
 from .._typing import CentralMechanism, CentralRelation, FloatArray, RandomSource
 from ..accounting import PrivacyLedger
 from ..base import PublicShape, redact_errors
+from ..base._likely_mistakes import CONFIDENT, count_at_a_bound, mean_at_a_bound
+from ..base._public_model import of_encoded_rows
 from ..domain import TableDomain
 from ..rounds._plans._additive.plans import NumberLoss
 from ..rounds._reading.fit_rows import read_numbered_rows
@@ -22,6 +24,7 @@ from ..utils._compat import HasMethods
 from ..utils._public_module import public_module
 from ._base import BOOSTING_CONSTRAINTS, BOOSTING_ROLES, BaseDPBoosting
 from ._boosting.public_scores import PublicScores
+from ._boosting.release import BoostingRelease, BoostingTask
 
 # A residual of scaled numbers can be no larger.
 _WIDEST_CLIP = 2.0
@@ -62,7 +65,8 @@ class DPBoostingRegressor(RegressorMixin, BaseDPBoosting):
     public_model : regressor, default=None
         A regressor with ``fit`` and ``predict``, which is fitted to the public rows alone. Boosting starts
         from its predictions and corrects them. It is asked about one private row at a
-        time, and must give the same answer when it is asked about a row again.
+        time, and must give the same answer when it is asked about a row again. With ``domain`` it gets rows
+        as the ``public_model`` of `DPBoostingClassifier` does.
     monotonic_cst : array-like of int of shape (n_features,) or dict, default=None
         1: predictions do not fall as the column grows; -1: they do not rise; 0: no constraint. Or
         ``{column: sign}`` by name. For columns with an order; not beside ``public_model``.
@@ -230,7 +234,16 @@ class DPBoostingRegressor(RegressorMixin, BaseDPBoosting):
 
     def _fit_scores(self, X: FloatArray, y: NDArray[Any]) -> PublicScores:
         loss = self._loss()
-        return PublicScores.of_numbers(self.public_model, X, y, loss.center, loss.half)
+        return PublicScores.of_numbers(
+            of_encoded_rows(self.public_model, self.domain), X, y, loss.center, loss.half
+        )
+
+    def _mistaken_target(self, task: BoostingTask, release: BoostingRelease) -> str | None:
+        least = release.target_counts - CONFIDENT * release.target_std
+        # The bins are wide: the mean must be at the bound, too.
+        if not count_at_a_bound(least[0], least[-1], release.n_rows):
+            return None
+        return mean_at_a_bound(self._loss().center + float(self.intercept_[0]), 0.0, self.bounds_y_)
 
     @property
     def _unit(self) -> float:  # type: ignore[override]

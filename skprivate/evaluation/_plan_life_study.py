@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_random_state
 from ..utils import check_int
 from ..utils._compat import Interval, validate_parameter_constraints
 from ._plan_study import _check_epsilons
-from ._planning.fits import warn_of_delta
+from ._planning.fits import warn_of_planned_delta
 from ._planning.half_widths import FitWidths, Trials, median_widths, widest_of
 from ._planning.life_result import LifeStudyPlan, PlannedHalfWidths, RowsNeeded
 from ._planning.lifetimes import Draw, StatedLifetimes, draw_from_public, draw_from_simulation
@@ -153,7 +153,7 @@ def plan_life_study(
     grid = _check_epsilons(epsilons)
     sizes = [check_int(one, "n", least=_FEWEST_ROWS) for one in ([n] if np.ndim(n) == 0 else n)]  # type: ignore[union-attr]
     template = _prepare(estimator)
-    warn_of_delta(template, "epsilon", max(sizes))
+    warn_of_planned_delta(template, "epsilon", max(sizes))
     source, draw = _draw(template, stated, public, simulate)
     parameters = _variants_of(template, variants)
     seeds = check_random_state(random_state).randint(2**31, size=n_repeats).tolist()

@@ -33,7 +33,7 @@ from ._planning.fits import (
     prepare,
     public_model,
     run_world,
-    warn_of_delta,
+    warn_of_planned_delta,
 )
 from ._planning.result import StudyPlan
 from ._planning.signal import Signal, measure_signal
@@ -102,7 +102,8 @@ def plan_study(
         Different ones, finite, > 0.
     public : (X, y), default=None
         Public rows, at least 30: an array or a data frame, and labels (at least two classes, each of at least
-        3 rows) or numbers of shape (m,). **Never pass private rows.**
+        3 rows) or numbers of shape (m,). A label that the estimator does not declare is an error. **Never
+        pass private rows.**
     simulate : callable, default=None
         ``simulate(n, rng)`` returns a pair (X, y) of n rows. With it the fits are on such rows, and public
         rows serve to say what they alone give. It must be given where ``public`` is not.
@@ -188,7 +189,7 @@ def plan_study(
     labels = _predicts_labels(estimator)
     template = prepare(estimator, domain, target)
     name = epsilon_of(template, param_name)
-    warn_of_delta(template, name, n)
+    warn_of_planned_delta(template, name, n)
     if public is None and simulate is None:
         raise ValueError("give public rows, public=(X, y), or a simulation, simulate=...: there is no plan "
                          "from nothing.")  # fmt: skip

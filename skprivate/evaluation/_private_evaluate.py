@@ -14,7 +14,7 @@ from .._config import get_config
 from .._typing import CentralRelation, RandomSource
 from ..accounting import PrivacyLedger
 from ..base import redact_errors, refuse_seed
-from ..base._likely_mistakes import hardly_any_rows, warn_of_mistakes
+from ..base._likely_mistakes import warn_of_mistakes
 from ..domain._labels import codes_of
 from ..exceptions import LedgerError
 from ..metrics._model_outputs import check_table
@@ -77,8 +77,9 @@ def private_evaluate(
     X : array-like or data frame of shape (n_samples, n_features)
         As the model takes it.
     y : array-like of shape (n_samples,)
-        Labels, or numbers. A label outside the classes counts as the first class, and a number outside
-        ``bounds_y`` as the nearer bound, silently.
+        Labels, or numbers. White space around text does not count. A label that is not among the classes is
+        counted as the first class, and a number outside ``bounds_y`` as the nearer bound, without a warning.
+        If the type of ``y`` is text and the classes are numbers, or the reverse, there is a ``TypeError``.
     epsilon : float or Fraction
         Greatest privacy loss of everything together, > 0 and finite.
     delta : float or Fraction, default=0
@@ -124,7 +125,8 @@ def private_evaluate(
     Warns
     -----
     UtilityWarning
-        The interval of some statistic is its whole range. Told from released counts alone.
+        By the released counts, a class has hardly any row, or the interval of some statistic is its whole
+        range.
 
     Raises
     ------
@@ -257,7 +259,7 @@ def private_evaluate(
     )
     # What was paid for is returned, whatever happens to its statistics.
     with suppress(ArithmeticError, IndexError, ValueError):
-        _warn_of_mistakes(result)
+        warn_of_mistakes(_NAME, *result.remarks)
     return result
 
 
@@ -349,29 +351,3 @@ def _public_inputs(kind: Kind, grouped: bool, n_bins: Any) -> tuple[str, ...]:
     if not isinstance(n_bins, str):
         names.append("n_bins")
     return tuple(names)
-
-
-def _warn_of_mistakes(result: PrivateEvaluation) -> None:
-    sentences = []
-    if result.kind != "errors":
-        cells = np.moveaxis(result.counts, 1, 0).reshape(len(result.classes), -1)
-        std = result.count_std * float(np.sqrt(cells.shape[1]))
-        sentences.append(hardly_any_rows(result.classes, cells.sum(axis=1), std, result.n_rows))
-    names = [name for name, found in result.metrics.items() if found.says_nothing]
-    parts = [f"{', '.join(names)}"] if names else []
-    for level in result.levels[:-1]:
-        metrics = result.by_group[level]
-        empty = [name for name, found in metrics.items() if found.says_nothing]
-        parts += [f"{level}: {', '.join(empty)}"] if empty else []
-    if result.kind == "two-classes" and result.group_counts().area[1]:
-        sentences.append(
-            "A quarter of the pairs of rows, or more, have scores in one public interval, and the interval "
-            "of the AUC holds that all of them may be in either order. Pass public ends of intervals between "
-            "the scores as n_bins, such as those between the leaves of a tree."
-        )
-    if parts:
-        sentences.append(
-            f"The interval of these statistics is their whole range: {'; '.join(parts)}. It takes more rows, "
-            "a larger epsilon or fewer groups."
-        )
-    warn_of_mistakes(_NAME, *sentences)

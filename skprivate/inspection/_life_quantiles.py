@@ -33,6 +33,9 @@ class QuantileDependenceDisplay:
         Lower and upper ends.
     q : float
         Probability of the quantile.
+    beyond : bool, default=False
+        Whether an end of an interval lies beyond the bounds of the target by more than these are apart on the
+        scale of the model: the title then says so.
 
     Attributes
     ----------
@@ -71,13 +74,21 @@ class QuantileDependenceDisplay:
     """
 
     def __init__(
-        self, *, name: str, values: NDArray[Any], quantiles: FloatArray, interval: FloatArray, q: float
+        self,
+        *,
+        name: str,
+        values: NDArray[Any],
+        quantiles: FloatArray,
+        interval: FloatArray,
+        q: float,
+        beyond: bool = False,
     ) -> None:
         self.name = name
         self.values = values
         self.quantiles = quantiles
         self.interval = interval
         self.q = q
+        self.beyond = beyond
 
     @classmethod
     def from_estimator(
@@ -135,10 +146,11 @@ class QuantileDependenceDisplay:
             raise ValueError("values must be a one-dimensional array with at least one value.")
         table = columns.table(name, values, at)
         level = float(np.asarray(q, dtype=np.float64))
-        quantiles, interval = estimator.predict_quantile(
-            table, level, return_interval=True, confidence=confidence
+        quantiles, interval = estimator._with_intervals(table, level, confidence)
+        beyond = bool(estimator._beyond(interval).any())
+        display = cls(
+            name=name, values=values, quantiles=quantiles, interval=interval, q=level, beyond=beyond
         )
-        display = cls(name=name, values=values, quantiles=quantiles, interval=interval, q=level)
         return display.plot(ax=ax)
 
     def plot(self, ax: Any = None) -> Self:
@@ -173,6 +185,8 @@ class QuantileDependenceDisplay:
         # Names are not formulas, whatever they hold.
         self.ax_.set_xlabel(self.name, parse_math=False)
         self.ax_.set_ylabel("median" if self.q == 0.5 else f"{100 * self.q:g} % quantile")
+        if self.beyond:
+            self.ax_.set_title("a band leaves bounds_y by more than their width", parse_math=False)
         return self
 
 

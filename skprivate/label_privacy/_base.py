@@ -137,7 +137,7 @@ class BaseLabelPrivate(PrivateEstimatorMixin, BaseEstimator):
         -----
         UtilityWarning
             Public rows are passed, and the inner estimator takes no weights: each counts as a private one. Or
-            by the reports a constant predicts as well.
+            by the reports a class has hardly any row, or a constant predicts as well.
         """
         check_epsilon(self.epsilon)
         X, y = self._read_rows(X, y)

@@ -41,9 +41,12 @@ class LabelPrivateClassifier(PrivateClassifierMixin, BaseLabelPrivate):
     epsilon : float or Fraction, default=1.0
         Privacy loss of one label, > 0 and finite; with ``groups`` of all labels of a person.
     classes : array-like of labels, default=None
-        Two labels or more, from public knowledge; used in sorted order. None: those of the public rows;
-        without public rows they are read from private rows, which is a leak. A label outside them counts as
-        the first class: silently if it is private, with a warning if it is public.
+        Two labels or more from public knowledge, all text or all numbers; used in sorted order. None: those
+        of the public rows; without public rows they are read from private rows, which is a leak. White space
+        around text does not count, and True equals 1. A private label that is not in ``classes`` is counted
+        as the first class, without a warning. A public one raises ``ValueError``. If the type of ``y`` is
+        text and the classes are numbers, or the reverse, the fit raises ``TypeError``. Inside a
+        meta-estimator that encodes labels, declare 0 to K - 1 (:doc:`/choosing`).
     cv : int or None, default=4
         Folds by which held-out reports tell how far predictions are to be trusted, at least 2; costs as many
         more fits, and no privacy. None: predictions are taken as they are.

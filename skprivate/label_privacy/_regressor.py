@@ -11,6 +11,7 @@ from sklearn.utils import Tags
 
 from .._typing import BoolArray, FloatArray, RandomSource
 from ..accounting import PrivacyLedger
+from ..base._likely_mistakes import mean_at_a_bound
 from ..rounds._reading.targets import check_target_bounds, refuse_other_forms, replace_target
 from ..utils import is_structured
 from ..utils._public_module import public_module
@@ -165,9 +166,15 @@ class LabelPrivateRegressor(RegressorMixin, BaseLabelPrivate):
                 predictions[:, 0], self.base_value_, rows.targets[:, 0], rows.weights
             )
 
-    def _learn(self, X: Any, reporter: Any, *rest: Any) -> None:
+    def _learn(
+        self, X: Any, reporter: Any, reports: NDArray[Any], public: BoolArray, kept: Any, *rest: Any
+    ) -> None:
         self.bounds_y_, self.reporter_ = reporter.bounds, reporter
-        super()._learn(X, reporter, *rest)
+        super()._learn(X, reporter, reports, public, kept, *rest)
+
+    def _mistaken_targets(self, targets: FloatArray) -> str | None:
+        noise = float(np.sqrt(self.reporter_.noise_variance / max(len(targets), 1)))
+        return mean_at_a_bound(self.base_value_, noise, self.bounds_y_)
 
     def predict(self, X: Any) -> FloatArray:
         """Return predicted targets.

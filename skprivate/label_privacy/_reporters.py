@@ -36,15 +36,16 @@ class ClassReporter:
     epsilon : float or Fraction
         Privacy loss of one report, > 0 and finite.
     classes : array-like of labels
-        Two labels or more, from public knowledge; used in sorted order. A label outside them counts as the
-        first.
+        Two labels or more from public knowledge, all text or all numbers; used in sorted order. White space
+        around text does not count, and True equals 1. A label that is not in ``classes`` is counted as the
+        first class.
 
     Attributes
     ----------
     epsilon : Fraction
         What a report costs.
     classes : ndarray of shape (n_classes,)
-        The labels, sorted.
+        The labels as declared, sorted.
     randomizer : LabelRandomizer
         The mechanism, for one cell.
     noise_variance : float

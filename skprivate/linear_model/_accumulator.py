@@ -3,14 +3,14 @@
 
 from collections.abc import Sequence
 from fractions import Fraction
-from typing import Any, Self, TypeVar
+from typing import Any, Literal, Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
 
 from .._config import get_config
-from .._typing import CentralMechanism, Distribution, FloatArray, IntArray
+from .._typing import Distribution, FloatArray, IntArray
 from ..domain import TableDomain
 from ..rounds._accumulator import BatchAccumulator
 from ..rounds._plans.gram import exact_gram
@@ -134,7 +134,7 @@ class MomentAccumulator(BatchAccumulator):
         max_rows: int,
         *,
         distribution: Distribution = "weibull",
-        mechanism: CentralMechanism = "laplace",
+        mechanism: Literal["laplace", "gaussian"] = "laplace",
         x_norm: float | None = None,
         max_sample_weight: float | Fraction | None = None,
         max_rows_per_group: int | None = None,

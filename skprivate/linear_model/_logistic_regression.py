@@ -87,8 +87,11 @@ class DPLogisticRegression(
         What is publicly known of the columns of X, which may then hold text, categories, dates and missing
         cells; it declares the bounds. The slopes are about the encoded columns, ``domain.encoded_names``.
     classes : array-like of labels, default=None
-        Two labels or more, from public knowledge; used in sorted order. None: they are read from private
-        rows, which is a leak. A label outside them counts as the first class, silently.
+        Two labels or more from public knowledge, all text or all numbers; used in sorted order. None: they
+        are read from private rows, which is a leak. White space around text does not count, and True equals
+        1. A label that is not in ``classes`` is counted as the first class, without a warning. If the type of
+        ``y`` is text and the classes are numbers, or the reverse, the fit raises ``TypeError``. Inside a
+        meta-estimator that encodes labels, declare 0 to K - 1 (:doc:`/choosing`).
     x_norm : float, default=None
         Bound on the norm of a row of X, less the centres of the bounds, in their units: the Euclidean norm
         with Gaussian noise, the sum of magnitudes with Laplace noise. Longer rows are shrunk. None: every
@@ -267,7 +270,8 @@ class DPLogisticRegression(
         PrivacyLeakWarning
             Bounds or classes were read from private rows.
         UtilityWarning
-            By the released values, the noise hides the effect of the features.
+            By the released values, a class has hardly any row, a declared column is mostly missing, or
+            the noise hides the effect of the features.
         """
         leaks = self._find_leaks()
         if self.is_strict():
@@ -419,10 +423,12 @@ class DPLogisticRegression(
         # Columns in their own units, and not in those of the grid.
         means, std = grid.center + grid.half * standards.center, standards.center_std * grid.half
         least = mistakes.least_missing(self.domain, means, std)
-        known = n_rows if self.relation == "replace-one" and self.privacy_spent_.unit == "row" else None
+        classes = mistakes.hardly_any_rows(
+            self.classes_, n_rows * release.class_rates(), n_rows * release.schedule.noise
+        )
         mistakes.warn_of_mistakes(
             type(self).__name__,
-            mistakes.hardly_any_rows(self.classes_, standards.counts, standards.count_std, known),
+            classes,
             mistakes.mostly_missing(self.domain, least),
             mistakes.columns_at_a_bound(
                 mistakes.bounded_columns(self.domain, self.names_of_features(), self.bounds_, means, std)

@@ -72,11 +72,6 @@ class ReleasedModel(LogLocationScalePredictions):
         self.n_iter_ = _number_of_rounds(release)
         for name in _ONLY_CENSORED:
             self.__dict__.pop(name, None)
-        if isinstance(release, CensoredRelease):
-            self.event_share_ = release.event_share
-            if len(release.histogram.counts) == 2:
-                times, survival = kaplan_meier(release.histogram)
-                self.survival_curve_ = (np.exp(times), survival)
         # Intervals are computed when they are first read, with the parameters of this fit: set_params may
         # have changed the others by then.
         self._method, self._regularization = self.method, self.regularization
@@ -85,6 +80,11 @@ class ReleasedModel(LogLocationScalePredictions):
         self._constant = constant_directions(self.domain)
         self._was_strict = get_config()["strict"]
         self._solve_release(release)
+        if isinstance(release, CensoredRelease):
+            self.event_share_ = release.event_share
+            if len(release.histogram.counts) == 2:
+                times, survival = kaplan_meier(release.histogram)
+                self.survival_curve_ = (np.exp(times), survival)
 
     def _solve_release(self, release: AnyRelease) -> None:
         self._replicates: FloatArray | None = None
@@ -242,6 +242,8 @@ class ReleasedModel(LogLocationScalePredictions):
             without_noise=self._replicate(with_noise=False),
             facts=facts,
             confidence=confidence,
+            target=self.grid_.target,
+            widths=self.bounds_[1] - self.bounds_[0],
         )
 
     def goodness_of_fit(self, *, confidence: float = _CONFIDENCE) -> GoodnessOfFit:

@@ -28,8 +28,8 @@ domain : TableDomain, default=None
     cells; it declares the bounds of X. The slopes are those of ``domain.encoded_names``.
 bounds_y : pair of floats, default=None
     ``(lower, upper)`` of the target in the units passed to ``fit``, for times above 0. Values outside are
-    clipped silently; where targets may be censored, an event after the upper bound counts as censored
-    there. None: read from the rows, which is a leak.
+    clipped; but a time after the upper bound counts as censored there, if there are many or targets may be
+    censored. Counts below are released: if many are, the fit warns. None: read from the rows, a leak.
 x_norm : float, default=None
     Public bound on the norm of a row of X minus the centre of ``bounds_X`` (minus 0 without them): the
     sum of absolute values with Laplace noise, the Euclidean norm with Gaussian noise. Longer rows are
@@ -87,10 +87,12 @@ release_ : object
 
 _PRIVACY = """\
 **Privacy.** Neighbouring tables differ, as ``relation`` says, by one row, or with ``groups`` by the rows
-of one person, of which at most ``max_rows_per_group`` count. Uncensored targets: the sums of products of
-(1, y, x), scaled to [-1, 1] by the bounds and rounded toward zero to integers, are released with exact
-noise, and then, unless ``max_iter=1``, counts of residuals and sums of clipped residuals times (1, x);
-sensitivities follow from the bounds (proof: :doc:`/proofs/moments`). Censored targets: a histogram of 64
+of one person, of which at most ``max_rows_per_group`` count. Uncensored times: unless ``max_iter=1``,
+counts beyond the bounds with 3 % of the budget, which choose how the rest is spent. Uncensored targets: the
+sums of products of (1, y, x), scaled to [-1, 1] by the bounds and rounded toward zero to integers, are
+released with exact noise, and then, unless ``max_iter=1``, counts of residuals and sums of clipped
+residuals times (1, x); sensitivities follow from the bounds (proof: :doc:`/proofs/moments`). Censored
+targets: a histogram of 64
 bins of log time by event with a tenth of the budget, then ``max_iter`` rounds of weighted sums, before the
 last of which a histogram of residuals has a twentieth and after which another has a tenth, unless released
 values say that they would tell nothing (proof: :doc:`/proofs/censored`). Coefficients, intervals, curves

@@ -66,7 +66,8 @@ def fit_rounds(
     Raises
     ------
     TypeError
-        The estimator has no rounds, or the source is none.
+        The estimator has no rounds, or the source is none. Or the target's type is text and the classes are
+        numbers, or the reverse: nothing is charged then, unless ``n_rows`` is declared.
     ValueError
         Bounds or classes are missing; the source is empty, or its tables differ in columns or types: nothing
         is charged then. Or a table cannot be read, or is not as it was when it was looked at: this shows when

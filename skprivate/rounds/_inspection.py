@@ -244,13 +244,16 @@ class InspectFunction:
         if self.columns.target is not None:
             self._check_labels(table[self.columns.target])
         kinds = tuple(_kind_of(np.asarray(table[name][:0]).dtype) for name in names)
+        event = self.columns.event
+        # Nullable booleans are objects; their cells are read one by one.
+        self.columns.refuse_codes(event is None or np.asarray(table[event][:0]).dtype.kind in "bO")
         group = None if self.columns.group is None else exact_names(table[self.columns.group])
         n_units = self._count_units(group, len(table))
         return TableFacts(batch, len(table), n_units, names, kinds, *self._target())
 
     def _of_arrow(self, batch: str, table: Any) -> TableFacts:
         group = self.columns.group
-        n_rows, groups = getattr(table, "num_rows", None), []
+        n_rows, groups, event = getattr(table, "num_rows", None), [], self.columns.event
         if n_rows is None or group is not None:
             schema, records = arrow_records(table)
             names = self.columns.choose(list(schema))
@@ -258,12 +261,14 @@ class InspectFunction:
             for record in records:
                 n_rows += record.num_rows
                 kinds = self._arrow_kinds(record.schema, names)
+                self.columns.refuse_codes(event is None or _is_boolean(record.schema, event))
                 if group is not None:
                     groups.append(exact_names(record.column(group)))
             kinds = kinds or ()
         else:
             names = self.columns.choose(list(table.schema.names))
             kinds = self._arrow_kinds(table.schema, names)
+            self.columns.refuse_codes(event is None or _is_boolean(table.schema, event))
         n_units = self._count_units(np.concatenate(groups) if groups else None, n_rows)
         return TableFacts(batch, n_rows, n_units, names, kinds, *self._target())
 
@@ -291,6 +296,10 @@ class InspectFunction:
 
 def _kind_of(dtype: np.dtype[Any]) -> str:
     return "number" if dtype.kind in _NUMBERS else "other"
+
+
+def _is_boolean(schema: Any, name: str) -> bool:
+    return str(schema.field(name).type) == "bool"
 
 
 def fingerprint(*texts: bytes) -> str:

@@ -80,8 +80,7 @@ class BaseCentralTree(BasePrivateTree, RoundsMixin):
         self.name_columns()
         grouped = columns.group is not None
         rows: TreeRows = self._public_rows(public, facts, self.max_rows_per_group if grouped else 1)
-        told = rows.labels if rows.y is None else rows.y
-        self.check_public(facts.shape(grouped, told if public is not None else None))
+        self.check_public(facts.shape(grouped, None if public is None else public[1]))
         n_used = facts.n_units * rows.rows_per_unit
         design = self._design(rows, n_used)
         schema = RowSchema(

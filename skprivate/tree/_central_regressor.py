@@ -84,7 +84,8 @@ class DPTreeRegressor(NumberTargetMixin, BaseCentralTree):
         alone. The released sums then correct it: every leaf gets an offset, and the model is given up where
         they show that it says nothing; the leaves stay. They are those of a small tree that stands for the
         model (rule "cart" on its predictions), unless private rows choose them. What it predicts for a row
-        must not depend on the rows beside it, but for rounding.
+        must not depend on the rows beside it, but for rounding. With ``domain`` it gets rows as the
+        ``public_model`` of the classifiers does.
     max_rows_per_group : int, default=1
         With ``groups``: rows of one person that count, drawn at random; the noise grows in proportion.
     random_state : None, int, RandomState or Generator, default=None

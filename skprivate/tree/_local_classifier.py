@@ -75,9 +75,12 @@ class LocallyPrivateTreeClassifier(LabelTargetMixin, BaseLocalTree):
         left, and one of a number that may be missing says on which side missing cells are, where the
         declaration gives them a column of their own.
     classes : array-like of labels, default=None
-        Two labels or more, from public knowledge; used in sorted order. None: those of the public rows;
-        without public rows they are read from private rows, which is a leak. A label outside them counts as
-        the first class: silently if it is private, with a warning if it is public.
+        Two labels or more from public knowledge, all text or all numbers; used in sorted order. None: those
+        of the public rows; without public rows they are read from private rows, which is a leak. White space
+        around text does not count, and True equals 1. A private label that is not in ``classes`` is counted
+        as the first class, without a warning. A public one raises ``ValueError``. If the type of ``y`` is
+        text and the classes are numbers, or the reverse, the fit raises ``TypeError``. Inside a
+        meta-estimator that encodes labels, declare 0 to K - 1 (:doc:`/choosing`).
     class_weight : dict or "balanced", default=None
         What every class counts in probabilities and predictions: weights by label, 1 where none is given, or
         the inverse of the released shares of the classes. It is post-processing, costs nothing, and moves no
@@ -95,7 +98,9 @@ class LocallyPrivateTreeClassifier(LabelTargetMixin, BaseLocalTree):
         given up where they show that it says nothing; the leaves stay. They are those of a small tree that
         stands for the model (rule "cart" on its predictions), unless private rows choose them. Within a leaf
         features are taken to be distributed as among public rows; where they are not, the predictions of rows
-        are off by what the model says there.
+        are off by what the model says there. With ``domain``, a model that chooses columns by name or encodes
+        levels (a pipeline with a ``ColumnTransformer``, or a ``OneHotEncoder``) gets a data frame of the
+        declared columns; any other model gets the encoded rows.
     max_rows_per_group : int, default=1
         Must be 1: a client sends one report.
     random_state : None, int, RandomState or Generator, default=None

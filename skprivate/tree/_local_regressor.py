@@ -84,7 +84,8 @@ class LocallyPrivateTreeRegressor(NumberTargetMixin, BaseLocalTree):
         alone. The released sums then correct it: every leaf gets an offset, and the model is given up where
         they show that it says nothing; the leaves stay. They are those of a small tree that stands for the
         model (rule "cart" on its predictions), unless private rows choose them. What it predicts for a row
-        must not depend on the rows beside it, but for rounding.
+        must not depend on the rows beside it, but for rounding. With ``domain`` it gets rows as the
+        ``public_model`` of the classifiers does.
     max_rows_per_group : int, default=1
         Must be 1: a client sends one report.
     random_state : None, int, RandomState or Generator, default=None

@@ -210,6 +210,9 @@ def as_labels(values: Any) -> Any:
     NumPy gives a list one common type: ``[0, 1, "?"]`` becomes text, and then no row is labelled 1. A list or
     tuple therefore becomes an array of objects; an array or a column stays as its owner made it.
     """
+    if getattr(getattr(values, "dtype", None), "kind", None) == "T":
+        # NumPy's text of any length, which scikit-learn does not take.
+        return values.astype(object)
     if not isinstance(values, list | tuple):
         return values
     try:

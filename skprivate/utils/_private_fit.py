@@ -24,6 +24,10 @@ _REVEALING = {
         "could not convert string to float: X holds text; declare its columns from public knowledge: "
         'domain=TableDomain({"x0": (low, high), "x1": ["...", ...], ...}).'
     ),
+    "Input X contains NaN": (
+        "Input X contains NaN. An imputer would read these rows without spending budget. Declare what a "
+        'missing cell counts as: domain=TableDomain({"x0": NumberColumn(low, high, missing="fill"), ...}).'
+    ),
     "Expected 2D array, got": (
         "Expected 2D array. Reshape your data: X.reshape(-1, 1) for one column, X.reshape(1, -1) for one row."
     ),

@@ -137,7 +137,7 @@ def table_domain(types: Mapping[Any, Any] | None) -> str:
     >>> print(table_domain({"age": np.dtype(float), "job": np.dtype(object)}))
     TableDomain({"age": (low, high), "job": ["...", ...]})
     """
-    if types is None:
+    if types is None or not all(isinstance(name, str) for name in types):
         said = ['"x0": (low, high) or ["...", ...]', "..."]
     else:
         said = [f"{_quoted(name)}: {_declaration(dtype)}" for name, dtype in list(types.items())[:_SHOWN]]

@@ -53,6 +53,7 @@ def validate_data(
         As `refuse_kinds`, `refuse_text` (where numbers are wanted), `refuse_cells`, `refuse_missing` and
         scikit-learn's function.
     """
+    refuse_series(X)
     if kinds:
         _refuse(X, "X", cells)
         if options.get("dtype", "numeric") is not None and not options.get("skip_check_array"):
@@ -97,12 +98,22 @@ def read_numbers(estimator: Any, X: Any, *, reset: bool = True, least_rows: int 
     **Privacy.** What is raised depends on the container's type, names and shape alone.
     """
     refuse_text(X, objects=estimator.is_strict(), takes_domain=hasattr(estimator, "domain"))
+    refuse_series(X)
     options: dict[str, Any] = {"ensure_all_finite": False, "ensure_min_samples": least_rows}
     table: FloatArray = check_array(
         numbers_of(X), dtype=np.float64, order="C", estimator=estimator, **options
     )
     validate_data(estimator, X if is_frame(X) else table, skip_check_array=True, reset=reset, cells=False)
     return table
+
+
+def refuse_series(X: Any) -> None:
+    """Refuse a table that is a series: one row of a frame is one, and so is one column."""
+    if hasattr(X, "to_frame") and getattr(X, "ndim", len(getattr(X, "shape", ()))) == 1:
+        raise ValueError(
+            "X is a series, not a table. Pass a frame of one row, such as frame.iloc[[0]] in place of "
+            "frame.iloc[0], or a frame of one column, X.to_frame()."
+        )
 
 
 def _refuse(values: Any, name: str, cells: bool) -> None:

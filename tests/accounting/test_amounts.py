@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from skprivate.accounting import PrivacyLedger
 from skprivate.accounting._amounts import (
     Remaining,
     Spent,
@@ -17,6 +18,7 @@ from skprivate.accounting._amounts import (
     to_hex,
     to_text,
 )
+from skprivate.base import PlannedCost
 
 amounts = st.fractions(min_value=0)
 
@@ -71,3 +73,16 @@ def test_a_printed_amount_is_never_a_wrong_claim(amount):
         # Read as a decimal, or as the float that Python makes of it.
         assert max(sign * (Fraction(read) - amount) for read in (text, float(text))) >= 0
         assert abs(Fraction(text) - amount) <= amount / 10**5
+
+
+def test_objects_print_their_amounts_as_numbers_and_hold_exact_ones(tenth, tmp_path):
+    ledger = PrivacyLedger(tmp_path / "study.ledger", epsilon=1)
+    ledger.charge(tenth, "Tree")
+    cost = PlannedCost(epsilon=Fraction(1, 3), relation="replace-one")
+    for thing in (tenth, ledger.entries()[0], ledger.composition(), ledger.spent(), ledger.remaining(), cost):
+        assert "Fraction(" not in repr(thing)
+    assert (tenth.epsilon, ledger.spent(), ledger.remaining()) == (
+        Fraction(1, 10),
+        (Fraction(1, 10), 0),
+        (Fraction(9, 10), 0),
+    )

@@ -67,6 +67,7 @@ def test_it_holds_what_was_asked_for(ledger, tmp_path):
         "that 1 failed may tell something",
         "if groups of data overlap",
         "choices by eye",
+        "cover that step alone; privacy_report(pipeline) covers them all",
         "Head ____",
         "Board ____",
     ):

@@ -117,7 +117,7 @@ def test_a_delta_that_does_not_fit_the_noise_is_an_error_before_the_charge(name,
 class TestLargeDelta:
     def test_warns_once_from_one_over_the_public_number_of_rows_on(self, name):
         assert told_of(RELEASES[name], mechanism="gaussian", delta=0.99 / N) == []
-        (told,) = told_of(RELEASES[name], mechanism="gaussian", delta=1 / N)
+        (told,) = told_of(RELEASES[name], mechanism="gaussian", delta=Fraction(1, N))
         assert f"n = {N} rows" in told
         assert "such as 1e-05." in told
 

@@ -109,7 +109,8 @@ def test_a_misfit_is_named_before_the_noise(declared, hint, kinds):
 @pytest.mark.parametrize("kind", FITS)
 def test_right_uses_are_told_of_no_column(kind, declared):
     message = told(kind, declared)
-    assert "cells of" not in message and "values of" not in message
+    assert "cells of" not in message
+    assert "values of" not in message
 
 
 @pytest.mark.parametrize(

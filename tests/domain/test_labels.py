@@ -8,7 +8,13 @@ import pyarrow as pa
 import pytest
 
 from skprivate import DPBoostingClassifier, DPTreeClassifier, LocallyPrivateTreeClassifier
-from skprivate.domain._labels import declared_classes, find_classes, number_labels, refuse_label_types
+from skprivate.domain._labels import (
+    declared_classes,
+    find_classes,
+    number_labels,
+    refuse_label_types,
+    refuse_unknown_labels,
+)
 
 RNG = np.random.default_rng(0)
 X = RNG.uniform(size=(200, 2))
@@ -104,6 +110,7 @@ def test_booleans_are_numbers(labels, classes):
         *((labels, [0, 1], r"classes=\['0', '1'\]") for labels in TEXTS.values()),
         *((labels, ["no", "yes"], r"classes=\[0, 1\]") for labels in (NUMBERS | BOOLEANS).values()),
         (pd.DataFrame({"y": TEXT}), [0, 1], "turn y into numbers"),
+        (np.array([0j, 1j]), [0, 1], "not complex"),
         (np.array([0, 1]), list("abcdef"), r"classes=\['a', 'b', 'c', ...\] are text"),
     ],
 )
@@ -118,6 +125,21 @@ def test_types_of_the_other_kind_are_refused(labels, classes, remedy):
 def test_cells_have_no_public_type(labels):
     refuse_label_types(labels, [0, 1])
     refuse_label_types(labels, ["no", "yes"])
+
+
+@pytest.mark.parametrize(
+    ("labels", "told"),
+    [
+        (np.array([0, 1, 2]), r"classes=\[1, 2\]: \[0\]\."),
+        (np.array([True, False]), r": \[False\]\."),
+        ([*range(9), "x" * 99], r": \[0, 3, 4, \.\.\.\]\."),
+        (["x" * 99], rf": \['{'x' * 29}\]\."),
+    ],
+)
+def test_public_labels_outside_the_classes_are_told(labels, told):
+    with pytest.raises(ValueError, match=told):
+        refuse_unknown_labels(labels, np.array([1, 2]))
+    refuse_unknown_labels([1, 2.0], np.array([1, 2]))
 
 
 def test_no_object_makes_reading_fail():
@@ -156,3 +178,10 @@ def test_classes_that_are_none(classes):
 
 def test_found_classes_have_no_white_space():
     assert find_classes(["yes", " no", "no", b"yes "]).tolist() == ["no", "yes"]
+
+
+@pytest.mark.parametrize("kind", [int, float, str, object])
+def test_labels_are_numbered_and_others_are_the_first_class(kind):
+    labels = number_labels(np.array([3, 1, 2, 7, 3]).astype(kind), np.array([1, 2, 3]).astype(kind))
+    assert labels.tolist() == [2, 0, 1, 0, 2]
+    assert labels.dtype == np.int32

@@ -32,6 +32,51 @@ def test_events_as_files_write_them(event):
     assert y["time"].tolist() == HOURS
 
 
+CODES = [2, 1, 2]
+
+
+@pytest.mark.parametrize("strict", [False, True])
+@pytest.mark.parametrize(
+    ("event", "declared"),
+    [
+        (CODES, {"happened": 2}),
+        (np.array(CODES), {"happened": {2}, "censored": 1}),
+        (pd.Series(CODES), {"happened": 2.0}),
+        (pl.Series(CODES), {"happened": [2, 7]}),
+        (pa.array(CODES), {"happened": np.int64(2)}),
+        (["2", " 1", "2.0"], {"happened": 2}),
+        ([" dead", "alive", "dead"], {"happened": "dead "}),
+        (pd.Series(["dead", "alive", "dead"], dtype="category"), {"happened": "dead", "censored": ["alive"]}),
+        ([False, True, False], {"happened": False}),
+    ],
+)
+def test_declared_codes_of_events(event, declared, strict):
+    with config_context(strict=strict):
+        y = life_data(time=HOURS, event=event, **declared)
+    assert y["event"].tolist() == FAILED
+    assert y["time"].tolist() == HOURS
+
+
+# What is neither is missing in strict mode, never its opposite: no time is known of the row.
+@pytest.mark.parametrize(
+    ("event", "declared", "known"),
+    [
+        ([1, 2, 0], {}, [True, False, True]),
+        ([2, 9, None], {"happened": 2}, [True, True, False]),
+        ([2, 9, 1], {"happened": 2, "censored": 1}, [True, False, True]),
+        ([2, "?", 1], {"happened": 2}, [True, False, True]),
+        (["dead", "gone", ""], {"happened": "dead"}, [True, True, False]),
+    ],
+)
+def test_an_undeclared_code_is_missing(event, declared, known):
+    with config_context(strict=True):
+        y = life_data(time=HOURS, event=event, **declared)
+    assert (~np.isnan(y["time"])).tolist() == known
+    assert y["event"].tolist() == [True, False, False]
+    with pytest.raises(ValueError, match=r"happened|does not say"):
+        life_data(time=HOURS, event=event, **declared)
+
+
 def test_all_events():
     assert life_data(time=HOURS)["event"].all()
 
@@ -56,7 +101,13 @@ def test_missing_ends_are_not_known(missing):
         ({"time": HOURS, "lower": HOURS, "upper": HOURS}, ValueError, "no other"),
         ({"event": FAILED, "lower": HOURS, "upper": HOURS}, ValueError, "no other"),
         ({"lower": HOURS}, ValueError, "lower and upper"),
-        ({"time": HOURS, "event": [7, 0, 1]}, ValueError, "event holds a value that is neither"),
+        ({"time": HOURS, "event": [7, 0, 1]}, ValueError, "neither true nor false.*happened=2"),
+        ({"time": HOURS, "event": np.array([7, 0, 1]), "happened": "dead"}, TypeError, "declare numbers"),
+        ({"time": HOURS, "happened": 1}, ValueError, "pass event"),
+        ({"time": HOURS, "event": FAILED, "censored": 1}, ValueError, "censored needs happened"),
+        ({"time": HOURS, "event": FAILED, "happened": [1, "a"]}, TypeError, "all numbers"),
+        ({"time": HOURS, "event": FAILED, "happened": []}, TypeError, "happened must be"),
+        ({"time": HOURS, "event": FAILED, "happened": 1, "censored": 1}, ValueError, "twice"),
         ({"time": HOURS, "event": [None, False, True]}, ValueError, "event does not say"),
         ({"time": ["7.25", "soon", 1], "event": FAILED}, ValueError, "time holds a value that is no number"),
         ({"time": HOURS, "event": FAILED, "entry": ["soon", 0, 0]}, ValueError, "entry holds"),
@@ -64,7 +115,8 @@ def test_missing_ends_are_not_known(missing):
         ({"table": COLUMNS, "time": HOURS}, TypeError, "names of its columns"),
         ({"table": COLUMNS, "time": "days"}, ValueError, "each of these columns once: days"),
         ({"table": COLUMNS, "time": "failed", "event": "hours"}, ValueError, "'hours' holds a value"),
-        ({"time": np.array([7, 9], "m8[D]")}, TypeError, "its type"),
+        ({"time": np.array([7, 9], "m8[D]")}, TypeError, r"\.dt\.total_seconds\(\)"),
+        ({"time": pd.Series(pd.to_timedelta([7, 9], "D"))}, TypeError, r"\.dt\.total_seconds\(\)"),
     ],
 )
 def test_errors_repeat_no_value(columns, error, message):
@@ -76,7 +128,8 @@ def test_errors_repeat_no_value(columns, error, message):
 def test_no_cell_fails_in_strict_mode():
     with config_context(strict=True):
         y = life_data(time=["7.25", "soon", None], event=["?", None, "yes"], entry=["soon", 1, 2])
-        np.testing.assert_array_equal(y["time"], [7.25, np.nan, np.nan])
+        # A row whose event is not known says nothing: its time is not known, either.
+        np.testing.assert_array_equal(y["time"], [np.nan, np.nan, np.nan])
         np.testing.assert_array_equal(y["entry"], [np.nan, 1, 2])
         assert y["event"].tolist() == [False, False, True]
         y = life_data(lower=["soon", 1], upper=[3, "late"])

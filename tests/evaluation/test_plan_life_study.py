@@ -123,7 +123,7 @@ class TestVariants:
         assert [row.variant for row in plan().table] == ["laplace"]
         model = DPLogLocationScaleRegressor(delta=1e-6, mechanism="gaussian", **BOX)
         found = plan(model)
-        assert [row.variant for row in found.table] == ["gaussian", "laplace"]
+        assert [row.variant for row in found.table] == ["laplace", "gaussian"]
         assert found.table[0].widest != found.table[1].widest
 
     def test_parameters_of_a_variant_are_those_of_its_fit(self):

@@ -379,6 +379,55 @@ def test_what_says_nothing_is_said_after_the_release(tmp_path):
     assert len(ledger.entries()) == 1
 
 
+def _regression(factor):
+    rng = np.random.default_rng(3)
+    y = factor * rng.uniform(1, 9, 4_000)
+    model = LinearRegression().fit(np.arange(10.0)[:, None], np.arange(10.0))
+    return model, (y + factor * rng.normal(size=4_000))[:, None], y
+
+
+@pytest.mark.parametrize(
+    ("rate", "labels", "levels", "said"),
+    [
+        # 30 seeds of each case: all warn, and name the class or the group.
+        (0.4, ["no", "yes."], None, "hardly any row has the class 'yes'. Look for another spelling"),
+        (0.4, ["no", " yes"], ["east", "West"], "hardly any row is in the group 'West'"),
+        # Right uses: a rare class, a group of one row in fifty, white space.
+        (0.02, ["no", "yes"], ["east", "west"], None),
+        (0.4, ["no", "yes "], ["rare", "east"], None),
+    ],
+)
+def test_a_misspelt_class_or_group_is_named_and_a_rare_one_is_not(rate, labels, levels, said):
+    rng = np.random.default_rng(1)
+    X = rng.uniform(size=(8_000, 1))
+    y = np.where(rng.uniform(size=8_000) < 2 * rate * X[:, 0], *labels[::-1])
+    region = rng.choice(["east", "west", "rare"], 8_000, p=[0.5, 0.48, 0.02])
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        found = private_evaluate(
+            Looked(("no", "yes")),
+            X,
+            y,
+            4.0,
+            groups_of_interest=None if levels is None else (region, levels),
+            random_state=5,
+        )
+    remarks = [remark for remark in found.remarks if "hardly any" in remark]
+    assert len(remarks) == (said is not None)
+    if said is not None:
+        assert said in remarks[0]
+        assert said in str(found)
+        assert said in str(caught[-1].message)
+        assert remarks[0] in found.to_dict()["remarks"]
+
+
+@pytest.mark.filterwarnings("ignore::skprivate.exceptions.UtilityWarning")
+@pytest.mark.parametrize(("factor", "warned"), [(1.0, False), (1000.0, True), (0.001, True)])
+def test_errors_in_another_unit_than_the_bounds_are_no_sign_of_a_good_model(factor, warned):
+    found = private_evaluate(*_regression(factor), epsilon=1.0, bounds_y=(0, 12), random_state=5)
+    assert any("bounds_y in another unit" in remark for remark in found.remarks) is warned
+
+
 def test_result_is_pickled_without_rows_and_printed():
     X, y = rows(3_000)
     found = private_evaluate(Looked(), X, y, 1.0, random_state=1)

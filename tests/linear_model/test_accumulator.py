@@ -539,12 +539,12 @@ def test_nothing_is_charged_before_a_batch_has_told_the_columns(tmp_path):
 
 
 def test_the_norm_is_that_of_the_mechanism(rows):
+    with pytest.raises(ValueError, match=r"pass the estimator delta=0, or .* mechanism='gaussian'"):
+        make(x_norm=2.0).update(*rows).release(DPLogLocationScaleRegressor(delta=1e-6))
     accumulator = make(x_norm=2.0, mechanism="gaussian").update(*rows)
-    with pytest.raises(ValueError, match="mechanism"):
+    with pytest.raises(ValueError, match=r"pass the estimator a delta above 0, or .* mechanism='laplace'"):
         accumulator.release(DPLogLocationScaleRegressor())
-    released = accumulator.release(
-        DPLogLocationScaleRegressor(delta=1e-6, mechanism="gaussian", epsilon=100.0)
-    )
+    released = accumulator.release(DPLogLocationScaleRegressor(delta=1e-6, epsilon=100.0))
     assert released.x_norm == 2.0
     assert released.grid_.norm_order == 2
 

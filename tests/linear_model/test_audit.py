@@ -194,7 +194,8 @@ class TestProtectedNumberOfRows:
         rows = table(structured, [], "max_rows_per_group" in options)
         make(**options).fit(*rows[:2], groups=rows[2])
         make().fit(*rows[:2])
-        assert asked == [grid.MANY_ROWS, 30]
+        # Complete times are planned with all of the budget, and with what the counts of times leave.
+        assert asked == [*[grid.MANY_ROWS] * (2 - structured), 30]
 
 
 @pytest.mark.filterwarnings("ignore::skprivate.exceptions.PrivacyLeakWarning")
@@ -284,7 +285,7 @@ def test_audit_of_a_censored_fit(epsilon_lower_bound, bug):
     # The loss is spread over many values: few outputs show most of it.
     trials = 250_000
     # Of this seed all rounds are where the row moves the sums nearly as far as it can, with the bugs too.
-    recording, other, _ = record_pair(True, bug, random_state=5)
+    recording, other, _ = record_pair(True, bug, random_state=18)
     loss = exact_loss(recording, other)
     hits = count_hits(recording, other, trials, 0.65 * float(loss), np.random.default_rng(15))
     bound = epsilon_lower_bound(*hits, trials, confidence=1 - FALSE_ALARM)

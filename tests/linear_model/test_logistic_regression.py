@@ -149,7 +149,7 @@ def test_labels_that_say_nothing_are_told_by_a_warning(parameters, n):
             warnings.simplefilter("always")
             model = DPLogisticRegression(1.0, **parameters, **DECLARED, random_state=100 + seed)
             model.fit(X[:n], labels)
-        told += any("base rates" in str(one.message) for one in caught)
+        told += any("base rate" in str(one.message) for one in caught)
     assert told >= 10
 
 

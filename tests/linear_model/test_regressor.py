@@ -94,9 +94,9 @@ class TestEstimates:
     def test_life_distributions_model_the_logarithm(self, life, log):
         X, y = make()
         times = DPLogLocationScaleRegressor(
-            distribution=life, bounds_X=(-1, 1), bounds_y=(np.exp(-3), np.exp(3)), random_state=0
+            distribution=life, bounds_X=(-1, 1), bounds_y=(np.exp(-3), np.exp(3)), random_state=0, max_iter=1
         ).fit(X, np.exp(y))
-        logs = DPLogLocationScaleRegressor(distribution=log, random_state=0, **BOX).fit(X, y)
+        logs = DPLogLocationScaleRegressor(distribution=log, random_state=0, max_iter=1, **BOX).fit(X, y)
         np.testing.assert_allclose(times.coef_, logs.coef_, atol=1e-5)
         np.testing.assert_allclose(times.predict(X[:9]), np.exp(logs.predict(X[:9])), rtol=1e-4)
 

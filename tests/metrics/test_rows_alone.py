@@ -24,8 +24,9 @@ from skprivate import DPTreeClassifier, LabelPrivateClassifier, PrivateGridSearc
 from skprivate import private_evaluate as evaluate
 from skprivate.ensemble._boosting.public_scores import PublicScores
 from skprivate.evaluation import _counts
+from skprivate.evaluation._scores.grid import _predicted_labels as predicted_labels
 from skprivate.metrics._linear_models import ask_at_once
-from skprivate.metrics._model_outputs import predicted_labels, probabilities
+from skprivate.metrics._model_outputs import probabilities
 from skprivate.metrics._rows_alone import is_same_in_any_table, rows_alone
 from skprivate.model_selection._class_scores import BalancedAccuracy
 from skprivate.model_selection._scores import ScoringRows, row_scores

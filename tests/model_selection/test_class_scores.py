@@ -390,7 +390,10 @@ def test_classes_that_are_read_are_a_leak_and_classes_of_public_rows_are_not():
 def test_public_rows_of_one_class_have_no_auc(tmp_path):
     ledger = PrivacyLedger(tmp_path / "a.ledger", epsilon=100)
     search = PrivateGridSearch(tree(), {"max_depth": [1, 2]}, scoring="roc_auc", ledger=ledger)
-    for y in (np.zeros(600, dtype=int), np.where(Y == 1, 5, 0)):
-        with pytest.raises(ValueError, match="of both classes"):
+    for y, match in (
+        (np.zeros(600, dtype=int), "of both classes"),
+        (np.where(Y == 1, 5, 0), "outside classes"),
+    ):
+        with pytest.raises(ValueError, match=match):
             search.fit(X, y, is_public_validation=np.arange(600) < 100)
     assert not ledger.entries()

@@ -11,6 +11,7 @@ import pytest
 
 from skprivate import DPLogLocationScaleRegressor, PrivacyLedger, TableDomain, config_context, life_data
 from skprivate.base import PublicShape
+from skprivate.domain._life_data import EventCoding
 from skprivate.rounds import TableSource, fit_rounds
 from skprivate.rounds._reading.columns import TableColumns
 from skprivate.rounds._reading.schema import RowSchema
@@ -195,3 +196,31 @@ def test_a_search_is_told_what_fields_need_before_it_charges():
     model().check_public(shape)
     with pytest.raises(ValueError, match="declare 'entry'"):
         model(observations=None).check_public(shape)
+
+
+@pytest.mark.parametrize("strict", [False, True])
+@pytest.mark.parametrize("table", [pd.DataFrame, pl.DataFrame, pa.table])
+def test_declared_codes_are_read_where_the_tables_are(table, strict):
+    rows = {"load": ROWS["load"].to_numpy(), "life": ROWS["life"].to_numpy()}
+    rows["status"] = np.where(ROWS["seen"], 2, 1)
+    with config_context(strict=strict, allow_seeds=True):
+        source = TableSource(table(rows), target="life", event="status", happened=2)
+        coded = fit_rounds(model(observations=None), source)
+        y = life_data(rows, time="life", event="status", happened=2)
+        plain = model(observations=None).fit(rows["load"][:, None], y)
+    np.testing.assert_array_equal(coded.coef_, plain.coef_)
+
+
+@pytest.mark.parametrize("table", [pd.DataFrame, pl.DataFrame, pa.table])
+def test_codes_that_are_not_declared_are_refused_by_their_type(table, tmp_path):
+    rows = table({"load": [0.5] * N, "life": [2.0] * N, "status": [1, 2] * (N // 2)})
+    ledger = PrivacyLedger(tmp_path / "ledger", epsilon=9)
+    source = TableSource(rows, target="life", event="status")
+    with pytest.raises(TypeError, match=r"not boolean.*event='status', happened="):
+        fit_rounds(model(observations=None, ledger=ledger), source)
+    assert not ledger.entries()
+    with pytest.raises(ValueError, match="name its column"):
+        TableSource(rows, target="life", happened=2)
+    columns = TableColumns(("load",), "life", "status", coding=EventCoding.of([2, 3], 1))
+    schema = RowSchema(columns=columns, n_features=1)
+    assert RowSchema.from_dict(json.loads(json.dumps(schema.to_dict()))).to_dict() == schema.to_dict()

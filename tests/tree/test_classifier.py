@@ -152,12 +152,6 @@ class TestLearning:
             cells = tree.randomizer_.estimate_cells(tree.report_counts_, tree.n_reports_)
             assert cells.shape == (tree.n_leaves_,)
 
-    def test_public_labels_outside_the_classes_warn(self):
-        for classes in ([1, 2], ["0", "1"]):
-            with pytest.warns(UserWarning, match="type and spelling") as caught:
-                private_tree(classes=classes).fit(X, Y, is_public=IS_PUBLIC)
-            assert caught[0].filename == __file__
-
     @pytest.mark.parametrize(
         "bounds", [np.array([[0.0, 0.0], [1.0, 1.0]]), MappingProxyType({0: (0, 1), 1: (0, 1)})]
     )

@@ -29,7 +29,7 @@ class PrivacyLedger(LedgerContext, LedgerViews):
     path : str or path-like
         The ledger's file, on a local disk. It is created if there is none, with the limits given here, which
         are fixed from then on. Otherwise it is opened: ``PrivacyLedger(path)`` takes over the limits of the
-        file, and a limit that is given must be that of the file.
+        file. A limit that is given must be that of the file: give it where others can write the file.
     epsilon : float, Fraction or None, default=None
         Ceiling on the sum of epsilon, above 0. None: a new ledger has no ceiling, on delta neither.
     delta : float or Fraction, default=0.0
@@ -44,7 +44,8 @@ class PrivacyLedger(LedgerContext, LedgerViews):
         If a parameter is of another type or out of its range.
     LedgerError
         If the file has other limits than those given, is missing, moved, copied, damaged, rolled back,
-        read-only, another ledger's or on a network file system, or if its lock stays held. Every method that reads or writes the file raises it.
+        read-only, another ledger's or on a network file system, or if its lock stays held. Every method that
+        reads or writes the file raises it.
 
     See Also
     --------

@@ -11,7 +11,7 @@ from typing import Any
 from ...utils._public_module import public_module
 from .._checks import check_text, escape_controls
 from .._running_sum import upper_sum
-from .plain_values import decode_number, decode_required, decode_scale, decode_value
+from .plain_values import decode_number, decode_required, decode_value
 from .text import (
     DEPLOYMENTS,
     RELATIONS,
@@ -21,6 +21,7 @@ from .text import (
     describe_audit,
     describe_package,
     describe_risk,
+    describe_scale,
     one_line,
 )
 
@@ -307,8 +308,8 @@ def _unprotected(spents: Sequence[Statement]) -> str:
 
 def _mechanisms(spents: Sequence[Statement]) -> str:
     return _join(
-        f"{spent['mechanism']}; sensitivity {one_line(decode_scale(spent['sensitivity']))} and noise scale "
-        f"{one_line(decode_scale(spent['noise_scale']))} on a grid of integers; noise from "
+        f"{spent['mechanism']}; sensitivity {describe_scale(spent['sensitivity'])} and noise scale "
+        f"{describe_scale(spent['noise_scale'], down=True)} on a grid of integers; noise from "
         f"{SOURCES[spent['noise_source']]}; {describe_package(spent['package'])}"
         for spent in spents
     )

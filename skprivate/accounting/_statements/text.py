@@ -181,12 +181,18 @@ def describe_package(package: Statement) -> str:
     return f"{package['name']} {package['version']}, sources sha256 {package['sha256_sources']}"
 
 
-def describe_amount(amount: Fraction | float) -> str:
-    """Return an amount to six digits, and exactly where that is something else."""
+def describe_amount(amount: Fraction | float, *, down: bool = False) -> str:
+    """Return an amount to six digits, as `show` does, and exactly where that is something else."""
     if amount == math.inf:
         return "infinite"
-    rounded = show(amount)
+    rounded = show(amount, down=down)
     return rounded if rounded == str(amount) else f"{rounded} (exactly {amount})"
+
+
+def describe_scale(encoded: Any, *, down: bool = False) -> str:
+    """Return a sensitivity or a noise scale on one line."""
+    amount = decode_scale(encoded)
+    return one_line(describe_amount(amount, down=down) if isinstance(amount, Fraction) else amount)
 
 
 def one_line(value: object) -> str:
@@ -227,8 +233,8 @@ def _describe_claim(statement: Statement) -> str:
 def _mechanism_rows(statement: Statement) -> list[tuple[str, str]]:
     return [
         ("mechanism", statement["mechanism"]),
-        ("sensitivity (integer grid)", one_line(decode_scale(statement["sensitivity"]))),
-        ("noise scale (integer grid)", one_line(decode_scale(statement["noise_scale"]))),
+        ("sensitivity (integer grid)", describe_scale(statement["sensitivity"])),
+        ("noise scale (integer grid)", describe_scale(statement["noise_scale"], down=True)),
         ("noise source", SOURCES[statement["noise_source"]]),
         ("public inputs", ", ".join(statement["public_inputs"]) or "none"),
     ]

@@ -4,7 +4,7 @@
 import contextlib
 import warnings
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -12,7 +12,7 @@ from joblib import parallel_config
 from numpy.typing import NDArray
 
 from ..._typing import FloatArray
-from ...base._public_model import SAME, cross_fit_shares, fit_model, predict_shares
+from ...base._public_model import SAME, TableModel, cross_fit_shares, fit_model, predict_shares
 from ...metrics._row_arithmetic import log, row_totals
 from ...metrics._rows_alone import aligned_copy, is_same_in_any_table, rows_alone
 from ...rounds._plans._additive.codes import CodedFeature
@@ -98,10 +98,15 @@ class PublicScores:
             if is_same_in_any_table(self.estimator):
                 with contextlib.suppress(Exception):
                     return self.augment(X)
-            for number, row in enumerate(rows_alone(X)):
+            model, rows = self, X
+            if isinstance(self.estimator, TableModel):
+                with contextlib.suppress(Exception):
+                    estimator, rows = self.estimator.last_step(X)
+                    model = replace(self, estimator=estimator)
+            for number, row in enumerate(rows_alone(rows)):
                 # What is raised is dropped: it may hold a private value.
                 try:
-                    found[number] = self.augment(row)
+                    found[number] = model.augment(row)
                 except Exception:
                     fails = True
         if fails and not strict:

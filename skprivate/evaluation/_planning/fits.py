@@ -55,7 +55,7 @@ def epsilon_of(estimator: Any, param_name: str | None) -> str:
     return shortest[0]
 
 
-def warn_of_delta(estimator: Any, param_name: str, n: int) -> None:
+def warn_of_planned_delta(estimator: Any, param_name: str, n: int) -> None:
     """Warn where the delta beside this epsilon is a weak guarantee for n rows, if n will be public."""
     given, prefix = estimator.get_params(), param_name.removesuffix("epsilon")
     if given.get(f"{prefix}relation") != "add-remove":

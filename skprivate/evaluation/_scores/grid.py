@@ -132,7 +132,7 @@ def find_kind(model: Any, y: Any, classes: Any, bounds_y: Any) -> tuple[Kind, li
         raise TypeError("model must be a fitted classifier or regressor, with predict.")
     own = getattr(model, "classes_", None)
     if classes is None and own is None:
-        raise ValueError("declare classes: the model has no classes_.")
+        raise ValueError("the model has no classes_: fit it first; of a fitted model declare classes=[...].")
     labels: list[Any] = plain_classes(own if classes is None else classes)
     if own is not None and set(class_positions(np.asarray(own))) != set(class_positions(labels)):
         raise ValueError("classes must be those of the model, in the order that you want.")

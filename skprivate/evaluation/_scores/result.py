@@ -11,6 +11,7 @@ import numpy as np
 from ..._typing import FloatArray
 from ...accounting import PrivacySpent
 from ...accounting._checks import escape_controls
+from ...base._likely_mistakes import empty_groups, errors_near_zero, hardly_any_rows
 from ...utils._public_module import public_module
 from .intervals import Estimate, quantile
 from .statistics import CalibrationPoint, ConfusionMatrix, GroupCounts
@@ -129,6 +130,56 @@ class PrivateEvaluation:
         """Every statistic of the rows of each declared group, and of the others."""
         return {level: self._statistics(level) for level in self.levels}
 
+    @cached_property
+    def remarks(self) -> tuple[str, ...]:
+        """Sentences on likely mistakes and on statistics that say nothing, by the released counts."""
+        found = [*self._likely_mistakes(), self._unordered_scores(), self._whole_ranges()]
+        return tuple(sentence[0].upper() + sentence[1:] for sentence in found if sentence)
+
+    def _likely_mistakes(self) -> list[str | None]:
+        # By group, label and the rest.
+        cells = self.counts.reshape(len(self.counts), max(len(self.classes), 1), -1)
+        n_groups, n_classes, n_others = cells.shape
+        if self.classes:
+            std = self.count_std * float(np.sqrt(n_groups * n_others))
+            found = [hardly_any_rows(self.classes, cells.sum(axis=(0, 2)), std, self.n_rows)]
+        else:
+            std = self.count_std * float(np.sqrt(n_groups))
+            found = [errors_near_zero(self.nodes, cells.sum(axis=(0, 1)), std)]
+        if self.levels:
+            std = self.count_std * float(np.sqrt(n_classes * n_others))
+            found.append(empty_groups(self.levels, cells.sum(axis=(1, 2)), std))
+        return found
+
+    def _unordered_scores(self) -> str | None:
+        if self.kind != "two-classes" or not self.group_counts().area[1]:
+            return None
+        return (
+            "A quarter of the pairs of rows, or more, have scores in one public interval, and the interval "
+            "of the AUC holds that all of them may be in either order. Pass public ends of intervals between "
+            "the scores as n_bins, such as those between the leaves of a tree."
+        )
+
+    def _whole_ranges(self) -> str | None:
+        names = {level: self._that_say_nothing(self.by_group[level]) for level in self.levels[:-1]}
+        parts = [self._that_say_nothing(self.metrics)]
+        parts += [f"{level}: {found}" for level, found in names.items() if found]
+        if not any(parts):
+            return None
+        hint = (
+            "spelling or coding of the labels than in `classes`"
+            if self.classes
+            else "unit of y than of bounds_y"
+        )
+        return (
+            f"The interval of these statistics is their whole range: {'; '.join(filter(None, parts))}. Look "
+            f"for another {hint}. Otherwise it takes more rows, a larger epsilon or fewer groups."
+        )
+
+    @staticmethod
+    def _that_say_nothing(metrics: dict[str, Estimate]) -> str:
+        return ", ".join(name for name, found in metrics.items() if found.says_nothing)
+
     def __getattr__(self, name: str) -> Any:
         if name in _NAMES:
             if name in self.metrics:
@@ -188,6 +239,7 @@ class PrivateEvaluation:
             "n_rows": self.n_rows,
             "confidence": self.confidence,
             "on_training_rows": self.on_training_rows,
+            "remarks": list(self.remarks),
             "privacy_spent": self.privacy_spent.to_dict(),
         }
 
@@ -214,6 +266,7 @@ class PrivateEvaluation:
     def __str__(self) -> str:
         lines = [f"Private evaluation, intervals of {self.confidence:.0%}. {self._declaration}"]
         lines += [f"  {part:<16} {name:<28} {estimate}" for part, name, estimate in self._rows()]
+        lines += self.remarks
         return "\n".join([*map(escape_controls, lines), str(self.privacy_spent)])
 
     def to_html(self) -> str:
@@ -225,9 +278,10 @@ class PrivateEvaluation:
             f"<td>{'says nothing' if found.says_nothing else ''}</td></tr>"
             for part, name, found in self._rows()
         )
+        remarks = "".join(f"<p>{html.escape(escape_controls(remark))}</p>" for remark in self.remarks)
         return (
             f"<div><p><b>Private evaluation</b>, intervals of {self.confidence:.0%}. {self._declaration}</p>"
-            f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+            f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{remarks}"
             f"<pre>{html.escape(str(self.privacy_spent))}</pre></div>"
         )
 

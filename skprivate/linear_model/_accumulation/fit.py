@@ -99,9 +99,10 @@ def _check_agreement(estimator: Any, plan: AccumulatorPlan, names: tuple[str, ..
         raise ValueError("x_norm of the estimator must be None or that of the accumulator.")
     mechanism = resolve_mechanism(estimator.mechanism, estimator.delta)
     if grid.x_norm is not None and mechanism != plan.mechanism:
+        delta = "delta=0" if plan.mechanism == "laplace" else "a delta above 0"
         raise ValueError(
-            f"x_norm bounds another norm for {mechanism} noise: make the accumulator with "
-            f"mechanism={mechanism!r}, or the estimator with mechanism={plan.mechanism!r}."
+            f"x_norm bounds another norm for {mechanism.capitalize()} noise: pass the estimator {delta}, or "
+            f"make the accumulator with mechanism={mechanism!r}."
         )
     allowed = (1, plan.max_rows_per_group)
     if plan.max_rows_per_group is not None and estimator.max_rows_per_group not in allowed:

@@ -41,10 +41,6 @@ class Standards:
     variances : ndarray of shape (n_features + 1,)
         Of the standardised columns, the constant's 1 first.
     radius : float
-    counts : ndarray of shape (n_labels,)
-        Noisy numbers of rows by class.
-    count_std : float
-        Standard deviation of their noise.
     center_std : float
         Standard deviation of the noise of a centre.
     """
@@ -55,8 +51,6 @@ class Standards:
     scale: FloatArray
     variances: FloatArray
     radius: float
-    counts: FloatArray
-    count_std: float
     center_std: float
 
 
@@ -85,7 +79,7 @@ def read_standards(
     else:
         radius = sqrt(_ROOM) * (1.0 + _MEAN_MAGNITUDE * np.sqrt(variances[1:]).sum())
     rates = _shrunk_rates(values[:k] / n, float(std[0]) / n)
-    return Standards(n, rates, center, scale, variances, float(radius), values[:k], float(std[0]), mean_error)
+    return Standards(n, rates, center, scale, variances, float(radius), mean_error)
 
 
 def _shrunk_rates(rates: FloatArray, error: float) -> FloatArray:

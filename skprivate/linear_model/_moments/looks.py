@@ -4,6 +4,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 
@@ -13,7 +14,6 @@ from ...rounds._plans._looks.looks import NARROWEST
 from ...rounds._plans._looks.residuals import STEEPEST
 from ...rounds._plans.grid import MomentGrid
 from ...utils._public_module import public_module
-from .._censored.histogram import HistogramRelease
 from .._distributions import ErrorDistribution
 from .clipped_law import clipped_law
 from .look_plan import N_CELLS, LookPlan
@@ -101,7 +101,7 @@ class LookRelease:
     looks: tuple[Look, ...]
     n_averaged: int
     fit: ScaledFit
-    ends: HistogramRelease | None = None
+    ends: Any = None
 
     @property
     def mechanism(self) -> str:

@@ -11,7 +11,6 @@ from ..._typing import FloatArray, IndexArray, IntArray
 from ...noise._fit_budget import FitBudget
 from ...rounds._plans.grid import MomentGrid, choose_exponent
 from ...utils._public_module import public_module
-from .._censored.histogram import HistogramRelease
 from .noise_scale import NoiseScales, gaussian_scales, laplace_scales, root_above
 from .sensitivity import l1_moments, sensitivity_of_unit, squared_l2_moments
 from .weights import MomentWeights
@@ -38,7 +37,7 @@ class MomentRelease:
     matrix: FloatArray
     noise_std: FloatArray
     mechanism: str
-    ends: HistogramRelease | None = None
+    ends: Any = None
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -9,15 +9,17 @@ from numpy.typing import ArrayLike
 from sklearn.utils import check_consistent_length
 from sklearn.utils.validation import check_is_fitted
 
-from ..._typing import FloatArray
+from ..._typing import BoolArray, FloatArray
 from ...base import redact_errors
+from ...exceptions import UtilityWarning
 from ...metrics._row_arithmetic import exp, products
 from ...rounds._plans.observations import CODES
-from ...rounds._reading.targets import find_roles, read_target
+from ...rounds._reading.targets import find_roles, on_model_scale, read_target, replace_target
 from ...utils import is_structured
+from ...utils._user_frame import warn_user
 from .concordance import concordance_index
 from .curves import CurvePredictions
-from .replicated import check_confidence, ends_of, pivotal_bounds
+from .replicated import BEYOND, check_confidence, ends_of, pivotal_bounds
 
 Side = Literal["lower", "upper"]
 
@@ -103,6 +105,12 @@ class LogLocationScalePredictions(CurvePredictions):
         ValueError
             q or confidence is out of range, or q has more than one dimension.
 
+        Warns
+        -----
+        UtilityWarning
+            An end of an interval lies beyond ``bounds_y`` by more than these are apart on the scale of the
+            model.
+
         Notes
         -----
         An interval is about the quantile itself, which sampling and the noise leave uncertain; it is not one
@@ -111,13 +119,14 @@ class LogLocationScalePredictions(CurvePredictions):
 
         **Privacy**: replicates are drawn from the released values, so intervals spend nothing.
         """
-        levels = _check_levels(q)
-        check_confidence(confidence)
-        rows, location = self._locations(X)
-        quantiles = self._quantiles(location, levels)
         if not return_interval:
-            return quantiles
-        return quantiles, self._quantile_bounds(rows, location, levels, ends_of(confidence))
+            check_confidence(confidence)
+            levels = _check_levels(q)
+            return self._quantiles(self._locations(X)[1], levels)
+        quantiles, interval = self._with_intervals(X, q, confidence)
+        if self._beyond(interval).any():
+            warn_user(f"{type(self).__name__}.predict_quantile: {BEYOND}", UtilityWarning)
+        return quantiles, interval
 
     @redact_errors
     def predict_quantile_bound(
@@ -197,7 +206,9 @@ class LogLocationScalePredictions(CurvePredictions):
         frame : pandas.DataFrame
             A line for each row of X and each level: ``row`` (from 0), ``level``, ``estimate``, ``lower`` and
             ``upper`` (the ends of the two-sided interval) and ``bound`` (the one-sided lower bound, which is
-            above ``lower``, as its whole risk is on one side), in the units of y as passed to fit.
+            above ``lower``, as its whole risk is on one side), in the units of y as passed to fit; and
+            ``beyond``, whether an end of the interval lies farther beyond ``bounds_y`` than these are apart
+            on the scale of the model: nothing in the table says anything about such times.
 
         Raises
         ------
@@ -222,7 +233,7 @@ class LogLocationScalePredictions(CurvePredictions):
         >>> model = DPLogLocationScaleRegressor(epsilon=1.0, bounds_X=(0, 10), bounds_y=(10, 20000))
         >>> table = model.fit(load, hours).b_lives([[0.0], [5.0]], [0.1, 0.5])
         >>> table.shape, bool((table["lower"] < table["bound"]).all())
-        ((4, 6), True)
+        ((4, 7), True)
         """
         import pandas as pd
 
@@ -230,13 +241,14 @@ class LogLocationScalePredictions(CurvePredictions):
         check_confidence(confidence)
         rows, location = self._locations(X)
         bounds = self._quantile_bounds(rows, location, shares, [*ends_of(confidence), 1.0 - confidence])
-        columns = {
+        columns: dict[str, Any] = {
             "row": np.repeat(np.arange(len(rows)), len(shares)),
             "level": np.tile(shares, len(rows)),
             "estimate": self._quantiles(location, shares).ravel(),
         }
         for k, name in enumerate(("lower", "upper", "bound")):
             columns[name] = bounds[..., k].ravel()
+        columns["beyond"] = self._beyond(bounds[..., :2]).ravel()
         return pd.DataFrame(columns)
 
     @overload
@@ -365,8 +377,12 @@ class LogLocationScalePredictions(CurvePredictions):
         -----
         **Privacy**: a score is an exact function of the rows that are passed. Nothing protects these rows.
         """
+        strict = self.is_strict()
         if not is_structured(y):
-            return super().score(X, y, sample_weight)  # type: ignore[misc]
+            score = float(super().score(X, y, sample_weight))  # type: ignore[misc]
+            if not strict:
+                read_target(y, self.log_target_)  # a time of 0 is an error, as in fit
+            return score
         if sample_weight is not None:
             raise ValueError("sample_weight is for a numeric y; the concordance index takes no weights.")
         if "lower" in find_roles(y):
@@ -374,11 +390,26 @@ class LogLocationScalePredictions(CurvePredictions):
                 "a target of lower and upper ends has no score: of overlapping intervals it is not known "
                 "which event came first. Score rows of events and times."
             )
-        target = read_target(y, self.log_target_)
+        target = replace_target(y, self.bounds_y_, True) if strict else read_target(y, self.log_target_)
         medians = self.predict(X)
         check_consistent_length(medians, target.event)
         seen = np.asarray(target.event) == CODES["exact"]
         return concordance_index(seen, target.time_on_model_scale, medians, target.entry)
+
+    def _with_intervals(self, X: ArrayLike, q: ArrayLike, confidence: float) -> tuple[FloatArray, FloatArray]:
+        """Return quantiles and their intervals, without a warning of those that are far beyond the bounds."""
+        levels = _check_levels(q)
+        check_confidence(confidence)
+        rows, location = self._locations(X)
+        interval = self._quantile_bounds(rows, location, levels, ends_of(confidence))
+        return self._quantiles(location, levels), interval
+
+    def _beyond(self, interval: FloatArray) -> BoolArray:
+        """Return which intervals end farther beyond the bounds of y than these are apart."""
+        low, high = on_model_scale(self.bounds_y_, self.log_target_)
+        with np.errstate(divide="ignore"):
+            ends = np.log(interval) if self.log_target_ else interval
+        return np.asarray((ends[..., 0] < 2 * low - high) | (ends[..., 1] > 2 * high - low))
 
     def _quantiles(self, location: FloatArray, levels: FloatArray) -> FloatArray:
         errors = self.error_distribution_.quantile(levels)

@@ -13,6 +13,12 @@ from ...metrics._row_arithmetic import products
 # (1 to 2 MB on today's servers) while they are sorted.
 _AT_ONCE = 2**15
 
+#: What a mark of an interval says.
+BEYOND = (
+    "an end of an interval lies beyond bounds_y by more than the bounds are apart on the scale of the model: "
+    "no row says anything about such values."
+)
+
 
 def replicate_quantiles(
     rows: FloatArray, slopes: FloatArray, offsets: FloatArray, levels: ArrayLike

@@ -14,7 +14,7 @@ from ...accounting._amounts import show
 from ...accounting._checks import escape_controls
 from ...utils._public_module import public_module
 from .._distributions import ErrorDistribution
-from .replicated import ends_of
+from .replicated import BEYOND, ends_of
 
 _LAWS = {
     ("sev", True): "Weibull",
@@ -24,7 +24,7 @@ _LAWS = {
     ("logistic", False): "logistic",
     ("normal", False): "normal",
 }
-_MARK = "noise"
+_MARK, _FAR = "noise", "beyond"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -45,6 +45,9 @@ class SummaryRow:
         and for censored rows what the rounds left undone.
     hidden_by_noise : bool
         Slopes: whether the noise alone explains the estimate; see `ModelSummary`.
+    beyond : bool
+        Whether an end of the interval lies beyond ``bounds_y`` by more than these are apart on the scale of
+        the model; of a slope, whether it leads there from the other bound, within the bounds of its column.
     """
 
     name: str
@@ -56,6 +59,7 @@ class SummaryRow:
     ratio_upper: float = np.nan
     noise_share: float
     hidden_by_noise: bool = False
+    beyond: bool = False
 
 
 @public_module("skprivate.linear_model")
@@ -164,15 +168,16 @@ class ModelSummary:
             cells += (
                 [f"{row.time_ratio:.4g}", _interval(row.ratio_lower, row.ratio_upper)] if known else ["", ""]
             )
-        return [*cells, f"{row.noise_share:.0%}", _MARK if row.hidden_by_noise else ""]
+        marks = [mark for mark, is_set in ((_MARK, row.hidden_by_noise), (_FAR, row.beyond)) if is_set]
+        return [*cells, f"{row.noise_share:.0%}", ", ".join(marks)]
 
     def _foot(self) -> list[str]:
-        if not any(row.hidden_by_noise for row in self.rows):
-            return []
-        return [
+        noise = (
             f"{_MARK}: the noise of the release alone explains this estimate, its sign included. How large "
             "the slope may be is what its interval says."
-        ]
+        )
+        found = any(row.hidden_by_noise for row in self.rows), any(row.beyond for row in self.rows)
+        return [text for text, is_set in zip((noise, f"{_FAR}: {BEYOND}"), found, strict=True) if is_set]
 
 
 def summarize(
@@ -186,6 +191,8 @@ def summarize(
     without_noise: FloatArray,
     facts: tuple[tuple[str, str], ...],
     confidence: float,
+    target: tuple[float, float],
+    widths: FloatArray,
 ) -> ModelSummary:
     """Return the summary of estimates.
 
@@ -203,11 +210,19 @@ def summarize(
         What else stands above the table.
     confidence : float
         Of the intervals.
+    target : tuple of two floats
+        Bounds of y on the scale of the model.
+    widths : ndarray of shape (n_features,)
+        Distances of the bounds of the features.
     """
     variances = replicates.var(axis=0)
     noise = np.maximum(variances - without_noise.var(axis=0), 0.0)
     shares = np.divide(noise, variances, out=np.zeros_like(noise), where=variances > 0)
     hidden = np.abs(estimates) <= ndtri(ends_of(confidence)[1]) * np.sqrt(noise)
+    low, high = target
+    # The scale has bounds of its own.
+    beyond = [intervals[0, 0] < 2 * low - high or intervals[0, 1] > 2 * high - low, False]
+    beyond += list(np.abs(intervals[2:]).max(axis=1, initial=0.0) * widths > 2 * (high - low))
     rows = []
     for k in [*range(2, len(estimates)), 0, 1]:
         name = ("(intercept)", "(scale)", *names)[k]
@@ -218,7 +233,8 @@ def summarize(
             values |= dict(zip(("time_ratio", "ratio_lower", "ratio_upper"), ends, strict=True))
         plain = {field: float(value) for field, value in values.items()}
         marked = bool(k >= 2 and hidden[k])
-        rows.append(SummaryRow(name=name, **plain, noise_share=float(shares[k]), hidden_by_noise=marked))
+        shared = {**plain, "noise_share": float(shares[k])}
+        rows.append(SummaryRow(name=name, **shared, hidden_by_noise=marked, beyond=bool(beyond[k])))
     if log_target and distribution.name in ("sev", "logistic"):
         lower, upper = 1.0 / intervals[1, ::-1]
         shape = 1.0 / estimates[1]

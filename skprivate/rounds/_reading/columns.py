@@ -104,6 +104,14 @@ class TableColumns:
             "entry": self.entry,
         }
 
+    def refuse_codes(self, is_boolean: bool) -> None:
+        """Refuse a column of events by its type, where no values are declared."""
+        if self.event is not None and not self.coding.declared and not is_boolean:
+            raise TypeError(
+                f"column {self.event!r} is not boolean. Declare the value which means that it happened: "
+                f"TableSource(..., event={self.event!r}, happened=...), 2 where 1 is censored, 1 where 0 is."
+            )
+
     def choose(self, names: list[Any]) -> tuple[str, ...]:
         """Return the features among the columns of a table, all of which must be there once."""
         chosen = self.features or tuple(name for name in names if name not in self.others)
@@ -137,11 +145,13 @@ class TableColumns:
     def from_fields(cls, fields: Fields) -> "TableColumns":
         """Restore the columns."""
         features = fields.maybe(fields.texts, "features")
-        names = [fields.maybe(fields.text, name) for name in ("target", "event", "group")]
-        others = {role: fields.maybe(fields.text, f"{role}_column") for role in OPTIONAL_ROLES}
+        names = {name: fields.maybe(fields.text, name) for name in ("target", "event", "group")}
+        others: dict[str, Any] = {
+            role: fields.maybe(fields.text, f"{role}_column") for role in OPTIONAL_ROLES
+        }
         declared = [fields.items(name) or None for name in ("happened", "censored")]
         coding = EventCoding.of(*declared)
-        return cls(None if features is None else tuple(features), *names, **others, coding=coding)
+        return cls(None if features is None else tuple(features), **names, **others, coding=coding)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -274,10 +284,12 @@ def _of_columns(
     if columns.roles:
         fields = {role: values[str(columns.named[role])] for role in columns.roles}
         if columns.coding.declared:
-            events = columns.coding.read(fields["event"], repr(columns.event))
-            # In strict mode what is neither stays so: the fit counts it as missing.
+            found = columns.coding.read(fields["event"], repr(columns.event))
+            happened = found == 1
+            # In strict mode what is not known stays so: the fit counts it as missing.
+            known = ~np.isnan(found)
             fields["event"] = (
-                np.where(np.isnan(events), None, events == 1) if np.isnan(events).any() else events == 1
+                happened if known.all() else np.array(np.where(known, happened, None), dtype=object)
             )
         target = np.empty(n_rows, dtype=[(role, field.dtype) for role, field in fields.items()])
         for role, field in fields.items():

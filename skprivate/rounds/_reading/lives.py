@@ -195,12 +195,13 @@ def within_target_bounds(target: Target, kinds: tuple[str, ...], bounds: tuple[f
     """
     low, high = bounds
     # Numbers are events; what becomes of those after the upper bound is for the fit to choose.
-    exact = np.bool_(True) if target.event is None else target.event == _EXACT
+    time = target.time_on_model_scale
+    exact = np.ones(len(time), dtype=bool) if target.event is None else target.event == _EXACT
     plain = kinds == ("exact", "right") and target.start is None and target.entry is None
     if target.event is None or plain:
-        return Target(target.time_on_model_scale, event_within(target.time_on_model_scale, exact, high))
+        return Target(time, event_within(time, exact, high))
     begin, end = _ends(target)
-    event, time = target.event.copy(), target.time_on_model_scale.copy()
+    event, time = target.event.copy(), time.copy()
     nothing = np.zeros(len(event), dtype=bool)
     late = (event == _INTERVAL) & (begin >= high)
     if "right" in kinds:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from ..._config import config_context
 from ..._typing import FloatArray
 from ...domain import TableDomain
-from ...domain._labels import number_labels
+from ...domain._labels import declared_classes, number_labels
 from ...utils import as_labels, is_structured
 from ...utils._groups import KEY_BYTES, RowUnits, number_units
 from ...utils._json_documents import Fields
@@ -223,15 +223,8 @@ class RowSchema:
             bounds_y=None if bounds_y is None else check_target_bounds(bounds_y, log_target),
             structured=structured,
             kinds=kinds,
-            classes=None if classes is None else _read_classes(classes),
+            classes=None if classes is None else declared_classes(classes),
             strict=fields.flag("strict"),
             max_rows_per_unit=grouped,
             key=key,
         )
-
-
-def _read_classes(classes: list[Any]) -> NDArray[Any]:
-    kinds = {type(label) for label in classes}
-    if len(classes) < 2 or len(classes) > _MOST or not (kinds <= {str} or kinds <= {int, float, bool}):
-        raise ValueError("a schema: classes must be texts or numbers")
-    return np.array(classes)

@@ -22,7 +22,7 @@ _MAKE = "np.array(list(zip(event, time)), dtype=[('event', bool), ('time', float
 
 
 def refuse_other_forms(y: Any) -> None:
-    """Refuse pairs without field names, and dates and durations, which would be read as nanoseconds.
+    """Refuse text, pairs without field names, and dates and durations, which would be read as nanoseconds.
 
     Parameters
     ----------
@@ -32,16 +32,19 @@ def refuse_other_forms(y: Any) -> None:
     Raises
     ------
     TypeError
-        Dates or durations.
+        Dates or durations, or an array or a column of text.
     ValueError
-        Several columns.
+        Several columns, or a text that is no number.
 
     Examples
     --------
     >>> from skprivate.rounds._reading.targets import refuse_other_forms
     >>> refuse_other_forms([1.0, 2.5])
     """
+    refuse_text(y)
     values = np.asarray(y)
+    if values.dtype.kind in "OUS" and np.isnan(numbers_of(values, "y")[_is_text_cell(values)]).any():
+        raise ValueError("y holds text that is no number: turn it into numbers of one unit.")
     if values.dtype.kind in "mM":
         raise TypeError("y holds dates or durations; turn them into numbers of one unit, such as days.")
     if values.ndim == 2 and values.shape[1] > 1:
@@ -49,6 +52,19 @@ def refuse_other_forms(y: Any) -> None:
             f"y should be a 1d array, got {values.shape[1]} columns. Times of which some are censored are a "
             f"structured array: {_MAKE}."
         )
+
+
+def refuse_text(y: Any) -> None:
+    """Refuse a target whose type is text, which is public; a list has no type."""
+    dtype = getattr(y, "dtype", None)
+    dtype = getattr(getattr(dtype, "categories", None), "dtype", dtype)
+    if getattr(dtype, "kind", "") in tuple("US") or str(dtype).lower().startswith(("str", "utf8")):
+        raise TypeError("y holds text, not numbers: pass y.astype(float), or pandas.to_numeric(y).")
+
+
+def _is_text_cell(values: NDArray[Any]) -> BoolArray:
+    cells = [isinstance(cell, str | bytes) for cell in values.ravel().tolist()]
+    return np.array(cells, dtype=bool).reshape(values.shape)
 
 
 def find_roles(y: Any) -> tuple[str, ...]:
@@ -227,6 +243,7 @@ def replace_target(
     """
     low, high = bounds
     if not is_structured(y):
+        refuse_text(y)
         values = _one_column(numbers_of(as_column(y), "y"))
         if log_target:
             times = np.where(np.isnan(values), np.sqrt(low) * np.sqrt(high), _positive(values, low))

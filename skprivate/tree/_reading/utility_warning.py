@@ -4,7 +4,7 @@
 from math import sqrt
 from typing import Any
 
-from ...base._likely_mistakes import hardly_any_rows, no_effect, warn_of_mistakes
+from ...base._likely_mistakes import hardly_any_rows, mean_at_a_bound, no_effect, warn_of_mistakes
 from .._estimation.homogeneity import NoisyTable, leaves_differ
 from .._estimation.leaf_counts import LeafCounts
 from .._estimation.number_variance import with_variances
@@ -43,6 +43,9 @@ def warn_of_low_utility(tree: Any) -> None:
         known = getattr(design.randomizer, "total_is_public", True)
         n_rows = counts.n_rows if known else None
         sentences.append(hardly_any_rows(design.classes, totals, std, n_rows))
+    else:
+        low, high = tree.range_y_
+        sentences.append(mean_at_a_bound(tree.base_value_, tree._base_error * (high - low), (low, high)))
     if not leaves_differ(table, leaf_ancestors(design.partition), _candidates(tree)):
         target: Any = "classes" if design.cells is None else "numbers"
         source = _other_source(tree)

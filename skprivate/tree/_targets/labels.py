@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from ..._typing import BoolArray, FloatArray, SplitCriterion
 from ...base import PublicShape, assign_roles, redact_errors
 from ...base._classifier_mixin import PrivateClassifierMixin
+from ...base._public_model import of_encoded_rows
 from ...domain._labels import declared_classes, number_labels
 from ...metrics._row_arithmetic import log, row_totals
 from ...partition import CRITERIA
@@ -70,7 +71,8 @@ class LabelTargetMixin(PrivateClassifierMixin):
     def _fit_to_public_rows(self, votes: PublicVotes, classes: NDArray[Any]) -> PublicModel | None:
         groups = None if self.domain is None else self.domain.groups
         seed = self.partition_seed
-        return PublicModel.fit(self.public_model, votes.X, votes.labels, classes, seed, groups)
+        model = of_encoded_rows(self.public_model, self.domain)
+        return PublicModel.fit(model, votes.X, votes.labels, classes, seed, groups)
 
     def _no_targets(self) -> NDArray[Any]:
         return np.asarray(declared_classes(self.classes))[:0]

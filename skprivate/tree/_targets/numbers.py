@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..._typing import BoolArray, FloatArray, SplitCriterion
 from ...base import PublicShape, assign_roles, redact_errors
+from ...base._public_model import of_encoded_rows
 from ...rounds._reading.fit_rows import read_numbered_rows
 from ...rounds._reading.targets import check_target_bounds, check_target_width
 from ...utils._compat import HasMethods
@@ -75,7 +76,8 @@ class NumberTargetMixin(RegressorMixin):
 
     def _fit_to_public_rows(self, votes: PublicVotes, classes: NDArray[Any]) -> PublicModel | None:
         groups = None if self.domain is None else self.domain.groups
-        return PublicModel.fit_numbers(self.public_model, votes, classes, self.partition_seed, groups)
+        model = of_encoded_rows(self.public_model, self.domain)
+        return PublicModel.fit_numbers(model, votes, classes, self.partition_seed, groups)
 
     def _usual_variance(self, votes: PublicVotes | None) -> float:
         told = None if votes is None else votes.total_variance
@@ -112,7 +114,10 @@ class NumberTargetMixin(RegressorMixin):
         self.leaf_values_ = self._in_units(self._shares[:, 1])
         # Halves first: a width may be more than the largest float.
         self.leaf_errors_ = 2 * self._errors * (self.range_y_[1] / 2 - self.range_y_[0] / 2)
-        self.base_value_ = float(self._in_units(estimates.shares.base.shares[1]))
+        base = estimates.shares.base
+        self.base_value_ = float(self._in_units(base.shares[1]))
+        # In widths of the bounds.
+        self._base_error = float(np.sqrt(base.variances[1]))
 
     def _in_units(self, shares: Any) -> Any:
         """Return shares of the width as numbers in the unit of y."""

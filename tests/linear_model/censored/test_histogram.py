@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 
 from skprivate.linear_model._censored.histogram import (
+    PARTS,
     HistogramRelease,
     fit_histogram,
     histogram_cells,
@@ -20,7 +21,7 @@ GRID = MomentGrid(lower=np.array([-1.0]), upper=np.array([1.0]), target=(-5.0, 5
 def count_bins(grid, time, event):
     """Return the counts of a table: censored rows, then events."""
     rows = PreparedRows(np.zeros((len(time), 1)), y=time, event=event)
-    return histogram_cells(grid).sums(rows).reshape(2, -1)
+    return HistogramRelease.of(histogram_cells(grid).sums(rows) * PARTS, 0.0, grid.target, 2).counts
 
 
 def censored_times(distribution, n, seed=0):
@@ -46,6 +47,16 @@ def test_times_outside_count_in_the_end_bins():
     assert counts[1, 0] == 1
     assert counts[0, -1] == 1
     assert counts.sum() == 2
+
+
+@pytest.mark.parametrize(("time", "below"), [(-5.0 - 1e-3, 1), (-5.0, 0), (-5.0 * (1 + 1e-12), 0), (5.1, 0)])
+def test_events_below_the_lower_bound_are_counted(time, below):
+    """On the bound is inside, also where a logarithm was rounded; no censored row counts."""
+    for event in (0, 1):
+        rows = PreparedRows(np.zeros((1, 1)), y=np.array([time]), event=np.array([event], dtype=np.uint8))
+        counted = HistogramRelease.of(histogram_cells(GRID).sums(rows) * PARTS, 0.0, GRID.target, 2)
+        assert counted.below == below * event
+        assert counted.counts.sum() == 1
 
 
 @pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])

@@ -88,7 +88,7 @@ class TestBLives:
     def test_agree_with_the_predictions(self, model):
         levels = [0.01, 0.1]
         table = model.b_lives(ROWS, levels, confidence=0.8)
-        assert list(table.columns) == ["row", "level", "estimate", "lower", "upper", "bound"]
+        assert list(table.columns) == ["row", "level", "estimate", "lower", "upper", "bound", "beyond"]
         assert table["row"].tolist() == [0, 0, 1, 1, 2, 2]
         assert table["level"].tolist() == [0.01, 0.1] * 3
         quantiles, interval = model.predict_quantile(ROWS, levels, return_interval=True, confidence=0.8)

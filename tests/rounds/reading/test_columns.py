@@ -6,7 +6,6 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 
-from skprivate.domain._labels import number_labels
 from skprivate.rounds._reading.batches import PIECE_ROWS
 from skprivate.rounds._reading.columns import TableColumns, read_pieces
 
@@ -26,10 +25,3 @@ def test_pieces_hold_every_row_once(form, n_rows):
 def test_a_table_without_columns_is_refused():
     with pytest.raises(ValueError, match="no columns"):
         list(read_pieces(pd.DataFrame(index=range(3)), TableColumns()))
-
-
-@pytest.mark.parametrize("kind", [int, float, str, object])
-def test_labels_are_numbered_and_others_are_the_first_class(kind):
-    labels = number_labels(np.array([3, 1, 2, 7, 3]).astype(kind), np.array([1, 2, 3]).astype(kind))
-    assert labels.tolist() == [2, 0, 1, 0, 2]
-    assert labels.dtype == np.int32

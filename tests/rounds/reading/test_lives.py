@@ -247,12 +247,12 @@ def test_strict_mode_replaces_events_and_times():
     y["event"] = [True, False, "yes", True, True, None]
     y["time"] = [50, 50.0, "50", "?", INF, -3]
     both = ("exact", "right")
-    want = [("exact", 0, 50, 0), ("right", 0, 50, 0), ("right", 0, 50, 0), ("right", 0, 1, 0)]
+    want = [("exact", 0, 50, 0), ("right", 0, 50, 0), ("right", 0, 1, 0), ("right", 0, 1, 0)]
     assert placed(y, ("exact", "right", "left"), strict=True)[:4] == want
     target = within_target_bounds(replace_target(y, BOUNDS, True, both), both, (LOW, HIGH))
     assert target.event.tolist() == [1, 0, 0, 0, 0, 0]
     assert [row[0] for row in placed(y, ("exact",), strict=True)] == ["exact"] * 6
-    assert [row[2] for row in placed(y, ("exact",), strict=True)] == [50, 50, 50, 1, 100, 1]
+    assert [row[2] for row in placed(y, ("exact",), strict=True)] == [50, 50, 1, 1, 100, 1]
 
 
 CELLS = np.array([-INF, -2.0, 0.0, 0.3, 1.0, 7.0, 7.0, 30.0, 100.0, 300.0, INF, np.nan])
