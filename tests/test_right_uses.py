@@ -188,7 +188,9 @@ USES: dict[str, Callable[[int], Any]] = {
     "a column of categories": declare(TABLE.astype({"ward": "category"})),
     "columns in another order": declare(TABLE[["day", "ward", "b", "a"]]),
     "Arrow columns": declare(TABLE.convert_dtypes(dtype_backend="pyarrow")),
-    "an encoder": lambda seed: make_pipeline(DomainEncoder(DOMAIN), member(seed)).fit(TABLE, IS_YES),
+    "an encoder": lambda seed: make_pipeline(
+        DomainEncoder(DOMAIN), member(seed).set_params(bounds=DOMAIN.bounds)
+    ).fit(TABLE, IS_YES),
     "a scaler of bounds": lambda seed: make_pipeline(
         BoundsScaler((-2, 2)), member(seed).set_params(bounds=(0, 1))
     ).fit(X, IS_YES),

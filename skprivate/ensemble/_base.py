@@ -380,7 +380,7 @@ class BaseDPBoosting(DomainMixin, RoundsMixin, BaseEstimator):
         mistakes.warn_of_mistakes(
             type(self).__name__,
             self._mistaken_target(task, release),
-            mistakes.mostly_missing(self.domain, least_missing(task, release)),
+            mistakes.mostly_missing(self.domain, least_missing(task, release, self.domain)),
             mistakes.columns_at_a_bound(bounded_columns(task, release, self.domain)),
             mistakes.no_effect(target) if useless else None,
         )

@@ -18,6 +18,7 @@ from ..base._likely_mistakes import (
     MOSTLY,
     BoundedColumn,
     columns_at_a_bound,
+    least_share,
     mostly_missing,
     warn_of_mistakes,
 )
@@ -282,10 +283,14 @@ def _refuse_hopeless(n_rows: int, noise: CountsNoise, confidence: float) -> None
 
 
 def _warn_of_mistakes(description: TableDescription, domain: TableDomain) -> None:
-    least = {
-        name: max(column.missing.lower, column.other.lower if column.other else 0.0)
-        for name, column in description.columns.items()
-    }
+    factor = noise_factor(description.confidence, "laplace")
+    least = {}
+    for name, column in description.columns.items():
+        # Of numbers and dates, missing cells and others are one count.
+        share = column.other or column.missing
+        undeclared = share.lower if column.other else 0.0
+        std = (share.value - share.lower) / factor
+        least[name] = max(undeclared, least_share(domain, name, share.value, std))
     sentences = [mostly_missing(domain, least), columns_at_a_bound(_bounded_columns(description, domain))]
     lines = description.lines()
     # Where most cells are no values of the column, there is nothing that noise could hide.

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from ...base._likely_mistakes import CONFIDENT, BoundedColumn
+from ...base._likely_mistakes import BoundedColumn, least_share
 from ...domain import TableDomain
 from .cells import NoisyCounts
 from .columns import ColumnCells
@@ -18,7 +18,9 @@ _NARROW = 0.02
 _WIDE = 0.1
 
 
-def least_missing(task: BoostingTask, release: BoostingRelease) -> dict[str, float]:
+def least_missing(
+    task: BoostingTask, release: BoostingRelease, domain: TableDomain | None
+) -> dict[str, float]:
     """Return a lower limit of the share of cells that are missing or undeclared, where that is known.
 
     Without a cell for them they are in the bin of the value that is filled in: if nearly all rows are in it,
@@ -28,9 +30,8 @@ def least_missing(task: BoostingTask, release: BoostingRelease) -> dict[str, flo
     for column, found in _counted(task, release):
         place = found.feature.n_bins if found.feature.has_missing else column.place_of_missing
         if place is not None:
-            limits[column.name] = (
-                _share(found, release.n_rows, place) - CONFIDENT * found.std / release.n_rows
-            )
+            share, std = _share(found, release.n_rows, place), found.std / release.n_rows
+            limits[column.name] = least_share(domain, column.name, share, std)
         elif column.fill is not None:
             place = int(np.searchsorted(found.feature.thresholds, column.fill, side="right"))
             middle = _bounded(column, found, release.n_rows, (place, place))
@@ -62,10 +63,10 @@ def _bounded(column: ColumnCells, found: NoisyCounts, n_rows: int, bins: tuple[i
     """Return the column with the share of the rows that are in none of two bins; 1 where a bin is wide."""
     missing = found.counts[found.feature.n_bins] if found.feature.has_missing else 0.0
     rows = max(n_rows - missing, 1.0)
-    gaps = [
+    below, above = (
         1.0 - _share(found, rows, place) if _width(column, found, place) < _WIDE else 1.0 for place in bins
-    ]
-    return BoundedColumn(column.name, column.lower, column.upper, *gaps, found.std / rows)
+    )
+    return BoundedColumn(column.name, column.lower, column.upper, below, above, found.std / rows)
 
 
 def _share(found: NoisyCounts, n_rows: float, place: int) -> float:
