@@ -181,7 +181,8 @@ def mostly_missing(domain: TableDomain | None, least: Mapping[str, float]) -> st
     hints = list(dict.fromkeys(hint_of(domain.columns[name]) for name in names))
     return (
         f"by the released counts, nearly all cells of {_listed(list(map(repr, names)))} are missing, or are "
-        f"not what the domain declares. Look at {'; at '.join(hints[:_SHOWN])}. A larger epsilon does not help."
+        f"not what the domain declares. Look at {'; at '.join(hints[:_SHOWN])}. "
+        "A larger epsilon does not help."
     )
 
 

@@ -202,8 +202,8 @@ def test_a_column_that_is_mostly_missing_is_named_with_its_declaration(read, nam
 
 def test_the_absence_of_all_levels_is_a_missing_cell():
     domain = TableDomain({"kind": CategoricalColumn(["a", "b"], missing="fill")})
-    limits = least_missing(domain, np.array([10.0, 30.0]), 2.0, 1000.0)
-    assert limits["kind"] == pytest.approx(0.96 - 2.77 * np.sqrt(8) / 1000)
+    limits = least_missing(domain, np.array([0.001, 0.003]), np.full(2, 0.002))
+    assert limits["kind"] == pytest.approx(0.996 - 2.77 * np.sqrt(8) / 1000)
     assert "'kind'" in mostly_missing(domain, limits)
     assert mostly_missing(None, {}) is None
 
