@@ -10,7 +10,7 @@ from ..._typing import FloatArray, IntArray
 from ...rounds._plans._additive.codes import CellGrid
 from ...rounds._plans._additive.scores import UNIT
 
-# Ratio from which steps show an effect, chosen on the nine simulations of `shows_effect` and tested on others.
+# Ratio from which steps show an effect: chosen on nine simulations, tested on five others (`shows_effect`).
 _LEAST = 3.0
 
 
@@ -76,10 +76,10 @@ def shows_effect(steps: Sequence[StepEvidence]) -> bool:
     Notes
     -----
     Without effects the mean of a step's ratio is 1 whatever came before it, so that products of such ratios,
-    and means of products, are at least 3 in one of three fits at most (Ville); far fewer are. A part w of the steps may have an
-    effect: factors are 1 - w + w ratio, for the w of all steps, of a few, and of one. The rows are the same
-    in all steps: ratios are raised to the part of their precision that is left if the deviations by the
-    choice of rows repeat in every step.
+    and means of products, reach 3 in one of three fits at most (Ville), and in far fewer as measured. A part
+    w of the steps may have an effect: factors are 1 - w + w ratio, for the w of all steps, of a few, and of
+    one. The rows are the same in all steps: ratios are raised to the part of their precision that is left if
+    the deviations by the choice of rows repeat in every step.
 
     Six fits of each of 108 settings (nine simulations with labels of which 1 to 50 % are events, 3,000 and
     20,000 rows, epsilon 0.5, 1 and 4, both kinds of noise): of 216 fits to labels without a signal 209 show
