@@ -384,8 +384,9 @@ def _check_times(times: NDArray[Any], role: str, lowest: float = 0.0) -> FloatAr
 def _refuse_early(times: FloatArray) -> None:
     if not (times > 0).all():
         raise ValueError(
-            "y holds times that are not above 0; the model is about log time. Distributions 'sev', "
-            "'logistic' and 'normal' take numbers of any sign."
+            "y holds times that are not above 0; the model is about log time. Half a unit may stand for a time "
+            "of 0, row by row: times.clip(lower=0.5). Distributions 'sev', 'logistic' and 'normal' take "
+            "numbers of any sign."
         )
 
 
