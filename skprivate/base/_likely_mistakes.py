@@ -322,7 +322,8 @@ def bounded_columns(
             # Without the cells that were filled in.
             share, fill = min(means[missing], 1.0), (low / 2 + high / 2) if fill is None else fill
             noise += std[missing] * (high - low)
-            mean, noise = (mean - share * fill, noise) / max(1.0 - share, 1e-9)
+            known = max(1.0 - share, 1e-9)
+            mean, noise = (mean - share * fill) / known, noise / known
         width = max(high - low, 1e-300)
         gaps = (mean - low) / width, (high - mean) / width
         found.append(BoundedColumn(name, low, high, *gaps, noise / width, is_date))

@@ -286,11 +286,9 @@ def _warn_of_mistakes(description: TableDescription, domain: TableDomain) -> Non
     factor = noise_factor(description.confidence, "laplace")
     least = {}
     for name, column in description.columns.items():
-        # Of numbers and dates, missing cells and others are one count.
-        share = column.other or column.missing
-        undeclared = share.lower if column.other else 0.0
-        std = (share.value - share.lower) / factor
-        least[name] = max(undeclared, least_share(domain, name, share.value, std))
+        missing, other = column.missing, column.other
+        std = (missing.value - missing.lower) / factor
+        least[name] = max(least_share(domain, name, missing.value, std), other.lower if other else 0.0)
     sentences = [mostly_missing(domain, least), columns_at_a_bound(_bounded_columns(description, domain))]
     lines = description.lines()
     # Where most cells are no values of the column, there is nothing that noise could hide.
