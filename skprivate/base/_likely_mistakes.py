@@ -263,7 +263,7 @@ def columns_at_a_bound(columns: Sequence[BoundedColumn]) -> str | None:
     Notes
     -----
     Right uses have such columns, and nothing is said of them: amounts and counts of which most are 0 or 1;
-    indicators, unless half of the columns lie at their upper bound; a constant whose bounds were widened.
+    indicators, unless they are most of the columns; a constant whose bounds were widened.
 
     Examples
     --------
@@ -274,8 +274,9 @@ def columns_at_a_bound(columns: Sequence[BoundedColumn]) -> str | None:
     "by the released values, nearly all values of 'weight' lie at the upper bound"
     """
     above = [column for column in columns if column.is_near(column.above)]
-    if 2 * len(above) < len(columns):
-        above = [column for column in above if (column.lower, column.upper) not in _INDICATORS]
+    indicators = [column for column in above if (column.lower, column.upper) in _INDICATORS]
+    if 2 * len(indicators) <= len(columns):
+        above = [column for column in above if column not in indicators]
     below = [
         column
         for column in columns

@@ -39,9 +39,9 @@ def hint_of(column: Column) -> str:
     """Return what to look at where many cells of a column are no values of it."""
     if not isinstance(column, CategoricalColumn):
         return _HINTS[column.kind]
-    levels = list(column.levels)
-    if len(levels) == 2 and not isinstance(levels[0], str | bool) and levels[0] < levels[1]:
-        ends = ", ".join(map(str, levels))
+    numbers = [level for level in column.levels if not isinstance(level, str | bool)]
+    if len(column.levels) == len(numbers) == 2 and numbers[0] < numbers[1]:
+        ends = ", ".join(map(str, numbers))
         return f"the brackets: [{ends}] declares two levels, and ({ends}) all numbers between them"
     return f"the spelling of the declared levels {shown_levels(column)}"
 

@@ -132,9 +132,10 @@ def test_which_columns_lie_at_a_bound(column, told):
     assert (columns_at_a_bound([column, *others]) is not None) is told
 
 
-def test_indicators_are_named_where_half_of_the_columns_are_at_their_upper_bound():
+def test_indicators_are_named_where_most_of_the_columns_are_at_their_upper_bound():
     piled = [BoundedColumn(name, 0.0, 1.0, 1.0, 0.0, 0.01) for name in "abcd"]
     assert "'a', 'b', 'c', ..." in columns_at_a_bound(piled)
+    assert "'a'" not in columns_at_a_bound([piled[0], BoundedColumn("b", 0.0, 5.0, 1.0, 0.0, 0.01)])
 
 
 def test_missing_cells_are_expected_where_they_are_declared():
