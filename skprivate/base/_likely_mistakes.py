@@ -4,7 +4,7 @@
 Every function takes released values and public facts alone, and returns one sentence, or None.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from math import sqrt
 from typing import Any, Literal
@@ -270,7 +270,7 @@ def columns_at_a_bound(columns: Sequence[BoundedColumn]) -> str | None:
     >>> from skprivate.base._likely_mistakes import BoundedColumn, columns_at_a_bound
     >>> columns_at_a_bound([BoundedColumn("gain", 0.0, 1e5, 0.001, 0.999, 0.001)]) is None
     True
-    >>> columns_at_a_bound([BoundedColumn("weight", 0.6, 2.5, 1.0, 0.0, 0.001)])[:77]
+    >>> columns_at_a_bound([BoundedColumn("weight", 0.6, 2.5, 1.0, 0.0, 0.001)])[:76]
     "by the released values, nearly all values of 'weight' lie at the upper bound"
     """
     above = [column for column in columns if column.is_near(column.above)]
@@ -315,34 +315,30 @@ def bounded_columns(
     means, std : ndarray of shape (n_encoded,)
         In the units of the bounds.
     """
-    found = []
     lower, upper = bounds
-    for name, place, missing, fill, is_date in _numbers_of(domain, names, len(lower)):
+    # Names, encoded columns, indicators, what missing cells become, and kinds.
+    if domain is None:
+        shown = [f"x{place}" for place in range(len(lower))] if names is None else names
+        columns: list[Any] = [(name, place, None, None, "number") for place, name in enumerate(shown)]
+    else:
+        columns = [
+            (one.name, one.start, one.indicator, one.fill, domain.columns[one.name].kind)
+            for one in domain.groups
+        ]
+    found = []
+    for name, place, missing, fill, kind in columns:
+        if kind not in ("number", "date"):
+            continue
         mean, noise, low, high = means[place], std[place], lower[place], upper[place]
+        width = max(high - low, 1e-300)
         if missing is not None:
             # Without the cells that were filled in.
             share, fill = min(means[missing], 1.0), (low / 2 + high / 2) if fill is None else fill
-            noise += std[missing] * (high - low)
-            known = max(1.0 - share, 1e-9)
+            known, noise = max(1.0 - share, 1e-9), noise + std[missing] * width
             mean, noise = (mean - share * fill) / known, noise / known
-        width = max(high - low, 1e-300)
         gaps = (mean - low) / width, (high - mean) / width
-        found.append(BoundedColumn(name, low, high, *gaps, noise / width, is_date))
+        found.append(BoundedColumn(name, low, high, *gaps, noise / width, kind == "date"))
     return found
-
-
-def _numbers_of(
-    domain: TableDomain | None, names: Sequence[str] | None, n_columns: int
-) -> Iterator[tuple[str, int, int | None, float | None, bool]]:
-    """Yield names and encoded columns of numbers and dates, and what fills their missing cells."""
-    if domain is None:
-        for place in range(n_columns):
-            yield f"x{place}" if names is None else names[place], place, None, None, False
-        return
-    for group in domain.groups:
-        kind = domain.columns[group.name].kind
-        if kind in ("number", "date"):
-            yield group.name, group.start, group.indicator, group.fill, kind == "date"
 
 
 # Values of y at both ends of bounds_y
