@@ -24,9 +24,9 @@ _MAY_BE_ZERO = 1.645
 #: Standard deviations that the noise of a count exceeds with probability 1 % in one direction: Laplace noise,
 #: ln(50) / sqrt(2); normal noise needs 2.33.
 CONFIDENT = 2.77
-# A class is small where it has less than one fiftieth of an even share of the rows, of two classes 1 %: rare
-# events of 1 % and more are common. A class with more rows is named with probability 1 % at most.
-_SMALL = 0.02
+# A class is small where it has less than a twenty-fifth of an even share of the rows, of two classes 2 %. Less
+# would miss misspelt classes at 5,000 rows and epsilon 1, and more would name rare events that are common.
+_SMALL = 0.04
 # Errors below this part of the width of bounds_y count as none: errors of a useful regressor are larger where
 # the bounds are less than thirty times as wide as the values are spread.
 _NO_ERROR = 0.01
@@ -67,7 +67,7 @@ def hardly_any_rows(
     Notes
     -----
     A class is named where its count is no further above 0 than noise may be, and the upper limit of its count
-    is below a fiftieth of an even share. With few rows the second condition fails, and nothing is said. A
+    is below a twenty-fifth of an even share. With few rows the second condition fails, and nothing is said. A
     class without rows is named with probability 95 % where that part is 4.4 standard deviations; a class with
     more rows than that part with probability 1 % at most.
     """

@@ -215,7 +215,7 @@ def test_the_absence_of_all_levels_is_a_missing_cell():
         ([9_995.0, 5.0], 10.0, True),
         ([1000.0, 0.0], 0.0, True),  # exact
         ([999.0, 1.0], 0.0, False),
-        ([9_995.0, 5.0], 50.0, False),  # the noise hides a hundredth of the rows
+        ([9_995.0, 5.0], 100.0, False),  # the noise hides a fiftieth of the rows
     ],
 )
 def test_a_class_is_named_where_its_count_may_be_zero_and_must_be_small(counts, std, named):

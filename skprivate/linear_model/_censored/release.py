@@ -240,7 +240,10 @@ def censored_warning(
     """
     histogram = release.histogram
     if not histogram.shows_events:
-        return "by the released counts there may be no events at all; the estimates mean nothing."
+        return (
+            "by the released counts there may be no events at all; the estimates mean nothing. Look at the "
+            "coding of events, life_data(..., happened=2) where 2 means that the event happened."
+        )
     if strict and _many_say_nothing(histogram):
         return (
             "by the released counts, many rows are censored at the lower bound of bounds_y, where they carry "
