@@ -2,7 +2,7 @@
 """What is public about the tables of a source, found before anything is charged: columns, types, sizes."""
 
 import hashlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -213,7 +213,8 @@ class InspectFunction:
             return self._of_arrays(batch, table)
 
     def _of_arrays(self, batch: str, X: Any, y: Any = None, groups: Any = None) -> TableFacts:
-        self._check_labels(y, "y")
+        with public_errors():
+            refuse_label_types(y, self.classes)
         n_rows = len(X) if hasattr(X, "__len__") else np.shape(X)[0]
         names: tuple[str, ...] | None = None
         if is_frame(X):
@@ -241,21 +242,18 @@ class InspectFunction:
 
     def _of_frame(self, batch: str, table: Any) -> TableFacts:
         names = self.columns.choose(list(table.columns))
-        if self.columns.target is not None:
-            self._check_labels(table[self.columns.target])
+        self._check_types(table.__getitem__)
         kinds = tuple(_kind_of(np.asarray(table[name][:0]).dtype) for name in names)
         event = self.columns.event
         # Nullable booleans are objects; their cells are read one by one.
-        if event is not None:
-            self.columns.refuse_codes(np.asarray(table[event][:0]).dtype.kind in "bO")
-            self.columns.refuse_event_type(table[event])
+        self.columns.refuse_codes(event is None or np.asarray(table[event][:0]).dtype.kind in "bO")
         group = None if self.columns.group is None else exact_names(table[self.columns.group])
         n_units = self._count_units(group, len(table))
         return TableFacts(batch, len(table), n_units, names, kinds, *self._target())
 
     def _of_arrow(self, batch: str, table: Any) -> TableFacts:
         group = self.columns.group
-        n_rows, groups = getattr(table, "num_rows", None), []
+        n_rows, groups, event = getattr(table, "num_rows", None), [], self.columns.event
         if n_rows is None or group is not None:
             schema, records = arrow_records(table)
             names = self.columns.choose(list(schema))
@@ -263,32 +261,25 @@ class InspectFunction:
             for record in records:
                 n_rows += record.num_rows
                 kinds = self._arrow_kinds(record.schema, names)
-                self._check_event(record.schema)
+                self.columns.refuse_codes(event is None or _is_boolean(record.schema, event))
                 if group is not None:
                     groups.append(exact_names(record.column(group)))
             kinds = kinds or ()
         else:
             names = self.columns.choose(list(table.schema.names))
             kinds = self._arrow_kinds(table.schema, names)
-            self._check_event(table.schema)
+            self.columns.refuse_codes(event is None or _is_boolean(table.schema, event))
         n_units = self._count_units(np.concatenate(groups) if groups else None, n_rows)
         return TableFacts(batch, n_rows, n_units, names, kinds, *self._target())
 
     def _arrow_kinds(self, schema: Any, names: tuple[str, ...]) -> tuple[str, ...]:
-        if self.columns.target is not None:
-            self._check_labels(schema.field(self.columns.target))
+        self._check_types(schema.field)
         types = (str(schema.field(name).type) for name in names)
         return tuple("number" if kind.startswith(_ARROW_NUMBERS) else "other" for kind in types)
 
-    def _check_event(self, schema: Any) -> None:
-        if self.columns.event is not None:
-            field = schema.field(self.columns.event)
-            self.columns.refuse_codes(str(field.type) == "bool")
-            self.columns.refuse_event_type(field)
-
     @public_errors()
-    def _check_labels(self, labels: Any, name: str | None = None) -> None:
-        refuse_label_types(labels, self.classes, name or f"column {self.columns.target!r}")
+    def _check_types(self, column_of: Callable[[str], Any]) -> None:
+        self.columns.refuse_types(column_of, self.classes)
 
     def _target(self) -> tuple[bool, tuple[str, ...]]:
         return self.columns.has_target, tuple(sorted(self.columns.roles))
@@ -304,6 +295,10 @@ class InspectFunction:
 
 def _kind_of(dtype: np.dtype[Any]) -> str:
     return "number" if dtype.kind in _NUMBERS else "other"
+
+
+def _is_boolean(schema: Any, name: str) -> bool:
+    return str(schema.field(name).type) == "bool"
 
 
 def fingerprint(*texts: bytes) -> str:

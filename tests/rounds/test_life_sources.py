@@ -240,7 +240,9 @@ def test_codes_that_are_not_declared_are_refused_by_their_type(table, tmp_path):
 def test_no_missing_event_changes_what_is_said_of_the_type(table, missing, declared):
     rows = table([None if missing else True, *[True, False] * 20])
     columns = {"target": "life", "event": "seen", "happened": "yes"}
-    source = TableSource(_beside(rows, "life", "load"), **columns, n_rows=41 if declared else None)
+    source = TableSource(
+        _beside(rows, "life", "load"), **columns, features=["load"], n_rows=41 if declared else None
+    )
     model = DPLogLocationScaleRegressor(bounds_X=(0, 3), bounds_y=(1, 3))
     with config_context(strict=True), pytest.raises(TypeError, match="holds numbers, and happened is text"):
         fit_rounds(model, source)

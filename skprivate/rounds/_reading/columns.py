@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Which columns of a table are features, target, event and person, and tables of all forms as such."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from numbers import Real
 from typing import Any
@@ -112,9 +112,11 @@ class TableColumns:
                 f"TableSource(..., event={self.event!r}, happened=...), 2 where 1 is censored, 1 where 0 is."
             )
 
-    def refuse_event_type(self, column: Any) -> None:
-        """Refuse a column of events, or a field of Arrow, of numbers by its type where text is declared."""
-        if self.coding.is_text and kind_of(column) == "numbers":
+    def refuse_types(self, column_of: Callable[[str], Any], classes: Any) -> None:
+        """Refuse columns whose types are numbers where text is declared; and text where class numbers are."""
+        if self.target is not None:
+            refuse_label_types(column_of(self.target), classes, f"column {self.target!r}")
+        if self.event is not None and self.coding.is_text and kind_of(column_of(self.event)) == "numbers":
             raise TypeError(f"column {self.event!r} holds numbers, and happened is text: declare numbers.")
 
     def choose(self, names: list[Any]) -> tuple[str, ...]:
@@ -216,10 +218,7 @@ def read_pieces(
     elif has_names(table):
         names = columns.choose(list(table.columns))
         wanted = columns.others if domain is not None else (*names, *columns.others)
-        if columns.target is not None:
-            refuse_label_types(table[columns.target], classes, f"column {columns.target!r}")
-        if columns.event is not None:
-            columns.refuse_event_type(table[columns.event])
+        columns.refuse_types(table.__getitem__, classes)
         if domain is None:
             refuse_text(table, takes_domain=True, columns=names)
         encoded = None if domain is None else domain.encode(table[list(names)])
@@ -231,10 +230,7 @@ def read_pieces(
         schema, records = arrow_records(table)
         names = columns.choose(list(schema))
         for record in records:
-            if columns.target is not None:
-                refuse_label_types(record.column(columns.target), classes, f"column {columns.target!r}")
-            if columns.event is not None:
-                columns.refuse_event_type(record.column(columns.event))
+            columns.refuse_types(record.column, classes)
             wanted = columns.others if domain is not None else (*names, *columns.others)
             features = names if domain is None else ()
             values = dict(zip(wanted, number_columns(record, features, wanted), strict=True))
