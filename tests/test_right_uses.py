@@ -249,16 +249,8 @@ OUTSIDE = {
 }
 
 
-#: A known false alarm of boosting: an effect on few rows.
-ALARMS = {"rare, 2 %"}
-
-
-def marked(name):
-    return pytest.param(name, marks=[pytest.mark.xfail(strict=True)] if name in ALARMS else [])
-
-
 @pytest.mark.parametrize("strict", [False, True], ids=["plain", "strict"])
-@pytest.mark.parametrize("name", [marked(name) for name in USES])
+@pytest.mark.parametrize("name", USES)
 def test_a_right_use_gives_no_error_and_no_warning(name, strict):
     assert not alarms(USES[name], strict, SEEDS)
 

@@ -179,11 +179,10 @@ def mostly_missing(domain: TableDomain | None, least: Mapping[str, float]) -> st
     if domain is None or not names:
         return None
     hints = list(dict.fromkeys(hint_of(domain.columns[name]) for name in names))
-    how_many = "nearly all" if min(map(least.__getitem__, names)) > _NEARLY_ALL else "most"
     return (
-        f"by the released counts, {how_many} cells of {_listed(list(map(repr, names)))} are missing, or are "
-        f"not what the domain declares. Look at {'; at '.join(hints[:_SHOWN])}. A larger epsilon does not "
-        "help."
+        f"by the released counts, nearly all cells of {_listed(list(map(repr, names)))} are missing, or are "
+        f"not what the domain declares. Look at {'; at '.join(hints[:_SHOWN])}. "
+        "A larger epsilon does not help."
     )
 
 

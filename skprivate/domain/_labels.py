@@ -110,7 +110,7 @@ def refuse_label_types(labels: Any, classes: Any, name: str = "y") -> None:
     name : str, default="y"
         For messages.
     """
-    kind = None if classes is None else _kind_of(labels)
+    kind = None if classes is None else kind_of(labels)
     if kind is None:
         return
     if kind == "complex":
@@ -241,8 +241,8 @@ def _compared(labels: NDArray[Any], positions: dict[Any, int], elsewhere: int) -
     return found + np.int32(elsewhere) if elsewhere else found
 
 
-def _kind_of(labels: Any) -> Literal["text", "numbers", "complex"] | None:
-    """Return what the public type of a column says; None where it says nothing."""
+def kind_of(labels: Any) -> Literal["text", "numbers", "complex"] | None:
+    """Return what the public type of a column, or of a field of Arrow, says; None where it says nothing."""
     if is_frame(labels):
         dtypes = list(labels.dtypes)
         dtype = dtypes[0] if len(dtypes) == 1 else None

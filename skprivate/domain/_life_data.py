@@ -158,13 +158,18 @@ class EventCoding:
         """Whether any values are declared."""
         return bool(self.happened)
 
+    @property
+    def is_text(self) -> bool:
+        """Whether the declared values are text."""
+        return self.declared and isinstance(self.happened[0], str)
+
     def read(self, column: Any, name: str) -> FloatArray:
         """Return 1 where the event happened, 0 where it had not, and NaN where that is not known.
 
         In strict mode no cell is an error; otherwise one that is missing or undeclared is.
         """
         values = (*self.happened, *self.censored)
-        text = bool(values) and isinstance(values[0], str)
+        text = self.is_text
         if text and _holds_numbers(column):
             raise TypeError(f"column {name} holds numbers, and happened is text: declare numbers.")
         kind: Any = bool if not values or isinstance(values[0], bool) else (0, 1)

@@ -246,14 +246,16 @@ class InspectFunction:
         kinds = tuple(_kind_of(np.asarray(table[name][:0]).dtype) for name in names)
         event = self.columns.event
         # Nullable booleans are objects; their cells are read one by one.
-        self.columns.refuse_codes(event is None or np.asarray(table[event][:0]).dtype.kind in "bO")
+        if event is not None:
+            self.columns.refuse_codes(np.asarray(table[event][:0]).dtype.kind in "bO")
+            self.columns.refuse_event_type(table[event])
         group = None if self.columns.group is None else exact_names(table[self.columns.group])
         n_units = self._count_units(group, len(table))
         return TableFacts(batch, len(table), n_units, names, kinds, *self._target())
 
     def _of_arrow(self, batch: str, table: Any) -> TableFacts:
         group = self.columns.group
-        n_rows, groups, event = getattr(table, "num_rows", None), [], self.columns.event
+        n_rows, groups = getattr(table, "num_rows", None), []
         if n_rows is None or group is not None:
             schema, records = arrow_records(table)
             names = self.columns.choose(list(schema))
@@ -261,14 +263,14 @@ class InspectFunction:
             for record in records:
                 n_rows += record.num_rows
                 kinds = self._arrow_kinds(record.schema, names)
-                self.columns.refuse_codes(event is None or _is_boolean(record.schema, event))
+                self._check_event(record.schema)
                 if group is not None:
                     groups.append(exact_names(record.column(group)))
             kinds = kinds or ()
         else:
             names = self.columns.choose(list(table.schema.names))
             kinds = self._arrow_kinds(table.schema, names)
-            self.columns.refuse_codes(event is None or _is_boolean(table.schema, event))
+            self._check_event(table.schema)
         n_units = self._count_units(np.concatenate(groups) if groups else None, n_rows)
         return TableFacts(batch, n_rows, n_units, names, kinds, *self._target())
 
@@ -277,6 +279,12 @@ class InspectFunction:
             self._check_labels(schema.field(self.columns.target))
         types = (str(schema.field(name).type) for name in names)
         return tuple("number" if kind.startswith(_ARROW_NUMBERS) else "other" for kind in types)
+
+    def _check_event(self, schema: Any) -> None:
+        if self.columns.event is not None:
+            field = schema.field(self.columns.event)
+            self.columns.refuse_codes(str(field.type) == "bool")
+            self.columns.refuse_event_type(field)
 
     @public_errors()
     def _check_labels(self, labels: Any, name: str | None = None) -> None:
@@ -296,10 +304,6 @@ class InspectFunction:
 
 def _kind_of(dtype: np.dtype[Any]) -> str:
     return "number" if dtype.kind in _NUMBERS else "other"
-
-
-def _is_boolean(schema: Any, name: str) -> bool:
-    return str(schema.field(name).type) == "bool"
 
 
 def fingerprint(*texts: bytes) -> str:

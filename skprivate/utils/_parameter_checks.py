@@ -261,9 +261,10 @@ def as_column(values: Any) -> Any:
 
 def _width(value: Any) -> int | None:
     """Number of items of a list, tuple or array; None for a single value."""
-    if isinstance(value, np.ndarray):
+    # By its type: an object of the user's own may refuse to tell its class.
+    if issubclass(type(value), np.ndarray):
         return len(value) if value.ndim else None
-    return len(value) if isinstance(value, list | tuple) else None
+    return len(value) if issubclass(type(value), list | tuple) else None
 
 
 def _is_row(value: Any) -> bool:

@@ -39,7 +39,7 @@ MODELS = {
     "local tree": lambda **options: LocallyPrivateTreeClassifier(8.0, max_depth=3, **BOUNDS, **options),
     "boosting": lambda **options: DPBoostingClassifier(4.0, delta=1e-6, **BOUNDS, **options),
     "pure boosting": lambda **options: DPBoostingClassifier(4.0, **BOUNDS, **options),
-    "logistic": lambda **options: DPLogisticRegression(1.0, **BOUNDS, **options),
+    "logistic": lambda **options: DPLogisticRegression(4.0, **BOUNDS, **options),
     "label": lambda **options: LabelPrivateClassifier(Ridge(), 4.0, random_state=3, **options),
 }
 
@@ -211,11 +211,11 @@ def test_the_absence_of_all_levels_is_a_missing_cell():
 @pytest.mark.parametrize(
     ("counts", "std", "named"),
     [
-        ([900.0, 100.0], 10.0, False),  # no longer 0
-        ([995.0, 5.0], 10.0, True),
+        ([9_900.0, 100.0], 10.0, False),  # no longer 0
+        ([9_995.0, 5.0], 10.0, True),
         ([1000.0, 0.0], 0.0, True),  # exact
         ([999.0, 1.0], 0.0, False),
-        ([995.0, 5.0], 100.0, False),  # the noise hides a tenth of the rows
+        ([9_995.0, 5.0], 50.0, False),  # the noise hides a hundredth of the rows
     ],
 )
 def test_a_class_is_named_where_its_count_may_be_zero_and_must_be_small(counts, std, named):

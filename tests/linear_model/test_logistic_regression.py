@@ -230,8 +230,8 @@ def test_what_is_read_from_rows_is_a_leak():
         for parameters in ({"bounds": (-4, 4)}, {"classes": [0, 1]}, {**DECLARED, "random_state": 0}):
             with pytest.raises(PrivacyLeakError):
                 DPLogisticRegression(1.0, **parameters).fit(X, Y)
-        rows = X.astype(object)
-        rows[3, 1] = "text"
+        rows = X.tolist()
+        rows[3][1] = "text"
         assert DPLogisticRegression(1.0, **DECLARED).fit(rows, Y).privacy_spent_.private
 
 

@@ -224,3 +224,45 @@ def test_codes_that_are_not_declared_are_refused_by_their_type(table, tmp_path):
     columns = TableColumns(("load",), "life", "status", coding=EventCoding.of([2, 3], 1))
     schema = RowSchema(columns=columns, n_features=1)
     assert RowSchema.from_dict(json.loads(json.dumps(schema.to_dict()))).to_dict() == schema.to_dict()
+
+
+@pytest.mark.parametrize("declared", [True, False])
+@pytest.mark.parametrize("missing", [True, False])
+@pytest.mark.parametrize(
+    "table",
+    [
+        lambda seen: pd.DataFrame({"seen": pd.array(seen, dtype="boolean")}),
+        lambda seen: pd.DataFrame({"seen": pd.Categorical(seen, categories=[False, True])}),
+        lambda seen: pl.DataFrame({"seen": pl.Series(seen, dtype=pl.Boolean)}),
+        lambda seen: pa.table({"seen": pa.array(seen, pa.bool_())}),
+    ],
+)
+def test_no_missing_event_changes_what_is_said_of_the_type(table, missing, declared):
+    rows = table([None if missing else True, *[True, False] * 20])
+    columns = {"target": "life", "event": "seen", "happened": "yes"}
+    source = TableSource(_beside(rows, "life", "load"), **columns, n_rows=41 if declared else None)
+    model = DPLogLocationScaleRegressor(bounds_X=(0, 3), bounds_y=(1, 3))
+    with config_context(strict=True), pytest.raises(TypeError, match="holds numbers, and happened is text"):
+        fit_rounds(model, source)
+
+
+@pytest.mark.parametrize("missing", [True, False])
+def test_no_missing_target_changes_what_is_read_of_text(missing):
+    rows = pl.DataFrame({"life": [None if missing else "2", *["2", "1.5"] * 20], "load": [1.0] * 41})
+    model = DPLogLocationScaleRegressor(bounds_X=(0, 3), bounds_y=(1, 3))
+    with config_context(strict=True):
+        fit_rounds(model, TableSource(rows, target="life"))
+
+
+def _beside(table, *names):
+    """Return the table and columns of numbers."""
+    if isinstance(table, pa.Table):
+        for name in names:
+            table = table.append_column(name, pa.array(np.full(table.num_rows, 2.0)))
+        return table
+    values = {name: np.full(len(table), 2.0) for name in names}
+    return (
+        table.assign(**values)
+        if isinstance(table, pd.DataFrame)
+        else table.with_columns(**{name: pl.Series(column) for name, column in values.items()})
+    )

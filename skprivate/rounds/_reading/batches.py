@@ -156,7 +156,9 @@ def frame_column(frame: Any, name: str) -> NDArray[Any]:
     """Return one column of a data frame as an array; masks, dates and the like are refused."""
     # An array of a column has neither its mask nor its time zone.
     refuse_kinds(frame[name], f"column {name!r}")
-    return np.asarray(frame[name])
+    values = np.asarray(frame[name])
+    # Of polars a missing cell makes objects of text: all text is objects.
+    return values.astype(object) if values.dtype.kind in "UT" else values
 
 
 def _frame_columns(frame: Any, names: tuple[str, ...], y: Any, target: str | None) -> list[NDArray[Any]]:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from ...accounting import EstimatedBounds
 from ...domain import TableDomain
-from ...domain._labels import refuse_label_types
+from ...domain._labels import kind_of, refuse_label_types
 from ...domain._life_data import TRUE_OR_FALSE, EventCoding
 from ...utils import as_column, check_characters, is_frame
 from ...utils._groups import exact_names
@@ -111,6 +111,11 @@ class TableColumns:
                 f"column {self.event!r} is not boolean. Declare the value which means that it happened: "
                 f"TableSource(..., event={self.event!r}, happened=...), 2 where 1 is censored, 1 where 0 is."
             )
+
+    def refuse_event_type(self, column: Any) -> None:
+        """Refuse a column of events, or a field of Arrow, of numbers by its type where text is declared."""
+        if self.coding.is_text and kind_of(column) == "numbers":
+            raise TypeError(f"column {self.event!r} holds numbers, and happened is text: declare numbers.")
 
     def choose(self, names: list[Any]) -> tuple[str, ...]:
         """Return the features among the columns of a table, all of which must be there once."""
@@ -213,6 +218,8 @@ def read_pieces(
         wanted = columns.others if domain is not None else (*names, *columns.others)
         if columns.target is not None:
             refuse_label_types(table[columns.target], classes, f"column {columns.target!r}")
+        if columns.event is not None:
+            columns.refuse_event_type(table[columns.event])
         if domain is None:
             refuse_text(table, takes_domain=True, columns=names)
         encoded = None if domain is None else domain.encode(table[list(names)])
@@ -226,6 +233,8 @@ def read_pieces(
         for record in records:
             if columns.target is not None:
                 refuse_label_types(record.column(columns.target), classes, f"column {columns.target!r}")
+            if columns.event is not None:
+                columns.refuse_event_type(record.column(columns.event))
             wanted = columns.others if domain is not None else (*names, *columns.others)
             features = names if domain is None else ()
             values = dict(zip(wanted, number_columns(record, features, wanted), strict=True))
@@ -284,7 +293,9 @@ def _of_columns(
     if columns.roles:
         fields = {role: values[str(columns.named[role])] for role in columns.roles}
         if columns.coding.declared:
-            found = columns.coding.read(fields["event"], repr(columns.event))
+            # A missing cell makes objects of booleans: that the types are those of the coding is known.
+            events = fields["event"].astype(object) if columns.coding.is_text else fields["event"]
+            found = columns.coding.read(events, repr(columns.event))
             happened = found == 1
             # In strict mode what is not known stays so: the fit counts it as missing.
             known = ~np.isnan(found)

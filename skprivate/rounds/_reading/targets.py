@@ -290,8 +290,11 @@ def _strict_event(event: NDArray[Any], y: Any) -> tuple[BoolArray, BoolArray]:
     if event.dtype != object:
         # Its type is not told: a missing cell turns integers of pandas into floats.
         raise TypeError(f"{_FORM}; the event is not boolean. {_declare_events(y)}")
-    known = np.array([isinstance(cell, bool | np.bool_) for cell in event], dtype=bool)
-    return known & (event == True), known  # noqa: E712  cell by cell
+    # By its type: other objects may refuse to be compared.
+    known = np.array([type(cell) in (bool, np.bool_) for cell in event], dtype=bool)
+    happened = np.zeros(len(event), dtype=bool)
+    happened[known] = event[known].astype(bool)
+    return happened, known
 
 
 def _declare_events(y: Any) -> str:
@@ -384,8 +387,8 @@ def _check_times(times: NDArray[Any], role: str, lowest: float = 0.0) -> FloatAr
 def _refuse_early(times: FloatArray) -> None:
     if not (times > 0).all():
         raise ValueError(
-            "y holds times that are not above 0; the model is about log time. Half a unit may stand for a time "
-            "of 0, row by row: times.clip(lower=0.5). Distributions 'sev', 'logistic' and 'normal' take "
+            "y holds times that are not above 0; the model is about log time. Half a unit may stand for a "
+            "time of 0, row by row: times.clip(lower=0.5). Distributions 'sev', 'logistic' and 'normal' take "
             "numbers of any sign."
         )
 
