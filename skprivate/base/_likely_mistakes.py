@@ -24,8 +24,8 @@ _MAY_BE_ZERO = 1.645
 #: Standard deviations that the noise of a count exceeds with probability 1 % in one direction: Laplace noise,
 #: ln(50) / sqrt(2); normal noise needs 2.33.
 CONFIDENT = 2.77
-# A class is small where it has less than a twenty-fifth of an even share of the rows, of two classes 2 %. Less
-# would miss misspelt classes at 5,000 rows and epsilon 1, and more would name rare events that are common.
+# A class is small below a twenty-fifth of an even share of the rows (2 % with two classes). Less would miss
+# misspelt classes at 5,000 rows and epsilon 1, and more would name rare events that are common.
 _SMALL = 0.04
 # Errors below this part of the width of bounds_y count as none: errors of a useful regressor are larger where
 # the bounds are less than thirty times as wide as the values are spread.
