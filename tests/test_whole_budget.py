@@ -138,6 +138,31 @@ for kind in MECHANISMS:
         return censored("lognormal", kind, "add-remove", epsilon=30, n=400, levels=(1.0,), times=(0.4, 3.0))
 
 
+for kind, relation, late in (
+    ("laplace", "replace-one", False),
+    ("gaussian", "add-remove", False),
+    ("laplace", "add-remove", True),
+    ("gaussian", "replace-one", True),
+):
+    # Times that are not declared as censored: counts beyond the bounds choose what follows.
+    @case("times", "late" if late else "within the bounds", kind, relation)
+    def _(kind=kind, relation=relation, late=late):
+        model = DPLogLocationScaleRegressor(
+            3 * (30 if late else EPSILON),
+            distribution="lognormal",
+            bounds_X=(-1, 1),
+            bounds_y=(0.4, 3),
+            max_iter=2,
+            relation=relation,
+            max_rows_per_group=3,
+            **MECHANISMS[kind],
+        )
+        X, y = table(402, 1 if late else 2)
+        y = np.exp(0.1 + 0.3 * y) * np.where(late & (np.arange(len(y)) % 2 == 0), 9.0, 1.0)
+        rows = rows_at(ENDS if late else (-1, 0, 1), X.shape[1], (0.1, 0.4, 1.1, 3.0, 9.0))
+        return of_fits(model, neighbours(X, y, rows, relation, persons=3), relation=relation)
+
+
 class SteepLine:
     """Hands out moments as they are, and gradients that make a line of one feature steep.
 
@@ -512,6 +537,8 @@ REACHED = {
     "censored, persons, laplace, add-remove": (0.8934, 0.8959, 1e-3),
     "censored, persons, gaussian, replace-one": (0.4581, 0.5316, 1e-3),
     "censored, persons, gaussian, add-remove": (0.7875, 0.7928, 1e-3),
+    "times, late, laplace, add-remove": (0.8851, 0.9064, 1e-3),
+    "times, late, gaussian, replace-one": (0.4626, 0.5555, 1e-3),
     "censored, residuals counted, laplace": (0.9034, 0.9035),
     "censored, residuals counted, gaussian": (0.8408, 0.8408),
     # The first gradient's model is flat: residuals are at opposite ends only where features are. Counts, sums
