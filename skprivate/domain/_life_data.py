@@ -172,6 +172,8 @@ class EventCoding:
         text = self.is_text
         if text and _holds_numbers(column):
             raise TypeError(f"column {name} holds numbers, and happened is text: declare numbers.")
+        if values and _holds_booleans(column) and not set(self.happened) & {0, 1}:
+            raise TypeError(f"column {name} holds booleans, and happened names none: declare happened=True.")
         kind: Any = bool if not values or isinstance(values[0], bool) else (0, 1)
         domain = TableDomain({"event": CategoricalColumn(values) if text else kind})
         cells, unusable = domain.read_columns({"event": column})["event"]
@@ -226,6 +228,11 @@ def _holds_numbers(column: Any) -> bool:
     dtype = getattr(column, "dtype", None)
     tells = getattr(dtype, "is_numeric", None)
     return bool(tells()) if callable(tells) else getattr(dtype, "kind", "O") in "biuf"
+
+
+def _holds_booleans(column: Any) -> bool:
+    """Tell whether the type of a column, of NumPy, pandas, polars or pyarrow, is one of booleans."""
+    return str(getattr(column, "dtype", getattr(column, "type", ""))).lower().startswith("bool")
 
 
 def _refuse_durations(columns: dict[str, Any], names: dict[str, str]) -> None:

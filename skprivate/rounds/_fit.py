@@ -12,6 +12,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 
 from ..base import PrivateEstimatorMixin, private_fit
+from ..domain import TableDomain
 from ..noise import check_entropy
 from ..utils._groups import KEY_BYTES
 from ..utils._json_documents import canonical
@@ -66,8 +67,8 @@ def fit_rounds(
     Raises
     ------
     TypeError
-        The estimator has no rounds, or the source is none. Or the target's type is text and the classes are
-        numbers, or the reverse: nothing is charged then, unless ``n_rows`` is declared.
+        The estimator has no rounds, or the source is none. Or a column has a type that cannot be read, such
+        as text in place of numbers: nothing is charged then, unless ``n_rows`` is declared.
     ValueError
         Bounds or classes are missing; the source is empty, or its tables differ in columns or types: nothing
         is charged then. Or a table cannot be read, or is not as it was when it was looked at: this shows when
@@ -122,13 +123,12 @@ class RoundsMixin(PrivateEstimatorMixin):
         with public_errors():
             # Raises in strict mode where the noise is seeded.
             self.announce_leaks([])
-        declared = getattr(self, "domain", None) is not None
         # Names of persons may be missing: that a look at the tables fails tells of rows.
         n_is_public = not self.may_lack_rows()
         facts = find_facts(
             source,
             self._known_columns(),
-            declared=declared,
+            domain=getattr(self, "domain", None),
             n_is_public=n_is_public,
             classes=getattr(self, "classes", None),
         )
@@ -198,7 +198,7 @@ def find_facts(
     source: TableSource,
     n_features: int | None,
     *,
-    declared: bool = False,
+    domain: TableDomain | None = None,
     n_is_public: bool = True,
     classes: Any = None,
 ) -> SourceFacts:
@@ -208,7 +208,7 @@ def find_facts(
     not public, a source without rows is no error. A target must be of the kind of the declared classes.
     """
     if source.n_rows is None:
-        facts = source.inspect(declared=declared, classes=classes)
+        facts = source.inspect(domain=domain, classes=classes)
         if n_is_public and not facts.n_rows:
             raise ValueError("the source is empty: it has no row.")
         return replace(facts, n_is_public=n_is_public)

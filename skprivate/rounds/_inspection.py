@@ -10,14 +10,15 @@ import numpy as np
 
 from .._config import config_context
 from ..base._planned_cost import PublicShape
+from ..domain import TableDomain
 from ..domain._labels import refuse_label_types
 from ..utils import is_frame, is_structured
 from ..utils._groups import exact_names, number_units
 from ..utils._json_documents import Fields, restore_in_silence, seal_document
 from ..utils._private_fit import public_errors
 from ._reading.batches import arrow_records, has_names, holds_arrow
-from ._reading.columns import TableColumns
-from ._reading.targets import find_roles
+from ._reading.columns import TableColumns, read_pieces
+from ._reading.targets import check_form, find_roles
 from ._task import check_batch_id
 
 _FORMAT = "skprivate.inspection"
@@ -179,16 +180,16 @@ class InspectFunction:
     ----------
     columns : TableColumns
     strict : bool
-    declared : bool, default=False
-        Whether the kinds of the columns are declared, so that their types in the tables do not matter.
+    domain : TableDomain, default=None
+        What the columns of X hold, so that their types in the tables need not be the same.
     classes : array-like, default=None
         Declared classes, of whose kind the type of the target must be.
     """
 
     def __init__(
-        self, columns: TableColumns, strict: bool, declared: bool = False, classes: Any = None
+        self, columns: TableColumns, strict: bool, domain: TableDomain | None = None, classes: Any = None
     ) -> None:
-        self.columns, self.strict, self.declared, self.classes = columns, strict, declared, classes
+        self.columns, self.strict, self.domain, self.classes = columns, strict, domain, classes
 
     def __call__(self, table: Any, batch_id: str | int) -> bytes:
         """Return the facts of one partition, as bytes."""
@@ -197,7 +198,7 @@ class InspectFunction:
     def inspect(self, table: Any, batch_id: str | int) -> TableFacts:
         """Return the facts of one table."""
         facts = self._facts(table, check_batch_id(batch_id))
-        if not (self.declared or self.strict):
+        if self.domain is None and not self.strict:
             return facts
         # In strict mode one odd cell, which gives a column of pandas its type, must not make a fit fail.
         return replace(facts, kinds=(_CELLS,) * len(facts.kinds))
@@ -215,6 +216,8 @@ class InspectFunction:
     def _of_arrays(self, batch: str, X: Any, y: Any = None, groups: Any = None) -> TableFacts:
         with public_errors():
             refuse_label_types(y, self.classes)
+        if _is_typed(X):
+            self._refuse_types((X[:0], y[:0] if _is_typed(y) else None))
         n_rows = len(X) if hasattr(X, "__len__") else np.shape(X)[0]
         names: tuple[str, ...] | None = None
         if is_frame(X):
@@ -245,8 +248,8 @@ class InspectFunction:
         self._check_types(table.__getitem__)
         kinds = tuple(_kind_of(np.asarray(table[name][:0]).dtype) for name in names)
         event = self.columns.event
-        # Nullable booleans are objects; their cells are read one by one.
-        self.columns.refuse_codes(event is None or np.asarray(table[event][:0]).dtype.kind in "bO")
+        self.columns.refuse_codes(event is None or _may_hold_booleans(table[event][:0]))
+        self._refuse_types(table[:0])
         group = None if self.columns.group is None else exact_names(table[self.columns.group])
         n_units = self._count_units(group, len(table))
         return TableFacts(batch, len(table), n_units, names, kinds, *self._target())
@@ -262,6 +265,7 @@ class InspectFunction:
                 n_rows += record.num_rows
                 kinds = self._arrow_kinds(record.schema, names)
                 self.columns.refuse_codes(event is None or _is_boolean(record.schema, event))
+                self._refuse_types(record.slice(0, 0))
                 if group is not None:
                     groups.append(exact_names(record.column(group)))
             kinds = kinds or ()
@@ -269,6 +273,7 @@ class InspectFunction:
             names = self.columns.choose(list(table.schema.names))
             kinds = self._arrow_kinds(table.schema, names)
             self.columns.refuse_codes(event is None or _is_boolean(table.schema, event))
+            self._refuse_types(_no_rows(table.schema))
         n_units = self._count_units(np.concatenate(groups) if groups else None, n_rows)
         return TableFacts(batch, n_rows, n_units, names, kinds, *self._target())
 
@@ -280,6 +285,13 @@ class InspectFunction:
     @public_errors()
     def _check_types(self, column_of: Callable[[str], Any]) -> None:
         self.columns.refuse_types(column_of, self.classes)
+
+    @public_errors()
+    def _refuse_types(self, no_rows: Any) -> None:
+        """Read a table without rows, as each is read: what fails does so for the types of its columns."""
+        for piece in read_pieces(no_rows, self.columns, self.domain, self.classes):
+            if piece.target is not None and is_structured(piece.target):
+                check_form(piece.target, False, strict=self.strict)
 
     def _target(self) -> tuple[bool, tuple[str, ...]]:
         return self.columns.has_target, tuple(sorted(self.columns.roles))
@@ -295,6 +307,23 @@ class InspectFunction:
 
 def _kind_of(dtype: np.dtype[Any]) -> str:
     return "number" if dtype.kind in _NUMBERS else "other"
+
+
+def _is_typed(part: Any) -> bool:
+    """Tell whether all cells of a part have a public type: those of a list do not."""
+    return is_frame(part) or hasattr(part, "dtype") or hasattr(part, "type")
+
+
+def _no_rows(schema: Any) -> Any:
+    import pyarrow
+
+    return pyarrow.RecordBatch.from_pylist([], schema=schema)
+
+
+def _may_hold_booleans(events: Any) -> bool:
+    # Nullable booleans are objects in some frames; their cells are read one by one.
+    is_text = str(events.dtype).lower().startswith("str")
+    return not is_text and np.asarray(events).dtype.kind in "bO"
 
 
 def _is_boolean(schema: Any, name: str) -> bool:

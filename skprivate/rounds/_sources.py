@@ -9,6 +9,7 @@ import joblib
 
 from .._config import get_config
 from .._typing import IntArray
+from ..domain import TableDomain
 from ..domain._life_data import EventCoding
 from ..utils import check_int, is_frame
 from ..utils._public_module import public_module
@@ -131,9 +132,9 @@ class TableSource:
                 "so with groups_within_tables=True."
             )
 
-    def inspect(self, *, declared: bool = False, classes: Any = None) -> SourceFacts:
+    def inspect(self, *, domain: TableDomain | None = None, classes: Any = None) -> SourceFacts:
         """Return the public facts of all tables; nothing is charged for them."""
-        function = InspectFunction(self.columns, get_config()["strict"], declared, classes)
+        function = InspectFunction(self.columns, get_config()["strict"], domain, classes)
         if self.hook is not None:
             return SourceFacts.of(TableFacts.from_bytes(data) for data in self.hook(function))
         return SourceFacts.of(self._map(function.inspect))

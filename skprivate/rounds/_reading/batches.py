@@ -181,11 +181,11 @@ def arrow_records(batch: Any) -> tuple[list[str], Iterable[Any]]:
         raise ImportError(
             "Arrow data is read through pyarrow, which is not installed: pip install 'skprivate[dask]'."
         ) from None
-    if hasattr(batch, "__arrow_c_stream__"):
-        reader = pyarrow.RecordBatchReader.from_stream(batch)
-        return reader.schema.names, reader
-    record = pyarrow.record_batch(batch)
-    return record.schema.names, [record]
+    if hasattr(batch, "__arrow_c_array__"):
+        record = pyarrow.record_batch(batch)
+        return record.schema.names, [record]
+    reader = pyarrow.RecordBatchReader.from_stream(batch)
+    return reader.schema.names, reader
 
 
 def arrow_columns(record: Any, names: tuple[str, ...]) -> list[NDArray[Any]]:

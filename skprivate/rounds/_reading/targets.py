@@ -300,6 +300,10 @@ def _strict_event(event: NDArray[Any], y: Any) -> tuple[BoolArray, BoolArray]:
 def _declare_events(y: Any) -> str:
     """Return what to write where the events are no booleans, with the names of the fields."""
     named = dict(zip(find_roles(y), _names(y), strict=True))
+    if np.asarray(y[named["time"]][:0]).dtype.kind == "b":  # in the wrong order
+        return (
+            f"Pass life_data(time=y[{named['event']!r}], event=y[{named['time']!r}]): the event comes first."
+        )
     return (
         "Declare the value which means that the event happened (2 where 1 is censored, 1 where 0 is): "
         f"life_data(time=y[{named['time']!r}], event=y[{named['event']!r}], happened=...), or "
