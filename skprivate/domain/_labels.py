@@ -110,7 +110,7 @@ def refuse_label_types(labels: Any, classes: Any, name: str = "y") -> None:
     name : str, default="y"
         For messages.
     """
-    kind = None if classes is None else _kind_of(labels)
+    kind = None if classes is None else kind_of_labels(labels)
     if kind is None:
         return
     if kind == "complex":
@@ -140,7 +140,8 @@ def refuse_unknown_labels(public_labels: Any, classes: NDArray[Any]) -> None:
     array = np.asarray(as_labels(public_labels))
     unknown = array[number_labels(array, classes, elsewhere=-1) < 0]
     if len(unknown):
-        found = {repr(label): label for label in unknown.tolist()}
+        plain = (label.item() if isinstance(label, np.generic) else label for label in unknown.tolist())
+        found = {repr(label): label for label in plain}
         raise ValueError(
             f"public rows have labels outside classes={_shown(np.asarray(classes).tolist())}: "
             f"{_shown(list(found.values()))}. Declare these too, or correct the spelling of the classes or "
@@ -232,6 +233,9 @@ def _compared(labels: NDArray[Any], positions: dict[Any, int], elsewhere: int) -
     """Return positions of labels of one type, by one comparison for each class."""
     if not all(isinstance(label, str) is (labels.dtype.kind == "U") for label in positions):
         return np.full(len(labels), elsewhere, dtype=np.int32)
+    if elsewhere > 0:
+        known = _compared(labels, positions, -1)
+        return np.where(known < 0, np.int32(elsewhere), known)
     # Counted from above `elsewhere`, so that the largest product is the position.
     found = np.zeros(len(labels), dtype=np.int32)
     for label, position in positions.items():
@@ -241,7 +245,7 @@ def _compared(labels: NDArray[Any], positions: dict[Any, int], elsewhere: int) -
     return found + np.int32(elsewhere) if elsewhere else found
 
 
-def _kind_of(labels: Any) -> Literal["text", "numbers", "complex"] | None:
+def kind_of_labels(labels: Any) -> Literal["text", "numbers", "complex"] | None:
     """Return what the public type of a column says; None where it says nothing."""
     if is_frame(labels):
         dtypes = list(labels.dtypes)

@@ -133,6 +133,7 @@ def test_cells_have_no_public_type(labels):
         (np.array([0, 1, 2]), r"classes=\[1, 2\]: \[0\]\."),
         (np.array([True, False]), r": \[False\]\."),
         ([*range(9), "x" * 99], r": \[0, 3, 4, \.\.\.\]\."),
+        (list(np.array([0, 3, 1])), r": \[0, 3\]\."),
         (["x" * 99], rf": \['{'x' * 29}\]\."),
     ],
 )
