@@ -200,7 +200,8 @@ class EventCoding:
             return f"column {name} holds a value that neither happened nor censored declares."
         return (
             f"column {name} holds a value that is neither true nor false. Declare the values which mean that "
-            "the event happened: life_data(..., happened=2) where 2 does, and 1 is censored."
+            "the event happened: life_data(..., happened=2) where 2 does, and 1 is censored; or, say, "
+            "happened='dead'."
         )
 
 
@@ -232,7 +233,7 @@ def _holds_booleans(column: Any) -> bool:
 
 def _refuse_durations(columns: dict[str, Any], names: dict[str, str]) -> None:
     for role, column in columns.items():
-        if is_temporal_type(getattr(column, "dtype", None)) and role != "event":
+        if is_temporal_type(getattr(column, "dtype", getattr(column, "type", None))) and role != "event":
             raise TypeError(
                 f"column {names[role]} holds dates or durations: its type is none of numbers. Pass durations "
                 "as numbers of one unit, such as durations.dt.total_seconds() / 86400."

@@ -240,7 +240,11 @@ def censored_warning(
     """
     histogram = release.histogram
     if not histogram.shows_events:
-        return "by the released counts there may be no events at all; the estimates mean nothing."
+        return (
+            "by the released counts there may be no events at all; the estimates mean nothing. Look at the "
+            "coding of the events, such as life_data(..., happened='dead'), and at the times: a row with a "
+            "time that is no number counts as censored."
+        )
     if strict and _many_say_nothing(histogram):
         return (
             "by the released counts, many rows are censored at the lower bound of bounds_y, where they carry "
