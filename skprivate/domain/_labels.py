@@ -117,6 +117,11 @@ def refuse_label_types(labels: Any, classes: Any, name: str = "y") -> None:
         raise TypeError(f"{name} must hold text, numbers or booleans, not complex numbers.")
     declared = plain_classes(classes)
     if isinstance(declared[0], str) is (kind == "text"):
+        if holds_booleans(labels) and not {0, 1} <= set(declared):
+            raise TypeError(
+                f"{name} holds booleans, which are not in classes={_shown(declared)}: declare "
+                "classes=[False, True]."
+            )
         return
     if kind == "text":
         raise TypeError(
@@ -257,6 +262,11 @@ def kind_of_labels(labels: Any) -> Literal["text", "numbers", "complex"] | None:
     if name.startswith("complex"):
         return "complex"
     return "text" if _TEXT.match(name) else "numbers" if _NUMBERS.match(name) else None
+
+
+def holds_booleans(labels: Any) -> bool:
+    """Tell whether the type of a column, of NumPy, pandas, polars or pyarrow, is one of booleans."""
+    return str(getattr(labels, "dtype", getattr(labels, "type", ""))).lower().startswith("bool")
 
 
 def _shown(labels: Sequence[Any]) -> str:

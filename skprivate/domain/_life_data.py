@@ -11,6 +11,7 @@ from .._config import get_config
 from .._typing import FloatArray
 from ..utils._refused_values import is_temporal_type
 from ._columns import CategoricalColumn
+from ._labels import holds_booleans
 from ._raw_columns import read_table
 from ._table_domain import TableDomain
 
@@ -167,7 +168,7 @@ class EventCoding:
         text = bool(values) and isinstance(values[0], str)
         if text and _holds_numbers(column):
             raise TypeError(f"column {name} holds numbers, and happened is text: declare numbers.")
-        if values and _holds_booleans(column) and not set(self.happened) & {0, 1}:
+        if values and holds_booleans(column) and not set(self.happened) & {0, 1}:
             raise TypeError(f"column {name} holds booleans, and happened names none: declare happened=True.")
         kind: Any = bool if not values or isinstance(values[0], bool) else (0, 1)
         domain = TableDomain({"event": CategoricalColumn(values) if text else kind})
@@ -224,11 +225,6 @@ def _holds_numbers(column: Any) -> bool:
     dtype = getattr(column, "dtype", None)
     tells = getattr(dtype, "is_numeric", None)
     return bool(tells()) if callable(tells) else getattr(dtype, "kind", "O") in "biuf"
-
-
-def _holds_booleans(column: Any) -> bool:
-    """Tell whether the type of a column, of NumPy, pandas, polars or pyarrow, is one of booleans."""
-    return str(getattr(column, "dtype", getattr(column, "type", ""))).lower().startswith("bool")
 
 
 def _refuse_durations(columns: dict[str, Any], names: dict[str, str]) -> None:

@@ -290,8 +290,8 @@ def _read_groups_of_interest(declared: Any) -> tuple[Any, tuple[Any, ...]]:
     kind = kind_of_labels(values)
     if kind and {isinstance(name, str) for name in names} == {kind != "text"}:
         raise TypeError(
-            f"the values of groups_of_interest are {kind}, and its levels are not: declare the levels as they "
-            "are in the values."
+            f"the values of groups_of_interest are {kind}, and its levels are not: declare the levels as "
+            "they are in the values."
         )
     return values, (*names, OTHER)
 
