@@ -110,13 +110,18 @@ def refuse_label_types(labels: Any, classes: Any, name: str = "y") -> None:
     name : str, default="y"
         For messages.
     """
-    kind = None if classes is None else kind_of(labels)
+    kind = None if classes is None else kind_of_labels(labels)
     if kind is None:
         return
     if kind == "complex":
         raise TypeError(f"{name} must hold text, numbers or booleans, not complex numbers.")
     declared = plain_classes(classes)
     if isinstance(declared[0], str) is (kind == "text"):
+        if holds_booleans(labels) and not {0, 1} <= set(declared):
+            raise TypeError(
+                f"{name} holds booleans, which are not in classes={_shown(declared)}: declare "
+                "classes=[False, True]."
+            )
         return
     if kind == "text":
         raise TypeError(
@@ -140,7 +145,8 @@ def refuse_unknown_labels(public_labels: Any, classes: NDArray[Any]) -> None:
     array = np.asarray(as_labels(public_labels))
     unknown = array[number_labels(array, classes, elsewhere=-1) < 0]
     if len(unknown):
-        found = {repr(label): label for label in unknown.tolist()}
+        plain = (label.item() if isinstance(label, np.generic) else label for label in unknown.tolist())
+        found = {repr(label): label for label in plain}
         raise ValueError(
             f"public rows have labels outside classes={_shown(np.asarray(classes).tolist())}: "
             f"{_shown(list(found.values()))}. Declare these too, or correct the spelling of the classes or "
@@ -232,6 +238,9 @@ def _compared(labels: NDArray[Any], positions: dict[Any, int], elsewhere: int) -
     """Return positions of labels of one type, by one comparison for each class."""
     if not all(isinstance(label, str) is (labels.dtype.kind == "U") for label in positions):
         return np.full(len(labels), elsewhere, dtype=np.int32)
+    if elsewhere > 0:
+        known = _compared(labels, positions, -1)
+        return np.where(known < 0, np.int32(elsewhere), known)
     # Counted from above `elsewhere`, so that the largest product is the position.
     found = np.zeros(len(labels), dtype=np.int32)
     for label, position in positions.items():
@@ -241,7 +250,7 @@ def _compared(labels: NDArray[Any], positions: dict[Any, int], elsewhere: int) -
     return found + np.int32(elsewhere) if elsewhere else found
 
 
-def kind_of(labels: Any) -> Literal["text", "numbers", "complex"] | None:
+def kind_of_labels(labels: Any) -> Literal["text", "numbers", "complex"] | None:
     """Return what the public type of a column, or of a field of Arrow, says; None where it says nothing."""
     if is_frame(labels):
         dtypes = list(labels.dtypes)
@@ -253,6 +262,11 @@ def kind_of(labels: Any) -> Literal["text", "numbers", "complex"] | None:
     if name.startswith("complex"):
         return "complex"
     return "text" if _TEXT.match(name) else "numbers" if _NUMBERS.match(name) else None
+
+
+def holds_booleans(labels: Any) -> bool:
+    """Tell whether the type of a column, of NumPy, pandas, polars or pyarrow, is one of booleans."""
+    return str(getattr(labels, "dtype", getattr(labels, "type", ""))).lower().startswith("bool")
 
 
 def _shown(labels: Sequence[Any]) -> str:

@@ -11,6 +11,7 @@ from .._config import get_config
 from .._typing import FloatArray
 from ..utils._refused_values import is_temporal_type
 from ._columns import CategoricalColumn
+from ._labels import holds_booleans
 from ._raw_columns import read_table
 from ._table_domain import TableDomain
 
@@ -172,7 +173,7 @@ class EventCoding:
         text = self.is_text
         if text and _holds_numbers(column):
             raise TypeError(f"column {name} holds numbers, and happened is text: declare numbers.")
-        if values and _holds_booleans(column) and not set(self.happened) & {0, 1}:
+        if values and holds_booleans(column) and not set(self.happened) & {0, 1}:
             raise TypeError(f"column {name} holds booleans, and happened names none: declare happened=True.")
         kind: Any = bool if not values or isinstance(values[0], bool) else (0, 1)
         domain = TableDomain({"event": CategoricalColumn(values) if text else kind})
@@ -205,7 +206,8 @@ class EventCoding:
             return f"column {name} holds a value that neither happened nor censored declares."
         return (
             f"column {name} holds a value that is neither true nor false. Declare the values which mean that "
-            "the event happened: life_data(..., happened=2) where 2 does, and 1 is censored."
+            "the event happened: life_data(..., happened=2) where 2 does, and 1 is censored; or, say, "
+            "happened='dead'."
         )
 
 
@@ -230,14 +232,9 @@ def _holds_numbers(column: Any) -> bool:
     return bool(tells()) if callable(tells) else getattr(dtype, "kind", "O") in "biuf"
 
 
-def _holds_booleans(column: Any) -> bool:
-    """Tell whether the type of a column, of NumPy, pandas, polars or pyarrow, is one of booleans."""
-    return str(getattr(column, "dtype", getattr(column, "type", ""))).lower().startswith("bool")
-
-
 def _refuse_durations(columns: dict[str, Any], names: dict[str, str]) -> None:
     for role, column in columns.items():
-        if is_temporal_type(getattr(column, "dtype", None)) and role != "event":
+        if is_temporal_type(getattr(column, "dtype", getattr(column, "type", None))) and role != "event":
             raise TypeError(
                 f"column {names[role]} holds dates or durations: its type is none of numbers. Pass durations "
                 "as numbers of one unit, such as durations.dt.total_seconds() / 86400."

@@ -85,6 +85,8 @@ def read_table(table: Any, record_names: Sequence[str] | None = None, *, strict:
     """
     if isinstance(table, np.ma.MaskedArray) or hasattr(table, "tocsr"):
         raise TypeError("the table must not be a masked array or a sparse matrix.")
+    if type(table).__module__.startswith("polars.lazyframe"):
+        raise TypeError("the table is a query that has not run yet: pass table.collect().")
     if isinstance(table, Mapping):
         return _of_mapping(table, record_names, strict)
     for library, kind, read in _FRAMES:

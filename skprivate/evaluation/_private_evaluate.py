@@ -15,7 +15,7 @@ from .._typing import CentralRelation, RandomSource
 from ..accounting import PrivacyLedger
 from ..base import redact_errors, refuse_seed
 from ..base._likely_mistakes import warn_of_mistakes
-from ..domain._labels import codes_of
+from ..domain._labels import codes_of, kind_of_labels
 from ..exceptions import LedgerError
 from ..metrics._model_outputs import check_table
 from ..noise import check_entropy
@@ -286,6 +286,12 @@ def _read_groups_of_interest(declared: Any) -> tuple[Any, tuple[Any, ...]]:
         raise ValueError(
             "the levels of groups_of_interest must be different, also as text, and none of them "
             f"{OTHER!r} or {ALL!r}."
+        )
+    kind = kind_of_labels(values)
+    if kind and {isinstance(name, str) for name in names} == {kind != "text"}:
+        raise TypeError(
+            f"the values of groups_of_interest are {kind}, and its levels are not: declare the levels as "
+            "they are in the values."
         )
     return values, (*names, OTHER)
 

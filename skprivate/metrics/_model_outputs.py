@@ -13,6 +13,7 @@ from sklearn.exceptions import NotFittedError
 
 from .._config import get_config
 from .._typing import FloatArray
+from ..utils import is_frame
 from ..utils._compat import num_samples, safe_indexing
 from ..utils._refused_values import refuse_text
 from ._linear_models import ask_at_once
@@ -62,6 +63,11 @@ def check_table(model: Any, X: Any) -> Any:
     X = X.tocsr() if issparse(X) else X
     if _reads_numbers(model):
         refuse_text(X, objects=get_config()["strict"], takes_domain=True)
+        names = list(getattr(model, "feature_names_in_", ()))
+        if names and is_frame(X) and list(X.columns) not in (names, list(range(len(names)))):
+            raise ValueError(
+                "the model was fitted to other columns, or in another order: pass X[model.feature_names_in_]."
+            )
     n_features = getattr(model, "n_features_in_", None)
     shape: tuple[int, ...] = getattr(X, "shape", ())
     if n_features is not None and len(shape) == 2 and shape[1] != n_features:

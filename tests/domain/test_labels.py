@@ -120,6 +120,22 @@ def test_types_of_the_other_kind_are_refused(labels, classes, remedy):
 
 
 @pytest.mark.parametrize(
+    "labels",
+    [
+        np.array([True, False]),
+        pd.Series([True, False]),
+        pd.Series([True, None], dtype="boolean"),
+        pa.array([True, False]),
+    ],
+)
+def test_booleans_are_refused_where_a_class_is_neither_0_nor_1(labels):
+    refuse_label_types(labels, [0, 1])
+    refuse_label_types(labels, [False, True])
+    with pytest.raises(TypeError, match=r"classes=\[False, True\]"):
+        refuse_label_types(labels, [1, 2])
+
+
+@pytest.mark.parametrize(
     "labels", [["no", 1], np.array([0, "no"], dtype=object), np.array([]).astype(object)]
 )
 def test_cells_have_no_public_type(labels):
@@ -131,8 +147,9 @@ def test_cells_have_no_public_type(labels):
     ("labels", "told"),
     [
         (np.array([0, 1, 2]), r"classes=\[1, 2\]: \[0\]\."),
-        (np.array([True, False]), r": \[False\]\."),
+        ([True, False], r": \[False\]\."),
         ([*range(9), "x" * 99], r": \[0, 3, 4, \.\.\.\]\."),
+        (list(np.array([0, 3, 1])), r": \[0, 3\]\."),
         (["x" * 99], rf": \['{'x' * 29}\]\."),
     ],
 )

@@ -117,6 +117,8 @@ def test_missing_ends_are_not_known(missing):
         ({"table": COLUMNS, "time": "failed", "event": "hours"}, ValueError, "'hours' holds a value"),
         ({"time": np.array([7, 9], "m8[D]")}, TypeError, r"\.dt\.total_seconds\(\)"),
         ({"time": pd.Series(pd.to_timedelta([7, 9], "D"))}, TypeError, r"\.dt\.total_seconds\(\)"),
+        ({"time": pa.array([7], pa.duration("s"))}, TypeError, r"\.dt\.total_seconds\(\)"),
+        ({"time": HOURS, "event": np.array([True] * 3), "happened": 2}, TypeError, "declare happened=True"),
     ],
 )
 def test_errors_repeat_no_value(columns, error, message):

@@ -7,6 +7,7 @@ import traceback
 import warnings
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy.sparse import coo_array
 from scipy.special import expit
@@ -125,19 +126,47 @@ def test_without_noise_statistics_are_those_of_scikit_learn():
     assert np.trapezoid(true, false) == pytest.approx(truth["auc"], abs=2e-3)
 
 
-def test_groups_of_interest_are_declared_and_reported_apart():
+@pytest.mark.parametrize(
+    ("a", "b", "other"), [("a", "b", "?"), (1, 2, 9), (1.0, 2.0, np.nan), (True, False, False)]
+)
+@pytest.mark.parametrize("column", [np.asarray, pd.Series, lambda values: values.astype(object)])
+def test_groups_of_interest_are_declared_and_reported_apart(a, b, other, column):
     X, y = rows()
-    values = np.where(np.arange(len(y)) % 4 == 0, "a", "b")
-    values[:100] = "unheard of"
+    values = np.where(np.arange(len(y)) % 4 == 0, a, b)
+    values[:100] = other
+    levels = [a] if other is False else [b, a]
     found = private_evaluate(
-        Looked(), X, y, 10_000.0, groups_of_interest=(values, ["b", "a"]), random_state=1
+        Looked(), X, y, 10_000.0, groups_of_interest=(column(values), levels), random_state=1
     )
-    assert found.levels == ("b", "a", "(other)")
-    for level in ("a", "b"):
+    assert found.levels == (*levels, "(other)")
+    for level in levels:
         inside = values == level
         expected = ((X[inside, 0] > 0.5) == y[inside]).mean()
         assert found.by_group[level]["accuracy"].value == pytest.approx(expected, abs=1e-5)
-    assert found.counts[2].sum() == pytest.approx(100, abs=0.1)
+    elsewhere = (~np.isin(values, levels)).sum()
+    assert found.counts[-1].sum() == pytest.approx(elsewhere, abs=0.1)
+
+
+@pytest.mark.parametrize("strict", [False, True])
+def test_columns_in_another_order_are_refused_before_the_charge(strict, tmp_path):
+    X, y = rows(300)
+    ledger = PrivacyLedger(tmp_path / "ledger", epsilon=1)
+    table = pd.DataFrame({"a": X[:, 0], "b": 0.5})
+    model = DPTreeClassifier(bounds=(0, 1), classes=[0, 1]).fit(table, y)
+    with config_context(strict=strict), pytest.raises(ValueError, match="feature_names_in_"):
+        private_evaluate(model, table[["b", "a"]], y, 1.0, on_training_rows=True, ledger=ledger)
+    assert ledger.spent().epsilon == 0
+
+
+@pytest.mark.parametrize(("values", "levels"), [([1, 2], ["1", "2"]), (["1", "2"], [1, 2])])
+def test_groups_of_another_type_than_their_levels_are_refused(values, levels, tmp_path):
+    X, y = rows(300)
+    ledger = PrivacyLedger(tmp_path / "ledger", epsilon=1)
+    with pytest.raises(TypeError, match="the values of groups_of_interest are (numbers|text)"):
+        private_evaluate(
+            Looked(), X, y, 1.0, groups_of_interest=(np.resize(values, 300), levels), ledger=ledger
+        )
+    assert ledger.spent().epsilon == 0
 
 
 @pytest.mark.parametrize(

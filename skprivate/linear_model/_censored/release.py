@@ -242,7 +242,8 @@ def censored_warning(
     if not histogram.shows_events:
         return (
             "by the released counts there may be no events at all; the estimates mean nothing. Look at the "
-            "coding of events, life_data(..., happened=2) where 2 means that the event happened."
+            "coding of the events, such as life_data(..., happened='dead'), and at the times: a row with a "
+            "time that is no number counts as censored."
         )
     if strict and _many_say_nothing(histogram):
         return (

@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 from sklearn.utils import column_or_1d
 
 from ..._typing import BoolArray, FloatArray
+from ...domain._labels import kind_of_labels
 from ...utils import as_column, check_bounds, is_frame, is_structured
 from ...utils._replacements import numbers_of, within_bounds
 from .._plans.observations import CODES, KINDS
@@ -56,9 +57,7 @@ def refuse_other_forms(y: Any) -> None:
 
 def refuse_text(y: Any) -> None:
     """Refuse a target whose type is text, which is public; a list has no type."""
-    dtype = getattr(y, "dtype", None)
-    dtype = getattr(getattr(dtype, "categories", None), "dtype", dtype)
-    if getattr(dtype, "kind", "") in tuple("US") or str(dtype).lower().startswith(("str", "utf8")):
+    if kind_of_labels(y) == "text":
         raise TypeError("y holds text, not numbers: pass y.astype(float), or pandas.to_numeric(y).")
 
 
