@@ -154,8 +154,6 @@ def _declaration(dtype: Any) -> str:
         return '("yyyy-mm-dd", "yyyy-mm-dd")'
     if getattr(dtype, "kind", None) == "b" or str(dtype) in ("Boolean", "bool"):
         return "bool"
-    if str(dtype) in ("object", "Object"):
-        return '(low, high) or ["...", ...]'
     return '["...", ...]' if is_text_type(dtype) else "(low, high)"
 
 

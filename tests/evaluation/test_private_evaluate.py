@@ -162,7 +162,7 @@ def test_columns_in_another_order_are_refused_before_the_charge(strict, tmp_path
 def test_groups_of_another_type_than_their_levels_are_refused(values, levels, tmp_path):
     X, y = rows(300)
     ledger = PrivacyLedger(tmp_path / "ledger", epsilon=1)
-    with pytest.raises(TypeError, match="the values of groups_of_interest are (numbers|text)"):
+    with pytest.raises(TypeError, match=r"the values of groups_of_interest are (numbers|text)"):
         private_evaluate(
             Looked(), X, y, 1.0, groups_of_interest=(np.resize(values, 300), levels), ledger=ledger
         )

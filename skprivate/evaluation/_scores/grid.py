@@ -14,6 +14,7 @@ from ..._typing import FloatArray
 from ...domain._labels import class_positions, codes_of, plain_classes, refuse_label_types
 from ...metrics._model_outputs import predicted_numbers, predictions, probabilities
 from ...metrics._probability_intervals import choose_number
+from ...rounds._reading.targets import refuse_text
 from ...utils import is_structured
 from ...utils._compat import num_samples
 from ...utils._parameter_checks import as_column
@@ -126,6 +127,7 @@ def find_kind(model: Any, y: Any, classes: Any, bounds_y: Any) -> tuple[Kind, li
             "would take an assumption that no interval here counts."
         )
     if _predicts_numbers(model, bounds_y):
+        refuse_text(y)
         declared = bounds_y if bounds_y is not None else getattr(last_step(model), "bounds_y", None)
         return "errors", [], _check_bounds_y(declared)
     if not hasattr(model, "predict"):

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from ...accounting import EstimatedBounds
 from ...domain import TableDomain
-from ...domain._labels import kind_of, refuse_label_types
+from ...domain._labels import kind_of_labels, refuse_label_types
 from ...domain._life_data import TRUE_OR_FALSE, EventCoding
 from ...utils import as_column, check_characters, is_frame
 from ...utils._groups import exact_names
@@ -116,7 +116,11 @@ class TableColumns:
         """Refuse columns whose types are numbers where text is declared; and text where class numbers are."""
         if self.target is not None:
             refuse_label_types(column_of(self.target), classes, f"column {self.target!r}")
-        if self.event is not None and self.coding.is_text and kind_of(column_of(self.event)) == "numbers":
+        if (
+            self.event is not None
+            and self.coding.is_text
+            and kind_of_labels(column_of(self.event)) == "numbers"
+        ):
             raise TypeError(f"column {self.event!r} holds numbers, and happened is text: declare numbers.")
 
     def choose(self, names: list[Any]) -> tuple[str, ...]:
