@@ -115,13 +115,6 @@ CELLS = [
     *((meta, kind, "logistic") for meta in OTHERS for kind in CLASSES if (meta, kind) != ("chain", "text")),
 ]
 
-# Inside an encoder classes 1 and 2 show only in what a fit has released.
-UNSEEN = pytest.mark.xfail(strict=False, reason="no warning yet of a class without rows")
-
-
-def marks_of(meta, kind, name):
-    return [UNSEEN] if meta in ENCODERS and kind == "one-two" and name in ("boosting", "label") else []
-
 
 def outcome(meta, model, y, second, ledger):
     """Return how a meta-estimator with a private classifier inside ends."""
@@ -143,9 +136,7 @@ def outcome(meta, model, y, second, ledger):
     return "right" if right else "a warning" if warned else "wrong, and no word"
 
 
-@pytest.mark.parametrize(
-    ("meta", "kind", "name"), [pytest.param(*cell, marks=marks_of(*cell)) for cell in CELLS]
-)
+@pytest.mark.parametrize(("meta", "kind", "name"), CELLS)
 def test_ends_well(meta, kind, name, tmp_path):
     classes = CLASSES[kind]
     y = np.array(classes)[CODES]

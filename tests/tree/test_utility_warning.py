@@ -47,9 +47,13 @@ def said(fit):
         (np.roll(BANDS, 7000), {"classes": ["a", "b", "c"]}),
     ],
 )
-@pytest.mark.filterwarnings("ignore:Labels of public rows")
 def test_what_says_nothing_is_heard_of_once(kind, labels, parameters, is_public):
-    found = said(lambda: tree_of(kind, **parameters).fit(X, labels, is_public=is_public))
+    tree = tree_of(kind, **parameters)
+    if is_public is not None and labels[0] not in tree.classes:
+        with pytest.raises(ValueError, match="public rows have labels outside classes"):
+            tree.fit(X, labels, is_public=is_public)
+        return
+    found = said(lambda: tree.fit(X, labels, is_public=is_public))
     assert len(found) == 1
     assert found[0].startswith(f"{kind.__name__}: ")
     assert "may predict as well" in found[0] or "a single leaf" in found[0]

@@ -17,7 +17,7 @@ from skprivate.linear_model._censored.fit import (
     plan_censored,
 )
 from skprivate.linear_model._censored.gradient_round import RoundPlan
-from skprivate.linear_model._censored.histogram import PARTS, kaplan_meier
+from skprivate.linear_model._censored.histogram import PARTS, beyond_bounds, kaplan_meier
 from skprivate.linear_model._censored.newton_step import NewtonModel, regularized_covariance
 from skprivate.linear_model._censored.pace import Pace
 from skprivate.linear_model._censored.release import bootstrap_censored, censored_warning, errors_of
@@ -129,7 +129,7 @@ def test_events_below_the_lower_bound_are_told(level, warned):
     grid = MomentGrid(lower=np.full(5, -4.0), upper=np.full(5, 4.0), target=(lower, 5.0), exponent=20)
     neighbours = Neighbours(weights=MomentWeights(2, 1, 5))
     plan = plan_censored(grid, SEV, FitBudget.of(1, 0, "laplace"), neighbours, n_rows=len(X))
-    reason = censored_warning(fit_censored(plan, X, time, event, 1), SEV)
+    reason = beyond_bounds(fit_censored(plan, X, time, event, 1).histogram)
     assert (reason is not None and "lower bound" in reason) is warned
 
 

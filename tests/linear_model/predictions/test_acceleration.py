@@ -143,11 +143,11 @@ class TestFactors:
         # Log factor over 8 seeds: standard deviation .021.
         assert abs(np.log(factor[0] / true_factor())) < 0.2
 
-    def test_targets_that_are_logarithms(self, rows, model):
-        bounds = tuple(np.log(BOUNDS_Y))
-        logs = DPSEVRegressor(8.0, domain=DOMAIN, bounds_y=bounds, random_state=1).fit(
-            rows[0], np.log(rows[1])
-        )
+    def test_targets_that_are_logarithms(self, rows):
+        """In one release: otherwise times beyond their bounds are counted first, and logarithms are not."""
+        options = {"domain": DOMAIN, "max_iter": 1, "random_state": 1}
+        model = DPLogLocationScaleRegressor(8.0, bounds_y=BOUNDS_Y, **options).fit(*rows)
+        logs = DPSEVRegressor(8.0, bounds_y=tuple(np.log(BOUNDS_Y)), **options).fit(rows[0], np.log(rows[1]))
         np.testing.assert_allclose(
             logs.acceleration_factor(USE, TEST), model.acceleration_factor(USE, TEST), rtol=1e-6
         )
