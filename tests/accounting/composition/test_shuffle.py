@@ -148,6 +148,7 @@ def test_any_delta(delta):
 
 
 @pytest.mark.slow
+@pytest.mark.filterwarnings("ignore:delta = .* is not below 1 / n")
 def test_monotone():
     def epsilon(epsilon0=2.0, n=1000, delta=1e-6):
         return shuffle_amplification(epsilon0, n, delta).epsilon
