@@ -11,6 +11,7 @@ from sklearn.utils import get_tags
 from sklearn.utils.validation import check_consistent_length
 
 from ..base import PrivateEstimatorMixin, StatelessMixin
+from ..base._public_steps import SilentUfunc
 from ..utils import as_cells, as_column, as_labels, check_row_mask, is_structured, number_groups
 from ..utils._compat import num_samples
 from ..utils._refused_values import refuse_kinds, refuse_text
@@ -108,6 +109,8 @@ def _takes_numbers(estimator: Any) -> bool:
     """Whether an estimator is known to take nothing but numbers: ours do."""
     if isinstance(estimator, Pipeline):
         return _takes_numbers(estimator.steps[0][1])
+    if isinstance(getattr(estimator, "func", None), SilentUfunc):
+        return True
     return isinstance(estimator, PrivateEstimatorMixin | StatelessMixin) and not _declares_columns(estimator)
 
 
