@@ -62,10 +62,10 @@ def scores_of_cells(grid: CellGrid, tables: Sequence[IntArray], sizes: Sequence[
     """Return what the tables of a grid's features add to a constant in its cells, as if independent."""
     found = np.zeros((1, tables[0].shape[1]))
     for number, groups in zip(grid.features, grid.groups, strict=True):
-        rows, values = sizes[number], tables[number] * UNIT
-        values = (values - np.average(values, axis=0, weights=rows)) * rows[:, np.newaxis]
-        totals = np.column_stack([np.bincount(groups, column) for column in values.T])
-        means = totals / np.bincount(groups, rows)[:, np.newaxis]
+        rows, values = np.maximum(sizes[number], 1e-9), tables[number] * UNIT
+        values = (values - rows @ values / rows.sum()).T * rows
+        means = np.array([np.bincount(groups, column) for column in values]).T
+        means /= np.bincount(groups, rows)[:, np.newaxis]
         found = (found[:, np.newaxis] + means).reshape(-1, found.shape[1])
     return found
 
