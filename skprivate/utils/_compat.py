@@ -41,17 +41,11 @@ __all__ = [
     "StrOptions",
     "captioned_block",
     "fit_context",
-    "has_callbacks",
     "num_samples",
     "rows_of",
     "safe_indexing",
     "validate_parameter_constraints",
 ]
-
-
-def has_callbacks(estimator: Any) -> bool:
-    """Return whether an estimator, or the search that fits it, has callbacks to tell of its progress."""
-    return hasattr(estimator, "_skl_callbacks") or hasattr(estimator, "_parent_callback_ctx")
 
 
 def rows_of(value: Any, rows: Any, n_rows: int) -> Any:

@@ -13,8 +13,6 @@ import numpy as np
 
 from ..exceptions import BudgetExceededError, LedgerError, PrivacyLeakError, PrivacyLeakWarning
 from ._atomic_state import draft_of
-from ._compat import InvalidParameterError
-from ._compat import fit_context as _validated_fit
 
 Fit = TypeVar("Fit", bound=Callable[..., Any])
 
@@ -198,15 +196,18 @@ def _mark(error: BaseException, *ledgers: Any) -> None:
 
 def _is_settled(error: BaseException, ledger: Any, start: float) -> bool:
     """Return whether an error is public, or was counted in a ledger since the fit began."""
+    from ._compat import InvalidParameterError  # of scikit-learn, which a client does without
+
+    if isinstance(error, (InvalidParameterError, *_PUBLIC)):
+        return True
     marks = getattr(error, _COUNTED, {})
     # A stored error may be raised by one fit after another.
-    return isinstance(error, _PUBLIC) or any(marks.get(key, -1.0) >= start for key in (None, ledger.path))
+    return any(marks.get(key, -1.0) >= start for key in (None, ledger.path))
 
 
-# Errors that no row can cause.
+# Errors that no row can cause, as scikit-learn's of a parameter cannot.
 _PUBLIC = (
     BudgetExceededError,
-    InvalidParameterError,
     LedgerError,
     PrivacyLeakError,
     PrivacyLeakWarning,  # raised where a filter turns warnings into errors
@@ -259,8 +260,10 @@ def private_fit(fit: Fit) -> Fit:
     >>> vars(failing)
     {}
     """
+    from ._compat import fit_context  # of scikit-learn, which a client does without
+
     # Estimators that are passed as parameters come from the user: theirs are validated too.
-    validated = redact_errors(_validated_fit(prefer_skip_nested_validation=False)(fit))
+    validated = redact_errors(fit_context(prefer_skip_nested_validation=False)(fit))
 
     @functools.wraps(fit)
     def wrapper(self: Any, *args: Any, **kwargs: Any) -> Any:

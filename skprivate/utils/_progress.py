@@ -6,8 +6,6 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from ._compat import has_callbacks
-
 #: Most parts that callbacks hear of.
 _MOST_PARTS = 100
 
@@ -45,7 +43,8 @@ def progress(estimator: Any, part: str, n_parts: int | None) -> Iterator[Callabl
     ...     for _ in range(3):
     ...         done()
     """
-    if not has_callbacks(estimator):
+    # Its own callbacks, or those of the search that fits it.
+    if not (hasattr(estimator, "_skl_callbacks") or hasattr(estimator, "_parent_callback_ctx")):
         yield lambda: None
         return
     every = 1 if n_parts is None else max(1, -(-n_parts // _MOST_PARTS))

@@ -2,15 +2,13 @@
 """scikit-learn's validation of tables and targets, which here refuses dates, masks and the like first.
 
 Arrays of other libraries become NumPy's, whatever ``array_api_dispatch`` says: exact sums and noise are made
-of its integers.
+of its integers. scikit-learn is imported where it is called: what stands beside it serves clients that have
+NumPy alone.
 """
 
 from typing import Any
 
 import numpy as np
-from sklearn import config_context
-from sklearn.utils import check_array as _check_array
-from sklearn.utils.validation import validate_data as _validate_data
 
 from .._typing import FloatArray
 from ._parameter_checks import is_frame
@@ -59,8 +57,11 @@ def validate_data(
         if options.get("dtype", "numeric") is not None and not options.get("skip_check_array"):
             refuse_text(X, objects=not cells, takes_domain=hasattr(estimator, "domain"))
     _refuse(y, "y", cells)
+    from sklearn import config_context
+    from sklearn.utils.validation import validate_data as validate
+
     with config_context(array_api_dispatch=False):
-        return _validate_data(estimator, X, y, **options)
+        return validate(estimator, X, y, **options)
 
 
 def check_array(values: Any, *, input_name: str = "", **options: Any) -> Any:
@@ -68,8 +69,11 @@ def check_array(values: Any, *, input_name: str = "", **options: Any) -> Any:
     _refuse(values, input_name or "X", True)
     if input_name in ("", "X") and options.get("dtype", "numeric") is not None:
         refuse_text(values, objects=False)
+    from sklearn import config_context
+    from sklearn.utils import check_array as check
+
     with config_context(array_api_dispatch=False):
-        return _check_array(values, input_name=input_name, **options)
+        return check(values, input_name=input_name, **options)
 
 
 def read_numbers(estimator: Any, X: Any, *, reset: bool = True, least_rows: int = 1) -> FloatArray:

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Privately estimated bounds with their cost, and how an estimator states that it uses them."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
