@@ -13,10 +13,10 @@ ROOT = Path(__file__).parents[1]
 
 
 def version() -> str:
-    """Return the version that skprivate/__init__.py states."""
-    text = (ROOT / "skprivate" / "__init__.py").read_text(encoding="utf-8")
+    """Return the version that skprivate/_version.py states."""
+    text = (ROOT / "skprivate" / "_version.py").read_text(encoding="utf-8")
     found = re.search(r'^__version__ = "([^"]+)"$', text, re.MULTILINE)
-    return found[1] if found else sys.exit("skprivate/__init__.py states no version")
+    return found[1] if found else sys.exit("skprivate/_version.py states no version")
 
 
 def section(changelog: str, release: str) -> str:
@@ -36,7 +36,7 @@ def main(tag: str) -> None:
     if not re.fullmatch(r"v\d+\.\d+\.\d+", tag):
         sys.exit(f"The tag is {tag}; a release has a tag such as v1.2.3.")
     if tag != f"v{version()}":
-        sys.exit(f"The tag is {tag}, and the version in skprivate/__init__.py is {version()}.")
+        sys.exit(f"The tag is {tag}, and the version in skprivate/_version.py is {version()}.")
     notes = section((ROOT / "doc" / "whats_new.rst").read_text(encoding="utf-8"), version())
     if not notes:
         sys.exit(f"doc/whats_new.rst says nothing under a heading {version()}.")

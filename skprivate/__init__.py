@@ -5,7 +5,8 @@ from typing import TYPE_CHECKING
 
 from . import _requirements as _requirements
 from ._config import config_context, get_config, set_config
-from .utils._lazy import lazy_exports
+from ._version import __version__ as __version__
+from .utils._public_module import lazy_exports
 
 if TYPE_CHECKING:
     from .accounting import Composition as Composition
@@ -57,7 +58,6 @@ if TYPE_CHECKING:
     from .tree import LocallyPrivateTreeClassifier as LocallyPrivateTreeClassifier
     from .tree import LocallyPrivateTreeRegressor as LocallyPrivateTreeRegressor
 
-__version__ = "0.1.0"
 
 _HOMES = {
     "AggregativeGame": ".games",

@@ -4,7 +4,7 @@
 import argparse
 from collections.abc import Sequence
 
-from . import __version__
+from ._version import __version__
 
 _DESCRIPTION = "Privacy-preserving machine learning with the scikit-learn API."
 _COMMANDS = """commands:

@@ -30,10 +30,10 @@ from skprivate import (
 )
 from skprivate.exceptions import UtilityWarning
 from skprivate.model_selection import PrivateGridSearch
-from skprivate.model_selection._scores import row_scores
+from skprivate.model_selection._scoring import row_scores
 from skprivate.preprocessing import estimate_bounds
-from skprivate.rounds._reading.targets import replace_target
-from skprivate.utils._replacements import numbers_of, within_bounds
+from skprivate.rounds._rows import replace_target
+from skprivate.utils._tables import numbers_of, within_bounds
 
 
 class Malicious:

@@ -150,7 +150,7 @@ def test_the_changelog_begins_with_the_version_of_the_package():
     ("version", "tag", "said"),
     [
         ("1.1.0", "v1.1.0", ""),
-        ("1.1.0", "v1.2.0", "The tag is v1.2.0, and the version in skprivate/__init__.py is 1.1.0.\n"),
+        ("1.1.0", "v1.2.0", "The tag is v1.2.0, and the version in skprivate/_version.py is 1.1.0.\n"),
         ("1.2.0.dev0", "v1.2.0.dev0", "The tag is v1.2.0.dev0; a release has a tag such as v1.2.3.\n"),
         ("1.2.0", "v1.2.0", "doc/whats_new.rst says nothing under a heading 1.2.0.\n"),
     ],
@@ -158,7 +158,7 @@ def test_the_changelog_begins_with_the_version_of_the_package():
 def test_a_release_that_does_not_agree_stops_in_one_line(version, tag, said, tmp_path):
     for name, text in {
         ".ci/release.py": text_of(".ci/release.py"),
-        "skprivate/__init__.py": f'__version__ = "{version}"\n',
+        "skprivate/_version.py": f'__version__ = "{version}"\n',
         "doc/whats_new.rst": "What's new\n==========\n\n1.1.0\n-----\n\n- One.\n",
     }.items():
         (tmp_path / name).parent.mkdir(exist_ok=True)

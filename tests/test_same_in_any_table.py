@@ -11,7 +11,7 @@ from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from skprivate import PrivateNashSolver
-from skprivate.metrics._rows_alone import is_same_in_any_table
+from skprivate.metrics._model_outputs import is_same_in_any_table
 from tests.catalogue import INSTANCES, ONE_OF_EACH, arguments, public_estimators
 
 N = 300

@@ -12,12 +12,11 @@ import pytest
 import skprivate
 from skprivate.collection._external_counts import _MECHANISMS, _RELATIONS
 from skprivate.datasets import make_location_scale, make_posterior_drift
-from skprivate.datasets._location_scale import _ERROR_DISTRIBUTIONS
-from skprivate.datasets._posterior_drift import _DRIFTS
+from skprivate.datasets._simulations import _DRIFTS, _ERROR_DISTRIBUTIONS
 from skprivate.linear_model._distributions import DISTRIBUTIONS
 from skprivate.randomizers import make_randomizer
 from skprivate.randomizers._factory import MECHANISMS
-from skprivate.rounds._plans.observations import KINDS
+from skprivate.rounds._rows import KINDS
 from skprivate.utils._compat import StrOptions
 from tests.catalogue import public_estimators
 from tests.types import calls

@@ -33,7 +33,7 @@ from skprivate import (
     private_evaluate,
 )
 from skprivate.model_selection._number_of_runs import NumberOfRuns
-from skprivate.noise._noisy_max import NoisyMax
+from skprivate.noise._mechanisms import NoisyMax
 from skprivate.preprocessing import estimate_bounds
 from skprivate.rounds import TableSource, fit_rounds
 from tests.marks import slow_unless

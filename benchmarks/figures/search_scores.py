@@ -20,8 +20,7 @@ import numpy as np
 from sklearn.datasets import make_classification
 
 from skprivate import DPBoostingClassifier, DPLogisticRegression, DPTreeClassifier
-from skprivate.model_selection._scores import ScoringRows
-from skprivate.model_selection._scoring import CLASS_SCORERS, accuracy
+from skprivate.model_selection._scoring import CLASS_SCORERS, ScoringRows, accuracy
 from skprivate.noise import check_entropy
 
 POOL = 50_000

@@ -11,10 +11,10 @@ import math
 import numpy as np
 
 from skprivate.games import TwoTypePrior
-from skprivate.games._broadcast_mechanism import BroadcastMechanism
 from skprivate.games._games.sets import Unconstrained
-from skprivate.games._leakage.sensitivity import constant_bound
-from skprivate.games._leakage.two_types import TwoTypeChannel
+from skprivate.games._leakage.broadcast_sensitivity import constant_bound
+from skprivate.games._leakage.correlated_players import TwoTypeChannel
+from skprivate.games._plan import BroadcastMechanism
 
 from .._tables import Table, across
 

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from skprivate import LocallyPrivateTreeClassifier
 from skprivate.datasets import fetch_diabetes_outcome, make_posterior_drift
-from skprivate.datasets._posterior_drift import _drifted, posterior
+from skprivate.datasets._simulations import _drifted, posterior
 from skprivate.exceptions import UtilityWarning
 from skprivate.partition import build_partition
 

@@ -10,8 +10,7 @@ from typing import Any
 import numpy as np
 from sklearn.linear_model import LinearRegression
 
-from skprivate.rounds._plans.gram import exact_gram
-from skprivate.rounds._plans.grid import MomentGrid
+from skprivate.rounds._plans.moments import MomentGrid, exact_gram
 
 from .._memory import process_megabytes
 from .._tables import Table, verdict

@@ -7,8 +7,8 @@ from sklearn.tree import DecisionTreeClassifier
 from sklearn.tree._tree import Tree
 
 from skprivate.partition import Partition, build_partition, count_leaves
-from skprivate.rounds._plans.histograms import HistogramsPlan
-from skprivate.rounds._plans.rows import PreparedRows
+from skprivate.rounds._plans.masses import HistogramsPlan
+from skprivate.rounds._rows import PreparedRows
 
 from .._tables import Table
 from .._timing import Comparison, compare

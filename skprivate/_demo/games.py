@@ -7,8 +7,7 @@ from scipy import stats
 from .._typing import Criterion, FloatArray
 from ..games import PrivateNashSolver, QuadraticAggregativeGame
 from ..games._leakage.guarantees import View
-from .results import Scores, print_table, progress
-from .summary import Baseline, Curve, Panel, Summary
+from .summary import Baseline, Curve, Panel, Scores, Summary, print_table, progress
 
 NOISE_SCALES = (1.0, 3.0, 10.0, 30.0, 100.0)
 N_PLAYERS, N_ROUNDS = 100, 50

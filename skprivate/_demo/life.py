@@ -11,8 +11,7 @@ from .._typing import FloatArray
 from ..datasets import make_location_scale
 from ..exceptions import UtilityWarning
 from ..linear_model import DPLogLocationScaleRegressor
-from .results import EPSILONS, Scores, print_table, progress
-from .summary import Baseline, Curve, Panel, Side, Summary
+from .summary import EPSILONS, Baseline, Curve, Panel, Scores, Side, Summary, print_table, progress
 
 N_MACHINES = 200_000
 SCALE = 0.5

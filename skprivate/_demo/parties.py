@@ -13,8 +13,7 @@ from ..datasets import make_parties
 from ..exceptions import DisclosureWarning
 from ..metrics import correct_orientation_score
 from ..preprocessing import TQMATransformer
-from .results import Scores, print_table, progress
-from .summary import Baseline, Curve, Panel, Summary
+from .summary import Baseline, Curve, Panel, Scores, Summary, print_table, progress
 
 DEPTHS = (1, 2, 3, 4, 5, 6, 7, 8)
 N_ROWS, N_HOSPITALS, N_QUERIES = 10_000, 20, 1_000

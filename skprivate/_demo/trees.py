@@ -16,8 +16,7 @@ from sklearn.tree import DecisionTreeClassifier
 from .._typing import FloatArray
 from ..datasets import make_posterior_drift
 from ..tree import DPTreeClassifier, LocallyPrivateTreeClassifier
-from .results import EPSILONS, Scores, print_table, progress
-from .summary import Baseline, Curve, Panel, Summary
+from .summary import EPSILONS, Baseline, Curve, Panel, Scores, Summary, print_table, progress
 
 #: Training rows and labels, which of them are public, test rows and labels.
 Split = tuple[NDArray[Any], NDArray[Any], NDArray[np.bool_], NDArray[Any], NDArray[Any]]

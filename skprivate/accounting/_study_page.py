@@ -12,18 +12,22 @@ from typing import Any
 from ..utils._files import write_atomically
 from ..utils._public_module import reason_against
 from ._amounts import show, show_pair
-from ._checks import check_text, check_texts
 from ._composition.compose import CompositionPart, compose
 from ._ledger.audit import LedgerAudit
-from ._ledger.export import Account
-from ._ledger.high_water_mark import refuse_own_files
-from ._ledger.ledger import PrivacyLedger
-from ._ledger.limits import left_of
-from ._ledger.reference import resolve
-from ._ledger.report import describe_expiry, describe_failures, describe_refusals, sums_of, verdict_of
+from ._ledger.ledger import PrivacyLedger, resolve
+from ._ledger.records import refuse_own_files
+from ._ledger.report import (
+    Account,
+    describe_expiry,
+    describe_failures,
+    describe_refusals,
+    sums_of,
+    verdict_of,
+)
+from ._ledger.state import left_of
 from ._privacy_report import PrivacyReport
-from ._statements.disclosure_risk import DisclosureRisk
-from ._statements.guarantee import PrivacyGuarantee
+from ._statements.fields import check_text, check_texts
+from ._statements.guarantees import DisclosureRisk, PrivacyGuarantee
 from ._statements.html import (
     Label,
     amounts_figure,

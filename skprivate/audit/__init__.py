@@ -17,12 +17,12 @@ if TYPE_CHECKING:
     from ._epsilon import audit_epsilon as audit_epsilon
     from ._epsilon import epsilon_lower_bound as epsilon_lower_bound
     from ._epsilon import low_bits as low_bits
-    from ._fuzz import SensitivityFuzz as SensitivityFuzz
-    from ._fuzz import sensitivity_fuzz as sensitivity_fuzz
     from ._observation.recorder import record_releases as record_releases
-    from ._pipeline.check import check_private_pipeline as check_private_pipeline
-    from ._pipeline.results import Hole as Hole
-    from ._pipeline.results import PipelineCheck as PipelineCheck
+    from ._pipeline_check import Hole as Hole
+    from ._pipeline_check import PipelineCheck as PipelineCheck
+    from ._pipeline_check import check_private_pipeline as check_private_pipeline
+    from ._search.search import SensitivityFuzz as SensitivityFuzz
+    from ._search.search import sensitivity_fuzz as sensitivity_fuzz
 
 _HOMES = {
     "AttributeAttack": "._attacks.attribute",
@@ -31,17 +31,17 @@ _HOMES = {
     "EpsilonAudit": "._epsilon",
     "GradientMatchingAdversary": "._attacks.gradient_matching",
     "ModelExtractionAttack": "._attacks.extraction",
-    "Hole": "._pipeline.results",
-    "PipelineCheck": "._pipeline.results",
-    "SensitivityFuzz": "._fuzz",
+    "Hole": "._pipeline_check",
+    "PipelineCheck": "._pipeline_check",
+    "SensitivityFuzz": "._search.search",
     "audit_epsilon": "._epsilon",
     "check_private_estimator": "._battery.battery",
-    "check_private_pipeline": "._pipeline.check",
+    "check_private_pipeline": "._pipeline_check",
     "epsilon_lower_bound": "._epsilon",
     "low_bits": "._epsilon",
     "parametrize_with_private_checks": "._battery.battery",
     "record_releases": "._observation.recorder",
-    "sensitivity_fuzz": "._fuzz",
+    "sensitivity_fuzz": "._search.search",
 }
 __getattr__, __dir__ = lazy_exports(__name__, _HOMES)
 

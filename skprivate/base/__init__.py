@@ -6,46 +6,46 @@ from typing import TYPE_CHECKING
 from ..utils import lazy_exports
 
 if TYPE_CHECKING:
-    from ..accounting._statements.estimated_bounds import name_inputs as name_inputs
+    from ..accounting._statements.spent import name_inputs as name_inputs
     from ..utils import check_epsilon as check_epsilon
     from ..utils import number_groups as number_groups
     from ..utils import select_rows as select_rows
     from ..utils._private_fit import private_fit as private_fit
     from ..utils._private_fit import redact_errors as redact_errors
-    from ..utils._replacements import within_bounds as within_bounds
-    from ._claim import claim_of as claim_of
-    from ._claim import refuse_seed as refuse_seed
+    from ..utils._tables import within_bounds as within_bounds
     from ._mixin import SHARED_CONSTRAINTS as SHARED_CONSTRAINTS
     from ._mixin import PrivateEstimatorMixin as PrivateEstimatorMixin
+    from ._mixin import claim_of as claim_of
+    from ._mixin import refuse_seed as refuse_seed
     from ._pipeline_report import StatelessMixin as StatelessMixin
     from ._pipeline_report import privacy_report as privacy_report
-    from ._planned_cost import PlannedCost as PlannedCost
-    from ._planned_cost import PublicShape as PublicShape
-    from ._planned_cost import assign_roles as assign_roles
-    from ._planned_cost import parameter_roles as parameter_roles
-    from ._public_steps import PublicEstimator as PublicEstimator
+    from ._public_facts import PlannedCost as PlannedCost
+    from ._public_facts import PublicShape as PublicShape
+    from ._public_facts import assign_roles as assign_roles
+    from ._public_facts import parameter_roles as parameter_roles
+    from ._stateless_steps import PublicEstimator as PublicEstimator
     from ._trusted_types import trusted_types as trusted_types
 
 _HOMES = {
-    "PlannedCost": "._planned_cost",
+    "PlannedCost": "._public_facts",
     "PrivateEstimatorMixin": "._mixin",
-    "PublicEstimator": "._public_steps",
-    "PublicShape": "._planned_cost",
+    "PublicEstimator": "._stateless_steps",
+    "PublicShape": "._public_facts",
     "SHARED_CONSTRAINTS": "._mixin",
     "StatelessMixin": "._pipeline_report",
-    "assign_roles": "._planned_cost",
+    "assign_roles": "._public_facts",
     "check_epsilon": "..utils",
-    "claim_of": "._claim",
-    "name_inputs": "..accounting._statements.estimated_bounds",
+    "claim_of": "._mixin",
+    "name_inputs": "..accounting._statements.spent",
     "number_groups": "..utils",
-    "parameter_roles": "._planned_cost",
+    "parameter_roles": "._public_facts",
     "privacy_report": "._pipeline_report",
     "private_fit": "..utils._private_fit",
     "redact_errors": "..utils._private_fit",
-    "refuse_seed": "._claim",
+    "refuse_seed": "._mixin",
     "select_rows": "..utils",
     "trusted_types": "._trusted_types",
-    "within_bounds": "..utils._replacements",
+    "within_bounds": "..utils._tables",
     # Not for users: pickles of fitted estimators name it here, so that files can be moved.
     "TableModel": "._public_model",
 }

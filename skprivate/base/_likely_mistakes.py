@@ -14,9 +14,9 @@ from numpy.typing import NDArray
 
 from .._typing import FloatArray
 from ..domain import TableDomain
-from ..domain._misfits import hint_of
+from ..domain._readers import hint_of
 from ..exceptions import UtilityWarning
-from ..utils._user_frame import warn_after_release
+from ..utils._private_fit import warn_after_release
 
 # Standard deviations of its noise up to which a count may be 0: 95 % of the classes without rows are below
 # (normal and Laplace noise alike).

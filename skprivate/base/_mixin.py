@@ -1,31 +1,232 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Mixin and shared constraints of private estimators."""
+"""Mixins of private estimators: claims, leaks, charges, privacy labels, and declared columns."""
 
 import weakref
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from fractions import Fraction
 from numbers import Integral, Real
-from typing import Any, Self
+from typing import Any, Self, TypedDict
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils import column_or_1d
+from sklearn.utils import column_or_1d, estimator_html_repr
 
 from .. import _config
-from .._typing import FloatArray
-from ..accounting import PrivacyLedger, PrivacySpent
+from .._config import StrictMixin
+from .._typing import Claim, FloatArray
+from ..accounting import DisclosureRisk, PrivacyLedger, PrivacySpent
+from ..accounting._statements.html import (
+    CAPTION_OF_HOLDER,
+    CAPTION_OF_RISK,
+    caption_of_plan,
+    caption_of_spent,
+    label_fragment,
+    label_of_risk,
+    label_of_spent,
+    unpublishable_fragment,
+)
+from ..accounting._statements.spent import reasons_of_inputs
+from ..domain import TableDomain
 from ..domain._labels import plain_cells
 from ..exceptions import PrivacyLeakError, PrivacyLeakWarning
-from ..utils import as_column, check_bounds
-from ..utils._atomic_state import draft_of
-from ..utils._compat import Interval
-from ..utils._public_module import public_module
-from ..utils._refused_values import domain_line, refuse_kinds
-from ..utils._table_validation import read_numbers
-from ..utils._user_frame import warn_user
-from ._claim import UNSEEDED, warn_of_delta
-from ._html_repr import PrivacyHTMLMixin
-from ._planned_cost import PlannedCost, PublicShape
+from ..noise._fit_budget import warn_of_large_delta
+from ..utils import as_column, check_bounds, check_epsilon
+from ..utils._compat import Interval, captioned_block
+from ..utils._private_fit import draft_of, warn_user
+from ..utils._public_module import declared_by, public_module, reason_against
+from ..utils._tables import check_array, domain_line, read_numbers, refuse_kinds, validate_data, within_bounds
+from ._public_facts import PlannedCost, PublicShape
+
+# Whether a release may claim differential privacy, and the refusal of seeds in strict mode.
+
+UNSEEDED = (
+    "Leave it None; in a test or a simulation declare that with skprivate.config_context(allow_seeds=True)."
+)
+
+
+class ClaimArguments(TypedDict):
+    """The two arguments of `PrivacySpent` that say what is claimed, and why not more."""
+
+    claim: Claim
+    reasons: tuple[str, ...]
+
+
+def claim_of(
+    leaks: Iterable[str], source: str, estimator: Any = None, inputs: Iterable[str] = ()
+) -> ClaimArguments:
+    """Return what a release may claim, in the form that `PrivacySpent` takes.
+
+    Parameters
+    ----------
+    leaks : iterable of str
+        What was read from private rows without payment; the same as passed to
+        `PrivateEstimatorMixin.announce_leaks`.
+    source : str
+        ``source`` of the entropy that the noise is drawn from; "seeded" is not private.
+    estimator : estimator, default=None
+        Whose parameters may hold bounds that `estimate_bounds` returned.
+    inputs : iterable of str, default=()
+        Names of these parameters.
+
+    Returns
+    -------
+    claim : dict
+        ``claim`` ("dp" without a reason against it, otherwise "not-private") and ``reasons``, to be passed as
+        ``PrivacySpent(..., **claim_of(leaks, entropy.source))``.
+
+    Notes
+    -----
+    **Privacy.** The claim is a function of parameters and of the kind of the noise's source. It tells nothing
+    about rows, and it does not check the leaks that it is given.
+
+    Examples
+    --------
+    >>> from skprivate.base import claim_of
+    >>> claim_of([], "os-entropy")
+    {'claim': 'dp', 'reasons': ()}
+    >>> claim_of(["the bounds were read from private rows"], "os-entropy")["claim"]
+    'not-private'
+    """
+    seeded = ("random_state is seeded: who knows the seed can undo the noise",) if source == "seeded" else ()
+    reasons = (*leaks, *seeded, *reasons_of_inputs(estimator, inputs))
+    return {"claim": "not-private" if reasons else "dp", "reasons": reasons}
+
+
+def warn_of_delta(spent: PrivacySpent) -> None:
+    """Warn before a charge where delta is not below 1 / n, and the statement shows n: where n is public."""
+    # A statement names the number of units, or that of the rows that they may hold together.
+    of_units, of_rows = ("groups", "private groups"), ("rows", "private rows", "n_rows")
+    for name in (*of_units, *of_rows):
+        count = spent.unprotected.get(name)
+        if isinstance(count, Integral):
+            n_units = int(count) if name in of_units else int(count) // spent.max_rows_per_unit
+            warn_of_large_delta(spent.delta, n_units, spent.unit)
+            break
+
+
+def refuse_seed(random_state: Any, name: str) -> None:
+    """Refuse seeded noise in strict mode, unless seeds are declared to be allowed.
+
+    It is for functions that draw noise; estimators call `PrivateEstimatorMixin.announce_leaks`.
+
+    Parameters
+    ----------
+    random_state : None, int, RandomState or Generator
+        None: there is no seed.
+    name : str
+        The function that the user called, for the message.
+
+    Raises
+    ------
+    PrivacyLeakError
+        Strict mode is on, seeds are not allowed, and there is one.
+
+    Notes
+    -----
+    **Privacy.** Who knows a seed can subtract the noise. The check looks at the parameter alone.
+
+    Examples
+    --------
+    >>> import skprivate
+    >>> from skprivate.base import refuse_seed
+    >>> with skprivate.config_context(strict=True):
+    ...     refuse_seed(0, "mean")
+    Traceback (most recent call last):
+    skprivate.exceptions.PrivacyLeakError: mean is not private: its noise is seeded by random_state. ...
+    """
+    config = _config.get_config()
+    if random_state is not None and config["strict"] and not config["allow_seeds"]:
+        raise PrivacyLeakError(f"{name} is not private: its noise is seeded by random_state. {UNSEEDED}")
+
+
+# HTML representation of a private estimator: scikit-learn's diagram with a privacy label below it.
+
+
+class PrivacyHTMLMixin:
+    """Mixin that puts a privacy label under scikit-learn's diagram; to be placed before its mixins.
+
+    In the diagram, also that of a pipeline, its box says in a caption what was spent, or will be. An object
+    whose ``releases_state`` is False shows parameters, and a notice instead of values: neither its
+    fitted attributes nor its statements, inside a pipeline's diagram neither.
+
+    Examples
+    --------
+    >>> from sklearn.base import BaseEstimator
+    >>> from skprivate.base._mixin import PrivacyHTMLMixin
+    >>> class Rows(PrivacyHTMLMixin, BaseEstimator):
+    ...     releases_state = False
+    ...
+    ...     def fit(self, X, y=None):
+    ...         self.rows_ = X
+    ...         return self
+    >>> page = Rows().fit([["a secret"]])._repr_html_()
+    >>> "a secret" in page, "Never publish" in page
+    (False, True)
+    """
+
+    releases_state: bool = True
+
+    def _html_repr(self) -> str:
+        return estimator_html_repr(self) + self._privacy_block()
+
+    # scikit-learn < 1.7 shows its diagram in both without asking `_html_repr`.
+    def _repr_html_inner(self) -> str:
+        return self._html_repr()
+
+    def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, str]:
+        bundle = super()._repr_mimebundle_(**kwargs)  # type: ignore[misc]
+        return bundle | {"text/html": self._html_repr()} if "text/html" in bundle else bundle
+
+    def _privacy_block(self) -> str:
+        fitted = vars(self)
+        if not self.releases_state:
+            if not any(name.endswith("_") for name in fitted):
+                return ""
+            stated_in = [name for name in ("privacy_spent_", "disclosure_risk_") if name in fitted]
+            return unpublishable_fragment(type(self).__name__, " and ".join(stated_in))
+        spent, risk = fitted.get("privacy_spent_"), fitted.get("disclosure_risk_")
+        if isinstance(spent, PrivacySpent):
+            label = label_of_spent(self._as_covered(spent).to_dict())
+            module = declared_by(self)
+            by_whom = f" The class is private as declared by module {module}." if module else ""
+            return label_fragment([replace(label, scope=label.scope + by_whom)])
+        if isinstance(risk, DisclosureRisk):
+            return label_fragment([label_of_risk(risk.to_dict())])
+        return ""
+
+    def _sk_visual_block_(self) -> Any:
+        return captioned_block(self, self._privacy_caption())
+
+    def _privacy_caption(self) -> str:
+        """Return the label in a few words: parameters, or the statement, and no other attribute."""
+        fitted = vars(self)
+        if not self.releases_state:
+            return CAPTION_OF_HOLDER if any(name.endswith("_") for name in fitted) else ""
+        spent = fitted.get("privacy_spent_")
+        if isinstance(spent, PrivacySpent):
+            return caption_of_spent(self._as_covered(spent).to_dict())
+        if isinstance(fitted.get("disclosure_risk_"), DisclosureRisk):
+            return CAPTION_OF_RISK
+        try:
+            return caption_of_plan(check_epsilon(fitted.get("epsilon")))
+        except (TypeError, ValueError):  # a fit will refuse it, or none is asked for
+            return ""
+
+    def _as_covered(self, spent: PrivacySpent) -> PrivacySpent:
+        """Return the statement without its claim where the class does not stand for it."""
+        doubt = reason_against(self, "PrivateEstimatorMixin")
+        if doubt is None:
+            return spent
+        return replace(spent, claim="not-private", reasons=(*spent.reasons, f"the class {doubt}"))
+
+    def _get_fitted_attr_html(self, doc_link: str = "") -> Any:
+        if not self.releases_state:
+            return {}
+        return super()._get_fitted_attr_html(doc_link)  # type: ignore[misc]
+
+
+# Mixin and shared constraints of private estimators.
 
 #: Constraints of the parameters that every private estimator shares.
 SHARED_CONSTRAINTS: dict[str, list[Any]] = {
@@ -386,3 +587,74 @@ class PrivateEstimatorMixin(_config.StrictMixin, PrivacyHTMLMixin):
 _UNSEEDED_CLONES: "weakref.WeakSet[PrivateEstimatorMixin]" = weakref.WeakSet()
 # Says so in a pickle.
 _CLONED_UNSEEDED = "_cloned_unseeded"
+
+
+# Mixin of estimators that may read their tables through a declared domain.
+
+
+class DomainMixin(StrictMixin):
+    """Mixin of estimators with a parameter ``domain``; without one X is read as it always was.
+
+    Features are then those of the raw table: ``n_features_in_`` and ``feature_names_in_`` name its columns,
+    and ``domain_.encoded_names`` the columns that the rows become.
+    """
+
+    domain: TableDomain | None
+    domain_: TableDomain
+    bounds_: tuple[FloatArray, FloatArray]
+    n_features_in_: int
+
+    #: Whether X is a table of numbers where there is no domain.
+    _reads_numbers = True
+    #: The parameter that declares bounds of X where there is no domain.
+    _bounds_parameter = "bounds"
+
+    def check_domain(self) -> None:
+        """Raise ValueError where bounds are declared beside a domain, which has its own."""
+        if self.domain is not None and getattr(self, self._bounds_parameter) is not None:
+            raise ValueError(f"domain declares the bounds of X: pass domain or {self._bounds_parameter}.")
+
+    def encode_rows(self, X: Any) -> Any:
+        """Return the rows of a fit as numbers where there is a domain, else as they are."""
+        vars(self).pop("domain_", None)
+        if self.domain is None:
+            return X
+        return self.domain.encode(X, strict=self.is_strict())
+
+    def name_columns(self) -> None:
+        """Set the number and the names of the raw columns, and keep the domain, where there is one."""
+        if self.domain is not None:
+            self.domain_ = self.domain
+            self.n_features_in_ = len(self.domain.names)
+            self.feature_names_in_ = np.array(self.domain.names, dtype=object)
+
+    def names_of_features(self) -> tuple[str, ...] | None:
+        """Return the names of the columns that the model is about; None where they have none."""
+        if self.domain is not None:
+            return self.domain.encoded_names
+        names = getattr(self, "feature_names_in_", None)
+        return None if names is None else tuple(names)
+
+    def read_fitted(self, X: Any, **options: Any) -> FloatArray:
+        """Validate rows for a fitted model; `options` are those of scikit-learn's ``check_array``.
+
+        In strict mode no cell makes it fail: what is no finite number is put within the bounds, as in a fit.
+        """
+        domain = getattr(self, "domain_", None)
+        if domain is not None:
+            encoded: FloatArray = check_array(domain.encode(X, strict=self.is_strict()), **options)
+            return encoded
+        if self.is_strict():
+            return within_bounds(read_numbers(self, X, reset=False), *self.bounds_)
+        rows: FloatArray = validate_data(self, X, dtype=np.float64, reset=False, **options)
+        return rows
+
+    def encoded_shape(self, shape: PublicShape) -> PublicShape:
+        """Return the shape of encoded rows, given that of the table; ValueError for another table's."""
+        if self.domain is None or shape.n_features is None:
+            return shape
+        self.check_domain()
+        names, found = self.domain.names, shape.feature_names
+        if len(names) != shape.n_features or (found is not None and set(found) != set(names)):
+            raise ValueError("the columns of X are not those of domain.")
+        return replace(shape, n_features=len(self.domain.encoded_names), feature_names=None)

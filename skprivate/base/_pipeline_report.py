@@ -14,19 +14,12 @@ from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
 from ..accounting import DisclosureRisk, EstimatedBounds, PrivacyReport, PrivacySpent, StepReport
-from ..accounting._statements.estimated_bounds import estimates_in
+from ..accounting._statements.spent import estimates_in
 from ..utils import splits_by_group
 from ..utils._compat import ProgressBar
-from ..utils._public_module import (
-    changed_methods,
-    declared_by,
-    public_module,
-    reason_against,
-    remember,
-)
+from ..utils._public_module import changed_methods, declared_by, public_module, reason_against, remember
 from ._mixin import PrivateEstimatorMixin
-from ._public_steps import PublicEstimator
-from ._stateless_steps import chosen_by_rows, learns_from_rows, may_be_sparse, refuses_sparse
+from ._stateless_steps import PublicEstimator, chosen_by_rows, learns_from_rows, may_be_sparse, refuses_sparse
 
 # Only these very classes are known to learn nothing themselves; a subclass may do anything.
 CONTAINERS = (Pipeline, ColumnTransformer, FeatureUnion)

@@ -13,8 +13,8 @@ from sklearn.pipeline import Pipeline
 
 from .._typing import BoolArray, FloatArray
 from ..domain import BooleanColumn, CategoricalColumn, TableDomain
-from ..metrics._row_arithmetic import log, row_totals, softmax
-from ..metrics._rows_alone import aligned_copy, is_same_in_any_table
+from ..metrics._model_outputs import aligned_copy, is_same_in_any_table
+from ..metrics._probabilities import log, row_totals, softmax
 from ..utils._public_module import public_module
 
 #: Nats by which cross-fitted predictions must raise the likelihood of public labels: noise that was learnt

@@ -7,14 +7,14 @@ from ..utils import lazy_exports
 
 if TYPE_CHECKING:
     from ._client import TreeClient as TreeClient
+    from ._curator import SplitCurator as SplitCurator
     from ._curator import TreeCurator as TreeCurator
     from ._report_files import ReportWriter as ReportWriter
     from ._specification import TreeSpecification as TreeSpecification
-    from ._split_curator import SplitCurator as SplitCurator
 
 _HOMES = {
     "ReportWriter": "._report_files",
-    "SplitCurator": "._split_curator",
+    "SplitCurator": "._curator",
     "TreeClient": "._client",
     "TreeCurator": "._curator",
     "TreeSpecification": "._specification",

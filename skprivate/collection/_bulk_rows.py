@@ -9,10 +9,8 @@ import numpy as np
 from .._typing import FloatArray
 from ..domain._labels import refuse_label_types
 from ..partition import ColumnBins, Partition, TableCells
-from ..rounds._reading.batches import arrow_columns, arrow_records, frame_column, has_names, holds_arrow
-from ..rounds._reading.columns import TableColumns
-from ..utils._refused_values import refuse_text
-from ..utils._replacements import numbers_of, within_bounds
+from ..rounds._tables import TableColumns, arrow_columns, arrow_records, frame_column, has_names, holds_arrow
+from ..utils._tables import numbers_of, refuse_text, within_bounds
 
 # Rows that are read together: of 100 columns, 26 MB. As in `rounds`.
 _ROWS_AT_ONCE = 2**15

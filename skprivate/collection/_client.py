@@ -28,7 +28,7 @@ from ..utils._json_documents import (
     unpack_bytes,
 )
 from ..utils._public_module import public_module
-from ._question.numbers import read_number
+from ._questions import read_number
 from ._specification import TreeSpecification, check_protection
 
 _FORMAT = "skprivate.client"

@@ -18,8 +18,8 @@ from numpy.typing import NDArray
 from .._typing import FloatArray, IntArray
 from ..domain import TableDomain
 from ..domain._labels import Label, class_positions
-from ..utils._refused_values import table_domain
-from ._question.numbers import NumberTarget
+from ..utils._tables import table_domain
+from ._questions import NumberTarget
 from ._specification import TreeSpecification
 
 _ROWS_AT_ONCE = 2**13

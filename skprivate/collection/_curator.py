@@ -1,21 +1,32 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Curator of a collection: publishes a specification, adds up reports, releases the tree."""
+"""Curators of reports: public rows and design, counting, and the tree that is released."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from typing import Any, Literal
 
+import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import clone
 
 from .._typing import CentralRelation
-from ..utils import check_int
+from ..domain._labels import refuse_label_types
+from ..exceptions import PrivacyLeakError
+from ..rounds._rows import refuse_other_forms
+from ..tree import LocallyPrivateTreeRegressor
+from ..tree._first_phase import FIRST_SHARE, FirstPhase
+from ..tree._plan import TreeDesign
+from ..tree._release import BaseLocalTree
+from ..utils import as_labels, check_epsilon, check_int
+from ..utils._private_fit import redact_errors
 from ..utils._public_module import public_module
-from ._collection_design import design_collection
+from ..utils._tables import validate_data
 from ._curator_state import CuratorState, LocalTree, check_tree
 from ._external_counts import ExternalCounts, ExternalMechanism, ExternalNoise, describe_external_spending
 from ._report_counter import ReportCounter
+
+# Curator of a collection: publishes a specification, adds up reports, releases the tree.
 
 
 @public_module("skprivate.collection")
@@ -222,3 +233,243 @@ class TreeCurator(ReportCounter):
         if self._external is not None:
             raise ValueError("a curator that was made from_counts holds a finished sum: only release it.")
         return self._state
+
+
+# Curator of the first of two phases: reports about columns, which shape the tree that other clients fill.
+
+
+@public_module("skprivate.collection")
+class SplitCurator(ReportCounter):
+    """Plans a locally private tree without public rows, whose splits some of the clients shape.
+
+    It publishes a specification about the bins of columns, or with a domain about the levels, bins and
+    missing cells of declared columns, counts the reports of the clients that answer it, and then hands out
+    the `TreeCurator` of the second phase (`shape`), whose specification is for all other clients. Always
+    strict: bounds, or a domain, and classes are declared.
+
+    Parameters
+    ----------
+    tree : LocallyPrivateTreeClassifier or LocallyPrivateTreeRegressor
+        Unfitted: its parameters are the plan. ``random_state`` and ``ledger`` must be None, and ``protect``
+        "record". With ``split_share`` as a number that share of the clients is asked first; "auto" is 0.6.
+    n_clients : int
+        Number of clients of both phases that are expected.
+    features : sequence of str, default=None
+        Names of the columns. None: those of the domain, or of ``bounds``, where that is a dict.
+    label : str, default="label"
+        Name of the target's column.
+
+    Attributes
+    ----------
+    specification : TreeSpecification
+        What to publish to the clients of the first phase.
+    n_wanted : int
+        Number of reports that the plan is for.
+    n_reports : int
+        Number of reports counted.
+    history : dict of str to (int, int)
+        Batch id -> number of its reports that are counted, and that it has.
+
+    Raises
+    ------
+    PrivacyLeakError
+        Bounds, or classes or bounds of y, are not declared.
+    TypeError, ValueError
+        Unusable parameters, or so few clients that their reports would shape nothing.
+
+    See Also
+    --------
+    TreeCurator : The second phase; and the only one where there are public rows, or splits drawn at random.
+    TreeClient : Answers a specification.
+
+    Notes
+    -----
+    **Privacy.** Relation: local. Every report, of either phase, is epsilon-private whatever the earlier
+    reports were: the second specification is a function of them, and is public before a client of the
+    second phase answers. A person is asked in ONE phase: decide by a coin, by an id, or by who comes first,
+    and never by the data. Whoever answers both specifications has spent twice epsilon. A `TreeClient` with
+    a memory that both phases share refuses that, unless ``lifetime_epsilon`` allows it.
+
+    Proof: :doc:`/proofs/tree_release`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skprivate import LocallyPrivateTreeClassifier
+    >>> from skprivate.collection import SplitCurator
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.uniform(size=(20000, 2))
+    >>> y = np.where(X[:, 0] + X[:, 1] > 1, "yes", "no")
+    >>> plan = LocallyPrivateTreeClassifier(epsilon=2.0, bounds=([0, 0], [1, 1]), classes=["no", "yes"])
+    >>> first = SplitCurator(plan, n_clients=20000)
+    >>> first.n_wanted
+    12000
+    >>> first.update(first.specification.randomize_many(X[:12000], y[:12000]))  # on 12,000 phones
+    >>> second = first.shape(n_clients=8000)
+    >>> second.update(second.specification.randomize_many(X[12000:], y[12000:]))  # on 8,000 others
+    >>> tree = second.release()
+    >>> tree.n_reports_, bool(tree.score(X, y) > 0.85)
+    (8000, True)
+    """
+
+    _shapes = True
+
+    def __init__(
+        self,
+        tree: LocalTree,
+        *,
+        n_clients: int,
+        features: Sequence[str] | None = None,
+        label: str = "label",
+    ) -> None:
+        n_clients = check_int(n_clients, "n_clients", least=1)
+        plan = check_tree(tree)
+        self._start(CuratorState.empty(plan, design_splits(plan, n_clients, features), label))
+
+    @property
+    def n_wanted(self) -> int:
+        """Number of reports that the plan is for."""
+        first = self._state.design.first_phase
+        return 0 if first is None else first.n_reports
+
+    def shape(self, *, n_clients: int) -> TreeCurator:
+        """Return the curator of the second phase, on a partition that the reports so far shape.
+
+        A function of reports and public data, so it costs nothing. It may be called again when more reports
+        have come, but only one of the second specifications should be published.
+
+        Parameters
+        ----------
+        n_clients : int
+            Number of clients that are expected to answer the second specification; the depth depends on it.
+
+        Returns
+        -------
+        curator : TreeCurator
+
+        Raises
+        ------
+        ValueError
+            There are no reports.
+        """
+        n_clients = check_int(n_clients, "n_clients", least=1)
+        state = self._state
+        if state.design.first_phase is None or not state.n_reports:
+            raise ValueError("there are no reports yet: nothing can be shaped.")
+        first = state.design.first_phase.with_counts(state.counts.copy(), state.n_reports)
+        design = clone(state.tree)._shape_by_reports(state.design, first, n_clients)
+        curator = TreeCurator.__new__(TreeCurator)
+        curator._start(CuratorState.empty(state.tree, design, state.specification.label))
+        return curator
+
+
+# Design of a collection before it is published: names, bounds, targets and cells, from public rows.
+
+
+@redact_errors
+def design_collection(
+    tree: BaseLocalTree, X: Any, y: Any, n_clients: int, features: Sequence[str] | None
+) -> TreeDesign:
+    """Return the public design of a tree; the steps are those of ``fit``, but all clients fill the leaves."""
+    if X is None and tree.split_share != "auto" and tree.split_share > 0:
+        raise ValueError(
+            "without public rows, clients that shape the tree answer a specification of their own: plan with "
+            "SplitCurator, or pass split_share=0 for splits that are drawn at random."
+        )
+    plan = clone(tree).set_params(split_share=0) if X is None else tree
+    return _design(plan, X, y, n_clients, features)
+
+
+@redact_errors
+def design_splits(tree: BaseLocalTree, n_clients: int, features: Sequence[str] | None) -> TreeDesign:
+    """Return the public design of a tree that reports will shape: its first phase."""
+    automatic = tree.split_share == "auto"
+    # Asked for by name, also with so few columns that a fit would halve them in turn.
+    plan = clone(tree).set_params(split_share=float(FIRST_SHARE)) if automatic else tree
+    design = _design(plan, None, None, n_clients, features)
+    enough = not automatic or FirstPhase.plan(
+        check_epsilon(tree.epsilon),
+        "auto",
+        n_clients,
+        len(design.classes),
+        design.bounds,
+        () if tree.domain is None else tree.domain.groups,
+    )
+    if design.first_phase is None or not enough:
+        raise ValueError(
+            "reports of a share of these clients shape no tree: there are too few for this epsilon, or the "
+            "plan asks for random splits, or for label privacy. Plan with TreeCurator, or pass split_share."
+        )
+    return design
+
+
+def _design(
+    tree: BaseLocalTree, X: Any, y: Any, n_clients: int, features: Sequence[str] | None
+) -> TreeDesign:
+    if (X is None) != (y is None):
+        raise ValueError(f"X and y belong together: pass public rows with their {tree._targets}, or neither.")
+    # The steps set attributes of a fit: on a copy, which is not kept.
+    worker, domain = clone(tree), tree.domain
+    worker.check_domain()
+    if domain is not None and features is not None and tuple(features) != domain.names:
+        raise ValueError("features must be the columns of the domain, in their order.")
+    if X is None:
+        # Both, whatever is protected: with protect="label", fit may read bounds from rows, but here are none.
+        bounds = tree._declared_bounds
+        declared = {tree._bounds_parameter: bounds if domain is None else domain}
+        declared[tree._target_parameter] = getattr(tree, tree._target_parameter)
+        missing = [name for name, value in declared.items() if value is None]
+        if missing:
+            raise PrivacyLeakError(f"without public rows {' and '.join(missing)} must be declared.")
+        names = _names_without_rows(bounds, features) if domain is None else list(domain.encoded_names)
+        X = np.empty((0, len(names) if names else _n_columns(bounds)))
+        y = np.empty(0, dtype=np.float64 if isinstance(tree, LocallyPrivateTreeRegressor) else object)
+        worker.n_features_in_ = X.shape[1]
+    else:
+        numbers = isinstance(tree, LocallyPrivateTreeRegressor)
+        if numbers:
+            refuse_other_forms(y)
+        else:
+            refuse_label_types(y, tree.classes)
+        X, y = validate_data(
+            worker,
+            worker.encode_rows(X),
+            y if numbers else as_labels(y),
+            dtype=np.float64,
+            order="C",
+            y_numeric=numbers,
+        )
+        y = np.asarray(y, dtype=np.float64) if numbers else y
+        own = getattr(worker, "feature_names_in_", None)
+        names = _names_of_rows(own, features, X.shape[1]) if domain is None else []
+    if names:
+        worker.feature_names_in_ = np.array(names, dtype=object)
+    rows = worker._part_rows(X, y, np.ones(len(X), dtype=bool), None)
+    return worker._design(rows, n_clients)
+
+
+def _names_of_rows(found: Any, given: Sequence[str] | None, n_columns: int) -> list[str]:
+    own = [] if found is None else [str(name) for name in found]
+    names = own if given is None else list(given)
+    if own and names != own:
+        raise ValueError(f"features must be the columns of X in their order: {', '.join(own)}.")
+    if given is not None and len(names) != n_columns:
+        raise ValueError(f"features has {len(names)} names, but X has {n_columns} columns.")
+    return names
+
+
+def _names_without_rows(bounds: Any, given: Sequence[str] | None) -> list[str]:
+    if given is not None:
+        return list(given)
+    by_name = isinstance(bounds, Mapping) and all(isinstance(name, str) for name in bounds)
+    return list(bounds) if by_name else []
+
+
+def _n_columns(bounds: Any) -> int:
+    """Number of columns of declared bounds."""
+    if isinstance(bounds, Mapping):
+        return len(bounds)
+    sizes = [np.size(side) for side in bounds if np.ndim(side)]
+    if not sizes:
+        raise ValueError("features must name the columns: the bounds do not tell how many there are.")
+    return max(sizes)

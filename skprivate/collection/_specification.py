@@ -18,14 +18,12 @@ from ..domain import TableDomain
 from ..domain._labels import Label
 from ..exceptions import PrivacyLeakError
 from ..noise import check_entropy
-from ..noise._entropy import Entropy
+from ..noise._mechanisms import Entropy
 from ..partition import ColumnBins, Partition, TableCells
 from ..randomizers import LocalRandomizer, randomizer_from_dict
 from ..utils._json_documents import Fields, canonical, check_envelope, digest, restore_json
 from ..utils._public_module import public_module
-from ._question.columns import check_columns, check_domain, check_names, kind_of
-from ._question.labels import LabelTarget
-from ._question.numbers import NumberTarget
+from ._questions import LabelTarget, NumberTarget, check_columns, check_domain, check_names, kind_of
 
 # Both are part of every hash.
 _FORMAT, _VERSION = "skprivate.tree", 5
@@ -337,7 +335,7 @@ class TreeSpecification:
         [65536, 34464]
         """
         # Reading tables needs scikit-learn, which a client has no use for.
-        from ..rounds._reading.columns import TableColumns
+        from ..rounds._tables import TableColumns
         from ._bulk_rows import read_numbers, read_rows, regroup
 
         check_protection(self, protect)

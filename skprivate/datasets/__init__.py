@@ -8,9 +8,9 @@ from ..utils import lazy_exports
 if TYPE_CHECKING:
     from ._census import fetch_census as fetch_census
     from ._diabetes import fetch_diabetes_outcome as fetch_diabetes_outcome
-    from ._location_scale import make_location_scale as make_location_scale
-    from ._parties import make_parties as make_parties
-    from ._posterior_drift import make_posterior_drift as make_posterior_drift
+    from ._simulations import make_location_scale as make_location_scale
+    from ._simulations import make_parties as make_parties
+    from ._simulations import make_posterior_drift as make_posterior_drift
     from ._turbofan import fetch_turbofan as fetch_turbofan
     from ._warfarin import fetch_warfarin as fetch_warfarin
 
@@ -19,9 +19,9 @@ _HOMES = {
     "fetch_diabetes_outcome": "._diabetes",
     "fetch_turbofan": "._turbofan",
     "fetch_warfarin": "._warfarin",
-    "make_location_scale": "._location_scale",
-    "make_parties": "._parties",
-    "make_posterior_drift": "._posterior_drift",
+    "make_location_scale": "._simulations",
+    "make_parties": "._simulations",
+    "make_posterior_drift": "._simulations",
 }
 __getattr__, __dir__ = lazy_exports(__name__, _HOMES)
 

@@ -8,8 +8,7 @@ import numpy as np
 from sklearn.utils import Bunch
 
 from .._typing import BoolArray, FloatArray, IntArray
-from ._bunch import as_bunch
-from ._files import find_data_file
+from ._files import as_bunch, find_data_file
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -10,8 +10,8 @@ if TYPE_CHECKING:
     from ._columns import CategoricalColumn as CategoricalColumn
     from ._columns import DateColumn as DateColumn
     from ._columns import NumberColumn as NumberColumn
+    from ._columns import StressColumn as StressColumn
     from ._life_data import life_data as life_data
-    from ._stress_columns import StressColumn as StressColumn
     from ._table_domain import TableDomain as TableDomain
 
 _HOMES = {
@@ -19,7 +19,7 @@ _HOMES = {
     "CategoricalColumn": "._columns",
     "DateColumn": "._columns",
     "NumberColumn": "._columns",
-    "StressColumn": "._stress_columns",
+    "StressColumn": "._columns",
     "TableDomain": "._table_domain",
     "life_data": "._life_data",
 }

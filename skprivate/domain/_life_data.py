@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from .._config import get_config
 from .._typing import FloatArray
-from ..utils._refused_values import is_temporal_type
+from ..utils._tables import is_temporal_type
 from ._columns import CategoricalColumn
 from ._labels import holds_booleans
 from ._raw_columns import read_table

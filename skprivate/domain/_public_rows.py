@@ -9,12 +9,11 @@ from typing import Any
 import numpy as np
 
 from ..utils import check_int
-from ..utils._user_frame import warn_user
+from ..utils._private_fit import warn_user
 from ._columns import BooleanColumn, CategoricalColumn, Column, DateColumn, NumberColumn, column_of
-from ._declaration_checks import Marker
 from ._raw_columns import CodedColumn, ColumnTypeError, RawTable, as_list, cells_of
 from ._readers import Reading, classify, reader_of
-from ._values import DAY, NumberStyle, instant_of_text, text_of_instant
+from ._values import DAY, Marker, NumberStyle, instant_of_text, text_of_instant
 
 # Bounds that hold what is not declared yet; days count from 1970, so that their fractions are exact.
 _LARGEST = 1e300

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from .._typing import IndexArray
 from ..utils import as_cells
-from ..utils._refused_values import is_temporal_type
+from ..utils._tables import is_temporal_type
 
 
 class ColumnTypeError(TypeError):

@@ -3,6 +3,7 @@
 
 import os
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from types import MappingProxyType
 from typing import Any, Self
@@ -15,15 +16,143 @@ from .._typing import BoolArray, FloatArray, MissingRule
 from ..utils import check_characters
 from ..utils._json_documents import canonical, restore_json
 from ..utils._public_module import public_module
-from ._columns import CategoricalColumn, Column, column_of
-from ._declaration_checks import Marker, check_list
-from ._decoding import decode_column
-from ._documents import columns_from_dict, columns_to_dict
-from ._groups import ColumnGroup, groups_of
-from ._misfits import refusal
+from ._columns import (
+    BooleanColumn,
+    CategoricalColumn,
+    Column,
+    DateColumn,
+    StressColumn,
+    column_of,
+    columns_from_dict,
+    columns_to_dict,
+)
 from ._public_rows import columns_of_public_rows
 from ._raw_columns import ColumnTypeError, RawTable, cells_of, read_table
-from ._readers import Reader, Reading, reader_of
+from ._readers import Reader, Reading, reader_of, refusal
+from ._values import DAY, Marker, check_list
+
+# Which encoded columns belong to which declared column.
+
+
+@dataclass(frozen=True)
+class ColumnGroup:
+    """The encoded columns of one declared column.
+
+    Attributes
+    ----------
+    name : str
+        Name of the declared column.
+    start, stop : int
+        Its encoded columns, without the indicator: one, or one a level where the levels have no order.
+    n_levels : int
+        Number of levels without an order; 0 for numbers, dates, booleans and ordered levels.
+    indicator : int or None
+        The encoded column that is 1 where the cell is missing; None where there is none.
+    fill : float or None
+        The encoded value that a missing cell becomes by the declaration; None where that says nothing.
+    absent : bool
+        Whether a row with a missing cell is 0 in all columns of levels.
+    values : tuple of float
+        All values of the encoded column, ascending, where it is a boolean or has ordered levels; else empty.
+    """
+
+    name: str
+    start: int
+    stop: int
+    n_levels: int = 0
+    indicator: int | None = None
+    fill: float | None = None
+    absent: bool = False
+    values: tuple[float, ...] = ()
+
+    @property
+    def end(self) -> int:
+        """The first encoded column behind this declared column."""
+        return self.stop + (self.indicator is not None)
+
+
+def groups_of(columns: Mapping[str, Column]) -> tuple[ColumnGroup, ...]:
+    """Return the groups of declared columns, in order."""
+    groups: list[ColumnGroup] = []
+    for name, column in columns.items():
+        start = groups[-1].end if groups else 0
+        width = len(column.suffixes())
+        unordered = isinstance(column, CategoricalColumn) and not column.ordered
+        groups.append(
+            ColumnGroup(
+                name,
+                start,
+                start + width,
+                n_levels=width if unordered else 0,
+                indicator=start + width if column.missing == "indicator" else None,
+                fill=None if column.fill is None else column.fill_value(),
+                absent=unordered and column.missing == "fill" and column.fill is None,
+                values=_values_of(column),
+            )
+        )
+    return tuple(groups)
+
+
+def _values_of(column: Column) -> tuple[float, ...]:
+    """Return all encoded values of booleans and ordered levels."""
+    ordered = isinstance(column, CategoricalColumn) and column.ordered
+    if not (ordered or isinstance(column, BooleanColumn)):
+        return ()
+    values = {float(value) for value in range(int(column.encoded_bounds()[1]) + 1)}
+    fill = column.fill_value()
+    return tuple(sorted(values | ({fill} if column.missing == "fill" and fill is not None else set())))
+
+
+# Values of a column from its encoded columns.
+
+
+def decode_column(column: Column, encoded: FloatArray) -> NDArray[Any]:
+    """Return the values of a column.
+
+    Parameters
+    ----------
+    column : Column
+    encoded : ndarray of shape (n, width)
+        As `TableDomain.encode` writes it, the indicator last where there is one.
+
+    Returns
+    -------
+    values : ndarray of shape (n,)
+        float64, datetime64[us] or objects; NaN, NaT or None where the value is missing.
+    """
+    absent: NDArray[np.bool_] = np.logical_not(np.isfinite(encoded).all(axis=1))
+    if column.missing == "indicator":
+        absent = absent | (encoded[:, -1] > 0.5)
+    # What cannot be a value is missing; here it only must not fail.
+    usable = np.where(np.isfinite(encoded), encoded, 0.0)
+    if isinstance(column, CategoricalColumn):
+        return _levels(column, usable, absent)
+    if isinstance(column, BooleanColumn):
+        return _objects((False, True), (usable[:, 0] > 0.5).astype(np.intp), absent | (usable[:, 0] == 0.5))
+    if isinstance(column, DateColumn):
+        # Ten thousand years: far from the ends of 64 bits.
+        days = np.clip(usable[:, 0], -3.7e6, 3.7e6)
+        instants = np.rint(days * DAY).astype(np.int64) + column.start
+        return np.where(absent, np.datetime64("NaT", "us"), instants.view("M8[us]"))
+    values = column.transform.invert(usable[:, 0]) if isinstance(column, StressColumn) else usable[:, 0]
+    return np.where(absent, np.nan, values)
+
+
+def _levels(column: CategoricalColumn, encoded: FloatArray, absent: NDArray[np.bool_]) -> NDArray[Any]:
+    if column.ordered:
+        places = np.rint(np.clip(encoded[:, 0], 0, len(column.levels) - 1)).astype(np.intp)
+        return _objects(column.levels, places, absent)
+    of_levels = encoded[:, : len(column.levels)]
+    return _objects(column.levels, of_levels.argmax(axis=1), absent | (of_levels.max(axis=1) <= 0.5))
+
+
+def _objects(values: Any, places: NDArray[np.intp], absent: NDArray[np.bool_]) -> NDArray[Any]:
+    known = np.empty(len(values) + 1, dtype=object)
+    known[:-1] = values
+    return known[np.where(absent, len(values), places)]
+
+
+# The declared columns of a table, and rows encoded as numbers by the declaration alone.
 
 # Names that a message or a repr shows.
 _SHOWN = 6

@@ -1,15 +1,21 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""How declarations and cells are read alike: text of numbers, of booleans and of dates; instants of time."""
+"""Text of numbers, booleans and dates, read alike in declarations and in cells; checks of declarations."""
 
+import math
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
+from numbers import Real
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from .._typing import IntArray
+from ..utils import check_characters
+
+# How declarations and cells are read alike: text of numbers, of booleans and of dates; instants of time.
 
 #: Microseconds of a day, by which instants become days.
 DAY = 86_400_000_000.0
@@ -106,3 +112,137 @@ def text_of_instant(instant: int) -> str:
     """Return the ISO text of an instant: the day alone where it is midnight."""
     value = _EPOCH + instant * _MICROSECOND
     return value.date().isoformat() if value == datetime(*value.timetuple()[:3]) else value.isoformat()
+
+
+# Checks of what a declaration of a column holds: levels, missing values, bounds.
+
+Level = str | int | float | bool
+Marker = str | int | float
+
+# Beyond it a float, by which levels are compared, does not tell whole numbers apart.
+_LARGEST_LEVEL = 2**53
+
+
+def check_levels(levels: Any) -> tuple[Level, ...]:
+    """Return levels that are all text, all numbers or all booleans, and different."""
+    found = tuple(plain_level(level) for level in check_list(levels, "levels"))
+    kinds = {bool if type(level) is bool else str if isinstance(level, str) else Real for level in found}
+    if not found:
+        raise ValueError("there are no levels.")
+    if len(kinds) > 1 or not all(isinstance(level, str | int | float) for level in found):
+        raise TypeError("levels must be all text, all numbers or all booleans.")
+    for level in found:
+        _check_level(level)
+    if len(set(found)) < len(found):
+        raise ValueError("a level is given twice.")
+    return found
+
+
+def _check_level(level: Level) -> None:
+    if isinstance(level, str):
+        check_characters(level, "a level")
+        if not level:
+            raise ValueError("a level is empty text, which stands for a missing value.")
+    elif not math.isfinite(level) or abs(level) > _LARGEST_LEVEL:
+        raise ValueError("levels that are numbers must be finite and at most 2^53.")
+
+
+def check_markers(markers: Iterable[Any]) -> tuple[Marker, ...]:
+    """Return the values that stand for a missing one, without those that always do."""
+    found: dict[Marker, None] = {}
+    for marker in map(plain_level, markers):
+        # pandas' NA cannot be compared.
+        if marker is None or type(marker).__name__ == "NAType" or marker == "" or marker != marker:
+            continue
+        if isinstance(marker, bool) or not isinstance(marker, str | int | float):
+            raise TypeError("missing_values must hold texts and numbers.")
+        if isinstance(marker, str):
+            check_characters(marker, "a missing value")
+        elif not abs(marker) <= _LARGEST_LEVEL:
+            raise ValueError("missing_values that are numbers must be finite and at most 2^53.")
+        found[marker] = None
+    return tuple(found)
+
+
+def plain_level(value: Any) -> Any:
+    """Return a level or a marker as Python has it; text without the spaces around it."""
+    value = value.item() if isinstance(value, np.generic) else value
+    if isinstance(value, float) and value.is_integer():
+        return int(value)  # 1 and 1.0 are one level, and have one text
+    return str(value).strip() if isinstance(value, str) else value
+
+
+def text_of_level(value: Level) -> str:
+    """Return the text of a level, or of a value that stands for a missing one."""
+    return str(value) if isinstance(value, str | bool) else text_of_number(value)
+
+
+def check_list(values: Any, name: str) -> list[Any]:
+    """Return a list; TypeError for text, a dict or a set, which has no order."""
+    if isinstance(values, str | bytes | dict | set | frozenset) or not isinstance(values, Iterable):
+        raise TypeError(f"{name} must be a list.")
+    return list(values)
+
+
+def check_finite(value: Any, name: str) -> float:
+    """Return a number that is finite."""
+    if isinstance(value, bool | np.bool_) or not isinstance(value, Real):
+        raise TypeError(f"{name} must be a number.")
+    try:
+        number = float(value)
+    except OverflowError:
+        number = math.inf
+    if not math.isfinite(number):
+        raise ValueError(f"{name} must be finite.")
+    return number + 0.0
+
+
+def check_date(value: Any, name: str) -> int:
+    """Return microseconds since 1970 of a bound in any of its forms."""
+    if isinstance(value, np.datetime64):
+        instants, absent = instants_of_array(np.array([value]))
+        found = None if absent[0] else int(instants[0])
+    elif isinstance(value, date) and value == value:  # pandas' NaT is a date, and unequal to itself
+        found = instant_of_date(value)
+    else:
+        found = instant_of_text(value.strip()) if isinstance(value, str) else None
+    if found is None:
+        raise ValueError(f"{name} must be a date: text in the form 2001-01-31, a date or a time.")
+    return found
+
+
+def check_style(decimal: Any, thousands: Any, unit: Any) -> None:
+    """Refuse signs that cannot be told from each other, or from a number."""
+    for name, sign in (("decimal", decimal), ("thousands", thousands)):
+        if not isinstance(sign, str) and not (sign is None and name == "thousands"):
+            raise TypeError(f"{name} must be one sign, such as ','.")
+        if sign is not None and (len(sign) != 1 or sign.isalnum() or sign in "+-_"):
+            raise ValueError(f"{name} must be one sign, such as ','.")
+    if decimal == thousands:
+        raise ValueError("decimal and thousands must be different.")
+    if unit is not None and not isinstance(unit, str):
+        raise TypeError("unit must be text, such as '%'.")
+    if unit is not None:
+        check_characters(unit, "unit")
+        if not unit.strip() or unit != unit.strip() or number_of_text(unit) is not None:
+            raise ValueError("unit must be text that is no number, without spaces around it.")
+
+
+def check_format(form: Any) -> None:
+    """Refuse a format of dates that depends on a language, or does not say year, month and day."""
+    if form is None:
+        return
+    if not isinstance(form, str):
+        raise TypeError("format must be text, such as '%d/%m/%Y'.")
+    check_characters(form, "format")
+    if set(re.findall("%(.?)", form, re.DOTALL)) - set("YymdHMSf"):
+        raise ValueError("format may hold %Y, %y, %m, %d, %H, %M, %S and %f, and no other field.")
+    probe = datetime(2001, 12, 31)
+    if instant_of_text(probe.strftime(form), form) != instant_of_date(probe):
+        raise ValueError("format must say the year, the month and the day once, such as '%d/%m/%Y'.")
+
+
+def check_order(lower: Any, upper: Any) -> None:
+    """Refuse bounds that are not in order."""
+    if lower >= upper:
+        raise ValueError("lower must be below upper.")

@@ -13,20 +13,19 @@ from sklearn.utils import Tags
 from .._typing import CentralMechanism, CentralRelation, FloatArray, RandomSource
 from ..accounting import PrivacyLedger
 from ..base import PublicShape, redact_errors
-from ..base._classifier_mixin import PrivateClassifierMixin
 from ..base._likely_mistakes import hardly_any_rows
+from ..base._public_facts import PrivateClassifierMixin
 from ..base._public_model import of_encoded_rows
 from ..domain import TableDomain
 from ..domain._labels import declared_classes, number_labels
-from ..metrics._row_arithmetic import log, softmax
-from ..rounds._plans._additive.plans import ClassLoss
-from ..rounds._plans._additive.scores import LIMIT
-from ..rounds._reading.fit_rows import read_labelled_rows
+from ..metrics._probabilities import log, softmax
+from ..rounds._plans.additive import LIMIT, ClassLoss
+from ..rounds._rows import read_labelled_rows
 from ..utils._compat import HasMethods
 from ..utils._public_module import public_module
-from ._base import BOOSTING_CONSTRAINTS, BOOSTING_ROLES, BaseDPBoosting
-from ._boosting.public_scores import PublicScores
-from ._boosting.release import BoostingRelease, BoostingTask
+from ._estimator import BOOSTING_CONSTRAINTS, BOOSTING_ROLES, BaseDPBoosting
+from ._public_scores import PublicScores
+from ._release import BoostingRelease, BoostingTask
 
 
 @public_module("skprivate.ensemble")

@@ -17,14 +17,13 @@ from ..base import PublicShape, redact_errors
 from ..base._likely_mistakes import CONFIDENT, count_at_a_bound, mean_at_a_bound
 from ..base._public_model import of_encoded_rows
 from ..domain import TableDomain
-from ..rounds._plans._additive.plans import NumberLoss
-from ..rounds._reading.fit_rows import read_numbered_rows
-from ..rounds._reading.targets import check_target_bounds, check_target_width
+from ..rounds._plans.additive import NumberLoss
+from ..rounds._rows import check_target_bounds, check_target_width, read_numbered_rows
 from ..utils._compat import HasMethods
 from ..utils._public_module import public_module
-from ._base import BOOSTING_CONSTRAINTS, BOOSTING_ROLES, BaseDPBoosting
-from ._boosting.public_scores import PublicScores
-from ._boosting.release import BoostingRelease, BoostingTask
+from ._estimator import BOOSTING_CONSTRAINTS, BOOSTING_ROLES, BaseDPBoosting
+from ._public_scores import PublicScores
+from ._release import BoostingRelease, BoostingTask
 
 # A residual of scaled numbers can be no larger.
 _WIDEST_CLIP = 2.0

@@ -7,15 +7,15 @@ from ..utils import lazy_exports
 
 if TYPE_CHECKING:
     from ._description.result import TableDescription as TableDescription
-    from ._plan_life_study import plan_life_study as plan_life_study
+    from ._plan_study import plan_life_study as plan_life_study
     from ._plan_study import plan_study as plan_study
-    from ._planning.bands import PlannedScore as PlannedScore
-    from ._planning.budget import BudgetSplit as BudgetSplit
-    from ._planning.life_result import LifeStudyPlan as LifeStudyPlan
-    from ._planning.life_result import PlannedHalfWidths as PlannedHalfWidths
-    from ._planning.life_result import RowsNeeded as RowsNeeded
+    from ._planning.life_widths import LifeStudyPlan as LifeStudyPlan
+    from ._planning.life_widths import PlannedHalfWidths as PlannedHalfWidths
+    from ._planning.life_widths import RowsNeeded as RowsNeeded
     from ._planning.lifetimes import StatedLifetimes as StatedLifetimes
-    from ._planning.result import StudyPlan as StudyPlan
+    from ._planning.scores import BudgetSplit as BudgetSplit
+    from ._planning.scores import PlannedScore as PlannedScore
+    from ._planning.scores import StudyPlan as StudyPlan
     from ._private_describe import private_describe as private_describe
     from ._private_evaluate import private_evaluate as private_evaluate
     from ._scores.intervals import Estimate as Estimate
@@ -24,19 +24,19 @@ if TYPE_CHECKING:
     from ._scores.statistics import ConfusionMatrix as ConfusionMatrix
 
 _HOMES = {
-    "BudgetSplit": "._planning.budget",
+    "BudgetSplit": "._planning.scores",
     "CalibrationPoint": "._scores.statistics",
     "ConfusionMatrix": "._scores.statistics",
     "Estimate": "._scores.intervals",
-    "LifeStudyPlan": "._planning.life_result",
-    "PlannedHalfWidths": "._planning.life_result",
-    "PlannedScore": "._planning.bands",
+    "LifeStudyPlan": "._planning.life_widths",
+    "PlannedHalfWidths": "._planning.life_widths",
+    "PlannedScore": "._planning.scores",
     "PrivateEvaluation": "._scores.result",
-    "RowsNeeded": "._planning.life_result",
+    "RowsNeeded": "._planning.life_widths",
     "StatedLifetimes": "._planning.lifetimes",
-    "StudyPlan": "._planning.result",
+    "StudyPlan": "._planning.scores",
     "TableDescription": "._description.result",
-    "plan_life_study": "._plan_life_study",
+    "plan_life_study": "._plan_study",
     "plan_study": "._plan_study",
     "private_describe": "._private_describe",
     "private_evaluate": "._private_evaluate",

@@ -13,12 +13,12 @@ from numpy.typing import NDArray
 from .._typing import CentralRelation, IntArray, RandomSource
 from ..accounting import PrivacyLedger, PrivacySpent, ReleaseRecord
 from ..base import SHARED_CONSTRAINTS, claim_of
-from ..base._claim import warn_of_delta
+from ..base._mixin import warn_of_delta
 from ..noise import DiscreteGaussianMechanism, DiscreteLaplaceMechanism, check_entropy
 from ..noise._fit_budget import resolve_mechanism
 from ..utils import check_epsilon, check_probability
+from ..utils._arguments import KEY_BYTES, RowUnits
 from ..utils._compat import Interval, StrOptions
-from ..utils._groups import KEY_BYTES, RowUnits
 
 #: Binary digits below one row in which noise is drawn. Its scale is a whole number of steps, rounded up by
 #: less than a thousandth of a row.

@@ -26,20 +26,23 @@ from ..domain import TableDomain
 from ..domain._columns import Column
 from ..domain._life_data import EventCoding
 from ..noise import check_entropy
+from ..utils._arguments import number_units
 from ..utils._compat import Interval, StrOptions, validate_parameter_constraints
-from ..utils._groups import number_units
 from ..utils._private_fit import failures_counted, public_errors
 from ._counts import COUNT_CONSTRAINTS, CountsNoise, NoisyTables, plan_noise, release_counts
-from ._description.estimates import (
+from ._description.result import (
+    ColumnDescription,
+    Crosstab,
     Estimate,
+    SurvivalCurve,
     TableCounts,
+    TableDescription,
     mean_and_std,
     noise_factor,
     quantile,
     survival_curve,
     table_counts,
 )
-from ._description.result import ColumnDescription, Crosstab, SurvivalCurve, TableDescription
 from ._description.tables import (
     CrossTable,
     LevelTable,

@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING
 from ..utils import lazy_exports
 
 if TYPE_CHECKING:
+    from ._games.affine_games import QuadraticAggregativeGame as QuadraticAggregativeGame
+    from ._games.affine_games import VaccinationGame as VaccinationGame
     from ._games.game import AggregativeGame as AggregativeGame
-    from ._games.quadratic import QuadraticAggregativeGame as QuadraticAggregativeGame
     from ._games.sets import Box as Box
     from ._games.sets import ConstraintSet as ConstraintSet
     from ._games.sets import Simplex as Simplex
-    from ._games.vaccination import VaccinationGame as VaccinationGame
     from ._leakage.priors import ContinuousPrior as ContinuousPrior
     from ._leakage.priors import JointPrior as JointPrior
     from ._leakage.priors import SampledPrior as SampledPrior
@@ -26,16 +26,16 @@ _HOMES = {
     "ContinuousPrior": "._leakage.priors",
     "JointPrior": "._leakage.priors",
     "PrivateNashSolver": "._solver",
-    "QuadraticAggregativeGame": "._games.quadratic",
+    "QuadraticAggregativeGame": "._games.affine_games",
     "SampledPrior": "._leakage.priors",
     "Simplex": "._games.sets",
     "TwoTypePrior": "._leakage.priors",
     "TypePrior": "._leakage.priors",
-    "VaccinationGame": "._games.vaccination",
+    "VaccinationGame": "._games.affine_games",
     # Not for users: pickles of fitted estimators name them here, so that files can be moved.
-    "BroadcastMechanism": "._broadcast_mechanism",
-    "LinearMap": "._games.linear_map",
-    "ChangingMixing": "._weight_schedule",
+    "BroadcastMechanism": "._plan",
+    "LinearMap": "._games.equilibrium",
+    "ChangingMixing": "._communication_weights",
     "CompleteMixing": "._communication_weights",
     "MatrixMixing": "._communication_weights",
     "Unconstrained": "._games.sets",

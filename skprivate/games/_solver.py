@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The solver: private Nash equilibrium seeking with noisy broadcasts of the players' estimates."""
 
+import math
 from dataclasses import replace
+from fractions import Fraction
 from numbers import Integral, Real
 from typing import Any, Literal, Self
 
@@ -12,26 +14,22 @@ from sklearn.utils.metadata_routing import UNUSED
 from sklearn.utils.validation import check_is_fitted
 
 from .._typing import Criterion, FloatArray, RandomSource
-from ..accounting import PrivacyGuarantee, PrivacyLedger, PrivacySpent
-from ..base import SHARED_CONSTRAINTS, PrivateEstimatorMixin, assign_roles, private_fit
+from ..accounting import PrivacyGuarantee, PrivacyLedger, PrivacySpent, ReleaseRecord
+from ..base import SHARED_CONSTRAINTS, PrivateEstimatorMixin, assign_roles, claim_of, private_fit
 from ..exceptions import PrivacyLeakWarning, PrivacyUnboundedError, UtilityWarning
 from ..noise import check_entropy
-from ..noise._entropy import Entropy
+from ..noise._mechanisms import Entropy
 from ..utils import check_int
 from ..utils._compat import CallbackSupportMixin, Interval, StrOptions
-from ..utils._progress import progress
+from ..utils._private_fit import progress, warn_user
 from ..utils._public_module import public_module
-from ..utils._user_frame import warn_user
-from ._broadcast_grid import make_grid
-from ._broadcast_mechanism import Algorithm, BroadcastMechanism, extend_rounds
-from ._broadcast_round import Dynamics
-from ._communication_weights import MixingSchedule
+from ._communication_weights import MixingSchedule, check_same_rounds, make_mixing
 from ._games.game import AggregativeGame
-from ._leakage.guarantees import View, privacy_guarantee
-from ._privacy_statement import largest_public_magnitude, make_mechanism, make_statement, player_epsilon
-from ._schedules import Schedules
-from ._solver_state import SolverState
-from ._weight_schedule import check_same_rounds, make_mixing
+from ._leakage.guarantees import View, largest_player_epsilon, privacy_guarantee
+from ._plan import Algorithm, BroadcastMechanism, Grid, Schedules, extend_rounds, make_grid
+from ._rounds import Dynamics, SolverState
+
+# The solver: private Nash equilibrium seeking with noisy broadcasts of the players' estimates.
 
 
 @public_module("skprivate.games")
@@ -465,3 +463,89 @@ def _entropy(random_state: Any, n_done: int) -> Entropy:
     if n_done and isinstance(random_state, Integral):
         return check_entropy(np.random.default_rng((int(random_state), n_done)))
     return check_entropy(random_state)
+
+
+# The public mechanism of a solver's run, the epsilon of one player, and its `PrivacySpent`.
+
+# The sum of a recursion in double arithmetic is rounded up before it is called a bound: its relative error is
+# far below this.
+_ROUNDING = Fraction(1, 2**40)
+
+
+def make_mechanism(
+    solver: Any, game: AggregativeGame, schedules: Schedules, grid: Grid | None
+) -> BroadcastMechanism:
+    """Return the public mechanism of a run with these schedules; without noise there is no grid."""
+    return BroadcastMechanism(
+        n_players=game.n_players,
+        n_dims=game.n_dims,
+        algorithm=solver.algorithm,
+        noise_scales=schedules.noise_scales if grid is None else grid.noise_scales,
+        steps=schedules.steps,
+        constraint=game.constraint,
+        clip_norm=solver.clip_norm,
+        private=game.private,
+        P=_public_matrix(game, "P"),
+        Q=_public_matrix(game, "Q"),
+        private_bounds=getattr(game, "private_bounds", None),
+        allowance=0.0 if grid is None else 1.0 / grid.steps,
+        limit=0.0 if grid is None else grid.limit,
+    )
+
+
+def largest_public_magnitude(game: AggregativeGame, start: FloatArray) -> float:
+    """Return the largest magnitude that is public before the run: of the start, the set and the bounds."""
+    bounds = getattr(game, "private_bounds", None)
+    known = [
+        1.0,
+        np.abs(start).max(),
+        game.constraint.diameter,
+        *(np.abs(side).max() for side in bounds or ()),
+    ]
+    return float(max(size for size in known if math.isfinite(size)))
+
+
+def player_epsilon(mechanism: BroadcastMechanism) -> tuple[Fraction | float, list[str]]:
+    """Return epsilon of differential privacy of one player, and the reasons where it is infinite."""
+    if (mechanism.noise_scales == 0).any():
+        return math.inf, ["a round has no noise (noise_scale is 0)"]
+    try:
+        epsilon = largest_player_epsilon(mechanism)
+    except PrivacyUnboundedError as error:
+        return math.inf, [str(error).rstrip(".")]
+    if not math.isfinite(epsilon):
+        return math.inf, ["no finite bound holds"]
+    return Fraction(epsilon) * (1 + _ROUNDING), []
+
+
+def make_statement(
+    mechanism: BroadcastMechanism, epsilon: Fraction | float, leaks: list[str], noise_source: str
+) -> PrivacySpent:
+    """Return what the data of one player spent by all broadcasts."""
+    affine = ("P and Q of the pseudo-gradient",) if mechanism.private == {"r"} else ()
+    releases: tuple[ReleaseRecord, ...] = ()
+    if isinstance(epsilon, Fraction):
+        whole = {"name": "all broadcasts of one player", "mechanism": "discrete Laplace", "epsilon": epsilon}
+        releases = (ReleaseRecord(**whole, draws=mechanism.n_rounds),)  # type: ignore[arg-type]
+    return PrivacySpent(
+        releases=releases,
+        mechanism=f"discrete Laplace noise on every broadcast ({mechanism.algorithm})",
+        epsilon=epsilon,
+        relation="local",
+        unit="player",
+        noise_scale=None,
+        noise_source=noise_source,  # type: ignore[arg-type]
+        deployment="simulated",
+        public_inputs=("weights", "schedules", "starting point", "constraint set", *affine),
+        unprotected={
+            "players": mechanism.n_players,
+            "rounds": mechanism.n_rounds,
+            "not broadcast, not covered": "strategies_, estimates_, aggregate_, residual_, history_",
+        },
+        **claim_of(leaks, noise_source),
+    )
+
+
+def _public_matrix(game: AggregativeGame, name: str) -> FloatArray | None:
+    """P or Q of an affine game, where it is public."""
+    return None if game.private != {"r"} else getattr(game, f"{name}_")

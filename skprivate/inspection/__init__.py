@@ -7,25 +7,25 @@ from ..utils import lazy_exports
 
 if TYPE_CHECKING:
     from ._budget import BudgetDisplay as BudgetDisplay
-    from ._evaluation import PrivateEvaluationDisplay as PrivateEvaluationDisplay
-    from ._life_curves import SurvivalCurveDisplay as SurvivalCurveDisplay
-    from ._life_quantiles import QuantileDependenceDisplay as QuantileDependenceDisplay
-    from ._life_residuals import ResidualDisplay as ResidualDisplay
-    from ._partition import PartitionDisplay as PartitionDisplay
+    from ._life_data import QuantileDependenceDisplay as QuantileDependenceDisplay
+    from ._life_data import ResidualDisplay as ResidualDisplay
+    from ._life_data import SurvivalCurveDisplay as SurvivalCurveDisplay
+    from ._scores import PrivacyUtilityDisplay as PrivacyUtilityDisplay
+    from ._scores import PrivateEvaluationDisplay as PrivateEvaluationDisplay
     from ._shape_function import ShapeFunctionDisplay as ShapeFunctionDisplay
-    from ._tree import PrivateTreeDisplay as PrivateTreeDisplay
-    from ._utility import PrivacyUtilityDisplay as PrivacyUtilityDisplay
+    from ._trees import PartitionDisplay as PartitionDisplay
+    from ._trees import PrivateTreeDisplay as PrivateTreeDisplay
 
 _HOMES = {
     "BudgetDisplay": "._budget",
-    "PartitionDisplay": "._partition",
-    "PrivacyUtilityDisplay": "._utility",
-    "PrivateEvaluationDisplay": "._evaluation",
-    "PrivateTreeDisplay": "._tree",
-    "QuantileDependenceDisplay": "._life_quantiles",
-    "ResidualDisplay": "._life_residuals",
+    "PartitionDisplay": "._trees",
+    "PrivacyUtilityDisplay": "._scores",
+    "PrivateEvaluationDisplay": "._scores",
+    "PrivateTreeDisplay": "._trees",
+    "QuantileDependenceDisplay": "._life_data",
+    "ResidualDisplay": "._life_data",
     "ShapeFunctionDisplay": "._shape_function",
-    "SurvivalCurveDisplay": "._life_curves",
+    "SurvivalCurveDisplay": "._life_data",
 }
 __getattr__, __dir__ = lazy_exports(__name__, _HOMES)
 

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..accounting import PrivacyLedger
-from ..accounting._checks import check_choice
+from ..accounting._statements.fields import check_choice
 from ..utils._public_module import public_module
 from ._matplotlib import new_axes
 

@@ -11,16 +11,15 @@ from sklearn.utils import Tags
 from .._typing import BoolArray, FloatArray, RandomSource
 from ..accounting import PrivacyLedger
 from ..base import PublicShape
-from ..base._classifier_mixin import PrivateClassifierMixin
 from ..base._likely_mistakes import hardly_any_rows
+from ..base._public_facts import PrivateClassifierMixin
 from ..domain._labels import find_classes, refuse_label_types
 from ..utils import as_labels
 from ..utils._private_fit import public_errors
 from ..utils._public_module import public_module
-from ..utils._table_validation import validate_data
-from ._base import LABEL_CONSTRAINTS, BaseLabelPrivate
-from ._calibration import LEAST_SHARE, base_rate, calibrate_classes, to_proba
-from ._inner_models import NoisyRows
+from ..utils._tables import validate_data
+from ._estimator import LABEL_CONSTRAINTS, BaseLabelPrivate
+from ._models import LEAST_SHARE, NoisyRows, base_rate, calibrate_classes, to_proba
 from ._reporters import ClassReporter
 
 

@@ -12,13 +12,12 @@ from sklearn.utils import Tags
 from .._typing import BoolArray, FloatArray, RandomSource
 from ..accounting import PrivacyLedger
 from ..base._likely_mistakes import mean_at_a_bound
-from ..rounds._reading.targets import check_target_bounds, refuse_other_forms, replace_target
+from ..rounds._rows import check_target_bounds, refuse_other_forms, replace_target
 from ..utils import is_structured
 from ..utils._public_module import public_module
-from ..utils._table_validation import validate_data
-from ._base import LABEL_CONSTRAINTS, BaseLabelPrivate
-from ._calibration import calibrate_numbers
-from ._inner_models import NoisyRows
+from ..utils._tables import validate_data
+from ._estimator import LABEL_CONSTRAINTS, BaseLabelPrivate
+from ._models import NoisyRows, calibrate_numbers
 from ._reporters import _UNEXPLAINED, NumberReporter
 
 

@@ -10,10 +10,9 @@ from numpy.typing import NDArray
 from .._typing import FloatArray, IntArray
 from ..domain._labels import declared_classes, number_labels, refuse_label_types
 from ..noise import DiscreteLaplaceMechanism, check_entropy
-from ..noise._quantise import grid_exponent, quantise
-from ..noise._response_threshold import WORD
+from ..noise._rounding import WORD, grid_exponent, quantise
 from ..randomizers import LabelRandomizer
-from ..rounds._reading.targets import check_target_bounds, check_target_width, replace_target
+from ..rounds._rows import check_target_bounds, check_target_width, replace_target
 from ..utils import as_labels, check_epsilon
 from ..utils._public_module import public_module
 

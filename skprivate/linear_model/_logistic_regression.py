@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The private logistic regression."""
+"""The private logistic regression: parameters, fit, and predictions."""
 
 import functools
 from collections.abc import Callable, Mapping
@@ -8,14 +8,15 @@ from numbers import Real
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
+from scipy.special import expit, log_expit
 from sklearn.base import BaseEstimator
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
 from .._typing import CentralMechanism, CentralRelation, FloatArray, RandomSource
 from ..accounting import PrivacyLedger, PrivacySpent
-from ..accounting._statements.estimated_bounds import name_inputs, source_of_input
+from ..accounting._statements.spent import name_inputs, source_of_input
 from ..base import (
     SHARED_CONSTRAINTS,
     PlannedCost,
@@ -23,33 +24,118 @@ from ..base import (
     assign_roles,
     claim_of,
     private_fit,
+    redact_errors,
 )
 from ..base import _likely_mistakes as mistakes
-from ..base._classifier_mixin import PrivateClassifierMixin
+from ..base._mixin import DomainMixin
+from ..base._public_facts import PrivateClassifierMixin
 from ..domain import TableDomain
 from ..domain._labels import declared_classes, number_labels
 from ..exceptions import UtilityWarning
+from ..metrics._probabilities import log_softmax, products, softmax
 from ..noise import check_entropy
 from ..noise._fit_budget import FitBudget
 from ..rounds._driver import Rounds, RowsInMemory, drive, with_releases
 from ..rounds._fit import RoundsMixin
-from ..rounds._inspection import SourceFacts
-from ..rounds._plans.rows import PreparedRows
-from ..rounds._reading.columns import TableColumns, count_columns
-from ..rounds._reading.fit_rows import read_labelled_rows
-from ..rounds._reading.schema import RowSchema
+from ..rounds._plans.moments import MomentGrid
+from ..rounds._rows import PreparedRows, read_labelled_rows
+from ..rounds._schema import RowSchema
+from ..rounds._sources import SourceFacts
+from ..rounds._tables import TableColumns, count_columns
 from ..utils import check_bounds
+from ..utils._arguments import KEY_BYTES, number_units
 from ..utils._compat import CallbackSupportMixin, Interval, StrOptions
-from ..utils._groups import KEY_BYTES, number_units
-from ..utils._private_fit import public_errors
-from ..utils._progress import progress
+from ..utils._private_fit import progress, public_errors, warn_user
 from ..utils._public_module import public_module
-from ..utils._replacements import within_bounds
-from ..utils._user_frame import warn_user
-from ._logistic.estimate import in_units_of_rows
-from ._logistic.predictions import LogisticPredictions
-from ._logistic.rounds import LogisticPlan, logistic_rounds, plan_logistic
-from ._logistic.sensitivity import LogisticNeighbours
+from ..utils._tables import within_bounds
+from ._logistic.rounds import LogisticPlan, in_units_of_rows, logistic_rounds, plan_logistic
+from ._logistic.schedule import LogisticNeighbours
+
+# Predictions of a fitted logistic regression: logits, classes, and their probabilities.
+
+
+class LogisticPredictions(DomainMixin):
+    """Functions of released values, at no further privacy cost."""
+
+    classes_: NDArray[Any]
+    coef_: FloatArray
+    intercept_: FloatArray
+    bounds_: tuple[FloatArray, FloatArray]
+    grid_: MomentGrid
+
+    @redact_errors
+    def decision_function(self, X: ArrayLike) -> FloatArray:
+        """Return the logits of every row.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            What lies outside the bounds is put within them, as in the fit.
+
+        Returns
+        -------
+        logits : ndarray of shape (n_samples,), or (n_samples, n_classes)
+            Two classes: the logit of the second. Several: logits that add up to 0.
+        """
+        check_is_fitted(self)
+        rows = self.read_fitted(X)
+        if self.grid_.x_norm is None:
+            rows = np.clip(rows, *self.bounds_)
+        logits: FloatArray = products(rows, self.coef_.T) + self.intercept_
+        return logits[:, 0] if logits.shape[1] == 1 else logits
+
+    def predict(self, X: ArrayLike) -> NDArray[Any]:
+        """Return the most probable class of every row.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+
+        Returns
+        -------
+        labels : ndarray of shape (n_samples,)
+        """
+        logits = self.decision_function(X)
+        return self.classes_[(logits > 0).astype(np.intp) if logits.ndim == 1 else logits.argmax(axis=1)]
+
+    @redact_errors
+    def predict_proba(self, X: ArrayLike) -> FloatArray:
+        """Return the class probabilities of every row.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+
+        Returns
+        -------
+        probabilities : ndarray of shape (n_samples, n_classes)
+            Columns in the order of ``classes_``.
+        """
+        logits = self.decision_function(X)
+        if logits.ndim == 1:
+            return np.column_stack([expit(-logits), expit(logits)])
+        return softmax(logits)
+
+    @redact_errors
+    def predict_log_proba(self, X: ArrayLike) -> FloatArray:
+        """Return the natural logarithms of what `predict_proba` returns.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+
+        Returns
+        -------
+        log_probabilities : ndarray of shape (n_samples, n_classes)
+            Columns in the order of ``classes_``.
+        """
+        logits = self.decision_function(X)
+        if logits.ndim == 1:
+            return np.column_stack([log_expit(-logits), log_expit(logits)])
+        return log_softmax(logits)
+
+
+# The private logistic regression.
 
 # Parameters that hold public knowledge about the rows.
 _PUBLIC_INPUTS = ("domain", "bounds", "classes", "x_norm")

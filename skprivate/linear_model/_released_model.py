@@ -18,21 +18,17 @@ from ..base._likely_mistakes import (
     warn_of_mistakes,
 )
 from ..domain import TableDomain
-from ..rounds._plans.grid import MomentGrid
-from ._censored.histogram import beyond_bounds, kaplan_meier
+from ..rounds._plans.moments import MomentGrid
+from ._censored.histograms import beyond_bounds, kaplan_meier
 from ._censored.release import CensoredRelease, bootstrap_censored, censored_warning
 from ._distributions import ErrorDistribution
-from ._fit_task import FitTask
-from ._moments.bootstrap import bootstrap_moments, pivotal
-from ._moments.look_bootstrap import bootstrap_looks, looks_warning
+from ._fit_plan import FitTask
+from ._goodness_of_fit import GoodnessOfFit, goodness_of_fit
 from ._moments.looks import LookRelease
-from ._moments.release import MomentRelease
-from ._moments.solve import ScaledFit, solve_moments, unscale
-from ._moments.utility import moments_warning
-from ._predictions.goodness_of_fit import GoodnessOfFit, goodness_of_fit
-from ._predictions.mixin import LogLocationScalePredictions
-from ._predictions.replicated import check_confidence
-from ._predictions.summary import ModelSummary, facts_of, summarize
+from ._moments.released_moments import MomentRelease, ScaledFit, solve_moments, unscale
+from ._moments.replicates import bootstrap_looks, bootstrap_moments, looks_warning, moments_warning, pivotal
+from ._predictions import LogLocationScalePredictions, check_confidence
+from ._summary import ModelSummary, facts_of, summarize
 
 # Of coef_interval_ and scale_interval_; predictions have the same default.
 _CONFIDENCE = 0.9

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING
 from ..utils import lazy_exports
 
 if TYPE_CHECKING:
-    from ._linkage import record_linkage_score as record_linkage_score
-    from ._orientation import correct_orientation_score as correct_orientation_score
+    from ._disclosure import correct_orientation_score as correct_orientation_score
+    from ._disclosure import record_linkage_score as record_linkage_score
 
 _HOMES = {
-    "correct_orientation_score": "._orientation",
-    "record_linkage_score": "._linkage",
+    "correct_orientation_score": "._disclosure",
+    "record_linkage_score": "._disclosure",
 }
 __getattr__, __dir__ = lazy_exports(__name__, _HOMES)
 

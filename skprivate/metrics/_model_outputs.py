@@ -1,26 +1,32 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What models say of rows; of each by the row alone."""
+"""Predictions of any model, for each row alone, and intervals that probabilities are counted in."""
 
+import math
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from itertools import chain
 from typing import Any
 
 import numpy as np
 from joblib import parallel_config
 from numpy.typing import NDArray
 from scipy.sparse import issparse
+from scipy.special import expit
 from sklearn.exceptions import NotFittedError
+from sklearn.utils.validation import validate_data
 
 from .._config import get_config
 from .._typing import FloatArray
 from ..utils import is_frame
 from ..utils._compat import num_samples, safe_indexing
-from ..utils._refused_values import refuse_text
-from ._linear_models import ask_at_once
-from ._rows_alone import rows_alone
+from ..utils._public_module import changed_methods, is_exported
+from ..utils._tables import refuse_text
+from ._probabilities import products, softmax
+
+# What models say of rows; of each by the row alone.
 
 # How far probabilities of a row may sum from 1: single precision of a hundred classes.
-_TOLERANCE = 1e-4
+_SUM_TOLERANCE = 1e-4
 
 
 def predictions(
@@ -115,7 +121,7 @@ def probabilities(model: Any, X: Any, n_classes: int, strict: bool) -> FloatArra
         table = np.array(found, dtype=np.float64)
         if table.shape != (n_rows, n_classes):
             raise ValueError("predict_proba must return one column per class.")
-        good = (table >= -_TOLERANCE).all(axis=1) & (np.abs(table.sum(axis=1) - 1) <= _TOLERANCE)
+        good = (table >= -_SUM_TOLERANCE).all(axis=1) & (np.abs(table.sum(axis=1) - 1) <= _SUM_TOLERANCE)
         if strict:
             table[~good] = 1 / n_classes
         elif not good.all():
@@ -144,3 +150,227 @@ def predicted_numbers(model: Any, X: Any, strict: bool, instead: float) -> Float
         return values
 
     return predictions(model, "predict", X, strict, check, instead)
+
+
+# Predictions of scikit-learn's linear models of which every row has the same bits alone and in any table.
+
+_CLASSIFIERS = ("LogisticRegression", "LogisticRegressionCV")
+_REGRESSORS = ("ElasticNet", "Lasso", "LinearRegression", "Ridge")
+# Relative error: far above the rounding of a model's own matrix product, far below another formula.
+_SAME = 1e-6
+# Rows of a sparse table that are held in full at once: 16 MB of 1,000 columns.
+_ROWS_AT_ONCE = 2048
+
+Ask = Callable[[Any], NDArray[Any]]
+
+
+def ask_at_once(model: Any, method: str) -> Ask | None:
+    """Return what asks a model about a whole table; None if rows must be asked about one by one.
+
+    Notes
+    -----
+    **Privacy.** Of scikit-learn's linear models, by exact class, the formula is known: margins are added up
+    column by column, so that a row's prediction depends on the row alone (:doc:`/proofs/rows`). It may differ
+    from the model's own in the last bits. That it is the model's formula is tried on rows made of its
+    coefficients, and not on private ones.
+    """
+    if is_same_in_any_table(model):
+        ask: Ask = getattr(model, method)
+        return ask
+    steps = [step for _, step in model.steps] if _is_of_sklearn(model, ("Pipeline",)) else [model]
+    *first, last = steps
+    if not _is_of_sklearn(last, _CLASSIFIERS + _REGRESSORS) or not all(map(is_same_in_any_table, first)):
+        return None
+    linear = _method_of(last, method)
+    if linear is None or not _is_formula_of(last, method, linear):
+        return None
+
+    def ask_rows(X: Any) -> NDArray[Any]:
+        for step in first:
+            X = step.transform(X)
+        if not issparse(X):
+            return linear(validate_data(last, X, reset=False, dtype=np.float64))
+        table = validate_data(last, X, reset=False, dtype=np.float64, accept_sparse="csr")
+        starts = range(0, table.shape[0], _ROWS_AT_ONCE)
+        return np.concatenate([linear(table[here : here + _ROWS_AT_ONCE].toarray()) for here in starts])
+
+    return ask_rows
+
+
+def _is_of_sklearn(model: Any, names: tuple[str, ...]) -> bool:
+    kind = type(model)
+    own = kind.__module__.partition(".")[0] == "sklearn" and kind.__name__ in names
+    return own and changed_methods(model) is None
+
+
+def _method_of(model: Any, method: str) -> Ask | None:
+    coef = np.asarray(model.coef_, dtype=np.float64)
+    slopes = coef[0] if coef.ndim == 2 and len(coef) == 1 else coef.T
+
+    def margins(X: FloatArray) -> FloatArray:
+        return products(X, slopes) + np.squeeze(model.intercept_)
+
+    def shares(X: FloatArray) -> FloatArray:
+        found = margins(X)
+        if found.ndim == 2:
+            return softmax(found)
+        second: FloatArray = expit(found)
+        return np.column_stack([1 - second, second])
+
+    def labels(X: FloatArray) -> NDArray[Any]:
+        found = margins(X)
+        codes = found.argmax(axis=1) if found.ndim == 2 else (found > 0).astype(np.intp)
+        return np.asarray(model.classes_)[codes]
+
+    if hasattr(model, "classes_"):
+        return {"predict_proba": shares, "predict": labels}.get(method)
+    return margins if method == "predict" else None
+
+
+def _is_formula_of(model: Any, method: str, linear: Ask) -> bool:
+    """Whether the formula is the model's, on rows along its slopes."""
+    slopes = np.atleast_2d(np.asarray(model.coef_, dtype=np.float64))
+    unit = slopes / max(np.abs(slopes).sum(), 1e-300)
+    rows = np.concatenate([unit, -unit, 3 * unit, np.zeros_like(unit[:1])])
+    try:
+        theirs, ours = getattr(model, method)(rows), linear(rows)
+    except Exception:  # the model knows columns by names, or is not fitted
+        return False
+    if ours.dtype.kind != "f":
+        return bool(np.array_equal(theirs, ours))
+    return theirs.shape == ours.shape and bool(np.allclose(theirs, ours, rtol=_SAME, atol=_SAME))
+
+
+# Rows that a model is asked about one by one, so that none moves the last bits of another's prediction.
+
+# A line of the cache: vectorised code may add up in another order where a row starts elsewhere in one.
+_ALIGNMENT = 64
+# Models of scikit-learn that read a row without linear algebra: leaves of trees, added in the order of the
+# trees; and steps in front of them that look cells up, or do one exact operation of IEEE 754 on each.
+_WITHOUT_LINEAR_ALGEBRA = frozenset(
+    (
+        *("DecisionTreeClassifier", "DecisionTreeRegressor", "ExtraTreeClassifier", "ExtraTreeRegressor"),
+        *("RandomForestClassifier", "RandomForestRegressor", "ExtraTreesClassifier", "ExtraTreesRegressor"),
+        *("HistGradientBoostingClassifier", "HistGradientBoostingRegressor"),
+        *("ColumnTransformer", "FrozenEstimator", "Pipeline"),
+        *("MinMaxScaler", "OneHotEncoder", "OrdinalEncoder", "SimpleImputer", "StandardScaler"),
+    )
+)
+# Of boosted trees whose numbers go through no exponential of NumPy; an object that is a loss may do anything.
+_LOSSES = ("log_loss", "squared_error", "absolute_error", "quantile")
+
+
+def rows_alone(X: Any) -> Iterator[Any]:
+    """Yield tables of one row each; the rows of an array all come at one place in memory.
+
+    What is yielded is overwritten by the next row.
+    """
+    if type(X) is np.ndarray and X.ndim == 2 and X.dtype.kind in "biuf":
+        place = _aligned((1, X.shape[1]), X.dtype)
+        for row in X:
+            place[0] = row
+            yield place
+    else:
+        for number in range(num_samples(X)):
+            yield safe_indexing(X, np.arange(number, number + 1))
+
+
+def aligned_copy(X: NDArray[Any]) -> NDArray[Any]:
+    """Return a copy in rows, aligned as those of `rows_alone`."""
+    place = _aligned(X.shape, X.dtype)
+    place[...] = X
+    return place
+
+
+def _aligned(shape: tuple[int, ...], dtype: np.dtype[Any]) -> NDArray[Any]:
+    n_bytes = math.prod(shape) * dtype.itemsize
+    memory = np.zeros(n_bytes + _ALIGNMENT, dtype=np.uint8)
+    first = -memory.ctypes.data % _ALIGNMENT
+    return memory[first : first + n_bytes].view(dtype).reshape(shape)
+
+
+def takes_rows_together(model: Any, X: Any) -> bool:
+    """Tell whether a model may be asked about all rows of a table at once.
+
+    A list has the type that all of its cells have in common: one text changes what numbers beside it are.
+    """
+    return not isinstance(X, list | tuple) and is_same_in_any_table(model)
+
+
+def is_same_in_any_table(model: Any) -> bool:
+    """Tell whether a model's prediction of a row has the same bits alone and in any table of one type.
+
+    Notes
+    -----
+    That is so for models whose code we know, by their exact class: those of this package, which add up in one
+    fixed order, and models of scikit-learn without linear algebra; and for pipelines and searches that hold
+    nothing else. Numbers of boosted trees must not go through an exponential of NumPy, whose vectorised loop
+    need not round as the one for what is left over does. A forest is the same in any table where its trees
+    are added in turn: without threads.
+    """
+    return hasattr(model, "get_params") and all(map(_is_known, _parts_of(model)))
+
+
+def _parts_of(value: Any) -> Iterator[Any]:
+    """Yield an estimator and every estimator within its parameters."""
+    if isinstance(value, dict):
+        yield from _parts_of(list(value.values()))
+    elif isinstance(value, list | tuple):
+        yield from chain.from_iterable(map(_parts_of, value))
+    elif hasattr(value, "get_params") and not isinstance(value, type):
+        yield value
+        yield from _parts_of(value.get_params(deep=False))
+    elif hasattr(value, "predict") or hasattr(value, "transform"):
+        yield value
+
+
+def _is_known(part: Any) -> bool:
+    kind = type(part)
+    package = kind.__module__.partition(".")[0]
+    if changed_methods(part) is not None:
+        return False
+    if package != "sklearn" or kind.__name__ not in _WITHOUT_LINEAR_ALGEBRA:
+        return is_exported(kind)
+    if kind.__name__ == "HistGradientBoostingClassifier" and len(getattr(part, "classes_", ())) != 2:
+        return False
+    return getattr(part, "loss", None) in (None, *_LOSSES)
+
+
+# Public intervals that probabilities are counted in: how many, and where they end.
+
+#: Probabilities are taken no nearer to 0 and 1, so that a logarithm of one is bounded.
+CLIP = 1e-3
+# Most intervals of a grid: more of them add noise, and their bins are narrower than any error that matters.
+_MOST_INTERVALS = 64
+_FEWEST_INTERVALS = 4
+# Intervals where the number of rows is not public, of a study of some 5,000 rows at epsilon 1.
+_INTERVALS_WITHOUT_ROWS = 20
+
+
+def choose_number(n_rows: int | None, std: float) -> int:
+    """Return an even number of intervals, by the public number of rows and the noise of a count.
+
+    Notes
+    -----
+    With B intervals on a grid over [0, 1], rounding at random errs in a squared score by w^2 / 4 = 1 / (4
+    B^2) at the most for the widest of width w = 1 / B; the widest here is twice as wide, so by 1 / B^2.
+    Accuracy is a signed sum over 4 B cells, two for each interval and label, and has a noise of std B^(1/2)
+    / n. The two are equal at B^(5/2) = n / std.
+    """
+    if n_rows is None:
+        return _INTERVALS_WITHOUT_ROWS
+    best = (n_rows / std) ** 0.4
+    return 2 * round(min(max(best, _FEWEST_INTERVALS), _MOST_INTERVALS) / 2)
+
+
+def inner_ends(intervals: int) -> FloatArray:
+    """Return the ends of an even number of intervals of (0, 1), without 0, 1/2 and 1.
+
+    Half of the intervals are below 1/2. Their ends are sigmoid(2 logit(j / B)): equal steps in rank of a
+    logistic distribution of scale 2, so that both rare events and scores around 1/2 have intervals.
+    """
+    half = max(intervals, 2) // 2
+    odds = (np.arange(1, half) / (2 * half - np.arange(1, half))) ** 2
+    low = odds / (1 + odds)
+    low = low[low > 1.5 * CLIP]
+    return np.concatenate([low, 1 - low[::-1]])

@@ -3,7 +3,7 @@
 
 from typing import TYPE_CHECKING
 
-from ..utils._lazy import lazy_exports
+from ..utils._public_module import lazy_exports
 
 if TYPE_CHECKING:
     from ._private_search import PrivateGridSearch as PrivateGridSearch

@@ -1,57 +1,174 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Base class of the private searches: it charges the price, makes the runs, and keeps the best one."""
+"""Private search for parameters: candidates, a random number of runs, and the best of them."""
 
 from abc import abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from numbers import Integral, Real
-from typing import Any, NamedTuple, Self, get_args
+from typing import Any, NamedTuple, Self, TypeVar, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, MetaEstimatorMixin, is_classifier
 from sklearn.utils import Tags, get_tags
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping
+from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_is_fitted
 
-from .._typing import Unit
+from .._typing import FloatArray, Unit
 from ..accounting import PrivacyLedger, PrivacySpent, ReleaseRecord
-from ..base import (
-    SHARED_CONSTRAINTS,
-    PrivateEstimatorMixin,
-    PublicShape,
-    assign_roles,
-    claim_of,
-    private_fit,
-)
-from ..base._claim import warn_of_delta
+from ..base import SHARED_CONSTRAINTS, PrivateEstimatorMixin, PublicShape, assign_roles, claim_of, private_fit
+from ..base._mixin import warn_of_delta
 from ..base._stateless_steps import holds_any_row
 from ..domain._labels import plain_labels
 from ..noise import check_entropy
-from ..noise._entropy import Entropy
-from ..utils import (
-    check_positive,
-    is_structured,
-    select_rows,
-)
+from ..noise._mechanisms import Entropy
+from ..utils import check_positive, is_structured, select_rows
 from ..utils._compat import HasMethods, Interval, StrOptions, rows_of, safe_indexing
 from ..utils._private_fit import public_errors
-from ._candidate_runs import SearchRun, SearchTask, best_run
 from ._candidates import (
     Candidate,
     Parameters,
+    SearchRun,
+    SearchTask,
+    best_run,
     check_candidates,
     find_ledger,
     make_candidates,
     private_steps,
     route_metadata,
 )
-from ._delegation import Delegating
 from ._number_of_runs import NumberOfRuns, draw_below
 from ._private_rows import Masks, check_masks, check_rows, check_rows_strictly
-from ._scores import ScoringRows, check_score_epsilon, hold_out
-from ._scoring import Scoring, resolve_scorer
+from ._scoring import Scoring, ScoringRows, check_score_epsilon, hold_out, resolve_scorer
+
+# Methods of a search that call the best estimator.
+
+Method = TypeVar("Method", bound=Callable[..., Any])
+
+
+def _has(method: str) -> Callable[[Any], bool]:
+    """Return a check that the estimator, the best one once there is one, has a method."""
+
+    def check(search: Any) -> bool:
+        getattr(getattr(search, "best_estimator_", search.estimator), method)
+        return True
+
+    return check
+
+
+def _if_best_has(method: str) -> Callable[[Method], Method]:
+    """Return a decorator: the method is there if the best estimator has its like."""
+    decorate: Callable[[Method], Method] = available_if(_has(method))
+    return decorate
+
+
+class Delegating:
+    """Mixin of searches: predictions are those of ``best_estimator_``."""
+
+    best_estimator_: Any
+
+    def _ask_best(self, method: str, *arguments: Any) -> Any:
+        check_is_fitted(self)
+        return getattr(self.best_estimator_, method)(*arguments)
+
+    @property
+    def classes_(self) -> NDArray[Any]:
+        """The classes of the best estimator; classifiers only."""
+        _has("classes_")(self)
+        classes: NDArray[Any] = self.best_estimator_.classes_
+        return classes
+
+    @_if_best_has("predict")
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Predict with the best estimator.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+
+        Returns
+        -------
+        predictions : ndarray of shape (n_samples,)
+        """
+        return self._ask_best("predict", X)
+
+    @_if_best_has("predict_proba")
+    def predict_proba(self, X: Any) -> FloatArray:
+        """Return the best estimator's class probabilities.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+
+        Returns
+        -------
+        probabilities : ndarray of shape (n_samples, n_classes)
+        """
+        return self._ask_best("predict_proba", X)
+
+    @_if_best_has("predict_log_proba")
+    def predict_log_proba(self, X: Any) -> FloatArray:
+        """Return the best estimator's logarithms of class probabilities.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+
+        Returns
+        -------
+        logarithms : ndarray of shape (n_samples, n_classes)
+        """
+        return self._ask_best("predict_log_proba", X)
+
+    @_if_best_has("decision_function")
+    def decision_function(self, X: Any) -> FloatArray:
+        """Return the best estimator's decision function.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+
+        Returns
+        -------
+        decisions : ndarray of shape (n_samples,) or (n_samples, n_classes)
+        """
+        return self._ask_best("decision_function", X)
+
+    @_if_best_has("transform")
+    def transform(self, X: Any) -> Any:
+        """Transform with the best estimator.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+
+        Returns
+        -------
+        transformed : array-like of shape (n_samples, n_outputs)
+        """
+        return self._ask_best("transform", X)
+
+    @_if_best_has("score")
+    def score(self, X: Any, y: Any) -> float:
+        """Return the best estimator's own score, an exact function of the rows that are passed.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+        y : array-like of shape (n_samples,)
+
+        Returns
+        -------
+        score : float
+        """
+        score: float = self._ask_best("score", X, y)
+        return score
+
+
+# Base class of the private searches: it charges the price, makes the runs, and keeps the best one.
 
 # As many fits as a plain search with its five folds. The number costs time and no privacy; a given candidate
 # is then tried with probability 5/6 where eta is 1.

@@ -11,12 +11,10 @@ from sklearn.utils import get_tags
 from sklearn.utils.validation import check_consistent_length
 
 from ..base import PrivateEstimatorMixin, StatelessMixin
-from ..base._public_steps import SilentUfunc
+from ..base._stateless_steps import SilentUfunc
 from ..utils import as_cells, as_column, as_labels, check_row_mask, is_structured, number_groups
 from ..utils._compat import num_samples
-from ..utils._refused_values import refuse_kinds, refuse_text
-from ..utils._replacements import numbers_of
-from ..utils._table_validation import check_array, validate_data
+from ..utils._tables import check_array, numbers_of, refuse_kinds, refuse_text, validate_data
 
 
 class Masks(NamedTuple):

@@ -12,7 +12,7 @@ from sklearn.model_selection import ParameterGrid, ParameterSampler
 from .._typing import RandomSource
 from ..accounting import PrivacyLedger
 from ..base import assign_roles
-from ..noise._entropy import Entropy
+from ..noise._mechanisms import Entropy
 from ..utils._compat import Interval
 from ..utils._public_module import public_module
 from ._base_search import SEARCH_CONSTRAINTS, BasePrivateSearch

@@ -1,23 +1,406 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What ``scoring`` stands for: a score per row by name or by the user, or a score of classifiers."""
+"""Scores of a private search, of a row or of the classes, and their sensitivity."""
 
 import copy
 import inspect
-from collections.abc import Sequence
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any, Literal, get_args
 
 import numpy as np
+from joblib import parallel_config
 from numpy.typing import NDArray
+from scipy.special import lambertw
 from sklearn.base import is_classifier, is_regressor
+from sklearn.metrics import balanced_accuracy_score, log_loss, roc_auc_score
 
+from .._config import get_config
 from .._typing import FloatArray
 from ..domain._labels import codes_of, declared_classes, plain_labels, refuse_unknown_labels
-from ..utils import is_structured
+from ..metrics._model_outputs import (
+    choose_number,
+    inner_ends,
+    predictions,
+    probabilities,
+    rows_alone,
+    takes_rows_together,
+)
+from ..noise import DiscreteLaplaceMechanism
+from ..utils import check_int, is_structured
 from ..utils._compat import BaseScorer, num_samples
 from ..utils._private_fit import public_errors
-from ._class_scores import AreaUnderCurve, BalancedAccuracy, LogLoss
-from ._scores import WRONG_SHAPE, ClassScorer, OnCopies, RowScorer, ScoreShapeError
+
+# Scores of a private search: means of rows' scores, or tables of counts; exact sums, released with noise.
+
+RowScorer = Callable[[Any, Any, Any], Any]
+
+#: A row's score is a whole number of steps of 2^-20.
+SCORE_STEPS = 2**20
+
+
+WRONG_SHAPE = "scoring must return one score per row, an array of shape (n_rows,)."
+
+
+@dataclass(frozen=True)
+class OnCopies:
+    """A scorer of the user's, on copies: what it writes on the model, the rows or itself is gone after it.
+
+    An object that scores is a parameter of the search, and is saved with it.
+    """
+
+    scorer: RowScorer
+
+    def __call__(self, estimator: Any, X: Any, y: Any) -> Any:
+        scorer, *arguments = copy.deepcopy((self.scorer, estimator, X, y))
+        return scorer(*arguments)
+
+    def for_rows(self, estimator: Any) -> tuple[RowScorer, Any]:
+        """Return a scorer of one row after the other, and a copy of the model that all of them share."""
+        scorer, model = copy.deepcopy((self.scorer, estimator))
+        return lambda model, *row: scorer(model, *copy.deepcopy(row)), model
+
+
+class ScoreShapeError(ValueError):
+    """A scoring function returned something else than one score per row, perhaps a single number."""
+
+    def __init__(self, message: str, single: bool = False) -> None:
+        super().__init__(message, single)
+        self.single = single
+
+    def __str__(self) -> str:
+        return str(self.args[0])
+
+
+@dataclass(frozen=True, eq=False)
+class ScoringRows:
+    """The rows that models are scored on, and how their scores are released.
+
+    Attributes
+    ----------
+    X, y : array-like
+    groups : ndarray of int of shape (n_rows,) or None
+        Number of every row's group, 0 to n_units - 1; None: a row is a unit.
+    n_units : int
+        Public.
+    epsilon : Fraction or None
+        None: the rows are public, and scores are exact.
+
+    Notes
+    -----
+    **Privacy.** A model is scored by one release, `noisy_mean` or `noisy_counts`; what follows is computed
+    from it and from public numbers. Both are exact sums over units, each of mass ``SCORE_STEPS``:
+
+    - The score of a unit is that of its row, or the mean of its rows rounded down, a whole number between 0
+      and ``SCORE_STEPS``. So replacing a unit moves the sum by ``SCORE_STEPS`` at most.
+    - A unit gives every cell its share of rows there, rounded down to steps: numbers of at least 0 and of
+      sum ``SCORE_STEPS`` at most. So replacing a unit moves the table by 2 ``SCORE_STEPS`` in L1 at most.
+
+    Exact discrete Laplace noise of that sensitivity over epsilon, on the sum or on every cell, makes either
+    epsilon-DP, whatever a unit's number of rows. The score of a row is the scorer's for a table of this row
+    only, or is known to have the same bits (:doc:`/proofs/rows`), so that rows beside it do not move it.
+    """
+
+    X: Any
+    y: Any
+    groups: NDArray[np.intp] | None
+    n_units: int
+    epsilon: Fraction | None
+
+    def score(self, scorer: "RowScorer | ClassScorer", estimator: Any, entropy: Any) -> Fraction:
+        """Return the score of a model, with noise unless the rows are public."""
+        if not isinstance(scorer, ClassScorer):
+            return self.noisy_mean(scorer, estimator, entropy)
+        if self.epsilon is None:
+            return Fraction(scorer.exact(estimator, self.X, self.y))
+        return scorer.private(self, self.epsilon, estimator, entropy)
+
+    def noisy_mean(self, scorer: RowScorer, estimator: Any, entropy: Any) -> Fraction:
+        """Return the mean score of the units, with noise unless the rows are public."""
+        steps = row_scores(scorer, estimator, self.X, self.y, public=self.epsilon is None)
+        if self.groups is not None:
+            # Exact: sums of whole numbers below 2^53.
+            sums = np.bincount(self.groups, weights=steps, minlength=self.n_units).astype(np.int64)
+            steps = sums // np.bincount(self.groups, minlength=self.n_units)
+        total = np.array([steps.sum()], dtype=np.int64)
+        if self.epsilon is not None:
+            total = DiscreteLaplaceMechanism(self.epsilon, SCORE_STEPS).randomize(total, entropy)
+        return Fraction(int(total[0]), SCORE_STEPS * self.n_units)
+
+    def noisy_counts(self, cells: NDArray[np.intp], n_cells: int, entropy: Any) -> tuple[FloatArray, float]:
+        """Return how many units are in every cell, and the standard deviation of the noise of each.
+
+        The counts are moved by one amount so that they sum to the public number of units.
+        """
+        if self.epsilon is None:
+            raise ValueError("counts of public rows have no noise")
+        mechanism = DiscreteLaplaceMechanism(self.epsilon, 2 * SCORE_STEPS)
+        released = mechanism.randomize(self.masses(cells, n_cells), entropy) / SCORE_STEPS
+        counts: FloatArray = released + (self.n_units - released.sum()) / n_cells
+        return counts, float(np.sqrt(mechanism.variance)) / SCORE_STEPS
+
+    def masses(self, cells: NDArray[np.intp], n_cells: int) -> NDArray[np.int64]:
+        """Return the exact mass of every cell; a unit has ``SCORE_STEPS`` at most in all."""
+        units = np.arange(self.n_units) if self.groups is None else self.groups
+        places, rows = np.unique(units * n_cells + cells, return_counts=True)
+        masses = SCORE_STEPS * rows // np.bincount(units, minlength=self.n_units)[places // n_cells]
+        # Exact: sums of whole numbers below 2^53.
+        return np.bincount(places % n_cells, weights=masses, minlength=n_cells).astype(np.int64)
+
+
+class ClassScorer(ABC):
+    """A score of classifiers that takes more than a given score per row."""
+
+    @abstractmethod
+    def exact(self, estimator: Any, X: Any, y: Any) -> float:
+        """Return the score on public rows: scikit-learn's."""
+
+    @abstractmethod
+    def private(self, rows: ScoringRows, epsilon: Fraction, estimator: Any, entropy: Any) -> Fraction:
+        """Return the score from one noisy sum or table of the rows."""
+
+
+def check_score_epsilon(epsilon: Fraction) -> None:
+    """Refuse a privacy loss of which no score could be released."""
+    try:
+        DiscreteLaplaceMechanism(epsilon, 2 * SCORE_STEPS)
+    except ValueError as error:
+        raise ValueError(f"score_epsilon cannot be used for scores: {error}") from error
+
+
+def row_scores(
+    scorer: RowScorer, estimator: Any, X: Any, y: Any, *, public: bool = False
+) -> NDArray[np.int64]:
+    """Return the rows' scores as whole numbers between 0 and ``SCORE_STEPS``; NaN counts as 0.
+
+    In strict mode a row on which the scorer fails counts as 0, too. A scorer that returns a single number is
+    none, whatever the rows.
+
+    Notes
+    -----
+    **Privacy.** The score of a private row is what the scorer makes of a table that holds this row only.
+    Rows are scored together where that gives the same bits: by a score of ours, where `takes_rows_together`.
+    """
+    # In threads the trees of a forest would be added in any order.
+    with parallel_config(backend="sequential"):
+        return _row_scores(scorer, estimator, X, y, public)
+
+
+def _row_scores(scorer: RowScorer, estimator: Any, X: Any, y: Any, public: bool) -> NDArray[np.int64]:
+    n_rows, strict = num_samples(y), get_config()["strict"]
+    ours = not isinstance(scorer, OnCopies)
+    if public or (ours and takes_rows_together(estimator, X)):
+        try:
+            return _steps_of(np.asarray(scorer(estimator, X, y)), n_rows)
+        except Exception as error:
+            if not strict or _is_single(error):
+                raise
+    if isinstance(scorer, OnCopies):
+        scorer, estimator = scorer.for_rows(estimator)
+    steps = np.zeros(n_rows, dtype=np.int64)
+    for number, (row, target) in enumerate(zip(rows_alone(X), rows_alone(y), strict=True)):
+        try:
+            steps[number] = _steps_of(np.asarray(scorer(estimator, row, target)), 1)[0]
+        except Exception as error:
+            if not strict or _is_single(error):
+                raise
+    return steps
+
+
+def _is_single(error: Exception) -> bool:
+    return isinstance(error, ScoreShapeError) and error.single
+
+
+def _steps_of(scores: NDArray[Any], n_rows: int) -> NDArray[np.int64]:
+    if scores.shape != (n_rows,):
+        raise ScoreShapeError(WRONG_SHAPE, single=scores.ndim == 0)
+    clipped = np.clip(np.nan_to_num(scores.astype(np.float64), nan=0.0), 0.0, 1.0)
+    return np.floor(clipped * SCORE_STEPS).astype(np.int64)
+
+
+def hold_out(n_units: int, share: float, random_bytes: Callable[[int], bytes]) -> NDArray[np.bool_]:
+    """Choose the units that models are scored on: a public number of them, at random.
+
+    Returns
+    -------
+    held : ndarray of bool of shape (n_units,)
+    """
+    n_held = max(1, round(check_int(n_units, "n_units", least=1) * share))
+    if n_held >= n_units:
+        raise ValueError(f"n_samples={n_units} private units cannot be parted into training and hold-out.")
+    keys = np.frombuffer(random_bytes(8 * n_units), dtype=np.uint64)
+    held = np.zeros(n_units, dtype=bool)
+    held[np.argsort(keys)[:n_held]] = True
+    return held
+
+
+# Log loss, balanced accuracy and AUC of a candidate, from one noisy sum or table; exact on public rows.
+
+
+class LogLoss(ClassScorer):
+    """The log loss with its sign changed, in nats, as scikit-learn's "neg_log_loss".
+
+    A private row's loss is cut off at `log_loss_bound`. The released mean is that of 1 - loss / bound.
+    """
+
+    def exact(self, estimator: Any, X: Any, y: Any) -> float:
+        """Return scikit-learn's value, of probabilities in double precision."""
+        table = np.clip(_probabilities(estimator, X), 0.0, 1.0)
+        return -float(log_loss(_codes(estimator, y), table, labels=np.arange(table.shape[1])))
+
+    def private(self, rows: ScoringRows, epsilon: Fraction, estimator: Any, entropy: Any) -> Fraction:
+        """Return it from the noisy mean of bounded losses."""
+        bound = log_loss_bound(rows.n_units, epsilon, len(estimator.classes_))
+        return (rows.noisy_mean(_BoundedLoss(bound), estimator, entropy) - 1) * Fraction(bound)
+
+
+@dataclass(frozen=True)
+class _BoundedLoss:
+    """Score of every row: 1 - loss / bound, and 0 where the loss is above the bound."""
+
+    bound: float
+
+    def __call__(self, estimator: Any, X: Any, y: Any) -> FloatArray:
+        codes = _codes(estimator, y)
+        table = probabilities(estimator, X, len(estimator.classes_), strict=False)
+        least = np.exp(-self.bound)
+        own = np.clip(table[np.arange(len(codes)), codes], least, 1.0)
+        score: FloatArray = 1.0 + np.log(own) / self.bound
+        return score
+
+
+def log_loss_bound(n_units: int, epsilon: Fraction, n_classes: int) -> float:
+    """Return the largest loss that counts, L, in nats: a function of public numbers.
+
+    Notes
+    -----
+    Losses above L are losses of probabilities below exp(-L). Where such probabilities p are right, cutting
+    off takes p (log(1 / p) - L) from a class's part of the mean loss, exp(-L) / e at most, and nothing from
+    at least one of the K classes. The noise has a standard deviation of 2^(1/2) L / (epsilon n). The two are
+    equal at L exp(L) = (K - 1) epsilon n / (e 2^(1/2)), which Lambert's W solves. The loss of a model that
+    knows nothing, log(K), stays well within: L is at least log(2 K).
+    """
+    odds = (n_classes - 1) * float(epsilon) * n_units / (np.e * np.sqrt(2))
+    return float(max(lambertw(odds).real, np.log(2 * n_classes)))
+
+
+class BalancedAccuracy(ClassScorer):
+    """The mean of the classes' recalls; of private rows from a noisy table of classes by right and wrong."""
+
+    def exact(self, estimator: Any, X: Any, y: Any) -> float:
+        """Return scikit-learn's value: a class without rows does not count."""
+        return float(balanced_accuracy_score(_codes(estimator, y), _predicted_codes(estimator, X)))
+
+    def private(self, rows: ScoringRows, epsilon: Fraction, estimator: Any, entropy: Any) -> Fraction:
+        """Return it from noisy counts."""
+        codes = _codes(estimator, rows.y)
+        cells = 2 * codes + (codes == _predicted_codes(estimator, rows.X))
+        counts, std = rows.noisy_counts(cells, 2 * len(estimator.classes_), entropy)
+        return Fraction(balanced_accuracy(counts.reshape(-1, 2), std))
+
+
+def balanced_accuracy(counts: FloatArray, std: float) -> float:
+    """Return the mean recall from noisy counts of shape (n_classes, 2): rows that are wrong, and right.
+
+    Notes
+    -----
+    With r a class's recall, N its rows and s the standard deviation of the noise of a count, the ratio of
+    noisy counts has a variance of s^2 (r^2 + (1 - r)^2) / N^2 about, and the mean of K of them that of their
+    sum over K^2. Where N is no larger than the noise, such a ratio would be anything. So the recall is drawn
+    towards the accuracy of all rows, a: the numerator right - a N has the mean (r - a) N and the variance v =
+    s^2 (a^2 + (1 - a)^2), and recalls are taken to spread around a as uniform ones do (variance 1/12). Bias:
+    (a - r) v / (v + N^2 / 12).
+    """
+    right, sizes = counts[:, 1], counts.sum(axis=1)
+    whole = float(np.clip(right.sum() / sizes.sum(), 0.0, 1.0))
+    variance = std**2 * (whole**2 + (1 - whole) ** 2)
+    recalls = whole + _drawn_to_zero(right - whole * sizes, sizes, variance, 1 / 12)
+    return float(recalls.mean())
+
+
+class AreaUnderCurve(ClassScorer):
+    """The AUC of two classes; of private rows from a noisy table of classes by intervals of the probability.
+
+    The intervals are those of `private_evaluate`: as many as the public number of units and the noise tell.
+    """
+
+    def exact(self, estimator: Any, X: Any, y: Any) -> float:
+        """Return scikit-learn's value."""
+        return float(roc_auc_score(_codes(estimator, y), _of_second_class(estimator, X)))
+
+    def private(self, rows: ScoringRows, epsilon: Fraction, estimator: Any, entropy: Any) -> Fraction:
+        """Return it from noisy counts."""
+        n_bins = choose_number(rows.n_units, float(np.sqrt(8)) / float(epsilon))
+        ends = np.sort(np.append(inner_ends(n_bins), 0.5))
+        place = np.searchsorted(ends, _of_second_class(estimator, rows.X))
+        cells = _codes(estimator, rows.y) * (len(ends) + 1) + place
+        counts, std = rows.noisy_counts(cells, 2 * (len(ends) + 1), entropy)
+        negatives, positives = counts.reshape(2, -1)
+        return Fraction(area_under_curve(negatives, positives, std))
+
+
+def area_under_curve(negatives: FloatArray, positives: FloatArray, std: float) -> float:
+    """Return the AUC from noisy counts by interval.
+
+    Notes
+    -----
+    With p and q the counts of positives and negatives and A = 1 above, -1 below and 0 on the diagonal, the
+    AUC of scores put into the intervals, ties counted by half, is 1/2 + p'A q / (2 P Q), P and Q being the
+    sums. Noises of p and q have a constant covariance, since counts are moved to a known sum, and the entries
+    of A sum to 0: so the numerator is unbiased. Its variance is s^2 (|A q|^2 + |A'p|^2) + s^4 |A|^2, of which
+    noisy counts show too much by 2 s^4 |A|^2. As 2 AUC - 1 lies between -1 and 1, and is taken as uniform
+    there (variance 1/3), the ratio is drawn towards 0 where the numerator's noise v is no smaller than P Q.
+    Bias: of 2 AUC - 1, the share v / (v + (P Q)^2 / 3); pairs of rows in one interval count as ties, and so
+    draw towards 1/2, too.
+    """
+    order = np.sign(np.subtract.outer(np.arange(len(positives)), np.arange(len(negatives))))
+    above, below = order @ negatives, order.T @ positives
+    least = std**4 * float((order**2).sum())
+    variance = max(std**2 * float(above @ above + below @ below) - least, least)
+    pairs = max(positives.sum(), 0.0) * max(negatives.sum(), 0.0)
+    return float(0.5 + _drawn_to_zero(positives @ above, pairs, variance, 1 / 3) / 2)
+
+
+def _drawn_to_zero(numerator: Any, denominator: Any, variance: float, spread: float) -> Any:
+    """Return the ratio, drawn towards 0 as the best linear estimate of a quantity of variance `spread` is."""
+    size = np.maximum(denominator, 0.0)
+    return numerator * size / (size**2 + variance / spread)
+
+
+def _codes(estimator: Any, y: Any) -> NDArray[np.intp]:
+    """Return the number of every row's class; a label that is none counts as the first, as in fits."""
+    return codes_of(y, _classes(estimator), 0, num_samples(y), "y")
+
+
+def _classes(estimator: Any) -> list[Any]:
+    classes: list[Any] = np.asarray(estimator.classes_).tolist()
+    return classes
+
+
+def _predicted_codes(estimator: Any, X: Any) -> NDArray[np.intp]:
+    """Return the numbers of predicted labels; one that is no class, or that fails, is never right."""
+
+    def check(found: Any, n_rows: int) -> NDArray[np.intp]:
+        return codes_of(found, _classes(estimator), -1, n_rows, "what predict returns")
+
+    return predictions(estimator, "predict", X, get_config()["strict"], check, -1)
+
+
+def _probabilities(estimator: Any, X: Any) -> FloatArray:
+    """Return the classes' probabilities, equal ones where a row fails in strict mode."""
+    return probabilities(estimator, X, len(estimator.classes_), get_config()["strict"])
+
+
+def _of_second_class(estimator: Any, X: Any) -> FloatArray:
+    table = _probabilities(estimator, X)
+    if table.shape[1] != 2:
+        raise ValueError("the AUC is of two classes")
+    second: FloatArray = table[:, 1]
+    return second
+
+
+# What ``scoring`` stands for: a score per row by name or by the user, or a score of classifiers.
 
 
 def accuracy(estimator: Any, X: Any, y: Any) -> NDArray[np.bool_]:

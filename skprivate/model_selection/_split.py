@@ -15,8 +15,8 @@ from .._typing import IndexArray
 from ..exceptions import DisclosureWarning
 from ..utils import check_row_mask, splits_by_group
 from ..utils._compat import num_samples
+from ..utils._private_fit import warn_user
 from ..utils._public_module import public_module
-from ..utils._user_frame import warn_user
 
 ROWS_NOT_GROUPS = (
     "The splitter keeps groups together, but without metadata routing no groups reach the estimators: what "

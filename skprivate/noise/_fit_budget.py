@@ -7,9 +7,8 @@ from fractions import Fraction
 from typing import Any
 
 from ..utils import check_epsilon, check_probability
-from ..utils._user_frame import warn_user
-from ._mechanisms import DiscreteGaussianMechanism
-from ._zcdp import zcdp_to_epsilon
+from ..utils._private_fit import warn_user
+from ._mechanisms import DiscreteGaussianMechanism, zcdp_to_epsilon
 
 # Squared sensitivity for an epsilon above the key. Rho depends on the ratio of noise and sensitivity alone:
 # with a large sensitivity the rounding of sigma is negligible, with a tiny epsilon a smaller one keeps sigma

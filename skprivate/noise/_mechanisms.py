@@ -1,24 +1,240 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Mechanisms that release integers with discrete Laplace or Gaussian noise, and sums of Laplace noise."""
+"""Exact noise: sources of random bytes, mechanisms that release integers, and zCDP as epsilon."""
 
 import functools
+import os
 from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from decimal import Context, Decimal
 from fractions import Fraction
-from math import ceil, exp, isqrt, sinh
-from typing import Any, Self, overload
+from math import ceil, exp, isqrt, log, log1p, sinh
+from numbers import Integral
+from typing import Any, NoReturn, Self, overload
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from .._typing import IntArray
 from ..utils import check_int, check_positive
 from ..utils._public_module import public_module
-from ._argument_checks import MAX_SCALE, check_integers, check_scale
-from ._entropy import check_entropy
-from ._geometric_bits import geometric_bit_probabilities
 from ._sampling_kernels import fill_discrete_gaussian, fill_discrete_laplace, fill_laplace_sum
 from ._stream_kernels import WordStream
-from ._zcdp import zcdp_to_epsilon
+
+# Sources of random bytes: the operating system, or a seeded generator for simulations.
+
+ACCEPTED = "None, a non-negative int, a numpy.random.Generator or a numpy.random.RandomState"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Entropy:
+    """A source of random bytes for the exact samplers, made by `check_entropy`.
+
+    It lives for one fit: it refuses to be pickled or copied, so that it cannot stay on a fitted object and
+    neither a seed nor a position in a stream can leave with it.
+
+    Attributes
+    ----------
+    source : {"os-entropy", "seeded"}
+        Where the bytes come from.
+    random_bytes : callable
+        ``random_bytes(n)`` returns `n` fresh bytes. The caller owns the only reference and may overwrite it.
+    private : bool
+        True for "os-entropy". Noise from a seeded generator hides nothing from those who know the seed.
+    """
+
+    source: str
+    random_bytes: Callable[[int], bytes] = field(repr=False)
+
+    @property
+    def private(self) -> bool:
+        """Whether nobody can reproduce the bytes."""
+        return self.source == "os-entropy"
+
+    def __reduce__(self) -> NoReturn:
+        raise TypeError("an Entropy cannot be pickled or copied: make a new one with check_entropy")
+
+
+def check_entropy(random_state: Any = None) -> Entropy:
+    """Turn `random_state` into a source of random bytes.
+
+    Parameters
+    ----------
+    random_state : None, int, numpy Generator, numpy RandomState or Entropy, default=None
+        None draws from the operating system at each request and keeps nothing, so that a forked process
+        repeats nothing and ``np.random.seed`` has no effect. A non-negative int starts a new generator,
+        which goes on between the calls that share the returned object. A Generator or a RandomState is used
+        as it is: its state advances. An Entropy is returned unchanged.
+
+    Returns
+    -------
+    entropy : Entropy
+        With ``private``, ``source`` and ``random_bytes``.
+
+    Raises
+    ------
+    TypeError
+        If `random_state` is of another type; a bool is refused too.
+    ValueError
+        If an int is negative.
+
+    Notes
+    -----
+    **Privacy**: anything but None makes a reproducible simulation, never a private release.
+
+    Examples
+    --------
+    >>> from skprivate.noise import check_entropy
+    >>> check_entropy(None).private
+    True
+    >>> seeded = check_entropy(0)
+    >>> seeded.source, len(seeded.random_bytes(16))
+    ('seeded', 16)
+    """
+    if isinstance(random_state, Entropy):
+        return random_state
+    if random_state is None:
+        return Entropy("os-entropy", os.urandom)
+    if isinstance(random_state, np.random.Generator | np.random.RandomState):
+        return Entropy("seeded", random_state.bytes)
+    if isinstance(random_state, Integral) and not isinstance(random_state, bool):
+        if random_state < 0:
+            raise ValueError(f"random_state must be {ACCEPTED}; got a negative int")
+        return Entropy("seeded", np.random.default_rng(int(random_state)).bytes)
+    raise TypeError(f"random_state must be {ACCEPTED}; got {type(random_state).__name__}")
+
+
+# Conversion of zero-concentrated differential privacy (rho) to (epsilon, delta), with a proven error.
+
+# For the error that `zcdp_to_epsilon` proves.
+DECIMALS = Context(prec=120, Emin=-(10**9), Emax=10**9)
+STEP = 2**64  # an epsilon is rounded up to a multiple of 1 / STEP
+GOLDEN = 0.6180339887498949  # (sqrt(5) - 1) / 2, the ratio of a golden section
+
+
+def zcdp_to_epsilon(rho: float | Fraction, delta: float | Fraction) -> Fraction:
+    """Return an epsilon such that rho-zCDP implies (epsilon, delta)-differential privacy.
+
+    Parameters
+    ----------
+    rho : float or Fraction
+        Positive and finite.
+    delta : float or Fraction
+        In (0, 1).
+
+    Returns
+    -------
+    epsilon : Fraction
+        A proven upper bound, within 1e-9 or so of the best that zCDP implies by this route.
+
+    Raises
+    ------
+    ValueError
+        If rho is not positive and finite or delta is outside (0, 1).
+
+    Notes
+    -----
+    For every alpha > 1, rho-zCDP implies the epsilon
+    alpha rho + log(1 - 1 / alpha) + (log(1 / delta) - log(alpha)) / (alpha - 1)
+    (Canonne, Kamath and Steinke, 2020). As every alpha is valid, a rough numerical minimum costs accuracy,
+    never soundness. The chosen alpha - 1 is a decimal of 7 digits between 1e-27 and 1e27; there the formula,
+    evaluated with 120 decimals, errs by less than 1e-60 of its largest term, which is at most epsilon + 62.
+    1e-40 (1 + epsilon) is added, and the sum rounded up to a multiple of 2^-64.
+
+    Proof: :doc:`/proofs/discrete_noise`.
+
+    Examples
+    --------
+    >>> from skprivate.noise import zcdp_to_epsilon
+    >>> round(float(zcdp_to_epsilon(0.5, 1e-6)), 2)
+    5.22
+    """
+    rho, delta = check_positive(rho, "rho"), check_positive(delta, "delta")
+    if delta >= 1:
+        raise ValueError("delta must be between 0 and 1, both excluded")
+    gap = Decimal(f"{_best_gap(rho, delta):.6e}")
+    epsilon = max(Fraction(_epsilon_at(rho, delta, gap)), Fraction(0))
+    return Fraction(ceil((epsilon + (1 + epsilon) / 10**40) * STEP), STEP)
+
+
+def _epsilon_at(rho: Fraction, delta: Fraction, gap: Decimal) -> Decimal:
+    """The formula of `zcdp_to_epsilon` at alpha = 1 + gap."""
+    order = DECIMALS.add(1, gap)
+    # Operators would round to the digits of the caller's own decimal context.
+    log_ratio = DECIMALS.minus(DECIMALS.add(_ln(_decimal(delta)), _ln(order)))
+    quotient = DECIMALS.divide(log_ratio, gap)
+    shrink = _ln(DECIMALS.divide(gap, order))
+    return DECIMALS.add(DECIMALS.add(DECIMALS.multiply(order, _decimal(rho)), shrink), quotient)
+
+
+def _best_gap(rho: Fraction, delta: Fraction) -> float:
+    """Roughly the alpha - 1 of the smallest epsilon, by golden section in its logarithm."""
+    # The cap keeps the floats below in range; only the choice of alpha depends on them.
+    log_rho, log_ratio = min(_log(rho), 600.0), -_log(delta)
+
+    def epsilon_at(x: float) -> float:
+        log_order = log1p(exp(x))
+        return exp(log_order + log_rho) + x - log_order + (log_ratio - log_order) * exp(-x)
+
+    # Without the small terms the minimum is at alpha - 1 = sqrt(log(1 / delta) / rho).
+    centre = min(max((log(log_ratio + 1) - log_rho) / 2, -50.0), 50.0)
+    low, high = centre - 12.0, centre + 12.0
+    for _ in range(60):
+        inner_low, inner_high = high - GOLDEN * (high - low), low + GOLDEN * (high - low)
+        if epsilon_at(inner_low) < epsilon_at(inner_high):
+            high = inner_high
+        else:
+            low = inner_low
+    return exp((low + high) / 2)
+
+
+def _ln(x: Decimal) -> Decimal:
+    return DECIMALS.ln(x)
+
+
+def _decimal(x: Fraction) -> Decimal:
+    return DECIMALS.divide(Decimal(x.numerator), Decimal(x.denominator))
+
+
+def _log(x: Fraction) -> float:
+    # Numerator and denominator may exceed the range of floats.
+    return log(x.numerator) - log(x.denominator)
+
+
+# Checks of the integers to be released and of the scale of their noise.
+
+MAX_VALUE = 2**62  # plus noise, which is below 2^62, it fits int64
+MAX_SCALE = 2**52  # of the samplers: numerator and denominator
+
+
+def check_integers(values: ArrayLike) -> IntArray:
+    """Return the values as int64 or refuse them; no message shows one."""
+    array = np.asarray(values)
+    too_large = "values must be at most 2^62 in magnitude"
+    if array.dtype.kind == "O" and all(isinstance(value, int) for value in array.flat):
+        raise OverflowError(too_large)
+    if array.dtype.kind not in "iu":
+        raise TypeError(
+            "values must be integers: quantise each row onto the integer grid before summing; noise on "
+            "floats is not private"
+        )
+    if array.size and (array.max() > MAX_VALUE or array.min() < -MAX_VALUE):
+        raise OverflowError(too_large)
+    return array.astype(np.int64, copy=False)
+
+
+def check_scale(scale: int | Fraction, name: str) -> int | Fraction:
+    """Return a scale that the samplers take, as an int where it is one."""
+    if isinstance(scale, bool) or not isinstance(scale, Integral | Fraction):
+        raise TypeError(f"{name} must be an int or a Fraction")
+    # int(): a NumPy integer inside a Fraction would overflow.
+    ratio = Fraction(int(scale.numerator), int(scale.denominator))
+    if not (0 < ratio.numerator <= MAX_SCALE and ratio.denominator <= MAX_SCALE):
+        raise ValueError(f"{name} must be positive, with numerator and denominator at most 2^52")
+    return int(ratio.numerator) if ratio.denominator == 1 else ratio
+
+
+# Mechanisms that release integers with discrete Laplace or Gaussian noise, and sums of Laplace noise.
 
 MAX_SUM_SCALE = 2**54  # n times the scale: the sampled sum passes 2^62 with probability below 2^-300
 MAX_TERMS = 2**40  # below it the stated distance of `laplace_sum` holds
@@ -419,3 +635,88 @@ def laplace_sum(
 def _laplace_words(scale: int | Fraction, size: int) -> int:
     """About how many words `size` draws take: 25 bits each, and 1.6 times the bits of the scale."""
     return size * (125 + 8 * int(scale.numerator).bit_length()) // 320 + 1
+
+
+# Probabilities of the binary digits of a geometric number, from which exact Laplace sums are drawn.
+
+PROBABILITY_BITS = 256
+# 120 digits are more than `PROBABILITY_BITS` binary ones.
+NEGLIGIBLE = Fraction(1, 2**204)  # share of the 2^-201 that `laplace_sum` states
+
+
+def geometric_bit_probabilities(n: int, scale: Fraction) -> NDArray[np.uint64]:
+    """Return the digits' probabilities of a geometric number with ratio exp(-1 / scale).
+
+    Parameters
+    ----------
+    n : int
+        How many such numbers are summed; digits i with n p_i < 2^-204 are left out.
+    scale : Fraction
+        Positive, at most 2^52.
+
+    Returns
+    -------
+    probabilities : uint64 ndarray of shape (n_digits, 4)
+        Row i: p_i = 1 / (1 + exp(2^i / scale)) rounded down to 256 binary digits, highest word first.
+    """
+    rows = []
+    for probability, row in _bits_of_scale(scale):
+        if n * probability < NEGLIGIBLE:
+            break
+        rows.append(row)
+    return np.array(rows, dtype=np.uint64).reshape(-1, PROBABILITY_BITS // 64)
+
+
+# A pure function of a public scale, and not of n, so that what is kept tells of no number of rows.
+@functools.lru_cache(maxsize=64)
+def _bits_of_scale(scale: Fraction) -> tuple[tuple[Fraction, tuple[int, ...]], ...]:
+    """Return p_i, and its 256 binary digits in words, of every digit that counts for 2^40 terms or fewer."""
+    bits: list[tuple[Fraction, tuple[int, ...]]] = []
+    # n p_i < 2^40 exp(-200) < 2^-204, and no exponential of a huge number is computed.
+    while (exponent := 2 ** len(bits) / scale) < 200:
+        odds = DECIMALS.exp(DECIMALS.divide(Decimal(exponent.numerator), Decimal(exponent.denominator)))
+        probability = Fraction(DECIMALS.divide(Decimal(1), DECIMALS.add(1, odds)))
+        digits = int(probability * 2**PROBABILITY_BITS).to_bytes(PROBABILITY_BITS // 8, "big")
+        bits.append((probability, tuple(np.frombuffer(digits, dtype=">u8").tolist())))
+    return tuple(bits)
+
+
+# Report-noisy-max with geometric noise: the number of the highest noisy score, and nothing else.
+
+
+class NoisyMax:
+    """Choices by noisy scores.
+
+    Parameters
+    ----------
+    mechanism : DiscreteLaplaceMechanism
+        Of whose noise the geometric one is made; its scale is that of the noise.
+
+    Notes
+    -----
+    **Privacy.** If all scores of a choice move by amounts within a range of r, the probability of no choice
+    changes by more than the factor exp(r / scale).
+
+    Proof: :doc:`/proofs/tree_release`.
+    """
+
+    def __init__(self, mechanism: DiscreteLaplaceMechanism) -> None:
+        self._mechanism = mechanism
+        self.scale = mechanism.scale
+
+    def randomize(self, scores: NDArray[np.int64], entropy: Any) -> NDArray[np.int64]:
+        """Return the number of the highest score with noise in every row, the first of equal ones.
+
+        Parameters
+        ----------
+        scores : ndarray of int64 of shape (n_choices, n_candidates)
+        entropy : Entropy
+
+        Returns
+        -------
+        chosen : ndarray of int64 of shape (n_choices,)
+        """
+        noise = self._mechanism.randomize(np.zeros(scores.shape, dtype=np.int64), entropy)
+        # Folded: x >= 0 gets the probability of x and of -1 - x, both proportional to exp(-x / scale).
+        noisy = scores + np.where(noise < 0, ~noise, noise)
+        return noisy.argmax(axis=1).astype(np.int64)

@@ -2,7 +2,7 @@
 from types import TracebackType
 from typing import final
 
-from ._entropy import Entropy
+from ._mechanisms import Entropy
 
 @final
 class WordStream:

@@ -7,19 +7,19 @@ from ..utils import lazy_exports
 
 if TYPE_CHECKING:
     from ..accounting import EstimatedBounds as EstimatedBounds
-    from ..base._public_steps import SilentUfunc as SilentUfunc
-    from ._bounds_accumulator import BoundsAccumulator as BoundsAccumulator
-    from ._bounds_scaler import BoundsScaler as BoundsScaler
-    from ._domain_encoder import DomainEncoder as DomainEncoder
+    from ..base._stateless_steps import SilentUfunc as SilentUfunc
+    from ._estimate_bounds import BoundsAccumulator as BoundsAccumulator
     from ._estimate_bounds import estimate_bounds as estimate_bounds
     from ._query_coarsening import TQMATransformer as TQMATransformer
+    from ._scaler_and_encoder import BoundsScaler as BoundsScaler
+    from ._scaler_and_encoder import DomainEncoder as DomainEncoder
 
 _HOMES = {
-    "BoundsAccumulator": "._bounds_accumulator",
-    "BoundsScaler": "._bounds_scaler",
-    "DomainEncoder": "._domain_encoder",
+    "BoundsAccumulator": "._estimate_bounds",
+    "BoundsScaler": "._scaler_and_encoder",
+    "DomainEncoder": "._scaler_and_encoder",
     "EstimatedBounds": "..accounting",
-    "SilentUfunc": "..base._public_steps",
+    "SilentUfunc": "..base._stateless_steps",
     "TQMATransformer": "._query_coarsening",
     "estimate_bounds": "._estimate_bounds",
 }

@@ -3,7 +3,7 @@
 
 import math
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from numbers import Real
@@ -15,27 +15,33 @@ from numpy.typing import NDArray
 from .._config import get_config
 from .._typing import CentralRelation, FloatArray, IntArray, RandomSource
 from ..accounting import EstimatedBounds, PrivacyLedger, PrivacySpent, ReleaseRecord
-from ..base import SHARED_CONSTRAINTS, claim_of, redact_errors, refuse_seed
+from ..base import SHARED_CONSTRAINTS, claim_of, refuse_seed
 from ..exceptions import UtilityWarning
 from ..noise import DiscreteLaplaceMechanism, check_entropy
-from ..noise._entropy import Entropy
-from ..noise._quantise import grid_exponent
+from ..noise._mechanisms import Entropy
+from ..noise._rounding import grid_exponent
+from ..rounds._accumulator import PlanAccumulator
 from ..rounds._driver import Round, Rounds, RowsInMemory, RowSource, drive
 from ..rounds._fit import find_facts
-from ..rounds._plans.axes import N_OCTAVES, OCTAVES, ZERO, OctaveAxis
-from ..rounds._plans.cells import CellsPlan
-from ..rounds._plans.rows import PreparedRows
-from ..rounds._reading.columns import TableColumns
-from ..rounds._reading.schema import RowSchema
+from ..rounds._plans.cells import N_OCTAVES, OCTAVES, ZERO, CellsPlan, OctaveAxis
+from ..rounds._rows import PreparedRows
+from ..rounds._schema import RowSchema
 from ..rounds._sources import SourceRun, TableSource
-from ..utils import check_epsilon
+from ..rounds._tables import TableColumns
+from ..utils import check_epsilon, check_int
+from ..utils._arguments import KEY_BYTES, RowUnits, number_units
 from ..utils._compat import Interval, StrOptions, validate_parameter_constraints
-from ..utils._groups import KEY_BYTES, RowUnits, number_units
-from ..utils._private_fit import failures_counted, public_errors
-from ..utils._refused_values import refuse_text
-from ..utils._replacements import numbers_of, within_bounds
-from ..utils._table_validation import check_array
-from ..utils._user_frame import warn_after_release
+from ..utils._private_fit import (
+    failures_counted,
+    public_errors,
+    redact_errors,
+    refused_within_another,
+    warn_after_release,
+)
+from ..utils._public_module import public_module
+from ..utils._tables import check_array, numbers_of, refuse_text, within_bounds
+
+# Differentially private estimates of the bounds of columns, from a noisy histogram.
 
 Pair = tuple[FloatArray, FloatArray]
 
@@ -398,3 +404,107 @@ def _high_end(position: int) -> float:
 def _low_end(position: int) -> float:
     # The same grid seen from the other side; adding 0.0 turns -0.0 into 0.0.
     return 0.0 - _high_end(2 * ZERO - position)
+
+
+# Accumulator of the counts that private bounds are read from, batch by batch.
+
+# As many rows as an exact count of them can be scaled for: 2^20 steps of each in 62 bits.
+_MOST_ROWS = 2**42
+
+
+@public_module("skprivate.preprocessing")
+class BoundsAccumulator(PlanAccumulator):
+    """Accumulates the counts by sign and power of two that bounds of columns are estimated from.
+
+    Rows may come from files larger than memory, or from many workers: each fills an accumulator of the same
+    columns, they are merged, and `release` estimates the bounds once, as `estimate_bounds` does of all rows
+    together. For rows that one program can reach, `estimate_bounds` takes a `skprivate.rounds.TableSource`.
+
+    Parameters
+    ----------
+    features : int or list of str
+        Number of the columns, or their names in order.
+
+    Attributes
+    ----------
+    batch_ids : tuple of str
+        Ids of the batches that are in, sorted.
+    released : bool
+        Whether the counts were released, and wiped.
+
+    See Also
+    --------
+    estimate_bounds : The same for rows in memory or in a source.
+
+    Notes
+    -----
+    **Privacy.** As that of `estimate_bounds`, the unit being the row. The object and its bytes hold exact
+    counts of private rows, until `release` wipes them: they stay within the trust boundary.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skprivate.preprocessing import BoundsAccumulator
+    >>> rng = np.random.default_rng(0)
+    >>> counts = BoundsAccumulator(2)
+    >>> for day in range(4):
+    ...     X = np.column_stack([rng.normal(size=5000), rng.uniform(20, 100, size=5000)])
+    ...     counts = counts.update(X, batch_id=day)
+    >>> lower, upper = counts.release(epsilon=1.0)
+    >>> lower, upper
+    (array([-4., 16.]), array([  4., 128.]))
+    """
+
+    _kind = "bounds"
+
+    def __init__(self, features: int | Sequence[str]) -> None:
+        names = tuple(features) if isinstance(features, list | tuple) else None
+        width = len(names) if names is not None else check_int(features, "features", least=1)
+        schema = bounds_schema(TableColumns(names), width)
+        # The cells alone matter: epsilon comes with the release.
+        self._start(schema, plan_bounds(width, Fraction(1), "replace-one", 1).cells, _MOST_ROWS)
+
+    @redact_errors
+    @refused_within_another
+    def release(
+        self,
+        epsilon: float | Fraction,
+        ledger: PrivacyLedger | None = None,
+        *,
+        coverage: float = 0.999,
+        relation: CentralRelation = "replace-one",
+        random_state: RandomSource = None,
+    ) -> EstimatedBounds:
+        """Estimate the bounds of the rows so far, once; then the counts are wiped.
+
+        Parameters
+        ----------
+        epsilon, ledger, coverage, relation, random_state
+            As of `estimate_bounds`.
+
+        Returns
+        -------
+        bounds : EstimatedBounds
+
+        Raises
+        ------
+        RuntimeError
+            The counts were released.
+        BudgetExceededError, LedgerError
+            The ledger refused; the counts are still there.
+        TypeError, ValueError
+            A parameter is out of range; the counts are still there.
+        """
+        self._require_unreleased()
+        parameters: dict[str, Any] = {"epsilon": epsilon, "ledger": ledger, "coverage": coverage}
+        parameters |= {"relation": relation, "random_state": random_state}
+        validate_parameter_constraints(CONSTRAINTS, parameters, "BoundsAccumulator.release")
+        refuse_seed(random_state, "BoundsAccumulator.release")
+        entropy = check_entropy(random_state)
+        n_features = self._task.schema.n_features
+        plan: BoundsPlan = plan_bounds(n_features, check_epsilon(epsilon), relation, 1)
+        spent = plan.describe(relation, False, entropy.source)
+        noisy = self._drive(plan.rounds(spent), entropy, charge_of(ledger))
+        bounds = plan.read(noisy, coverage, spent)
+        self._wipe(bounds)
+        return bounds

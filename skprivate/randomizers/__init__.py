@@ -4,14 +4,11 @@
 A client needs numpy only: nothing here imports scikit-learn or SciPy.
 """
 
-from ._base import LocalRandomizer
-from ._bit_vectors import SubsetRandomizer, UnaryRandomizer
 from ._column import ColumnRandomizer
 from ._factory import make_randomizer, randomizer_from_dict
-from ._hadamard import HadamardRandomizer
-from ._krr import KRRRandomizer
-from ._label import LabelRandomizer
+from ._interface import LocalRandomizer
 from ._laplace import LaplaceRandomizer, SignedLaplaceRandomizer
+from ._response import HadamardRandomizer, KRRRandomizer, LabelRandomizer, SubsetRandomizer, UnaryRandomizer
 
 __all__ = [
     "ColumnRandomizer",

@@ -9,13 +9,13 @@ from numpy.typing import ArrayLike, NDArray
 
 from .._typing import FloatArray, IntArray
 from ..accounting import Blanket
-from ..noise._entropy import Entropy
+from ..noise._mechanisms import Entropy
 from ..noise._sampling_kernels import fill_below
 from ..noise._stream_kernels import WordStream
 from ..utils import check_int
 from ..utils._public_module import public_module
-from ._base import LocalRandomizer
-from ._bit_vectors import SubsetRandomizer
+from ._interface import LocalRandomizer
+from ._response import SubsetRandomizer
 
 # The number of a column is sent in two bytes.
 _MOST_COLUMNS = 2**16

@@ -9,13 +9,10 @@ from functools import partial
 from typing import Any
 
 from .._typing import ReportMechanism
-from ._base import LocalRandomizer
-from ._bit_vectors import SubsetRandomizer, UnaryRandomizer
 from ._column import ColumnRandomizer
-from ._hadamard import HadamardRandomizer
-from ._krr import KRRRandomizer
-from ._label import LabelRandomizer
+from ._interface import LocalRandomizer
 from ._laplace import LaplaceRandomizer, SignedLaplaceRandomizer
+from ._response import HadamardRandomizer, KRRRandomizer, LabelRandomizer, SubsetRandomizer, UnaryRandomizer
 
 #: The mechanisms of `make_randomizer`, but "auto".
 MECHANISMS: dict[str, type[LocalRandomizer]] = {

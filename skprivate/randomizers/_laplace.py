@@ -13,10 +13,10 @@ from .._typing import FloatArray, IntArray
 from ..accounting import Blanket, pml_from_ldp
 from ..accounting._leakage.channels import minus_log
 from ..noise import DiscreteLaplaceMechanism, check_entropy, laplace_sum
-from ..noise._entropy import Entropy
-from ..noise._quantise import grid_exponent
+from ..noise._mechanisms import Entropy
+from ..noise._rounding import grid_exponent
 from ..utils._public_module import public_module
-from ._base import LocalRandomizer
+from ._interface import LocalRandomizer
 
 _LARGEST_SUM = 2**62
 # The grid is made for so many clients at most, so that the sum of their one-hot vectors is exact.

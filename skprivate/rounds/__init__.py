@@ -8,13 +8,13 @@ from ..utils import lazy_exports
 if TYPE_CHECKING:
     from ._fit import fit_rounds as fit_rounds
     from ._sources import TableSource as TableSource
-    from ._sums import PartialSums as PartialSums
+    from ._task import PartialSums as PartialSums
     from ._task import PartitionFunction as PartitionFunction
 
 __getattr__, __dir__ = lazy_exports(
     __name__,
     {
-        "PartialSums": "._sums",
+        "PartialSums": "._task",
         "PartitionFunction": "._task",
         "TableSource": "._sources",
         "fit_rounds": "._fit",

@@ -8,20 +8,12 @@ from typing import Any, Self
 import numpy as np
 
 from .._typing import IntArray
-from ..utils._atomic_state import assign, lock_of, one_thread_at_a_time, refused_within_another
-from ..utils._json_documents import (
-    Fields,
-    pack_integers,
-    restore_in_silence,
-    seal_document,
-    unpack_integers,
-)
-from ..utils._private_fit import redact_errors
+from ..utils._json_documents import Fields, pack_integers, restore_in_silence, seal_document, unpack_integers
+from ..utils._private_fit import assign, lock_of, one_thread_at_a_time, redact_errors, refused_within_another
 from ._driver import Rounds, drive
-from ._plans.plan import Plan
-from ._reading.batches import has_names, holds_arrow
-from ._reading.schema import RowSchema
-from ._task import RoundTask, check_batch_id
+from ._schema import RowSchema
+from ._tables import has_names, holds_arrow
+from ._task import Plan, RoundTask, check_batch_id
 
 _FORMAT = "skprivate.batches"
 _VERSION = 1

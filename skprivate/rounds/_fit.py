@@ -14,16 +14,13 @@ from sklearn.base import BaseEstimator
 from ..base import PrivateEstimatorMixin, private_fit
 from ..domain import TableDomain
 from ..noise import check_entropy
-from ..utils._groups import KEY_BYTES
+from ..utils._arguments import KEY_BYTES
 from ..utils._json_documents import canonical
 from ..utils._private_fit import public_errors
-from ._checkpoint import open_record
-from ._driver import Rounds, drive
-from ._inspection import SourceFacts, fingerprint
-from ._reading.batches import has_names
-from ._reading.columns import TableColumns
-from ._reading.schema import RowSchema
-from ._sources import SourceRun, TableSource
+from ._driver import Rounds, drive, open_record
+from ._schema import RowSchema
+from ._sources import SourceFacts, SourceRun, TableSource, fingerprint
+from ._tables import TableColumns, has_names
 
 # Parameters that another driver may have others of.
 _NOT_HASHED = ("ledger", "random_state")

@@ -7,31 +7,31 @@ from ..utils import lazy_exports
 
 if TYPE_CHECKING:
     from ._accumulator import LeafCountAccumulator as LeafCountAccumulator
-    from ._central_classifier import DPTreeClassifier as DPTreeClassifier
-    from ._central_regressor import DPTreeRegressor as DPTreeRegressor
+    from ._classifier import DPTreeClassifier as DPTreeClassifier
+    from ._classifier import LocallyPrivateTreeClassifier as LocallyPrivateTreeClassifier
     from ._export_text import export_text as export_text
-    from ._local_classifier import LocallyPrivateTreeClassifier as LocallyPrivateTreeClassifier
-    from ._local_regressor import LocallyPrivateTreeRegressor as LocallyPrivateTreeRegressor
+    from ._regressor import DPTreeRegressor as DPTreeRegressor
+    from ._regressor import LocallyPrivateTreeRegressor as LocallyPrivateTreeRegressor
 
 _HOMES = {
-    "DPTreeClassifier": "._central_classifier",
-    "DPTreeRegressor": "._central_regressor",
+    "DPTreeClassifier": "._classifier",
+    "DPTreeRegressor": "._regressor",
     "LeafCountAccumulator": "._accumulator",
-    "LocallyPrivateTreeClassifier": "._local_classifier",
-    "LocallyPrivateTreeRegressor": "._local_regressor",
+    "LocallyPrivateTreeClassifier": "._classifier",
+    "LocallyPrivateTreeRegressor": "._regressor",
     "export_text": "._export_text",
     # Not for users: pickles of fitted estimators name them here, so that files can be moved.
-    "BaseRate": "..utils._posteriors.base_rate",
-    "FirstPhase": "._growth.first_phase",
+    "BaseRate": "..metrics._probabilities",
+    "FirstPhase": "._first_phase",
     "LeafModel": "._public_model",
-    "Mixture": "._estimation.offsets",
-    "ModelWithOffsets": "._estimation.offsets",
-    "NaiveBayes": "._growth.naive_bayes",
-    "NoisyHistogram": "._noisy_leaf_counts",
-    "NumberCells": "._noisy_leaf_counts",
+    "Mixture": "._leaf_estimates",
+    "ModelWithOffsets": "._leaf_estimates",
+    "NaiveBayes": "._first_phase",
+    "NoisyHistogram": "._rows",
+    "NumberCells": "._rows",
     "NumberModel": "._public_model",
-    "PlannedLeaves": "._growth.first_phase",
-    "TreeDesign": "._tree_design",
+    "PlannedLeaves": "._first_phase",
+    "TreeDesign": "._plan",
 }
 __getattr__, __dir__ = lazy_exports(__name__, _HOMES)
 

@@ -15,17 +15,15 @@ from .._typing import FloatArray, IntArray
 from ..noise import check_entropy
 from ..rounds._accumulator import PlanAccumulator
 from ..rounds._driver import Rounds
-from ..rounds._inspection import SourceFacts
-from ..rounds._plans._masses.masses import WEIGHT_STEPS
-from ..rounds._reading.batches import has_names
-from ..rounds._reading.columns import TableColumns
-from ..rounds._reading.schema import RowSchema
+from ..rounds._plans.masses import WEIGHT_STEPS
+from ..rounds._schema import RowSchema
+from ..rounds._sources import SourceFacts
+from ..rounds._tables import TableColumns, has_names
 from ..utils import check_int
-from ..utils._atomic_state import refused_within_another
-from ..utils._private_fit import redact_errors
+from ..utils._private_fit import redact_errors, refused_within_another
 from ..utils._public_module import public_module
-from ..utils._replacements import numbers_of
-from ._central import BaseCentralTree
+from ..utils._tables import numbers_of
+from ._release import BaseCentralTree
 
 CentralTree = TypeVar("CentralTree", bound=BaseCentralTree)
 

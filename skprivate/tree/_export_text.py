@@ -7,9 +7,8 @@ from typing import Any
 from sklearn.utils.validation import check_is_fitted
 
 from ..utils import check_int
-from ._predictions import TreePredictionsMixin
-from ._reading.nodes import round_to_noise
-from ._reading.split_rules import SplitRules
+from ._estimator import TreePredictionsMixin
+from ._reading import SplitRules, round_to_noise
 
 
 def export_text(

@@ -19,12 +19,12 @@ from ..base._public_model import (
     predict_shares,
     tempered,
 )
-from ..domain._groups import ColumnGroup
+from ..domain._table_domain import ColumnGroup
+from ..metrics._probabilities import BaseRate
 from ..partition import Partition
 from ..utils._json_documents import Fields
-from ..utils._posteriors.base_rate import BaseRate
 from ..utils._public_module import public_module
-from ._tree_rows import PublicVotes, shares_of
+from ._rows import PublicVotes, shares_of
 
 # Rows that are drawn for the distilled tree beside the public ones, so that it is like the model between them
 # too; and the share of a drawn row's columns that another public row gives.

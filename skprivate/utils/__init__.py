@@ -1,9 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Helpers shared by every room; importing this package needs neither scikit-learn nor SciPy."""
 
-from ._groups import number_groups, select_rows, splits_by_group
-from ._lazy import lazy_exports
-from ._parameter_checks import (
+from ._arguments import (
     as_cells,
     as_column,
     as_labels,
@@ -16,7 +14,11 @@ from ._parameter_checks import (
     check_row_mask,
     is_frame,
     is_structured,
+    number_groups,
+    select_rows,
+    splits_by_group,
 )
+from ._public_module import lazy_exports
 
 __all__ = [
     "as_cells",

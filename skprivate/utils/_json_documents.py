@@ -20,7 +20,7 @@ from typing import Any, Protocol, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from ._parameter_checks import check_characters
+from ._arguments import check_characters
 
 
 class _HasBytes(Protocol):

@@ -1,18 +1,24 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Decorators of ``fit`` and of methods that read rows: validation, atomic change, messages without values."""
+"""The run of a method that reads rows: atomic changes, counted failures, messages without values."""
 
 import functools
+import itertools
 import os
+import sys
 import threading
 import time
+import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
+from threading import RLock
 from typing import Any, TypeVar, cast
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
 from ..exceptions import BudgetExceededError, LedgerError, PrivacyLeakError, PrivacyLeakWarning
-from ._atomic_state import draft_of
+
+# Decorators of ``fit`` and of methods that read rows: validation, atomic change, messages without values.
 
 Fit = TypeVar("Fit", bound=Callable[..., Any])
 
@@ -276,3 +282,257 @@ def private_fit(fit: Fit) -> Fit:
         return self
 
     return cast(Fit, wrapper)
+
+
+# Changes of an object's state that no interrupt and no other thread can divide.
+
+Method = TypeVar("Method", bound=Callable[..., Any])
+
+# Beside the objects, not in them: a copy and a pickle hold no lock.
+_LOCKS: WeakKeyDictionary[Any, Any] = WeakKeyDictionary()
+# Ids of the objects in the midst of a method; numbers, as an interrupt cannot divide a change of such a set.
+_BUSY: set[int] = set()
+if hasattr(os, "register_at_fork"):
+    # The thread that holds a lock does not come along into the child, where nobody would release it.
+    os.register_at_fork(after_in_child=_LOCKS.clear)
+    os.register_at_fork(after_in_child=_BUSY.clear)
+
+
+def assign(target: Any, **changes: Any) -> None:
+    """Set attributes of an object, all of them by one assignment.
+
+    Parameters
+    ----------
+    target : object
+        An instance of a class without ``__slots__``.
+    **changes
+        The attributes.
+
+    Examples
+    --------
+    >>> from skprivate.utils._private_fit import assign
+    >>> class Account:
+    ...     rows, batches = 8, 1
+    >>> account = Account()
+    >>> assign(account, rows=16, batches=2)
+    >>> account.rows, account.batches
+    (16, 2)
+    """
+    target.__dict__ = {**vars(target), **changes}
+
+
+def draft_of(target: Any) -> Any:
+    """Return another object of the same type and attributes; its attributes become its own.
+
+    Parameters
+    ----------
+    target : object
+        An instance of a class without ``__slots__``.
+
+    Returns
+    -------
+    draft : object
+    """
+    draft = object.__new__(type(target))
+    draft.__dict__ = dict(vars(target))
+    return draft
+
+
+def lock_of(target: Any) -> Any:
+    """Return the lock of an object, the same for all threads of a process.
+
+    Parameters
+    ----------
+    target : object
+        Hashed and compared by identity.
+
+    Returns
+    -------
+    lock : RLock
+        To be held in a ``with`` statement; the thread that holds it may take it again.
+    """
+    # setdefault is atomic: of two threads that ask at once, both get the lock of the first.
+    return _LOCKS.setdefault(target, RLock())
+
+
+def one_thread_at_a_time(method: Method) -> Method:
+    """Decorate a method of an object that other threads may use too: they wait until it has ended.
+
+    Parameters
+    ----------
+    method : callable
+        All methods of one object that are decorated share one lock.
+
+    Returns
+    -------
+    method : callable
+        The decorated method.
+
+    Examples
+    --------
+    >>> from skprivate.utils._private_fit import one_thread_at_a_time
+    >>> class Counter:
+    ...     count = 0
+    ...     @one_thread_at_a_time
+    ...     def add(self):
+    ...         self.count += 1
+    ...         return self.count
+    >>> Counter().add()
+    1
+    """
+
+    @functools.wraps(method)
+    def wrapper(self: Any, *args: Any, **kwargs: Any) -> Any:
+        with lock_of(self):
+            return method(self, *args, **kwargs)
+
+    return cast(Method, wrapper)
+
+
+def refused_within_another(method: Method) -> Method:
+    """Decorate a method that waits for other threads, and is refused in the midst of such a method.
+
+    A batch that is read, a callback or a signal handler runs in the thread that holds the lock, and so
+    cannot wait for it.
+
+    Parameters
+    ----------
+    method : callable
+        Of an object whose lock it takes, by `one_thread_at_a_time`.
+
+    Returns
+    -------
+    method : callable
+        The decorated method; it raises RuntimeError.
+    """
+
+    @functools.wraps(method)
+    def wrapper(self: Any, *args: Any, **kwargs: Any) -> Any:
+        if id(self) in _BUSY:
+            raise RuntimeError(
+                f"This {type(self).__name__} is in the midst of another method, which called this one: "
+                "by a batch, a callback or a signal handler. Nothing was changed; call it afterwards."
+            )
+        try:
+            _BUSY.add(id(self))
+            return method(self, *args, **kwargs)
+        finally:
+            _BUSY.discard(id(self))
+
+    return one_thread_at_a_time(cast(Method, wrapper))
+
+
+# Progress of a fit for scikit-learn's callbacks: the number of finished parts, and nothing about rows.
+
+#: Most parts that callbacks hear of.
+_MOST_PARTS = 100
+
+
+@contextmanager
+def progress(estimator: Any, part: str, n_parts: int | None) -> Iterator[Callable[[], None]]:
+    """Tell an estimator's callbacks that its fit has begun, which parts are done, and that it has ended.
+
+    Parameters
+    ----------
+    estimator : estimator
+        With scikit-learn's ``CallbackSupportMixin``, and a fit in `private_fit`, which ends callbacks.
+    part : str
+        What a part is called.
+    n_parts : int or None
+        Their number, public or made of released values. None: it will turn out. Of more than a hundred,
+        a hundred at most are told of.
+
+    Yields
+    ------
+    done : callable
+        To be called after every part.
+
+    Notes
+    -----
+    **Privacy**: callbacks are passed no rows, targets or metadata, and what they ask for is ignored: a fit
+    that stops when a callback says so would have spent its budget for nothing. They do get the estimator,
+    with what its last fit left, and they run in the process that holds the rows.
+
+    Examples
+    --------
+    >>> from sklearn.base import BaseEstimator
+    >>> from skprivate.utils._private_fit import progress
+    >>> with progress(BaseEstimator(), "round", 3) as done:
+    ...     for _ in range(3):
+    ...         done()
+    """
+    # Its own callbacks, or those of the search that fits it.
+    if not (hasattr(estimator, "_skl_callbacks") or hasattr(estimator, "_parent_callback_ctx")):
+        yield lambda: None
+        return
+    every = 1 if n_parts is None else max(1, -(-n_parts // _MOST_PARTS))
+    n_told = None if n_parts is None else -(-n_parts // every)
+    context = estimator._init_callback_context(max_subtasks=n_told)
+    context.call_on_fit_task_begin(estimator=estimator)
+    count = itertools.count(1)
+
+    def done() -> None:
+        n_done = next(count)
+        if n_done % every == 0 or n_done == n_parts:
+            told = context.subcontext(task_name=part)
+            told.call_on_fit_task_begin(estimator=estimator)
+            told.call_on_fit_task_end(estimator=estimator)
+
+    yield done
+    context.call_on_fit_task_end(estimator=estimator)
+
+
+# Warnings that name the user's line, however many functions lie between it and the warning.
+
+# Packages between a user's call and the code that warns, and modules of decorators.
+_BETWEEN = ("skprivate", "sklearn", "joblib", "contextlib", "functools")
+# The decorators of methods that read rows; what such a method calls is not the user's line.
+_DECORATORS = f"{__package__}._private_fit"
+
+
+def warn_user(message: str, category: type[Warning]) -> None:
+    """Warn, and name the line of the user that called this package.
+
+    It is the nearest line outside of this package, scikit-learn and joblib, and outside of a third party's
+    ``fit`` with `private_fit`. A warning that named a line of a package would be shown for the first of two
+    fits only.
+
+    Parameters
+    ----------
+    message : str
+    category : type of warning
+    """
+    warnings.warn(message, category, stacklevel=_user_level())
+
+
+def warn_after_release(message: str, category: type[Warning]) -> None:
+    """Warn the user about a release that is paid for: never an error, which would lose it.
+
+    Parameters
+    ----------
+    message : str
+    category : type of warning
+    """
+    level = _user_level()
+    try:
+        warnings.warn(message, category, stacklevel=level)
+    except category:
+        # The user's filter turns warnings into errors; noise cannot be drawn again for nothing.
+        with warnings.catch_warnings():
+            warnings.simplefilter("always", category)
+            warnings.warn(message, category, stacklevel=level)
+
+
+def _user_level() -> int:
+    """Return the `stacklevel` of the user's line for `warnings.warn` in the function that calls this one."""
+    # The levels of `warnings.warn`: 1 is the function that warns, 2 its caller.
+    frame, level, found = sys._getframe(2), 2, 0
+    while True:
+        module = str(frame.f_globals.get("__name__"))
+        if module == _DECORATORS:
+            found = 0
+        elif not found and module.partition(".")[0] not in _BETWEEN:
+            found = level
+        if frame.f_back is None:
+            return found or level
+        frame, level = frame.f_back, level + 1

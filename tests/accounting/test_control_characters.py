@@ -36,8 +36,8 @@ from skprivate.accounting import (
     privacy_section,
     study_page,
 )
-from skprivate.accounting._checks import check_text
-from skprivate.accounting._ledger.store import LedgerState
+from skprivate.accounting._ledger.state import LedgerState
+from skprivate.accounting._statements.fields import check_text
 from skprivate.audit import Hole, PipelineCheck
 from skprivate.exceptions import LedgerError
 

@@ -1,14 +1,19 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """How long the battery searches in tests."""
 
-from skprivate.audit._battery._checks import rare_fits
-from skprivate.audit._search import black_box, search
+from skprivate.audit._battery import recorded_fits, repeated_noise
+from skprivate.audit._search import search
 
-SEARCH_SECONDS = (search._SECONDS, search._CLIMB_SECONDS, black_box._SECONDS, rare_fits._SECONDS)
+SEARCH_SECONDS = (
+    search._SECONDS,
+    search._CLIMB_SECONDS,
+    repeated_noise._PAIR_SECONDS,
+    recorded_fits._RARE_SECONDS,
+)
 #: What is planted in small estimators is found on the first chains.
 SHORT = 0.3
 #: The modules whose searches a deadline ends.
-SEARCHES = (search, black_box, rare_fits)
+SEARCHES = (search, repeated_noise, recorded_fits)
 # As often as a search of `SHORT` seconds looks at its deadline, on the slowest of the estimators with bugs.
 _LOOKS = 100
 

@@ -17,8 +17,8 @@ from skprivate import (
     LocallyPrivateTreeClassifier,
 )
 from skprivate.audit import AuditCase, record_releases, sensitivity_fuzz
-from skprivate.audit._battery.time_limits import run_within
-from skprivate.audit._observation.line_trace import first_difference, trace_lines
+from skprivate.audit._observation.controlled_runs import run_within
+from skprivate.audit._observation.source_code import first_difference, trace_lines
 from skprivate.audit._search.privacy_loss import as_epsilon_or_rho
 from skprivate.noise import DiscreteGaussianMechanism, DiscreteLaplaceMechanism
 from skprivate.randomizers import KRRRandomizer, LaplaceRandomizer
@@ -154,7 +154,7 @@ class TestFuzz:
     def test_too_large_a_sensitivity_is_named(self, monkeypatch):
         right = DiscreteLaplaceMechanism.from_scale
         monkeypatch.setattr(
-            "skprivate.tree._noisy_leaf_counts.DiscreteLaplaceMechanism.from_scale",
+            "skprivate.tree._rows.DiscreteLaplaceMechanism.from_scale",
             lambda scale, sensitivity: right(scale / 2, sensitivity // 2),
         )
         fuzz = sensitivity_fuzz(DPTreeClassifier(1.0, **TREE))

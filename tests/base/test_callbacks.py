@@ -27,7 +27,7 @@ from skprivate import (
     PrivateRandomizedSearch,
     QuadraticAggregativeGame,
 )
-from skprivate.audit._observation.flat_objects import flatten_object
+from skprivate.audit._observation.fitted_objects import flatten_object
 from skprivate.exceptions import BudgetExceededError
 from skprivate.utils._compat import CallbackSupportMixin, ProgressBar
 from tests.marks import needs_callbacks, slow

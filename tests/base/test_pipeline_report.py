@@ -26,8 +26,7 @@ from skprivate import BoundsScaler, DPTreeClassifier, PrivacyLedger, TQMATransfo
 from skprivate.accounting import PrivacyReport
 from skprivate.base import PublicEstimator, StatelessMixin, privacy_report
 from skprivate.base._pipeline_report import reads_rows
-from skprivate.base._public_steps import _NEVER_WARN, _UFUNCS
-from skprivate.base._stateless_steps import holds_any_row
+from skprivate.base._stateless_steps import _NEVER_WARN, _UFUNCS, holds_any_row
 from skprivate.exceptions import PrivacyLeakError, PrivacyLeakWarning
 from skprivate.model_selection import PrivateGridSearch
 from skprivate.preprocessing import SilentUfunc, estimate_bounds

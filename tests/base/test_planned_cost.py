@@ -23,7 +23,7 @@ from skprivate import (
     TQMATransformer,
 )
 from skprivate.base import PlannedCost, PrivateEstimatorMixin, parameter_roles
-from skprivate.base._planned_cost import ROLES
+from skprivate.base._public_facts import ROLES
 
 X = np.random.default_rng(0).uniform(size=(600, 2))
 Y = (X[:, 0] > 0.5).astype(int)

@@ -95,13 +95,13 @@ def test_a_report_takes_every_estimator_at_its_word(cls):
 
 
 def test_code_keeps_the_file_that_it_is_written_in():
-    assert inspect.getsourcefile(inspect.unwrap(DPTreeClassifier.fit)).endswith("tree/_base.py")
-    assert DPTreeClassifier.fit.__module__ == "skprivate.tree._base"
+    assert inspect.getsourcefile(inspect.unwrap(DPTreeClassifier.fit)).endswith("tree/_estimator.py")
+    assert DPTreeClassifier.fit.__module__ == "skprivate.tree._estimator"
 
 
 @pytest.mark.slow
 def test_a_private_module_alone_is_enough():
-    module = "skprivate.tree._central_classifier"
+    module = "skprivate.tree._classifier"
     code = f"from {module} import DPTreeClassifier as T; import pickle; print(pickle.dumps(T))"
     shown = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
     assert "skprivate.tree" in shown

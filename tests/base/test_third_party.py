@@ -16,13 +16,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.utils.estimator_checks import check_estimator
 
 import skprivate.base
-from skprivate import (
-    BoundsScaler,
-    PrivacyLedger,
-    PrivateGridSearch,
-    config_context,
-    privacy_report,
-)
+from skprivate import BoundsScaler, PrivacyLedger, PrivateGridSearch, config_context, privacy_report
 from skprivate.audit import check_private_estimator
 from skprivate.base import PrivateEstimatorMixin, parameter_roles
 from skprivate.exceptions import BudgetExceededError, PrivacyLeakError, PrivacyLeakWarning

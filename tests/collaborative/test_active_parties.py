@@ -6,12 +6,7 @@ import pytest
 from sklearn.base import clone
 
 from skprivate.collaborative import BSTDAggregator, SecureSumAggregator
-from skprivate.collaborative._active_parties import (
-    check_party_sizes,
-    relative_sizes,
-    shares,
-    validate_responses,
-)
+from skprivate.collaborative._aggregators import check_party_sizes, relative_sizes, shares, validate_responses
 from skprivate.exceptions import UtilityWarning
 
 

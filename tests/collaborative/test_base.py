@@ -21,7 +21,7 @@ from skprivate import (
     TQMATransformer,
 )
 from skprivate.collaborative import CollaborativeSite
-from skprivate.collaborative._base import _rows_of_sites
+from skprivate.collaborative._platform import _rows_of_sites
 from skprivate.datasets import make_parties
 from skprivate.exceptions import DisclosureWarning
 

@@ -19,7 +19,7 @@ from sklearn.tree import DecisionTreeRegressor
 from sklearn.utils import estimator_html_repr, get_tags
 
 from skprivate import BSTDAggregator, SecureSumAggregator
-from skprivate.collaborative import _secure_sum
+from skprivate.collaborative import _aggregators
 from skprivate.exceptions import ConsentError, DisclosureWarning
 
 RULES = ["box", "support", None]
@@ -132,7 +132,7 @@ def test_a_clone_and_a_new_fit_have_fresh_keys():
 
 
 def test_keys_are_made_anew_before_their_memory_grows(monkeypatch):
-    monkeypatch.setattr(_secure_sum, "_QUERIES_PER_SESSION", 3)
+    monkeypatch.setattr(_aggregators, "_QUERIES_PER_SESSION", 3)
     X = np.ones((1, 3))
     aggregator = SecureSumAggregator().fit(X)
     sessions = []
@@ -159,7 +159,7 @@ def test_a_forked_process_makes_keys_of_its_own(monkeypatch):
     X = np.random.default_rng(4).normal(size=(6, 5))
     aggregator = SecureSumAggregator().fit(X)
     expected, session = aggregator.predict(X), aggregator._session
-    monkeypatch.setattr(_secure_sum.os, "getpid", lambda: -1)
+    monkeypatch.setattr(_aggregators.os, "getpid", lambda: -1)
     np.testing.assert_array_equal(aggregator.predict(X), expected)
     assert aggregator._session is not session
 

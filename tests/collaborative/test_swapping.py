@@ -18,7 +18,7 @@ from sklearn.utils._param_validation import InvalidParameterError
 
 from skprivate.base import privacy_report
 from skprivate.collaborative import BSTDAggregator, SecureSumAggregator
-from skprivate.collaborative._rank_disclosure import rank_advantage, stands_out
+from skprivate.collaborative._aggregators import rank_advantage, stands_out
 from skprivate.exceptions import DisclosureWarning, UtilityWarning
 from skprivate.metrics import record_linkage_score
 

@@ -21,7 +21,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from skprivate import LocallyPrivateTreeClassifier, PrivacyLedger
-from skprivate.collection import ReportWriter, TreeCurator, _checkpoint, _report_counter, _report_files
+from skprivate.collection import ReportWriter, TreeCurator, _report_counter, _report_files
 from skprivate.collection._external_counts import ExternalNoise
 from skprivate.exceptions import PrivacyLeakError
 from skprivate.noise import DiscreteLaplaceMechanism, zcdp_to_epsilon
@@ -879,7 +879,7 @@ def test_threads_lose_no_report(curator, reports, tmp_path, monkeypatch, how):
 
 
 def test_a_thread_that_saves_puts_no_older_state_in_place(curator, reports, tmp_path, monkeypatch):
-    save, started = _checkpoint.Checkpoint.save, threading.Event()
+    save, started = _report_counter.Checkpoint.save, threading.Event()
 
     def save_slowly(self, state):
         if not started.is_set():
@@ -887,7 +887,7 @@ def test_a_thread_that_saves_puts_no_older_state_in_place(curator, reports, tmp_
             time.sleep(0.05)
         save(self, state)
 
-    monkeypatch.setattr(_checkpoint.Checkpoint, "save", save_slowly)
+    monkeypatch.setattr(_report_counter.Checkpoint, "save", save_slowly)
     path = tmp_path / "state"
     with curator, ThreadPoolExecutor(1) as pool:
         curator.update(reports[:200])

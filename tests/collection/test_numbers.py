@@ -18,7 +18,7 @@ from skprivate import LocallyPrivateTreeRegressor, TableDomain
 from skprivate.collection import ReportWriter, SplitCurator, TreeClient, TreeCurator, TreeSpecification
 from skprivate.collection import _specification as specifications
 from skprivate.collection._commands import main
-from skprivate.collection._question.numbers import NumberTarget
+from skprivate.collection._questions import NumberTarget
 from skprivate.exceptions import BudgetExceededError, PrivacyLeakError
 from skprivate.partition import Partition
 from skprivate.randomizers import HadamardRandomizer, KRRRandomizer, LabelRandomizer

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from skprivate.collection import TreeSpecification
-from skprivate.collection._question.labels import LabelTarget
+from skprivate.collection._questions import LabelTarget
 from skprivate.partition import Partition
 from skprivate.randomizers import HadamardRandomizer, KRRRandomizer
 

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from skprivate.datasets import make_posterior_drift
-from skprivate.datasets._posterior_drift import posterior
+from skprivate.datasets._simulations import posterior
 
 
 def test_bayes_accuracy_is_the_stated_one():

@@ -8,12 +8,19 @@ import numpy as np
 import pytest
 
 from skprivate.audit import audit_epsilon
-from skprivate.ensemble._boosting.noise_shares import NoiseShares, Sensitivity
+from skprivate.ensemble._plan import NoiseShares, Sensitivity
 from skprivate.noise._fit_budget import FitBudget
-from skprivate.rounds._plans._additive.codes import CellGrid, CodedFeature, FeatureCodes
-from skprivate.rounds._plans._additive.plans import ClassLoss, NumberLoss, ResidualsPlan
-from skprivate.rounds._plans._additive.scores import AdditiveModel, to_units
-from skprivate.rounds._plans.rows import PreparedRows
+from skprivate.rounds._plans.additive import (
+    AdditiveModel,
+    CellGrid,
+    ClassLoss,
+    CodedFeature,
+    FeatureCodes,
+    NumberLoss,
+    ResidualsPlan,
+    to_units,
+)
+from skprivate.rounds._rows import PreparedRows
 
 N = 60_000
 EPSILON = 1.5

@@ -7,20 +7,18 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import multivariate_normal
 
-from skprivate.ensemble._boosting.cells import (
+from skprivate.ensemble._plan import ColumnCells, NoiseShares, columns_of_numbers, make_schedule, project
+from skprivate.ensemble._release import (
+    BoostingTask,
     CountedCells,
+    boosting_rounds,
     draw_grid,
     finer_cells,
     finer_feature,
     joined_cells,
     posterior_sizes,
 )
-from skprivate.ensemble._boosting.columns import ColumnCells, columns_of_numbers
-from skprivate.ensemble._boosting.monotone import project
-from skprivate.ensemble._boosting.noise_shares import NoiseShares
-from skprivate.ensemble._boosting.release import BoostingTask, boosting_rounds
-from skprivate.ensemble._boosting.schedule import make_schedule
-from skprivate.ensemble._boosting.shrinkage import (
+from skprivate.ensemble._step_weights import (
     CellPrior,
     _posterior_means,
     base_of_labels,
@@ -30,9 +28,14 @@ from skprivate.ensemble._boosting.shrinkage import (
 from skprivate.noise import check_entropy
 from skprivate.noise._fit_budget import FitBudget
 from skprivate.rounds._driver import RowsInMemory
-from skprivate.rounds._plans._additive.codes import CodedFeature
-from skprivate.rounds._plans._additive.plans import ClassLoss, CodeCountsPlan, NumberLoss, ResidualsPlan
-from skprivate.rounds._plans.rows import PreparedRows
+from skprivate.rounds._plans.additive import (
+    ClassLoss,
+    CodeCountsPlan,
+    CodedFeature,
+    NumberLoss,
+    ResidualsPlan,
+)
+from skprivate.rounds._rows import PreparedRows
 
 BUDGETS = {
     "laplace": FitBudget.of(1.5, 0, "laplace"),

@@ -13,7 +13,7 @@ from skprivate.audit import audit_epsilon
 from skprivate.evaluation._counts import DIGITS, plan_noise, release_counts
 from skprivate.exceptions import BudgetExceededError
 from skprivate.noise import DiscreteLaplaceMechanism, zcdp_to_epsilon
-from skprivate.utils._groups import number_units
+from skprivate.utils._arguments import number_units
 
 KINDS = [("laplace", 0), ("gaussian", 1e-6)]
 

@@ -19,9 +19,8 @@ from skprivate import (
 from skprivate.datasets import make_location_scale
 from skprivate.domain import StressColumn
 from skprivate.evaluation import StatedLifetimes
-from skprivate.evaluation._plan_life_study import _tried
-from skprivate.evaluation._planning.half_widths import FitWidths, median_widths
-from skprivate.evaluation._planning.lifetimes import draw_from_public
+from skprivate.evaluation._plan_study import _tried
+from skprivate.evaluation._planning.lifetimes import FitWidths, draw_from_public, median_widths
 
 BOX = {"bounds_X": (-1.0, 1.0), "bounds_y": (0.1, 400.0)}
 GAUSSIAN = {"mechanism": "gaussian", "delta": 1e-6}

@@ -9,7 +9,7 @@ from scipy.stats import binom
 
 from skprivate import private_describe
 from skprivate.domain import TableDomain
-from skprivate.evaluation._description.estimates import noise_factor
+from skprivate.evaluation._description.result import noise_factor
 from skprivate.evaluation._private_describe import choose_bins
 
 RUNS = 300

@@ -30,10 +30,10 @@ from skprivate import DPTreeClassifier, PrivacyLedger, config_context, private_e
 from skprivate.accounting import PrivacySpent
 from skprivate.audit import audit_epsilon
 from skprivate.evaluation import _counts
-from skprivate.evaluation._scores.nodes import probability_nodes, round_probabilities
+from skprivate.evaluation._scores.statistics import probability_nodes, round_probabilities
 from skprivate.exceptions import BudgetExceededError, UtilityWarning
 from skprivate.metrics import _model_outputs
-from skprivate.metrics._probability_intervals import choose_number
+from skprivate.metrics._model_outputs import choose_number
 
 NAMES = [
     "accuracy",

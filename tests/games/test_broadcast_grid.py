@@ -4,7 +4,7 @@
 import numpy as np
 import pytest
 
-from skprivate.games._broadcast_grid import make_grid
+from skprivate.games._plan import make_grid
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@
 import numpy as np
 import pytest
 
-from skprivate.games._schedules import check_schedule, hyperbolic_schedule, power_schedule
+from skprivate.games._plan import check_schedule, hyperbolic_schedule, power_schedule
 
 
 @pytest.mark.parametrize("value", [(1.0, 0.5, 2.0), [1.0, 1.5, 3.0, 5.5, 9.0], lambda k: 1 + 0.5 * k**2])

@@ -20,16 +20,9 @@ from skprivate.exceptions import (
     PrivacyUnboundedError,
     UtilityWarning,
 )
-from skprivate.games import (
-    Box,
-    PrivateNashSolver,
-    QuadraticAggregativeGame,
-    TypePrior,
-    VaccinationGame,
-)
-from skprivate.games._broadcast_round import PlayerStates
-from skprivate.games._schedules import Schedules
-from skprivate.games._solver_state import SolverState
+from skprivate.games import Box, PrivateNashSolver, QuadraticAggregativeGame, TypePrior, VaccinationGame
+from skprivate.games._plan import Schedules
+from skprivate.games._rounds import PlayerStates, SolverState
 from skprivate.utils._compat import ProgressBar
 from tests.marks import needs_callbacks
 

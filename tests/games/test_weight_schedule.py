@@ -10,8 +10,8 @@ from scipy import sparse
 
 from skprivate import PrivacyLedger
 from skprivate.games import PrivateNashSolver, QuadraticAggregativeGame
-from skprivate.games._broadcast_round import Dynamics, replay
-from skprivate.games._weight_schedule import make_mixing
+from skprivate.games._communication_weights import make_mixing
+from skprivate.games._rounds import Dynamics, replay
 
 pytestmark = pytest.mark.filterwarnings("ignore::skprivate.exceptions.PrivacyLeakWarning")
 

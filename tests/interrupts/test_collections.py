@@ -25,7 +25,7 @@ from skprivate.utils._files import locked
 RNG = np.random.default_rng(0)
 X, Y = RNG.uniform(size=(8, 2)), RNG.uniform(1, 2, size=8)
 ACCUMULATOR = ("linear_model/_accumulator.py",)
-CURATOR = ("collection/_report_counter.py", "collection/_checkpoint.py")
+CURATOR = ("collection/_report_counter.py", "collection/_report_counter.py")
 CLIENT = ("collection/_client.py",)
 
 
@@ -311,7 +311,7 @@ def test_a_curator_saved_to_another_file(interrupted, operation):
             check,
             save,
             end,
-            about=("collection/_checkpoint.py",),
+            about=("collection/_report_counter.py",),
         )
     )
 

@@ -97,6 +97,6 @@ def test_a_synthesis(interrupted, operation):
             lambda objects: None,
             predict,
             lambda objects: objects.answer.tolist(),
-            about=("collaborative/_secure_sum.py",),
+            about=("collaborative/_aggregators.py",),
         )
     )

@@ -26,12 +26,7 @@ from skprivate import (
 )
 from skprivate.audit import AuditCase, check_private_estimator
 from skprivate.base import parameter_roles
-from skprivate.exceptions import (
-    BudgetExceededError,
-    PrivacyLeakError,
-    PrivacyLeakWarning,
-    UtilityWarning,
-)
+from skprivate.exceptions import BudgetExceededError, PrivacyLeakError, PrivacyLeakWarning, UtilityWarning
 from skprivate.label_privacy import NumberReporter
 from skprivate.noise import DiscreteLaplaceMechanism
 from skprivate.randomizers import LabelRandomizer

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from skprivate.label_privacy import ClassReporter, NumberReporter
-from skprivate.noise._response_threshold import WORD
+from skprivate.noise._rounding import WORD
 
 EPSILONS = [0.1, 0.5, 1.0, 4.0, Fraction(1, 3)]
 

@@ -13,7 +13,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from skprivate.linear_model._moments import noise_scale
+from skprivate.linear_model import _noise_scales
 
 # A right fit fails an audit with a probability below this.
 FALSE_ALARM = 1e-7
@@ -43,10 +43,10 @@ class Recording:
 
 
 def recording_of(fit, script=None):
-    recording = Recording(noise_scale.NoiseScales.randomize, script)
+    recording = Recording(_noise_scales.NoiseScales.randomize, script)
     with pytest.MonkeyPatch.context() as patch, warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        patch.setattr(noise_scale.NoiseScales, "randomize", lambda *args: recording(*args))
+        patch.setattr(_noise_scales.NoiseScales, "randomize", lambda *args: recording(*args))
         model = fit()
     return recording, model, [str(warning.message) for warning in caught]
 
@@ -79,9 +79,9 @@ def count_hits(recording, other, trials, threshold, generator):
 
 
 def half_the_noise(monkeypatch):
-    draw = noise_scale.NoiseScales.randomize
+    draw = _noise_scales.NoiseScales.randomize
 
     def randomize(plan, values, entropy):
         return draw(replace(plan, scales=plan.scales // 2), values, entropy)
 
-    monkeypatch.setattr(noise_scale.NoiseScales, "randomize", randomize)
+    monkeypatch.setattr(_noise_scales.NoiseScales, "randomize", randomize)

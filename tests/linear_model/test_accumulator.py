@@ -22,12 +22,12 @@ from sklearn.linear_model import LinearRegression
 from skprivate import DPLogLocationScaleRegressor, PrivacyLedger
 from skprivate.exceptions import BudgetExceededError, UtilityWarning
 from skprivate.linear_model import DPSEVRegressor, _accumulator
-from skprivate.linear_model._accumulation.plan import RowWeights
 from skprivate.linear_model._accumulator import MomentAccumulator
+from skprivate.linear_model._accumulator_plan import RowWeights
 from skprivate.rounds import _accumulator as base_accumulator
-from skprivate.rounds._plans.gram import check_room, exact_gram
-from skprivate.utils._atomic_state import assign, lock_of
+from skprivate.rounds._plans.moments import check_room, exact_gram
 from skprivate.utils._json_documents import digest, pack_integers, unpack_integers
+from skprivate.utils._private_fit import assign, lock_of
 from tests.marks import slow
 
 N, D = 400, 3

@@ -10,15 +10,15 @@ import pytest
 from skprivate import DPLogLocationScaleRegressor, DPSEVRegressor, MomentAccumulator
 from skprivate.accounting import PrivacyLedger
 from skprivate.audit._epsilon import gaussian_lower_bound
-from skprivate.linear_model import _planned_cost
-from skprivate.linear_model._censored import fit as censored
+from skprivate.linear_model import _fit_plan, _noise_scales
 from skprivate.linear_model._censored import gradient_round
-from skprivate.linear_model._censored.histogram import PARTS
-from skprivate.linear_model._fit_task import SurvivalRows
-from skprivate.linear_model._moments import fit as moment_fit
-from skprivate.linear_model._moments import look_plan, noise_scale
-from skprivate.linear_model._moments import release as moment_release
-from skprivate.rounds._plans import grid
+from skprivate.linear_model._censored import rounds as censored
+from skprivate.linear_model._censored.histograms import PARTS
+from skprivate.linear_model._fit_plan import SurvivalRows
+from skprivate.linear_model._moments import looks
+from skprivate.linear_model._moments import looks as moment_fit
+from skprivate.linear_model._moments import released_moments as moment_release
+from skprivate.rounds._plans import moments
 from tests.linear_model.replays import FALSE_ALARM, count_hits, exact_loss, half_the_noise, recording_of
 
 EPSILON = Fraction(3, 2)
@@ -115,8 +115,8 @@ class TestReplay:
             return exact_loss(recording, other), mine == pickle.dumps(model)
 
         assert loss()[1]
-        laplace_scales = noise_scale.laplace_scales
-        for module in (moment_release, look_plan, gradient_round, censored):
+        laplace_scales = _noise_scales.laplace_scales
+        for module in (moment_release, looks, gradient_round, censored):
             monkeypatch.setattr(
                 module,
                 "laplace_scales",
@@ -182,7 +182,7 @@ class TestProtectedNumberOfRows:
     @pytest.mark.parametrize("structured", [False, True])
     def test_the_grid_is_that_of_many_rows(self, options, structured, monkeypatch):
         asked = []
-        module, name = (_planned_cost, "plan_censored") if structured else (moment_fit, "plan_looks")
+        module, name = (_fit_plan, "plan_censored") if structured else (moment_fit, "plan_looks")
         function = getattr(module, name)
         monkeypatch.setattr(
             module,
@@ -195,7 +195,7 @@ class TestProtectedNumberOfRows:
         make(**options).fit(*rows[:2], groups=rows[2])
         make().fit(*rows[:2])
         # Complete times are planned with all of the budget, and with what the counts of times leave.
-        assert asked == [*[grid.MANY_ROWS] * (2 - structured), 30]
+        assert asked == [*[moments.MANY_ROWS] * (2 - structured), 30]
 
 
 @pytest.mark.filterwarnings("ignore::skprivate.exceptions.PrivacyLeakWarning")
@@ -225,7 +225,7 @@ class TestNotFinite:
 
 
 def half_the_sensitivity(monkeypatch):
-    for module in (moment_release, look_plan, gradient_round, censored):
+    for module in (moment_release, looks, gradient_round, censored):
         sensitivity_of_unit = module.sensitivity_of_unit
         monkeypatch.setattr(
             module,

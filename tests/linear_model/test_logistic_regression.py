@@ -13,12 +13,7 @@ from sklearn.metrics import log_loss
 from sklearn.model_selection import GridSearchCV
 
 from skprivate import DPLogisticRegression, PrivacyLedger, PrivateGridSearch, config_context
-from skprivate.exceptions import (
-    BudgetExceededError,
-    PrivacyLeakError,
-    PrivacyLeakWarning,
-    UtilityWarning,
-)
+from skprivate.exceptions import BudgetExceededError, PrivacyLeakError, PrivacyLeakWarning, UtilityWarning
 
 GAUSSIAN = {"delta": 1e-6}
 DECLARED = {"bounds": (-4, 4), "classes": [0, 1]}

@@ -25,17 +25,11 @@ from skprivate import (
     privacy_report,
 )
 from skprivate.datasets import make_location_scale
-from skprivate.exceptions import (
-    BudgetExceededError,
-    PrivacyLeakError,
-    PrivacyLeakWarning,
-    UtilityWarning,
-)
-from skprivate.linear_model import _planned_cost
-from skprivate.linear_model._moments import fit as moment_fit
-from skprivate.linear_model._moments.bootstrap import bootstrap_moments
-from skprivate.linear_model._moments.release import MomentPlan
-from skprivate.linear_model._moments.solve import unscale
+from skprivate.exceptions import BudgetExceededError, PrivacyLeakError, PrivacyLeakWarning, UtilityWarning
+from skprivate.linear_model import _fit_plan
+from skprivate.linear_model._moments import looks as moment_fit
+from skprivate.linear_model._moments.released_moments import MomentPlan, unscale
+from skprivate.linear_model._moments.replicates import bootstrap_moments
 from skprivate.noise._fit_budget import FitBudget
 
 BOX = {"bounds_X": (-1.0, 1.0), "bounds_y": (-3.0, 3.0)}
@@ -529,7 +523,7 @@ class TestRefusals:
 @pytest.mark.parametrize("structured", [False, True])
 def test_a_fit_plans_its_noise_once(structured, monkeypatch):
     asked = []
-    module, name = (_planned_cost, "plan_censored") if structured else (moment_fit, "plan_looks")
+    module, name = (_fit_plan, "plan_censored") if structured else (moment_fit, "plan_looks")
     plan = getattr(module, name)
     monkeypatch.setattr(module, name, lambda *args, **options: asked.append(name) or plan(*args, **options))
     X, y = make_location_scale(50, 2, censoring=0.5, random_state=0)

@@ -12,7 +12,7 @@ from skprivate import (
     DPNormalLLSRegressor,
     DPSEVRegressor,
 )
-from skprivate.linear_model._shared_docstrings import share_docstring
+from skprivate.linear_model._regressors import share_docstring
 
 PRESETS = [DPSEVRegressor, DPLogisticLLSRegressor, DPNormalLLSRegressor]
 REGRESSORS = [DPLogLocationScaleRegressor, *PRESETS]

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from skprivate.metrics import _linkage, record_linkage_score
+from skprivate.metrics import _disclosure, record_linkage_score
 
 
 def by_definition(responses, swapped):
@@ -68,7 +68,7 @@ def test_chunks_change_nothing(monkeypatch):
     responses, swapped = rng.normal(size=(2, 100, 7))
     whole = record_linkage_score(responses, swapped)
     for chunk in (1, 50):
-        monkeypatch.setattr(_linkage, "CHUNK", chunk)
+        monkeypatch.setattr(_disclosure, "CHUNK", chunk)
         assert record_linkage_score(responses, swapped) == whole
 
 

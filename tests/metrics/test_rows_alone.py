@@ -22,15 +22,11 @@ from sklearn.tree import DecisionTreeClassifier
 
 from skprivate import DPTreeClassifier, LabelPrivateClassifier, PrivateGridSearch, config_context
 from skprivate import private_evaluate as evaluate
-from skprivate.ensemble._boosting.public_scores import PublicScores
+from skprivate.ensemble._public_scores import PublicScores
 from skprivate.evaluation import _counts
-from skprivate.evaluation._scores.grid import _predicted_labels as predicted_labels
-from skprivate.metrics._linear_models import ask_at_once
-from skprivate.metrics._model_outputs import probabilities
-from skprivate.metrics._rows_alone import is_same_in_any_table, rows_alone
-from skprivate.model_selection._class_scores import BalancedAccuracy
-from skprivate.model_selection._scores import ScoringRows, row_scores
-from skprivate.model_selection._scoring import accuracy
+from skprivate.evaluation._private_evaluate import _predicted_labels as predicted_labels
+from skprivate.metrics._model_outputs import ask_at_once, is_same_in_any_table, probabilities, rows_alone
+from skprivate.model_selection._scoring import BalancedAccuracy, ScoringRows, accuracy, row_scores
 
 N_COLUMNS = 20
 pytestmark = pytest.mark.filterwarnings("ignore::skprivate.exceptions.UtilityWarning")

@@ -10,15 +10,15 @@ import pytest
 from sklearn.utils.parallel import delayed
 
 from skprivate.exceptions import PrivateSearchError
-from skprivate.model_selection import _candidate_runs
-from skprivate.model_selection._candidate_runs import Failure, SearchRun, best_run
-from skprivate.model_selection._scores import ScoreShapeError
+from skprivate.model_selection import _candidates
+from skprivate.model_selection._candidates import Failure, SearchRun, best_run
+from skprivate.model_selection._scoring import ScoreShapeError
 
 GOOD = SearchRun(Fraction(1, 2), "a model", {})
 
 
 def finish(monkeypatch, *runs):
-    monkeypatch.setattr(_candidate_runs, "_in_silence", lambda jobs, n_jobs: list(runs))
+    monkeypatch.setattr(_candidates, "_in_silence", lambda jobs, n_jobs: list(runs))
     return best_run(None, [(f"candidate {k}", {}) for k in range(len(runs))], [None] * len(runs), None)
 
 
@@ -62,10 +62,10 @@ def test_overlapping_searches_of_threads_leave_the_filters_as_they_were():
         other = []
 
         def begin_another():
-            other.append(pool.submit(_candidate_runs._in_silence, [delayed(last)()], None))
+            other.append(pool.submit(_candidates._in_silence, [delayed(last)()], None))
             begun.wait(60)
 
-        assert _candidate_runs._in_silence([delayed(begin_another)()], None) == [None]
+        assert _candidates._in_silence([delayed(begin_another)()], None) == [None]
         ended.set()
         assert other[0].result() == [None]
         assert filters() == inside

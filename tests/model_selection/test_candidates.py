@@ -28,7 +28,7 @@ from skprivate.base import PlannedCost, PrivateEstimatorMixin, private_fit
 from skprivate.exceptions import PrivacyLeakWarning
 from skprivate.model_selection import PrivateGridSearch
 from skprivate.model_selection._candidates import Plan, make_candidates
-from skprivate.model_selection._scores import SCORE_STEPS
+from skprivate.model_selection._scoring import SCORE_STEPS
 
 X = np.random.default_rng(0).uniform(size=(300, 2))
 Y = (X[:, 0] > 0.5).astype(int)

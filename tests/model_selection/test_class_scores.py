@@ -20,11 +20,17 @@ from skprivate import (
 )
 from skprivate.base import PrivateEstimatorMixin
 from skprivate.exceptions import PrivacyLeakError, PrivacyLeakWarning
-from skprivate.metrics._probability_intervals import inner_ends
-from skprivate.model_selection import PrivateGridSearch, _scores
-from skprivate.model_selection._class_scores import area_under_curve, balanced_accuracy, log_loss_bound
-from skprivate.model_selection._scores import SCORE_STEPS, ScoringRows
-from skprivate.model_selection._scoring import CLASS_SCORERS, accuracy
+from skprivate.metrics._model_outputs import inner_ends
+from skprivate.model_selection import PrivateGridSearch, _scoring
+from skprivate.model_selection._scoring import (
+    CLASS_SCORERS,
+    SCORE_STEPS,
+    ScoringRows,
+    accuracy,
+    area_under_curve,
+    balanced_accuracy,
+    log_loss_bound,
+)
 from skprivate.noise import DiscreteLaplaceMechanism, check_entropy
 
 NAMES = ["balanced_accuracy", "roc_auc", "neg_log_loss"]
@@ -117,7 +123,7 @@ class Recorder(DiscreteLaplaceMechanism):
 
 @pytest.fixture
 def releases(monkeypatch):
-    monkeypatch.setattr(_scores, "DiscreteLaplaceMechanism", Recorder)
+    monkeypatch.setattr(_scoring, "DiscreteLaplaceMechanism", Recorder)
     Recorder.seen = []
     return Recorder.seen
 
@@ -185,7 +191,7 @@ def audited(epsilon_lower_bound):
 @pytest.mark.statistical
 def test_a_table_stays_below_its_epsilon_and_half_of_the_noise_is_caught(epsilon_lower_bound, monkeypatch):
     assert audited(epsilon_lower_bound) <= 2
-    monkeypatch.setattr(_scores, "DiscreteLaplaceMechanism", HalfNoise)
+    monkeypatch.setattr(_scoring, "DiscreteLaplaceMechanism", HalfNoise)
     assert audited(epsilon_lower_bound) > 2
 
 

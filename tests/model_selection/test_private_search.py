@@ -31,16 +31,11 @@ from skprivate import (
     privacy_report,
 )
 from skprivate.base import SHARED_CONSTRAINTS, PlannedCost, PrivateEstimatorMixin, private_fit
-from skprivate.exceptions import (
-    BudgetExceededError,
-    PrivacyLeakError,
-    PrivacyLeakWarning,
-    PrivateSearchError,
-)
+from skprivate.exceptions import BudgetExceededError, PrivacyLeakError, PrivacyLeakWarning, PrivateSearchError
 from skprivate.model_selection import PrivateGridSearch, PrivateRandomizedSearch
 from skprivate.model_selection._candidates import make_candidates
 from skprivate.model_selection._number_of_runs import NumberOfRuns
-from skprivate.model_selection._scores import ScoringRows
+from skprivate.model_selection._scoring import ScoringRows
 
 RNG = np.random.default_rng(0)
 X = RNG.uniform(size=(600, 2))

@@ -9,7 +9,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 
 from skprivate import PrivacySpent
 from skprivate.base import PlannedCost, PrivateEstimatorMixin, private_fit
-from skprivate.model_selection import PrivateGridSearch, _base_search, _scores
+from skprivate.model_selection import PrivateGridSearch, _base_search, _scoring
 from skprivate.noise import DiscreteLaplaceMechanism
 
 pytestmark = pytest.mark.statistical
@@ -84,7 +84,7 @@ class Without(DiscreteLaplaceMechanism):
 
 @pytest.mark.slow
 def test_scores_without_noise_are_caught(epsilon_lower_bound, monkeypatch):
-    monkeypatch.setattr(_scores, "DiscreteLaplaceMechanism", Without)
+    monkeypatch.setattr(_scoring, "DiscreteLaplaceMechanism", Without)
     assert audited(epsilon_lower_bound, {"label": [0, 1]}, guessed_right) > 3 * EPSILON
 
 

@@ -8,14 +8,16 @@ import pytest
 from sklearn.dummy import DummyClassifier, DummyRegressor
 
 from skprivate import DPNormalLLSRegressor
-from skprivate.model_selection._scores import (
+from skprivate.model_selection._scoring import (
     SCORE_STEPS,
+    ErrorScore,
     ScoreShapeError,
     ScoringRows,
+    accuracy,
     hold_out,
+    resolve_scorer,
     row_scores,
 )
-from skprivate.model_selection._scoring import ErrorScore, accuracy, resolve_scorer
 from skprivate.noise import check_entropy
 
 X = np.arange(5)[:, None]

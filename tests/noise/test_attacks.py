@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from skprivate.noise import DiscreteLaplaceMechanism
-from skprivate.noise._quantise import grid_exponent, quantise
+from skprivate.noise._rounding import grid_exponent, quantise
 
 EPSILON = Fraction(1, 10)
 TRIALS = 200_000

@@ -18,8 +18,7 @@ from skprivate.noise import (
     laplace_sum,
     zcdp_to_epsilon,
 )
-from skprivate.noise._geometric_bits import geometric_bit_probabilities
-from skprivate.noise._zcdp import STEP, _best_gap, _epsilon_at
+from skprivate.noise._mechanisms import STEP, _best_gap, _epsilon_at, geometric_bit_probabilities
 
 EPSILONS = st.floats(1e-6, 1e6) | st.fractions(Fraction(1, 10**6), 10**6)
 MECHANISMS = [DiscreteLaplaceMechanism(0.5, 3), DiscreteGaussianMechanism(0.5, squared_sensitivity=9)]

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from skprivate.noise._quantise import grid_exponent, quantise
+from skprivate.noise._rounding import grid_exponent, quantise
 
 FLOATS = st.floats(-100, 100)
 EXPONENTS = st.integers(0, 50)

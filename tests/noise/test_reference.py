@@ -10,12 +10,8 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from skprivate.noise._geometric_bits import geometric_bit_probabilities
-from skprivate.noise._sampling_kernels import (
-    fill_discrete_gaussian,
-    fill_discrete_laplace,
-    fill_laplace_sum,
-)
+from skprivate.noise._mechanisms import geometric_bit_probabilities
+from skprivate.noise._sampling_kernels import fill_discrete_gaussian, fill_discrete_laplace, fill_laplace_sum
 from skprivate.noise._stream_kernels import WordStream
 
 SCRIPT = np.random.default_rng(2020).bytes(2**16)

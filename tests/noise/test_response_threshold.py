@@ -6,7 +6,7 @@ from fractions import Fraction
 
 import pytest
 
-from skprivate.noise._response_threshold import response_odds, response_threshold
+from skprivate.noise._rounding import response_odds, response_threshold
 
 WORD = 2**64
 PRECISE = Context(prec=200)

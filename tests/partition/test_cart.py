@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from sklearn.tree import DecisionTreeClassifier
 
 from skprivate.partition import build_partition
-from skprivate.partition._cart import MOST_CUTS, candidate_cuts
+from skprivate.partition._growth import MOST_CUTS, candidate_cuts
 
 LARGEST = float(np.finfo(np.float64).max)
 SMALLEST = 5e-324

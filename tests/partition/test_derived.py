@@ -12,11 +12,11 @@ from hypothesis import strategies as st
 
 from skprivate.domain import BooleanColumn, CategoricalColumn, NumberColumn, TableDomain
 from skprivate.partition import DerivedColumns, Partition, build_partition
-from skprivate.partition._derived import FilledColumn, LevelsColumn, ValueColumn
-from skprivate.partition._derived_fit import _pseudo_rows, derive_columns, levels_columns
-from skprivate.rounds._plans.histograms import HistogramsPlan
-from skprivate.rounds._plans.plan import plan_from_dict
-from skprivate.rounds._plans.rows import PreparedRows
+from skprivate.partition._derived_columns import _pseudo_rows, derive_columns, levels_columns
+from skprivate.partition._partition import FilledColumn, LevelsColumn, ValueColumn
+from skprivate.rounds._plans.masses import HistogramsPlan
+from skprivate.rounds._rows import PreparedRows
+from skprivate.rounds._task import plan_from_dict
 
 RULES = ("max-edge", "cart", "random")
 DOMAIN = TableDomain(

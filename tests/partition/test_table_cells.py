@@ -9,7 +9,7 @@ import pytest
 
 from skprivate.domain import CategoricalColumn, NumberColumn, TableDomain
 from skprivate.partition import TableCells
-from skprivate.partition._table_cells import MOST_LEVEL_CELLS
+from skprivate.partition._column_cells import MOST_LEVEL_CELLS
 
 DOMAIN = TableDomain(
     {

@@ -31,16 +31,9 @@ from skprivate.exceptions import BudgetExceededError
 from skprivate.model_selection import PrivateGridSearch
 from skprivate.noise import DiscreteLaplaceMechanism
 from skprivate.preprocessing import EstimatedBounds, estimate_bounds
-from skprivate.preprocessing._estimate_bounds import (
-    _FALSE_ALARM,
-    _high_end,
-    _low_end,
-    plan_bounds,
-    threshold,
-)
-from skprivate.rounds._plans.axes import N_OCTAVES, OctaveAxis
-from skprivate.rounds._plans.cells import CellsPlan
-from skprivate.rounds._plans.rows import PreparedRows
+from skprivate.preprocessing._estimate_bounds import _FALSE_ALARM, _high_end, _low_end, plan_bounds, threshold
+from skprivate.rounds._plans.cells import N_OCTAVES, CellsPlan, OctaveAxis
+from skprivate.rounds._rows import PreparedRows
 
 WIDEST = 2.0**100
 # Every kind of number: zeros, the smallest, powers of two and their neighbours, beyond the grid.

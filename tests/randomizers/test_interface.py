@@ -18,7 +18,7 @@ from skprivate.randomizers import (
     SignedLaplaceRandomizer,
     SubsetRandomizer,
     UnaryRandomizer,
-    _base,
+    _interface,
     randomizer_from_dict,
 )
 from tests.marks import slow
@@ -172,7 +172,7 @@ def test_a_large_epsilon_tells_the_truth(kind) -> None:
 @pytest.mark.parametrize("kind", [KRRRandomizer, SubsetRandomizer])
 def test_a_simulation_holds_few_reports_at_a_time(kind, monkeypatch) -> None:
     randomizer, sizes, draw = kind(1.0, 20), [], kind._randomize
-    monkeypatch.setattr(_base, "_BYTES_AT_ONCE", 100)
+    monkeypatch.setattr(_interface, "_BYTES_AT_ONCE", 100)
 
     def watched(self, categories, entropy):
         reports = draw(self, categories, entropy)

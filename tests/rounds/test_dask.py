@@ -10,8 +10,8 @@ import pytest
 
 from skprivate import DPTreeClassifier, PrivacyLedger
 from skprivate.rounds import TableSource, fit_rounds
-from skprivate.rounds._dask import DaskPartitions
-from skprivate.rounds._reading.columns import TableColumns
+from skprivate.rounds._sources import DaskPartitions
+from skprivate.rounds._tables import TableColumns
 
 dask = pytest.importorskip("dask")
 dd = pytest.importorskip("dask.dataframe")

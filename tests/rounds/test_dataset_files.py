@@ -11,8 +11,8 @@ import pytest
 
 from skprivate import DPTreeClassifier, PrivacyLedger
 from skprivate.rounds import TableSource, fit_rounds
-from skprivate.rounds._reading.columns import TableColumns
 from skprivate.rounds._sources import DatasetFile
+from skprivate.rounds._tables import TableColumns
 
 N_ROWS, N_PARTS = 400, 4
 FEATURES = ["age", "dose"]

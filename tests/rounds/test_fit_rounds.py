@@ -18,7 +18,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import skprivate
 from skprivate import (
     DPLogisticLLSRegressor,
     DPLogisticRegression,
@@ -32,11 +31,11 @@ from skprivate import (
 )
 from skprivate.domain._labels import number_labels
 from skprivate.exceptions import BudgetExceededError, PrivacyLeakError
-from skprivate.linear_model._censored.histogram import PARTS
+from skprivate.linear_model._censored.histograms import PARTS
 from skprivate.preprocessing import BoundsAccumulator, estimate_bounds
 from skprivate.rounds import PartialSums, TableSource, fit_rounds
 from skprivate.tree import LeafCountAccumulator
-from skprivate.utils._groups import number_units
+from skprivate.utils._arguments import number_units
 from skprivate.utils._json_documents import unpack_integers
 
 pytestmark = pytest.mark.filterwarnings("ignore::skprivate.exceptions.UtilityWarning")
@@ -296,7 +295,7 @@ def test_a_checkpoint_of_another_fit_is_refused(tmp_path, monkeypatch):
         fit(4.0, [ROWS], 0)
     path.write_bytes(before)
     with monkeypatch.context() as patch:
-        patch.setattr(skprivate, "__version__", "0.0.9")
+        patch.setattr("skprivate.rounds._driver.__version__", "0.0.9")
         with pytest.raises(ValueError, match="another version"):
             fit(4.0, [ROWS], 0)
     assert fit(4.0, [ROWS], 0).n_iter_ >= 2

@@ -13,8 +13,8 @@ from skprivate import DPLogLocationScaleRegressor, PrivacyLedger, TableDomain, c
 from skprivate.base import PublicShape
 from skprivate.domain._life_data import EventCoding
 from skprivate.rounds import TableSource, fit_rounds
-from skprivate.rounds._reading.columns import TableColumns
-from skprivate.rounds._reading.schema import RowSchema
+from skprivate.rounds._schema import RowSchema
+from skprivate.rounds._tables import TableColumns
 
 pytestmark = pytest.mark.filterwarnings("ignore::skprivate.exceptions.UtilityWarning")
 

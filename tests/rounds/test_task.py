@@ -9,19 +9,27 @@ import pytest
 
 from skprivate.partition import build_partition
 from skprivate.rounds import PartialSums, PartitionFunction, TableSource
-from skprivate.rounds._inspection import SourceFacts, TableFacts
-from skprivate.rounds._plans._masses.histograms import MassHistogramsPlan
-from skprivate.rounds._plans._masses.masses import LabelMasses, NumberMasses
-from skprivate.rounds._plans._masses.plans import MassesPlan
-from skprivate.rounds._plans.axes import ErrorAxis, LabelAxis, LeafAxis, LevelAxis, OctaveAxis, SurvivalAxis
-from skprivate.rounds._plans.cells import CellsPlan
+from skprivate.rounds._plans.cells import (
+    CellsPlan,
+    ErrorAxis,
+    LabelAxis,
+    LeafAxis,
+    LevelAxis,
+    OctaveAxis,
+    SurvivalAxis,
+)
 from skprivate.rounds._plans.gradients import GradientsPlan, ResidualGrid
-from skprivate.rounds._plans.grid import MomentGrid
-from skprivate.rounds._plans.histograms import HistogramsPlan
-from skprivate.rounds._plans.moments import MomentsPlan
-from skprivate.rounds._reading.columns import TableColumns
-from skprivate.rounds._reading.schema import RowSchema
-from skprivate.rounds._sources import SourceRun
+from skprivate.rounds._plans.masses import (
+    HistogramsPlan,
+    LabelMasses,
+    MassesPlan,
+    MassHistogramsPlan,
+    NumberMasses,
+)
+from skprivate.rounds._plans.moments import MomentGrid, MomentsPlan
+from skprivate.rounds._schema import RowSchema
+from skprivate.rounds._sources import SourceFacts, SourceRun, TableFacts
+from skprivate.rounds._tables import TableColumns
 from skprivate.rounds._task import RoundTask
 from skprivate.utils._json_documents import digest
 

@@ -13,7 +13,7 @@ from skprivate import DPTreeClassifier, LocallyPrivateTreeClassifier, PrivacyLed
 from skprivate.audit import audit_epsilon
 from skprivate.datasets import make_posterior_drift
 from skprivate.exceptions import BudgetExceededError, PrivacyLeakError
-from skprivate.tree._noisy_leaf_counts import NoisyHistogram
+from skprivate.tree._rows import NoisyHistogram
 
 X, Y, IS_PUBLIC = make_posterior_drift(4000, 200, random_state=0)
 BINARY = {"bounds": (0.0, 1.0), "classes": [0, 1]}

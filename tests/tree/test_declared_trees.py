@@ -16,8 +16,8 @@ from skprivate.domain import BooleanColumn, CategoricalColumn, NumberColumn, Tab
 from skprivate.partition import build_partition
 from skprivate.preprocessing import DomainEncoder
 from skprivate.tree import LeafCountAccumulator, export_text
-from skprivate.tree._estimation.public_slope import slope_of_public_rows
-from skprivate.tree._tree_rows import PublicVotes
+from skprivate.tree._plan import slope_of_public_rows
+from skprivate.tree._rows import PublicVotes
 
 LEVELS = [f"l{level}" for level in range(12)]
 FLIPPED = ["l1", "l4", "l6", "l9"]

@@ -19,20 +19,20 @@ from skprivate.noise import DiscreteLaplaceMechanism
 from skprivate.partition import Partition
 from skprivate.preprocessing import DomainEncoder
 from skprivate.rounds import TableSource, fit_rounds
-from skprivate.rounds._plans._masses.masses import LabelMasses
-from skprivate.rounds._plans.histograms import HistogramsPlan
-from skprivate.rounds._plans.rows import PreparedRows
+from skprivate.rounds._plans.masses import HistogramsPlan, LabelMasses
+from skprivate.rounds._rows import PreparedRows
 from skprivate.tree import export_text
-from skprivate.tree._growth.level_order import (
+from skprivate.tree._rows import NoisyHistogram
+from skprivate.tree._splits import (
     ORDER_SHARE,
     ComparedColumns,
     NoisyLevelCounts,
+    PaidTreeMechanism,
+    SplitBudget,
     columns_to_order,
     level_places,
+    selection_noise,
 )
-from skprivate.tree._growth.split_budget import PaidTreeMechanism, SplitBudget
-from skprivate.tree._growth.split_selection import selection_noise
-from skprivate.tree._noisy_leaf_counts import NoisyHistogram
 
 DOMAIN = TableDomain(
     {

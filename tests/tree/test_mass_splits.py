@@ -14,15 +14,14 @@ from skprivate.noise import check_entropy
 from skprivate.partition import Partition
 from skprivate.rounds import TableSource
 from skprivate.rounds._driver import RowsInMemory, drive
-from skprivate.rounds._plans._masses.histograms import MassHistogramsPlan
-from skprivate.rounds._plans._masses.masses import WEIGHT_STEPS, LabelMasses, NumberMasses
-from skprivate.rounds._plans.rows import PreparedRows
-from skprivate.rounds._reading.columns import TableColumns
-from skprivate.rounds._reading.schema import RowSchema
+from skprivate.rounds._plans.masses import WEIGHT_STEPS, LabelMasses, MassHistogramsPlan, NumberMasses
+from skprivate.rounds._rows import PreparedRows
+from skprivate.rounds._schema import RowSchema
 from skprivate.rounds._sources import SourceRun
-from skprivate.tree._growth.contrast import contrast_scores
-from skprivate.tree._growth.split_selection import (
+from skprivate.rounds._tables import TableColumns
+from skprivate.tree._splits import (
     IMPURITY_BITS,
+    contrast_scores,
     grow_private_partition,
     impurity,
     selection_noise,

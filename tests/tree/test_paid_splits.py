@@ -13,17 +13,17 @@ from skprivate import DPTreeClassifier, PrivacyLedger
 from skprivate.audit import audit_epsilon, sensitivity_fuzz
 from skprivate.exceptions import BudgetExceededError
 from skprivate.noise import DiscreteLaplaceMechanism, check_entropy
-from skprivate.noise._noisy_max import NoisyMax
+from skprivate.noise._mechanisms import NoisyMax
 from skprivate.rounds import TableSource, fit_rounds
-from skprivate.tree._growth.split_budget import (
+from skprivate.tree._rows import NoisyHistogram
+from skprivate.tree._splits import (
     MOST_LEVELS,
     ROWS_FOR_A_PUBLIC_ROW,
     PaidTreeMechanism,
     SplitBudget,
     automatic_levels,
+    selection_noise,
 )
-from skprivate.tree._growth.split_selection import selection_noise
-from skprivate.tree._noisy_leaf_counts import NoisyHistogram
 
 RNG = np.random.default_rng(0)
 X = RNG.uniform(size=(4000, 3))

@@ -23,7 +23,7 @@ from skprivate import (
 )
 from skprivate.base._public_model import TableModel, of_encoded_rows
 from skprivate.domain import CategoricalColumn, NumberColumn, StressColumn, TableDomain
-from skprivate.metrics._rows_alone import is_same_in_any_table
+from skprivate.metrics._model_outputs import is_same_in_any_table
 
 pytestmark = pytest.mark.filterwarnings("ignore::skprivate.exceptions.UtilityWarning")
 RNG = np.random.default_rng(0)

@@ -10,10 +10,9 @@ from skprivate import DPTreeClassifier, LocallyPrivateTreeClassifier
 from skprivate.collection import TreeCurator
 from skprivate.domain import BooleanColumn, CategoricalColumn, DateColumn, NumberColumn, TableDomain
 from skprivate.partition import DerivedColumns, Partition, build_partition
-from skprivate.partition._derived import FilledColumn, LevelsColumn, ValueColumn
+from skprivate.partition._partition import FilledColumn, LevelsColumn, ValueColumn
 from skprivate.tree import export_text
-from skprivate.tree._reading.nodes import NodeEstimates, gini_importances, leaf_paths, round_to_noise
-from skprivate.tree._reading.split_rules import SplitRules
+from skprivate.tree._reading import NodeEstimates, SplitRules, gini_importances, leaf_paths, round_to_noise
 
 RNG = np.random.default_rng(3)
 X = RNG.uniform(size=(4000, 3))

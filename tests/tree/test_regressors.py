@@ -11,13 +11,7 @@ import pytest
 from sklearn.base import BaseEstimator, RegressorMixin, clone
 from sklearn.linear_model import LinearRegression
 
-from skprivate import (
-    DPTreeRegressor,
-    LocallyPrivateTreeRegressor,
-    PrivacyLedger,
-    TableDomain,
-    config_context,
-)
+from skprivate import DPTreeRegressor, LocallyPrivateTreeRegressor, PrivacyLedger, TableDomain, config_context
 from skprivate.audit import sensitivity_fuzz
 from skprivate.exceptions import BudgetExceededError, PrivacyLeakError, PrivacyLeakWarning
 from skprivate.rounds import TableSource, fit_rounds

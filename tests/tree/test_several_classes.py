@@ -9,8 +9,8 @@ from skprivate.datasets import make_posterior_drift
 from skprivate.exceptions import PrivacyLeakError
 from skprivate.randomizers import KRRRandomizer
 from skprivate.randomizers._factory import MECHANISMS
-from skprivate.tree._estimation.depth import choose_depth
-from skprivate.tree._estimation.paper import paper_depth
+from skprivate.tree._leaf_estimates import paper_depth
+from skprivate.tree._plan import choose_depth
 
 RNG = np.random.default_rng(0)
 X = RNG.uniform(size=(6000, 2))

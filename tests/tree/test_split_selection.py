@@ -13,14 +13,13 @@ from hypothesis import strategies as st
 from skprivate.noise import check_entropy
 from skprivate.partition import Partition
 from skprivate.rounds import TableSource
-from skprivate.rounds._checkpoint import open_record
-from skprivate.rounds._driver import RowsInMemory, drive
-from skprivate.rounds._plans.histograms import MOST_COUNTS, HistogramsPlan
-from skprivate.rounds._plans.rows import PreparedRows
-from skprivate.rounds._reading.columns import TableColumns
-from skprivate.rounds._reading.schema import RowSchema
+from skprivate.rounds._driver import RowsInMemory, drive, open_record
+from skprivate.rounds._plans.masses import MOST_COUNTS, HistogramsPlan
+from skprivate.rounds._rows import PreparedRows
+from skprivate.rounds._schema import RowSchema
 from skprivate.rounds._sources import SourceRun
-from skprivate.tree._growth.split_selection import (
+from skprivate.rounds._tables import TableColumns
+from skprivate.tree._splits import (
     IMPURITY_BITS,
     SplitSelection,
     chosen_splits,

@@ -10,9 +10,8 @@ from sklearn.linear_model import LinearRegression
 
 from skprivate import DPTreeRegressor, PrivacyLedger
 from skprivate.rounds import TableSource, fit_rounds
-from skprivate.tree._growth.split_budget import SPLIT_SHARE
-from skprivate.tree._growth.target_range import N_BINS, RANGE_SHARE, narrow_bounds
-from skprivate.tree._noisy_leaf_counts import NoisyHistogram
+from skprivate.tree._rows import NoisyHistogram
+from skprivate.tree._splits import N_BINS, RANGE_SHARE, SPLIT_SHARE, narrow_bounds
 
 NOISE = NoisyHistogram(1.0, N_BINS, 1, 1)
 DECLARED = np.array([-16.0, 16.0])

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from skprivate import DPTreeClassifier, DPTreeRegressor, config_context
-from skprivate.rounds._plans._masses.masses import NUMBER_BITS, WEIGHT_STEPS
+from skprivate.rounds._plans.masses import NUMBER_BITS, WEIGHT_STEPS
 from skprivate.tree import LeafCountAccumulator
 
 N = 4000

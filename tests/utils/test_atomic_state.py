@@ -10,8 +10,8 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from skprivate.utils import _atomic_state
-from skprivate.utils._atomic_state import lock_of, one_thread_at_a_time
+from skprivate.utils import _private_fit
+from skprivate.utils._private_fit import lock_of, one_thread_at_a_time
 
 
 class Slow:
@@ -66,13 +66,13 @@ def test_a_copy_has_a_lock_of_its_own():
 
 def test_locks_go_with_their_objects():
     gc.collect()
-    before = len(_atomic_state._LOCKS)
+    before = len(_private_fit._LOCKS)
     target = Plain()
     with lock_of(target):
-        assert len(_atomic_state._LOCKS) == before + 1
+        assert len(_private_fit._LOCKS) == before + 1
     del target
     gc.collect()
-    assert len(_atomic_state._LOCKS) == before
+    assert len(_private_fit._LOCKS) == before
 
 
 def take(target):

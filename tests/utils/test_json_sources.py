@@ -14,9 +14,8 @@ from skprivate.exceptions import ConsentError, LedgerError
 from skprivate.linear_model import MomentAccumulator
 from skprivate.partition import Partition
 from skprivate.randomizers import HadamardRandomizer
-from skprivate.rounds._inspection import TableFacts
-from skprivate.rounds._sums import PartialSums
-from skprivate.rounds._task import RoundTask
+from skprivate.rounds._sources import TableFacts
+from skprivate.rounds._task import PartialSums, RoundTask
 
 DOMAIN = TableDomain({"age": (0, 100), "ward": ["Süd", "north"]})
 SPECIFICATION = TreeSpecification(

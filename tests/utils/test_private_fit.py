@@ -13,12 +13,7 @@ from sklearn.model_selection import GridSearchCV
 import skprivate
 from skprivate import DPLogLocationScaleRegressor, DPSEVRegressor, DPTreeClassifier, PrivacyLedger
 from skprivate.base import SHARED_CONSTRAINTS, PrivateEstimatorMixin, private_fit
-from skprivate.exceptions import (
-    BudgetExceededError,
-    PrivacyLeakError,
-    PrivateSearchError,
-    UtilityWarning,
-)
+from skprivate.exceptions import BudgetExceededError, PrivacyLeakError, PrivateSearchError, UtilityWarning
 from skprivate.model_selection import PrivateGridSearch
 from skprivate.preprocessing import estimate_bounds
 from skprivate.utils._compat import InvalidParameterError

@@ -43,8 +43,7 @@ from skprivate.partition import Partition
 from skprivate.preprocessing import DomainEncoder, SilentUfunc, estimate_bounds
 from skprivate.randomizers import HadamardRandomizer
 from skprivate.rounds import fit_rounds
-from skprivate.utils._refused_values import refuse_cells, refuse_kinds, refuse_missing
-from skprivate.utils._replacements import numbers_of
+from skprivate.utils._tables import numbers_of, refuse_cells, refuse_kinds, refuse_missing
 from tests.marks import READS_NAMES_OF_POLARS
 
 N = 12

@@ -11,7 +11,7 @@ from sklearn.pipeline import make_pipeline
 
 from skprivate import BoundsScaler, DPTreeClassifier
 from skprivate.exceptions import PrivacyLeakWarning, UtilityWarning
-from skprivate.utils._user_frame import warn_after_release
+from skprivate.utils._private_fit import warn_after_release
 
 X = np.random.default_rng(0).uniform(size=(60, 2))
 Y = (X[:, 0] > 0.5).astype(int)

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from skprivate.datasets._location_scale import _errors
+from skprivate.datasets._simulations import _errors
 
 FloatArray = NDArray[np.float64]
 

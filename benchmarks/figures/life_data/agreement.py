@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from skprivate import DPLogLocationScaleRegressor, TableDomain
 from skprivate.domain import StressColumn
-from skprivate.domain._stress_columns import KELVIN_PER_EV
+from skprivate.domain._columns import KELVIN_PER_EV
 
 from ..._peers.lifelines import LikelihoodFit, likelihood_fit
 from ..._peers.reliability import life_fit, stress_fit

@@ -7,14 +7,13 @@ import os
 import numpy as np
 from numpy.typing import NDArray
 
-from skprivate.linear_model._censored.fit import fit_censored, plan_censored
 from skprivate.linear_model._censored.release import CensoredRelease, bootstrap_censored, censored_warning
+from skprivate.linear_model._censored.rounds import fit_censored, plan_censored
 from skprivate.linear_model._distributions import LOGISTIC, NORMAL, SEV, ErrorDistribution
-from skprivate.linear_model._moments.release import Neighbours
-from skprivate.linear_model._moments.solve import unscale
-from skprivate.linear_model._moments.weights import moment_weights
+from skprivate.linear_model._moments.released_moments import Neighbours, unscale
+from skprivate.linear_model._noise_scales import moment_weights
 from skprivate.noise._fit_budget import FitBudget
-from skprivate.rounds._plans.grid import MomentGrid
+from skprivate.rounds._plans.moments import MomentGrid
 
 from ..._tables import Table, across
 

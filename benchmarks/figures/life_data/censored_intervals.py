@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from skprivate import DPLogLocationScaleRegressor
-from skprivate.datasets._location_scale import _errors
+from skprivate.datasets._simulations import _errors
 
 from ..._tables import Table, across
 from ._checks import fit_warns, holds

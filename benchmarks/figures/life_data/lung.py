@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from sklearn.model_selection import KFold
 
 from skprivate import DPLogLocationScaleRegressor
-from skprivate.linear_model._predictions.concordance import concordance_index
+from skprivate.linear_model._predictions import concordance_index
 
 from ..._peers.lifelines import LikelihoodFit, likelihood_fit
 from ..._tables import Table, across, mean_and_error

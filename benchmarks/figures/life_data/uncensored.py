@@ -13,8 +13,7 @@ from numpy.typing import NDArray
 from skprivate import DPLogisticLLSRegressor, DPNormalLLSRegressor, DPSEVRegressor
 from skprivate.exceptions import UtilityWarning
 from skprivate.linear_model._distributions import SEV, error_distribution_of
-from skprivate.linear_model._moments.release import MomentRelease
-from skprivate.linear_model._moments.solve import solve_moments
+from skprivate.linear_model._moments.released_moments import MomentRelease, solve_moments
 
 from ..._tables import Table, across
 from ._checks import fit_warns, holds

@@ -21,7 +21,7 @@ import numpy as np
 
 from skprivate import LocallyPrivateTreeClassifier, MomentAccumulator
 from skprivate.accounting import PrivacyGuarantee, PrivacyLedger, PrivacyReport, PrivacySpent, StepReport
-from skprivate.accounting._ledger.high_water_mark import mark_path, read_mark, write_mark
+from skprivate.accounting._ledger.records import mark_path, read_mark, write_mark
 from skprivate.collaborative import ConsentBox, MaskedSum
 from skprivate.collaborative._protocols.messages import Answer, Query, SiteCard, make_query
 from skprivate.collection import ReportWriter, TreeClient, TreeCurator, TreeSpecification

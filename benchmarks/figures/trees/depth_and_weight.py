@@ -12,10 +12,9 @@ import numpy as np
 
 from skprivate.partition import build_partition
 from skprivate.randomizers import HadamardRandomizer
-from skprivate.tree._estimation.depth import choose_depth, count_split_features
-from skprivate.tree._estimation.leaf_counts import LeafCounts
-from skprivate.tree._estimation.pruning import leaf_ancestors, prune_leaves
-from skprivate.tree._estimation.weight import choose_weight
+from skprivate.tree._leaf_estimates import leaf_ancestors, prune_leaves
+from skprivate.tree._leaf_shares import LeafCounts, choose_weight
+from skprivate.tree._plan import choose_depth, count_split_features
 
 from ..._tables import Table, across
 

@@ -9,13 +9,11 @@ from ...exceptions import LedgerError
 from ...utils._json_documents import UNREADABLE, is_json_text, parse_json
 from ...utils._public_module import public_module
 from .._amounts import Remaining, Spent
-from .._statements.schema import describe_error
-from .export import Account, account_of, read_export
-from .limits import left_of
-from .reference import resolve
-from .sqlite_records import SQLiteRecords, recorded_path
-from .store import undamaged, verify
-from .views import LedgerViews
+from .._statements.fields import describe_error
+from .ledger import LedgerViews, resolve
+from .records import SQLiteRecords, recorded_path
+from .report import Account, account_of, read_export
+from .state import left_of, undamaged, verify
 
 
 @public_module("skprivate.accounting")

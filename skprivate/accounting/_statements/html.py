@@ -7,8 +7,7 @@ from fractions import Fraction
 from html import escape as escape_markup
 
 from .._amounts import show
-from .._checks import escape_controls
-from .plain_values import decode_number, decode_required
+from .fields import decode_number, decode_required, escape_controls
 from .text import (
     SCOPE,
     Statement,

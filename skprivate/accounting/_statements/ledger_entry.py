@@ -10,8 +10,7 @@ from typing import Any, Self, get_args
 from ..._typing import Relation, Unit
 from ...utils._public_module import public_module
 from .._amounts import ReadableAmounts, from_text, to_text
-from .._checks import check_choice, check_text
-from .schema import check_unchanged, readable
+from .fields import check_choice, check_text, check_unchanged, readable
 from .spent import PrivacySpent
 
 _AMOUNTS = ("epsilon", "delta")

@@ -9,9 +9,8 @@ from fractions import Fraction
 from typing import Any
 
 from ...utils._public_module import public_module
-from .._checks import check_text, escape_controls
-from .._running_sum import upper_sum
-from .plain_values import decode_number, decode_required, decode_value
+from .._amounts import upper_sum
+from .fields import check_text, decode_number, decode_required, decode_value, escape_controls
 from .text import (
     DEPLOYMENTS,
     RELATIONS,

@@ -1,30 +1,224 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What one fit spent and what is claimed for it."""
+"""What one fit spent and what is claimed for it, its releases, and bounds that were estimated before."""
 
 import math
 import operator
-from collections.abc import Iterable, Mapping
+import os
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields, replace
 from fractions import Fraction
+from itertools import groupby
 from typing import Any, Self, cast, get_args
 
 from numpy.typing import ArrayLike
 
 from ..._typing import Claim, Deployment, NoiseSource, Relation, Unit
+from ...noise import DiscreteGaussianMechanism
 from ...utils import check_positive, check_probability
+from ...utils._json_documents import Fields
 from ...utils._public_module import public_module
 from .._amounts import ReadableAmounts, show
-from .._checks import check_choice, check_text, check_texts
-from .._leakage.run import leakage_of_run
-from .frozen_mapping import freeze_mapping
-from .guarantee import PrivacyGuarantee
+from .._leakage.pml import leakage_of_run
+from .fields import (
+    VERSION,
+    check_choice,
+    check_kind,
+    check_text,
+    check_texts,
+    check_unchanged,
+    decode_amount,
+    decode_scale,
+    decode_value,
+    encode_amount,
+    encode_value,
+    freeze_mapping,
+    readable,
+)
+from .guarantees import AuditRecord, PackageRecord, PrivacyGuarantee
 from .html import label_fragment, label_of_spent, label_page
-from .plain_values import decode_amount, decode_scale, decode_value, encode_amount, encode_value
-from .provenance import AuditRecord, PackageRecord
 from .registry import RegistryEntry, registry_entry_of_spent
-from .releases import ReleaseRecord, composed, in_a_row, not_used
-from .schema import VERSION, check_kind, check_unchanged, readable
-from .text import GAUSSIAN, describe_spent
+from .text import AMOUNTS_OF_RELEASE, GAUSSIAN, describe_release, describe_spent
+
+# The releases of one run: what each may reveal, and how they compose to the run's total.
+
+LAPLACE = "discrete Laplace"
+_NOT_USED, _NONE = "not used", "none"
+
+
+@public_module("skprivate.accounting")
+@dataclass(frozen=True, kw_only=True, repr=False)
+class ReleaseRecord(ReadableAmounts):
+    """One release of a run: a mechanism, its noise, and its share of the run's budget.
+
+    Parameters
+    ----------
+    name : str
+        What is released, such as "counts of the leaves".
+    mechanism : str
+        "discrete Laplace", "discrete Gaussian", or the name of another mechanism.
+    sensitivity : int, Fraction or None, default=None
+        Above 0, in units of the integer grid: in L1; of "discrete Gaussian", the squared L2 sensitivity.
+    noise_scale : int, Fraction or None, default=None
+        Above 0: scale of the Laplace noise, or sigma of the Gaussian noise. Where entries have weights, it
+        and `sensitivity` are those of an entry of weight 1.
+    epsilon, rho : Fraction or None, default=None
+        Share of the run's epsilon, or of its rho: exactly one of them, above 0.
+    times : int or Fraction, default=1
+        How many times the share counts, at least 1: the number of such releases in a row, or what a private
+        selection of the best of several runs costs, in runs.
+    draws : int, default=1
+        Calls of mechanisms by which one such release is drawn; 0 for a share that is not used, which has the
+        mechanism "none" and states no noise.
+    rows : str or None, default=None
+        Rows that it is about, where releases are about disjoint rows; None: all rows. No private value may
+        decide which rows these are, or a replaced row could be in both.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If a field is of another type or out of its range, or the noise is too small for the share.
+
+    See Also
+    --------
+    PrivacySpent : Its `releases` compose to its total.
+
+    Notes
+    -----
+    **Privacy**: a record states what its author claims. Discrete Laplace noise of scale b on integers of L1
+    sensitivity s costs s / b of epsilon, or (s / b)^2 / 2 of rho; discrete Gaussian noise costs
+    squared sensitivity / (2 sigma^2) of rho. A record that asks less than that is refused.
+
+    Examples
+    --------
+    >>> from skprivate.accounting import ReleaseRecord
+    >>> from skprivate.noise import DiscreteLaplaceMechanism
+    >>> print(ReleaseRecord.of("counts of the leaves", DiscreteLaplaceMechanism(0.5, sensitivity=2)))
+    counts of the leaves: discrete Laplace, L1 sensitivity 2, noise scale 4; epsilon 0.5
+    """
+
+    name: str
+    mechanism: str
+    sensitivity: int | Fraction | None = None
+    noise_scale: int | Fraction | None = None
+    epsilon: Fraction | None = None
+    rho: Fraction | None = None
+    times: int | Fraction = 1
+    draws: int = 1
+    rows: str | None = None
+
+    def __post_init__(self) -> None:
+        for name in ("name", "mechanism", "rows"):
+            if name != "rows" or self.rows is not None:
+                check_text(getattr(self, name), name)
+        for name in ("sensitivity", "noise_scale", "epsilon", "rho", "times"):
+            if getattr(self, name) is not None:
+                object.__setattr__(self, name, check_positive(getattr(self, name), name))
+        if (self.epsilon is None) == (self.rho is None):
+            raise ValueError("A release has a share of epsilon or of rho, and not of both.")
+        if self.mechanism == GAUSSIAN and self.rho is None:
+            raise ValueError("The share of Gaussian noise is one of rho.")
+        self._check_counts()
+        if self._least_share() > self.share:
+            raise ValueError(f"The noise of the release {self.name!r} is too small for its share.")
+
+    def _check_counts(self) -> None:
+        if self.times < 1:
+            raise ValueError("times must be at least 1: a release costs its whole share.")
+        if type(self.draws) is not int or self.draws < 0:
+            raise ValueError("draws must be an int of at least 0.")
+        if not self.draws and (self.mechanism, self.sensitivity, self.noise_scale) != (_NONE, None, None):
+            raise ValueError("A share of which nothing is drawn has the mechanism 'none', and no noise.")
+
+    def _least_share(self) -> Fraction:
+        """Return what the noise costs; 0 where it is not stated."""
+        if self.sensitivity is None or self.noise_scale is None:
+            return Fraction(0)
+        if self.mechanism == GAUSSIAN:
+            return Fraction(self.sensitivity) / (2 * Fraction(self.noise_scale) ** 2)
+        loss = Fraction(self.sensitivity) / self.noise_scale
+        return loss if self.rho is None else loss**2 / 2
+
+    @classmethod
+    def of(cls, name: str, mechanism: Any, share: Fraction | None = None, **more: Any) -> Self:
+        """Return the record of one release by a mechanism.
+
+        Parameters
+        ----------
+        name : str
+            What is released.
+        mechanism : DiscreteLaplaceMechanism, DiscreteGaussianMechanism or LocalRandomizer
+        share : Fraction or None, default=None
+            Of epsilon; of a Gaussian mechanism, of rho. None: what the mechanism costs.
+        **more
+            Other fields.
+
+        Returns
+        -------
+        record : ReleaseRecord
+        """
+        if isinstance(mechanism, DiscreteGaussianMechanism):
+            known: dict[str, Any] = {"mechanism": GAUSSIAN, "rho": share or mechanism.rho}
+            known |= {"sensitivity": mechanism.squared_sensitivity, "noise_scale": mechanism.sigma}
+            return cls(**{"name": name, **known, **more})
+        scale = getattr(mechanism, "scale", None) or getattr(mechanism, "noise_scale", None)
+        known = {"mechanism": mechanism.describe() if scale is None else LAPLACE, "noise_scale": scale}
+        known |= {"sensitivity": mechanism.sensitivity, "epsilon": share or mechanism.epsilon}
+        return cls(**{"name": name, **known, **more})
+
+    @property
+    def share(self) -> Fraction:
+        """Share of epsilon, or of rho."""
+        return cast(Fraction, self.epsilon if self.rho is None else self.rho)
+
+    @property
+    def total(self) -> Fraction:
+        """The share, as many times as it counts."""
+        return self.share * self.times
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the fields as plain values that `json` writes."""
+        amounts = {name: encode_amount(getattr(self, name)) for name in AMOUNTS_OF_RELEASE}
+        plain = {name: getattr(self, name) for name in ("name", "mechanism", "draws", "rows")}
+        return {**plain, **amounts}
+
+    @classmethod
+    def from_dict(cls, record: Mapping[str, Any]) -> Self:
+        """Read `to_dict` back."""
+        amounts = {name: decode_scale(record[name]) for name in ("sensitivity", "noise_scale", "times")}
+        shares = {name: decode_amount(record[name]) for name in ("epsilon", "rho")}
+        return cls(**{**record, **amounts, **shares})
+
+    def __str__(self) -> str:
+        return describe_release(self.to_dict())
+
+
+def composed(releases: Iterable[ReleaseRecord]) -> Fraction:
+    """Return what releases cost together: their sum, of those about disjoint rows the largest.
+
+    Notes
+    -----
+    **Privacy.** Pure differential privacy and zCDP add up over releases that are chosen by earlier ones, as
+    long as the total is fixed. A unit is in one of several disjoint sets of rows, whatever its values are, so
+    that the releases about the others are the same for its neighbours.
+    """
+    parts: dict[str | None, Fraction] = {None: Fraction(0)}
+    for one in releases:
+        parts[one.rows] = parts.get(one.rows, Fraction(0)) + one.total
+    return parts.pop(None) + max(parts.values(), default=Fraction(0))
+
+
+def in_a_row(releases: Iterable[ReleaseRecord]) -> list[ReleaseRecord]:
+    """Return the releases in order, equal ones that follow each other as one."""
+    return [replace(one, times=one.times * len(list(equal))) for one, equal in groupby(releases)]
+
+
+def not_used(share: Fraction, of_rho: bool) -> ReleaseRecord:
+    """Return the record of a share that no release has used."""
+    unit = "rho" if of_rho else "epsilon"
+    return ReleaseRecord(name=_NOT_USED, mechanism=_NONE, draws=0, **{unit: share})  # type: ignore[arg-type]
+
+
+# What one fit spent and what is claimed for it.
 
 _KIND = "skprivate.privacy_spent"
 #: Message of a statement whose releases cost something else than it says.
@@ -503,3 +697,179 @@ def _grid_amount(value: Any, name: str) -> int | Fraction | None:
     if isinstance(value, bool) or not hasattr(value, "__index__"):
         raise TypeError(f"{name} must be an int, a Fraction or None, got {type(value).__name__}.")
     return int(check_positive(operator.index(value), name))
+
+
+# Privately estimated bounds with their cost, and how an estimator states that it uses them.
+
+
+@public_module("skprivate.accounting")
+@dataclass(frozen=True, eq=False, repr=False)
+class EstimatedBounds(Sequence[Any]):
+    """A pair (lower, upper) that carries what was spent to learn it; made by `estimate_bounds`.
+
+    It stands for the tuple, and is taken wherever bounds are: by an estimator, for one column in a dict of
+    columns, in a grid of a search. The estimator states that these bounds were paid for separately, and
+    claims "not-private" if they were estimated with a seed.
+
+    Parameters
+    ----------
+    lower, upper : float or ndarray of shape (n_features,)
+    spent : PrivacySpent
+        What the estimate spent.
+    release_id : str, default=""
+        Names the release, so that copies are counted once. "": a new one is drawn.
+
+    Raises
+    ------
+    TypeError
+        ``spent`` is no PrivacySpent, or ``release_id`` no text.
+
+    Notes
+    -----
+    **Privacy.** Copies, clones and pickles carry the statement on. What is taken out of the pair (one side,
+    one column, a sum with a margin) is a plain number or array, as if it were public: add the cost yourself,
+    or let a ledger do so, which was charged when the bounds were estimated.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skprivate import DPTreeClassifier
+    >>> from skprivate.preprocessing import estimate_bounds
+    >>> X = np.random.default_rng(0).uniform(size=(5000, 2))
+    >>> bounds = estimate_bounds(X, epsilon=1.0)
+    >>> bounds.spent.epsilon
+    Fraction(1, 1)
+    >>> tree = DPTreeClassifier(epsilon=2.0, bounds=bounds, classes=[0, 1]).fit(X, np.arange(5000) % 2)
+    >>> tree.privacy_spent_.epsilon, tree.privacy_spent_.public_inputs[0]
+    (Fraction(2, 1), 'bounds (estimated for epsilon = 1, paid for separately)')
+    """
+
+    lower: Any
+    upper: Any
+    spent: PrivacySpent
+    release_id: str = ""
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.spent, PrivacySpent):
+            raise TypeError(f"spent must be a PrivacySpent, not {type(self.spent).__name__}.")
+        if not isinstance(self.release_id, str):
+            raise TypeError(f"release_id must be a str, not {type(self.release_id).__name__}.")
+        if not self.release_id:
+            object.__setattr__(self, "release_id", os.urandom(16).hex())
+
+    def __len__(self) -> int:
+        return 2
+
+    def __getitem__(self, index: Any) -> Any:
+        return (self.lower, self.upper)[index]
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, EstimatedBounds | tuple):
+            return NotImplemented
+        return (self.lower, self.upper) == tuple(other)
+
+    def __hash__(self) -> int:
+        return hash((self.lower, self.upper))
+
+    def __repr__(self) -> str:
+        cost = f"epsilon={show(self.spent.epsilon)}" + ("" if self.spent.private else ", not private")
+        return f"EstimatedBounds({self.lower!r}, {self.upper!r}, {cost})"
+
+
+def estimates_in(value: Any) -> Iterator[EstimatedBounds]:
+    """Yield the estimated bounds in a parameter: itself, or in a dict, list or tuple."""
+    if isinstance(value, EstimatedBounds):
+        yield value
+    elif isinstance(value, Mapping):
+        for item in value.values():
+            yield from estimates_in(item)
+    elif isinstance(value, list | tuple):
+        for item in value:
+            yield from estimates_in(item)
+
+
+def reasons_of_inputs(estimator: Any, names: Iterable[str]) -> tuple[str, ...]:
+    """Return why a release with such parameters is not private: estimates among them that are not."""
+    found = {
+        f"{name} were estimated without privacy: {'; '.join(bounds.spent.reasons)}": None
+        for name in names
+        for bounds in estimates_in(getattr(estimator, name))
+        if not bounds.spent.private
+    }
+    return tuple(found)
+
+
+def name_inputs(estimator: Any, names: Iterable[str]) -> tuple[str, ...]:
+    """Return declared parameters as a statement names them, with the cost of those that were estimated.
+
+    Parameters
+    ----------
+    estimator : estimator
+    names : iterable of str
+        Parameters that say what is known of the rows, such as bounds; None counts as not declared.
+
+    Returns
+    -------
+    public_inputs : tuple of str
+        For `PrivacySpent`.
+
+    Notes
+    -----
+    **Privacy.** Only parameters are looked at. Estimated bounds were paid for before: their cost is named,
+    but it is no part of what the estimator spends.
+
+    Examples
+    --------
+    >>> from skprivate import DPTreeClassifier
+    >>> from skprivate.base import name_inputs
+    >>> name_inputs(DPTreeClassifier(bounds=(0, 1)), ("bounds", "classes"))
+    ('bounds',)
+    """
+    return tuple(
+        name + _cost(list(estimates_in(getattr(estimator, name))))
+        for name in names
+        if getattr(estimator, name) is not None
+    )
+
+
+def estimate_behind(value: Any, name: str) -> EstimatedBounds | None:
+    """Return the one estimate in a parameter, if there is any.
+
+    Raises
+    ------
+    ValueError
+        There are several.
+    """
+    found = {bounds.release_id: bounds for bounds in estimates_in(value)}
+    if len(found) > 1:
+        raise ValueError(f"{name} must come from one call of estimate_bounds, over all columns together.")
+    return next(iter(found.values()), None)
+
+
+def encode_estimate(bounds: EstimatedBounds) -> dict[str, Any]:
+    """Return what an estimate carries besides its numbers, as JSON values."""
+    return {"spent": bounds.spent.to_dict(), "release_id": bounds.release_id}
+
+
+def decode_estimate(pair: Any, content: Mapping[str, Any]) -> EstimatedBounds:
+    """Return numbers with what `encode_estimate` wrote; ValueError for anything else."""
+    lower, upper = pair
+    fields = Fields(content, ("spent", "release_id"), what="an estimate")
+    release_id = fields.text("release_id")
+    if not release_id:
+        raise ValueError("an estimate has no id")
+    return EstimatedBounds(lower, upper, PrivacySpent.from_dict(fields.mapping("spent")), release_id)
+
+
+def source_of_input(value: Any) -> str:
+    """Return where a parameter that is given came from."""
+    return "estimated, and paid for separately" if any(estimates_in(value)) else "declared"
+
+
+def _cost(estimates: list[EstimatedBounds]) -> str:
+    if not estimates:
+        return ""
+    # One estimate may stand for several columns.
+    once = {bounds.release_id: bounds.spent for bounds in estimates}.values()
+    amounts = " + ".join(show(spent.epsilon) for spent in once)
+    return f" (estimated for epsilon = {amounts}, paid for separately)"

@@ -1,15 +1,17 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The text of statements, in print, on labels and in model cards; a statement is what ``to_dict`` returns."""
+"""The text of statements, in print and in model cards; a statement is what ``to_dict`` returns."""
 
 import math
+import re
 from collections.abc import Mapping
 from decimal import ROUND_CEILING, Context
 from fractions import Fraction
 from typing import Any
 
 from .._amounts import show
-from .._checks import escape_controls
-from .plain_values import decode_number, decode_required, decode_scale, decode_value
+from .fields import decode_number, decode_required, decode_scale, decode_value, escape_controls
+
+# The text of statements, in print, on labels and in model cards; a statement is what ``to_dict`` returns.
 
 Statement = Mapping[str, Any]
 
@@ -275,3 +277,48 @@ def show_factor(epsilon: float) -> str:
 
 def _ceiling(number: float) -> Any:
     return Context(prec=3, rounding=ROUND_CEILING).create_decimal_from_float(number)
+
+
+# Statements as blocks of a model card's section on privacy, in Markdown; every text is escaped.
+
+# What Markdown or HTML would read as markup.
+_MARKUP = re.compile(r"([\\`*_{}\[\]<>()#+!|~&$])")
+
+
+def blocks_of_spent(statement: Statement) -> list[str]:
+    """Return the blocks of one release: the claim, a table, and the package."""
+    (_, claim), *rows = rows_of_spent(statement)
+    package = describe_package(statement["package"])
+    return [
+        f"**{_escape_markdown(claim)}**",
+        _markdown_table([*scope_of_spent(statement), *rows, *rows_of_releases(statement)]),
+        f"Stated by {_escape_markdown(package)}.",
+    ]
+
+
+def blocks_of_report(statement: Statement, headline: str) -> list[str]:
+    """Return the blocks of a whole fitted object: its headline, its steps, and every release."""
+    steps = [f"- {_escape_markdown(describe_step(step))}" for step in statement["steps"]]
+    alone = "" if statement["private"] else " Of this step alone; the whole is NOT PRIVATE:"
+    blocks = [f"**{_escape_markdown(headline)}**", "\n".join(steps)]
+    for step in statement["steps"]:
+        if step["spent"] is not None:
+            title = f"Step {_escape_markdown(step['path'])}, {_escape_markdown(step['estimator'])}:{alone}"
+            blocks += [title, *blocks_of_spent(step["spent"])]
+    return blocks
+
+
+def blocks_of_text(text: str) -> list[str]:
+    """Return the blocks of a statement that is told in lines: the first, and a list of the others."""
+    head, *lines = text.splitlines()
+    items = [f"- {_escape_markdown(line.strip().removeprefix('- '))}" for line in lines]
+    return [f"**{_escape_markdown(head)}**", "\n".join(items)]
+
+
+def _markdown_table(rows: list[tuple[str, str]]) -> str:
+    lines = [f"| {_escape_markdown(name)} | {_escape_markdown(text)} |" for name, text in rows]
+    return "\n".join(["| stated | value |", "|---|---|", *lines])
+
+
+def _escape_markdown(text: str) -> str:
+    return _MARKUP.sub(r"\\\1", escape_controls(text))

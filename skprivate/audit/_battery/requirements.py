@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What checks require of an estimator: facts that must hold, statements to read, and when to skip a check."""
+"""What checks share: requirements, statements, comparisons of repeated fits, and replays of a fit."""
 
+import math
 import pickle
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -12,8 +14,19 @@ import numpy as np
 from ...base import StatelessMixin
 from ...utils._public_module import reason_against
 from .._cases.case import AuditCase
-from .._observation.flat_objects import FlatObject, differing_paths, fitted_state
-from .._search.search import SearchResult, search_neighbours
+from .._cases.domain import n_rows_of
+from .._observation.controlled_runs import frozen_randomness
+from .._observation.fitted_objects import (
+    FlatObject,
+    differing_paths,
+    fitted_state,
+    same_value,
+    visible_values,
+)
+from .._observation.recorder import record_releases
+from .._search.search import Outputs, SearchResult, search_neighbours
+
+# What checks require of an estimator: facts that must hold, statements to read, and when to skip a check.
 
 # A right estimator fails a check that repeats random fits with a probability below this.
 FALSE_ALARM = 1e-9
@@ -145,3 +158,118 @@ def publishable_fit(case: AuditCase) -> Any:
             "releases_state is False: the object holds private rows and is never to be published"
         )
     return model
+
+
+# Comparisons of repeated fits: values that follow from the data set alone, and values that noise changes.
+
+# Fits on a data set, and returns what is compared.
+ReadState = Callable[[Any], FlatObject]
+# Fits that repeat one data set, at most; and those in which it is tried whether chance shows.
+_MOST_REPEATS, _FEW_REPEATS = 2000, 100
+# Fits in which a noisy number may stay the same: noise that is 0 with probability 2/5 does so in 1e-8.
+_MOST_EQUAL = 20
+
+
+def exact_differences(case: AuditCase, mine: list[FlatObject], data: Any, look: ReadState) -> set[str]:
+    """Return the paths that never change on the first data set, and never on this one, and differ."""
+    fixed = {path for path, leaf in mine[0].items() if all(_at(path, leaf, one) for one in mine[1:])}
+    other = look(data)
+    suspects = set(differing_paths(mine[0], other)) & (fixed | (other.keys() - mine[0].keys()))
+    return _confirm(case, data, suspects, (mine[0], other), look) if suspects else suspects
+
+
+def _at(path: str, leaf: Any, other: FlatObject) -> bool:
+    return path in other and same_value(leaf, other[path])
+
+
+def _confirm(
+    case: AuditCase,
+    data: Any,
+    suspects: set[str],
+    first: tuple[FlatObject, FlatObject],
+    look: ReadState,
+) -> set[str]:
+    """Return the suspects that stay the same on either data set."""
+    missing = object()
+    claim = getattr(case.fit(0), "privacy_spent_", case.estimator)
+    needed = _repeats(float(getattr(claim, "epsilon", 1.0)))
+    for _ in range(int(needed) if needed <= _MOST_REPEATS else _FEW_REPEATS):
+        for rows, before in zip((case.data_sets[0], data), first, strict=True):
+            now = look(rows)
+            suspects = {p for p in suspects if same_value(now.get(p, missing), before.get(p, missing))}
+        if not suspects:
+            return suspects
+    if needed > _MOST_REPEATS:
+        raise TooWeakToTell(
+            "at this epsilon values may stay the same in thousands of fits by chance: choose epsilon 1.5"
+        )
+    return suspects
+
+
+def _repeats(epsilon: float) -> float:
+    """Fits of either data set after which chance is ruled out."""
+    stay = -math.expm1(-epsilon)
+    return math.ceil(math.log(FALSE_ALARM) / math.log(stay)) if stay < 1 else math.inf
+
+
+def noisy_paths(case: AuditCase, model: Any) -> list[str]:
+    """Return the paths of a fitted object that change between fits of the same rows.
+
+    Little noise on integers often repeats itself: two fits alone would miss it.
+    """
+    mine = published_state(case, model)
+    others = (published_state(case, case.fit(0)) for _ in range(_MOST_EQUAL))
+    changing = {path for other in others for path in differing_paths(mine, other)}
+    return [path for path in mine if path in changing]
+
+
+# Fits that are handed the outputs of one fit, for checks that compare whole objects.
+
+# Data sets of chains with which whole objects are compared, beside those of the case.
+_MOST_SAMPLES = {False: 6, True: 40}
+
+
+@dataclass(frozen=True, eq=False)
+class ReplayedCase:
+    """A case with the outputs of its first fit."""
+
+    case: AuditCase
+    given_outputs: Outputs
+
+    def views(self, data: Any) -> FlatObject | None:
+        """Return all that a fit shows; None if it fails."""
+        try:
+            with frozen_randomness():
+                model = self.case.record(data, self.given_outputs)[0]
+        except Exception:
+            return None
+        with frozen_randomness():
+            return visible_values(model, self.case.data_sets[0])
+
+    def others(self) -> Iterator[Any]:
+        """Yield other data sets: of the case, of unrelated rows, and of chains of neighbours."""
+        case = self.case
+        yield from (*case.unrelated_data_sets, *case.data_sets[1:])
+        size = n_rows_of(case.data_sets[0])
+        sampled = search_neighbours(case).sampled_data_sets[: _MOST_SAMPLES[case.thorough]]
+        yield from (data for data in sampled if n_rows_of(data) == size or case.relation == "add-remove")
+
+    def call(self, method: str, rows: Any) -> Any:
+        """Return what a method of an unfitted copy returns, which is to fit."""
+        with frozen_randomness(), (self.case.recorder or record_releases)(self.given_outputs):
+            arguments = [rows[name] for name in ("X", "y") if name in rows]
+            rest = {name: value for name, value in rows.items() if name not in ("X", "y")}
+            return getattr(self.case.make(), method)(*arguments, **rest)
+
+
+def replayed_case(case: AuditCase) -> ReplayedCase | None:
+    """Return the case with the outputs of its first fit; None where they cannot be handed out."""
+    found = search_neighbours(case)
+    if (
+        found.pair is None
+        or found.drawn_in_other_threads
+        or found.differing_releases
+        or found.noise_is_added_elsewhere
+    ):
+        return None
+    return ReplayedCase(case, case.record(case.data_sets[0])[1].outputs)

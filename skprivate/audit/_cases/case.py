@@ -15,12 +15,10 @@ from ..._typing import Relation
 from ...accounting import PrivacyLedger
 from ...base._pipeline_report import last_step
 from ...utils._public_module import public_module
-from .._observation.patches import temporary_patches
-from .._observation.randomness import frozen_randomness, state_of_generators
+from .._observation.controlled_runs import frozen_randomness, state_of_generators, temporary_patches
 from .._observation.recorder import Recording, captured_output, record_releases
-from .domain import declared, make_rows
+from .domain import Arguments, declared, make_rows, without_unit
 from .neighbours import extreme_variants, make_unrelated_data_sets
-from .units import Arguments, without_unit
 
 
 @public_module("skprivate.audit")

@@ -14,11 +14,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...noise import DiscreteLaplaceMechanism, check_entropy
-from ...noise._mechanisms import _IntegerMechanism
-from ...noise._noisy_max import NoisyMax
-from ...randomizers._base import LocalRandomizer
+from ...noise._mechanisms import NoisyMax, _IntegerMechanism
+from ...randomizers._interface import LocalRandomizer
 from ...randomizers._laplace import _NoisyVectorRandomizer
-from .patches import current_run, temporary_patches
+from .controlled_runs import current_run, temporary_patches
 
 
 @dataclass(frozen=True, eq=False)

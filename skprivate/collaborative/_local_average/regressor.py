@@ -1,9 +1,16 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Local average regression: weighted means of a site's targets around a query."""
+"""Local average regression: layouts of rows, the choice of the kernel's size, and the estimator.
 
-from collections.abc import Mapping
+A size is a bandwidth, or a number of neighbours. Rows are scaled to [0, 1]; queries are scaled on the way by
+``ranges``, an array of four lines: lower, upper, a unit, the width in units. `averages` returns values and
+support, both of shape (n_queries, n_sizes).
+"""
+
+import math
+import sys
+from collections.abc import Mapping, Sequence
 from numbers import Integral, Real
-from typing import Any, Literal, Self
+from typing import Any, Literal, Protocol, Self
 
 import numpy as np
 from joblib import Parallel, delayed, effective_n_jobs
@@ -13,22 +20,310 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..._typing import AveragingKernel, FloatArray
 from ...base import private_fit, redact_errors
-from ...base._html_repr import PrivacyHTMLMixin
+from ...base._mixin import PrivacyHTMLMixin
 from ...utils import check_bounds
 from ...utils._compat import Interval, StrOptions
 from ...utils._public_module import public_module
-from ...utils._table_validation import validate_data
-from .bandwidth import (
-    BANDWIDTHS,
-    cross_validate,
-    neighbors_grid,
-    refined_bandwidth,
-    refined_neighbors,
-)
-from .row_layouts import MODELS, Averages, make_ranges, scaled
+from ...utils._tables import validate_data
+from .cell_kernels import cell_averages, fill_cells
+from .kd_tree_kernels import ball_averages, build_tree, nearest_averages
+from .smooth_kernels import scale_rows, smooth_averages
+
+# Layouts of a site's rows, one per kernel; each averages y around queries for several sizes at once.
+
+Averages = tuple[FloatArray, NDArray[np.bool_]]
+
+# Rows of a leaf: what the loops take at a time; where most rows count, what the first cache holds.
+LEAF = 32
+BLOCK = 256
+# Numbers in a line of the cache.
+LINE = 8
+# Bandwidths are cut to these, so that their squares and inverses are normal numbers; features are in [0, 1].
+LEAST_BANDWIDTH, MOST_BANDWIDTH = 1e-100, 1e100
+# What rows that are scaled already need.
+UNIT_RANGE = np.array([[0.0], [1.0], [1.0], [1.0]])
+
+
+class LocalModel(Protocol):
+    """The interface of a layout: rows for one kernel, averaged for several sizes."""
+
+    def __init__(self, X: FloatArray, y: FloatArray, sizes: Sequence[float]) -> None: ...
+
+    def averages(self, X: FloatArray, ranges: FloatArray) -> Averages:
+        """Average around the rows of X."""
+
+
+def make_ranges(lower: FloatArray, upper: FloatArray) -> FloatArray:
+    """Return the ranges of features as the kernels take them.
+
+    Parameters
+    ----------
+    lower, upper : ndarray of shape (n_features,)
+        In the units of X; equal where a column is constant.
+
+    Returns
+    -------
+    ranges : ndarray of shape (4, n_features)
+    """
+    with np.errstate(over="ignore"):
+        # Halves where the width overflows.
+        unit = np.where(np.isfinite(upper - lower), 1.0, 0.5)
+    width = upper * unit - lower * unit
+    return np.array([lower, upper, unit, np.where(width > 0, width, 1.0)])
+
+
+def scaled(X: FloatArray, ranges: FloatArray) -> FloatArray:
+    """Return rows clipped to the ranges and scaled to [0, 1], as the kernels scale a query."""
+    out = np.empty(X.shape)
+    scale_rows(X, ranges, out)
+    return out
+
+
+def _aligned(shape: tuple[int, ...]) -> FloatArray:
+    """Return zeros that start with a line of the cache, so that no load of eight lanes needs two lines.
+
+    A copy, or what comes out of a pickle, may start elsewhere: it is only slower.
+    """
+    count = math.prod(shape)
+    memory = np.zeros(count + LINE - 1)
+    first = -(memory.ctypes.data // memory.itemsize) % LINE
+    return memory[first : first + count].reshape(shape)
+
+
+class _TreeModel:
+    """A balanced kd-tree, its rows leaf by leaf; all leaves are full but the last, filled up at infinity."""
+
+    def __init__(self, X: FloatArray, y: FloatArray, leaf_size: int) -> None:
+        n, d = X.shape
+        size = min(leaf_size, -(-n // LEAF) * LEAF)
+        leaves = -(-n // size)
+        rows, order = X.copy(), np.arange(n)
+        self.feature, self.gap = np.zeros(leaves, dtype=np.int32), np.zeros((leaves, 2))
+        build_tree(rows, order, self.feature, self.gap, size)
+        starts = np.arange(leaves) * size
+        self.boxes = np.stack(
+            [np.minimum.reduceat(rows, starts, axis=0), np.maximum.reduceat(rows, starts, axis=0)], axis=1
+        )
+        filled = np.full((leaves * size, d), np.inf)
+        filled[:n] = rows
+        self.columns = _aligned((leaves, d, size))
+        self.columns[:] = filled.reshape(leaves, size, d).transpose(0, 2, 1)
+        self.y, self.index = _aligned((leaves, size)), np.full((leaves, size), -1)
+        self.y.flat[:n], self.index.flat[:n] = y[order], order
+
+
+class _SmoothModel(_TreeModel):
+    """A Gaussian or Laplace weight reaches everywhere, visibly only so far."""
+
+    squared: bool
+
+    def __init__(self, X: FloatArray, y: FloatArray, sizes: Sequence[float]) -> None:
+        super().__init__(X, y, BLOCK)
+        bandwidths = np.clip(sizes, LEAST_BANDWIDTH, MOST_BANDWIDTH)
+        # Weights are powers of two. All rows that are passed over weigh less than 2^-50 of the others.
+        self.factors = math.log2(math.e) / (bandwidths**2 if self.squared else bandwidths)
+        self.invisible = 50 + math.log2(len(X))
+
+    def averages(self, X: FloatArray, ranges: FloatArray) -> Averages:
+        shape = (len(X), len(self.factors))
+        values = np.empty(shape)
+        smooth_averages(
+            *(X, ranges, self.columns, self.y, self.boxes, self.feature, self.gap),
+            *(self.factors, self.squared, self.invisible, values),
+        )
+        return values, np.ones(shape, dtype=bool)
+
+
+@public_module("skprivate.collaborative")
+class GaussianModel(_SmoothModel):
+    """Weights exp(-(distance / h)^2)."""
+
+    squared = True
+
+
+@public_module("skprivate.collaborative")
+class LaplaceModel(_SmoothModel):
+    """Weights exp(-distance / h)."""
+
+    squared = False
+
+
+@public_module("skprivate.collaborative")
+class NeighborsModel(_TreeModel):
+    """The mean of the nearest rows; of equally far ones, the first."""
+
+    def __init__(self, X: FloatArray, y: FloatArray, sizes: Sequence[float]) -> None:
+        super().__init__(X, y, LEAF)
+        self.wanted = np.array(sizes, dtype=np.int64)
+
+    def averages(self, X: FloatArray, ranges: FloatArray) -> Averages:
+        shape = (len(X), len(self.wanted))
+        values = np.empty(shape)
+        nearest_averages(
+            X, ranges, self.columns, self.y, self.index, self.feature, self.gap, self.wanted, values
+        )
+        return values, np.ones(shape, dtype=bool)
+
+
+@public_module("skprivate.collaborative")
+class EpanechnikovModel(_TreeModel):
+    """Weights (1 - (distance / h)^2)_+."""
+
+    def __init__(self, X: FloatArray, y: FloatArray, sizes: Sequence[float]) -> None:
+        super().__init__(X, y, LEAF)
+        self.radii = np.clip(sizes, LEAST_BANDWIDTH, MOST_BANDWIDTH)
+
+    def averages(self, X: FloatArray, ranges: FloatArray) -> Averages:
+        shape = (len(X), len(self.radii))
+        values, support = np.empty(shape), np.empty(shape, dtype=bool)
+        ball_averages(
+            *(X, ranges, self.columns, self.y, self.feature, self.gap),
+            *(self.radii, values, support.view(np.uint8)),
+        )
+        return values, support
+
+
+@public_module("skprivate.collaborative")
+class PartitionModel:
+    """The mean of y in each cube of a grid anchored at 0, in a hash table per side."""
+
+    def __init__(self, X: FloatArray, y: FloatArray, sizes: Sequence[float]) -> None:
+        sides = np.clip(sizes, LEAST_BANDWIDTH, MOST_BANDWIDTH)
+        self.tables = [self._table(X, y, float(side)) for side in sides]
+
+    @staticmethod
+    def _table(X: FloatArray, y: FloatArray, side: float) -> tuple[float, Any, FloatArray, FloatArray]:
+        slots = np.full(2 ** (2 * len(X)).bit_length(), -1)
+        cells, means = np.empty(X.shape), np.empty(len(X))
+        n_cells = fill_cells(X, y, side, slots, cells, means, np.empty(len(X), dtype=np.int64))
+        return side, slots, cells[:n_cells].copy(), means[:n_cells].copy()
+
+    def averages(self, X: FloatArray, ranges: FloatArray) -> Averages:
+        shape = (len(X), len(self.tables))
+        values, support = np.empty(shape), np.empty(shape, dtype=bool)
+        for column, (side, slots, cells, means) in enumerate(self.tables):
+            cell_averages(X, ranges, side, slots, cells, means, values, support.view(np.uint8), column)
+        return values, support
+
+
+MODELS: dict[str, type[LocalModel]] = {
+    "gaussian": GaussianModel,
+    "laplace": LaplaceModel,
+    "epanechnikov": EpanechnikovModel,
+    "partition": PartitionModel,
+    "knn": NeighborsModel,
+}
+
+
+# Bandwidths and numbers of neighbours: cross-validation at one site, and refinement to all sites' rows.
+
+FOLDS = 5
+# Rows on which a choice is validated at most: beyond, time grows and the choice does not change.
+VALIDATION_ROWS = 1000
+# The grid, from the largest on, in steps of the square root of 2.
+BANDWIDTHS = tuple(2.0 ** (-step / 2) for step in range(17))
+MOST_NEIGHBORS = 1024
+
+
+def neighbors_grid(n_samples: int) -> list[int]:
+    """Return the numbers of neighbours that cross-validation tries, descending from those of a training part.
+
+    Parameters
+    ----------
+    n_samples : int
+        At least 1.
+
+    Returns
+    -------
+    sizes : list of int
+        1, 2, 3, 4, 6, 8, ..., about a factor of the square root of 2 apart, at most 1,024.
+    """
+    most = min(MOST_NEIGHBORS, max(1, n_samples - -(-n_samples // FOLDS)))
+    steps = range(2 * MOST_NEIGHBORS.bit_length())
+    return sorted({min(most, round(2.0 ** (step / 2))) for step in steps}, reverse=True)
+
+
+def cross_validate(
+    model: type[LocalModel], X: FloatArray, y: FloatArray, sizes: Sequence[Any]
+) -> tuple[Any, FloatArray]:
+    """Return the size with the least mean squared error on rows left out, the largest on ties.
+
+    Row i is in fold i mod 5 (one fold per row where there are fewer). At most 1,000 rows, evenly spaced
+    within each fold, are predicted from all rows of the other folds. One row can leave nothing out: the
+    largest size.
+
+    Parameters
+    ----------
+    model : type of LocalModel
+    X : ndarray of shape (n_samples, n_features)
+        Scaled to [0, 1].
+    y : ndarray of shape (n_samples,)
+    sizes : sequence
+        Descending.
+
+    Returns
+    -------
+    size : one of the sizes
+    errors : ndarray of shape (n_sizes,)
+        The mean squared error of each, with y scaled to [-1, 1]; zeros for one row.
+    """
+    folds = min(FOLDS, len(X))
+    if folds < 2:
+        return sizes[0], np.zeros(len(sizes))
+    ranges = np.ascontiguousarray(np.broadcast_to(UNIT_RANGE, (4, X.shape[1])))
+    # No square overflows, and the mean of a constant is exact.
+    y = y / (np.abs(y).max() or 1.0)
+    # The kernel of neighbours takes its sizes in ascending order.
+    ascending = sizes[::-1]
+    fold_of = np.arange(len(X)) % folds
+    residuals = []
+    for fold in range(folds):
+        left_out = _evenly_spaced(np.flatnonzero(fold_of == fold), VALIDATION_ROWS // folds)
+        kept = fold_of != fold
+        values, _ = model(X[kept], y[kept], ascending).averages(X[left_out], ranges)
+        residuals.append(values - y[left_out, None])
+    errors = np.mean(np.concatenate(residuals) ** 2, axis=0)[::-1]
+    return sizes[int(np.argmin(errors))], errors
+
+
+def _evenly_spaced(rows: NDArray[np.intp], most: int) -> NDArray[np.intp]:
+    if len(rows) <= most:
+        return rows
+    return rows[np.arange(most) * len(rows) // most]
+
+
+def refined_bandwidth(bandwidth: float, n_samples: int, n_total: int) -> float:
+    """Return h^e, e = ln n / ln n_j: what suits n_j rows, made to suit the mean over all sites.
+
+    Parameters
+    ----------
+    bandwidth : float
+        In scaled units. One of 1 or more is returned as it is: a power would widen it.
+    n_samples, n_total : int
+        Rows of this site and of all sites, n_samples <= n_total.
+
+    Returns
+    -------
+    bandwidth : float
+        Positive.
+    """
+    if n_samples == 1 or bandwidth >= 1:
+        return bandwidth
+    return max(bandwidth ** (math.log(n_total) / math.log(n_samples)), sys.float_info.min)
+
+
+def refined_neighbors(n_neighbors: int, n_samples: int, n_total: int) -> int:
+    """Return max(1, round(n_j (k / n_j)^e)), e = ln n / ln n_j; `n_neighbors` at most `n_samples`."""
+    if n_samples == 1:
+        return n_neighbors
+    share = (n_neighbors / n_samples) ** (math.log(n_total) / math.log(n_samples))
+    return max(1, round(n_samples * share))
+
+
+# Local average regression: weighted means of a site's targets around a query.
 
 # Queries of a task at least, to outweigh its own cost; tasks of a thread, so that all end together.
-BLOCK = 64
+TASK_QUERIES = 64
 TASKS = 4
 
 
@@ -270,10 +565,10 @@ class LocalAverageRegressor(PrivacyHTMLMixin, RegressorMixin, BaseEstimator):
 
     def _respond(self, X: FloatArray) -> Averages:
         """`responses` to finite C-contiguous float64 rows, without any check."""
-        if len(X) <= BLOCK or (n_jobs := effective_n_jobs(self.n_jobs)) == 1:
+        if len(X) <= TASK_QUERIES or (n_jobs := effective_n_jobs(self.n_jobs)) == 1:
             values, support = self._model.averages(X, self._ranges)
             return values[:, 0], support[:, 0]
-        size = max(BLOCK, -(-len(X) // (TASKS * n_jobs)))
+        size = max(TASK_QUERIES, -(-len(X) // (TASKS * n_jobs)))
         blocks = [X[first : first + size] for first in range(0, len(X), size)]
         parts = Parallel(n_jobs=self.n_jobs, prefer="threads")(
             delayed(self._model.averages)(block, self._ranges) for block in blocks

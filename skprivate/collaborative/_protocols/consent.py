@@ -10,9 +10,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from ...exceptions import ConsentError
 from ...utils._public_module import public_module
-from .keys import SiteKey
+from .keys import KEY_BYTES, REFUSED, SEAL_BYTES, SiteKey, expand, framed, seal, unseal
 from .messages import as_doubles
-from .primitives import KEY_BYTES, REFUSED, SEAL_BYTES, expand, framed, seal, unseal
 from .roster import Asked, Roster
 
 _PIECE_BYTES = KEY_BYTES + SEAL_BYTES

@@ -7,9 +7,8 @@ from typing import Any, ClassVar, NamedTuple, Self
 
 from ...exceptions import ConsentError
 from ...utils import check_characters
-from .keys import SiteKey
+from .keys import KEY_BYTES, SiteKey, expand, framed
 from .messages import DIGEST_BYTES, QUERY_ID_BYTES, Query, make_query
-from .primitives import KEY_BYTES, expand, framed
 
 
 class Asked(NamedTuple):

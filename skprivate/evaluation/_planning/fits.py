@@ -22,8 +22,7 @@ from ...domain import TableDomain
 from ...noise._fit_budget import warn_of_large_delta
 from ...utils import check_bounds, check_probability
 from ...utils._compat import safe_indexing
-from .tables import PublicTable
-from .worlds import World
+from .worlds import PublicTable, World
 
 #: Rows on which a fit is scored.
 N_TEST = 10_000

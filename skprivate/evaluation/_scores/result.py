@@ -10,7 +10,7 @@ import numpy as np
 
 from ..._typing import FloatArray
 from ...accounting import PrivacySpent
-from ...accounting._checks import escape_controls
+from ...accounting._statements.fields import escape_controls
 from ...base._likely_mistakes import empty_groups, errors_near_zero, hardly_any_rows
 from ...utils._public_module import public_module
 from .intervals import Estimate, quantile

@@ -9,9 +9,16 @@ import numpy as np
 
 from ..._typing import BoolArray, FloatArray
 from ...exceptions import UtilityWarning
-from ...utils._user_frame import warn_user
-from .cost_gradient import LOST_DIGITS, CostDifferences, PartialDerivatives, precision_of, sides_of
-from .player_functions import PlayerFunction, read_only
+from ...utils._private_fit import warn_user
+from .cost_gradient import (
+    LOST_DIGITS,
+    CostDifferences,
+    PartialDerivatives,
+    PlayerFunction,
+    precision_of,
+    read_only,
+    sides_of,
+)
 from .sets import Box, ConstraintSet
 
 # Segments of every player's set that are tried: a kink that a random segment crosses with probability 1/2 is

@@ -10,16 +10,25 @@ from numpy.typing import ArrayLike
 from ..._typing import FloatArray
 from ...exceptions import UtilityWarning
 from ...utils import check_int, check_positive
+from ...utils._private_fit import warn_user
 from ...utils._public_module import public_module
-from ...utils._user_frame import warn_user
-from .best_response import searched_gains
 from .cost_checks import compare_gradient, gradient_of_cost
-from .cost_gradient import CostDifferences, own_weights, residual_noise
-from .equilibrium import VariationalInequality, extragradient, warn_of_no_convergence
-from .monotone import some_pair_is_not_monotone
-from .player_functions import PlayerFunction, check_player_function, read_only
-from .projection_set import make_constraint
-from .sets import Bounds, ConstraintSet, Projection
+from .cost_gradient import (
+    CostDifferences,
+    PlayerFunction,
+    check_player_function,
+    own_weights,
+    read_only,
+    residual_noise,
+)
+from .equilibrium import (
+    VariationalInequality,
+    extragradient,
+    searched_gains,
+    some_pair_is_not_monotone,
+    warn_of_no_convergence,
+)
+from .sets import Bounds, ConstraintSet, Projection, make_constraint
 
 
 @public_module("skprivate.games")

@@ -8,15 +8,20 @@ import numpy as np
 
 from ..._typing import Criterion, FloatArray, IndexArray, Status
 from ...accounting import PrivacyGuarantee
-from ...accounting._checks import check_choice
+from ...accounting._statements.fields import check_choice
 from ...exceptions import PrivacyUnboundedError
-from .._broadcast_mechanism import BroadcastMechanism
-from .independent import BoxPlayerPrior, ContinuousPlayerPrior, FinitePlayerPrior, LeakageBound, PlayerPrior
-from .joint import JointChannel
-from .monte_carlo import SampledPlayerPrior
+from .._plan import BroadcastMechanism
+from .broadcast_sensitivity import Distance, player_distances
+from .correlated_players import JointChannel, TwoTypeChannel, as_joint_prior
+from .independent_players import (
+    BoxPlayerPrior,
+    ContinuousPlayerPrior,
+    FinitePlayerPrior,
+    LeakageBound,
+    PlayerPrior,
+    SampledPlayerPrior,
+)
 from .priors import ContinuousPrior, JointPrior, Prior, SampledPrior, TwoTypePrior, TypePrior, as_prior
-from .sensitivity import Distance, player_distances
-from .two_types import TwoTypeChannel, as_joint_prior
 
 View = Literal["entire", "individual"]
 
@@ -95,7 +100,7 @@ def privacy_guarantee(
     >>> import numpy as np
     >>> from scipy import stats
     >>> from skprivate.games._leakage.guarantees import privacy_guarantee
-    >>> from skprivate.games._broadcast_mechanism import BroadcastMechanism
+    >>> from skprivate.games._plan import BroadcastMechanism
     >>> from skprivate.games._games.sets import Unconstrained
     >>> k = np.arange(200)
     >>> mechanism = BroadcastMechanism(

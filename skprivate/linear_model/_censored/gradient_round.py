@@ -1,31 +1,326 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Sums of residuals and curvatures in a round of a censored fit: exact integers, and their release."""
+"""A round of a censored fit: what a row contributes, proofs of sensitivity, and released sums."""
 
 import functools
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from math import ceil, isqrt
+from itertools import product
+from math import ceil, isqrt, log
 from typing import Any
 
 import numpy as np
+from scipy import special
+from scipy.optimize import brentq
 
 from ..._typing import FloatArray, IntArray
 from ...rounds._driver import Round
 from ...rounds._plans.gradients import BLOCK_ROWS, GradientsPlan, ResidualGrid, count_sums
-from ...rounds._plans.gram import EXACT
-from ...rounds._plans.grid import SCALE_BITS, SUM_BITS, MomentGrid
+from ...rounds._plans.moments import EXACT, SCALE_BITS, SUM_BITS, MomentGrid
+from ...rounds._rows import KINDS
 from ...utils._public_module import public_module
-from .._moments.noise_scale import NoiseScales, gaussian_scales, laplace_scales
-from .._moments.release import Neighbours
-from .._moments.sensitivity import sensitivity_of_unit
-from .._moments.weights import MomentWeights
-from .sensitivity import (
-    Residuals,
-    l1_curvature,
-    l1_gradient,
-    squared_l2_curvature,
-    squared_l2_gradient,
+from .._distributions import LOGISTIC, SEV, ErrorDistribution
+from .._moments.released_moments import Neighbours
+from .._noise_scales import (
+    MomentWeights,
+    NoiseScales,
+    gaussian_scales,
+    l1_moments,
+    laplace_scales,
+    sensitivity_of_unit,
+    squared_l2_moments,
 )
+
+# Sensitivities of the histogram and the rounds of a censored fit, with their proofs.
+
+# Bounds that are not rational are rounded up to a multiple of 1 / this: 1e-6 of a bound near 1.
+_BOUND_STEP = 2**20
+
+
+@dataclass(frozen=True, eq=False)
+class Residuals:
+    """What one row can put into a round, by the distribution and the clip: public.
+
+    Attributes
+    ----------
+    code : int
+        Number of the distribution in the kernel.
+    cuts : tuple of two floats
+        Standardised errors: below the first, the score of normal errors does not grow; a row that passes the
+        second counts as censored there.
+    corners : tuple of triples (event, residual, moment)
+        Corners of a polytope that holds the triple (what is left of the event, residual, largest magnitude of
+        the residual times the target) of every row. The moment is the residual's magnitude, but for rows with
+        an entry.
+    curvature : Fraction
+        Largest sum of both halves of the curvature; the least is 0.
+    off : Fraction
+        Most that is taken off an event.
+    observations : tuple of str
+        Kinds of observation that are declared.
+    """
+
+    code: int
+    cuts: tuple[float, float]
+    corners: tuple[tuple[Fraction, Fraction, Fraction], ...]
+    curvature: Fraction
+    off: Fraction = Fraction(0)
+    observations: tuple[str, ...] = KINDS[:2]
+
+    def spread(self, distribution: ErrorDistribution) -> float:
+        """Variance of the error of uncensored rows, by both halves of the curvature."""
+        u = distribution.quantile((np.arange(4000) + 0.5) / 4000)
+        inside = u < self.cuts[1]
+        u = np.clip(u, *self.cuts)
+        if distribution is SEV:
+            weights, steep = np.exp(u), np.ones_like(u)
+        elif distribution is LOGISTIC:
+            weights, steep = 2.0 * special.expit(u) * special.expit(-u), special.expit(-u)
+        else:
+            hazard = _normal_hazard(u)
+            weights, steep = np.where(inside, 1.0, hazard * (hazard - u)), hazard - u
+        both = np.concatenate([weights, inside * np.minimum(steep, 1.0) ** 2])
+        errors = np.concatenate([u, u + 1.0 / np.maximum(steep, 1e-6)])
+        mean = np.average(errors, weights=both)
+        return float(np.average((errors - mean) ** 2, weights=both))
+
+    @property
+    def extent(self) -> tuple[Fraction, Fraction]:
+        """Largest magnitude of a negative residual, and of a positive one."""
+        residuals = [residual for _, residual, _ in self.corners]
+        return -min(residuals), max(residuals)
+
+    @property
+    def reach(self) -> Fraction:
+        """Largest magnitude of a residual times a target."""
+        return max(moment for _, _, moment in self.corners)
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether every row is an event or censored, and watched from the start."""
+        return set(self.observations) <= set(KINDS[:2])
+
+    def limits(self, residual_unit: int, curvature_unit: int) -> FloatArray:
+        """Greatest integers: of a residual below 0, of one above, of a curvature, of what is off an event.
+
+        With kinds beside events and censored rows one more: of a residual times a target of 1.
+        """
+        low, high = self.extent
+        residuals = low * residual_unit, high * residual_unit
+        greatest = [*residuals, self.curvature * curvature_unit, self.off * residual_unit]
+        if not self.is_plain:
+            greatest.append(self.reach * residual_unit)
+        return np.array([float(value.numerator // value.denominator) for value in greatest])
+
+
+def residuals_of(
+    distribution: ErrorDistribution, hazard_clip: float, observations: tuple[str, ...] = KINDS[:2]
+) -> Residuals:
+    """Bound what a row puts into a round.
+
+    Parameters
+    ----------
+    distribution : ErrorDistribution
+    hazard_clip : float
+        C > 0: a row counts as censored where its cumulative hazard reaches C, at survival exp(-C).
+    observations : tuple of str, default=("exact", "right")
+        Kinds of observation that are declared.
+
+    Notes
+    -----
+    With d = 1 for an event that is left, 0 otherwise, and u the standardised error:
+
+    The curvature is the mean of two matrices of the same expectation under the model, so that it is that of
+    the middle of the way from other parameters: half of w z z', with -w the second derivative, and half of
+    what an event says, a^2 v v', with a <= 1 the derivative of the log hazard at the event and v the row z
+    whose target is moved by 1 / (a theta_1), within its bounds. All rows are in the cube, so the curvature is
+    in the convex hull of 0 and all K v v', where K bounds (w + d a^2) / 2.
+
+    *SEV.* The residual is d - w with w = exp(u) in [0, C] and a = 1, K = (C + 1) / 2: corners (0, 0),
+    (0, -C), (1, 1), (1, 1 - C).
+
+    *Logistic.* The residual is d - (1 + d) p with p in [0, 1], w is (1 + d) p (1 - p), a is 1 - p, and
+    (w + d a^2) / 2 is (1 - p^2) / 2 for an event and p (1 - p) / 2 otherwise, K = 1/2. No row needs a cut:
+    corners (0, 0), (0, -1), (1, 1), (1, -1).
+
+    *Normal.* Rows end at the cut c where survival is exp(-C). With h the hazard, the score of a row that was
+    seen up to u is the integral of a(s) dM(s) up to u, where a = h - s is the derivative of log h and M
+    counts its event less the hazard so far: -u for an event, -h(u) otherwise. It grows without bound for
+    early events, so a stays at A = a(l) below l = -max(c, 2). The integral of any weight known beforehand has
+    the mean 0, whatever censored the row. With H the cumulative hazard and k = h(l) - A H(l) > 0, the
+    residual is A (d - H(u)) below l, else k - u for an event and k - h(u) otherwise: between min(-c, 0) and A
+    for an event, between -h(c) and 0 otherwise. The score of theta_1 integrates 1 / theta_1 + a(s) y'(s), so
+    that beside the residual times y' at u stands (d - g(u)) / theta_1, with g(u) = H(u) - A times the
+    integral of H below l, else g(l) + k (u - l): between 0 and g(c). The curvature w is A h(u) below l, else
+    1 for an event and h (h - u), at most 1, otherwise. Of events with a > 1 only a^2 = 1 counts; the rest has
+    the expectation of the integral of (a^2 - 1) dH where a > 1, which stands beside it, at one more target:
+    at most G, and K = 1 + G / 2.
+
+    Where earlier events or intervals are declared, the curvature is w z z' alone, within the same K.
+
+    *Intervals.* A row whose event came between two times contributes the mean, under the parameters of the
+    round, of the rows that it may have been: events in between, and rows censored where rows end. That is in
+    the convex hull of their contributions, and the polytope and every norm over it stay what they were.
+
+    *Earlier events.* The mean over all rows is 0, so that the mean over those with an event by u is minus the
+    contribution of a row censored at u, times S / (1 - S), S the survival. This is (0, e^u S / (1 - S)), at
+    most (0, 1), for SEV errors, (0, 1 - p) for logistic ones, and for normal ones a residual between 0 and A
+    with g S / (1 - S) <= H S / (1 - S) <= 1 of an event: one corner more, (0, 1) or (0, A).
+
+    *Entries.* A row that was watched from v on contributes what the row would that was watched from the
+    start, less what one would that was censored at v; nothing if v is beyond the end of rows. As hazards are
+    not negative, residuals keep their ranges: from -L to 0 without an event, up to the greatest of an event
+    with one. With r_y and r_v the residuals of both, the moment r_y y' - r_v v' is at most |r_y| + |r_v|.
+    This is convex, the pair lies in a polygon, 0 >= r_v >= -L, r_y - r_v <= e, r_y in its range, and its
+    corners give those here: without an event (0, 0), (-L, 0), (-L, -L); with one and r_y in [e', e] (e, 0),
+    (e', 0), (e', -L), (e - L, -L). (As v' <= y', opposite signs of two moments are rarer than this allows.)
+    """
+    clip = Fraction(hazard_clip)
+    off = Fraction(0)
+    if distribution is SEV:
+        code, cuts, curvature = 0, (-np.inf, log(hazard_clip)), (clip + 1) / 2
+        censored, event = clip, (1 - clip, Fraction(1))
+    elif distribution is LOGISTIC:
+        code, cuts, curvature = 1, (-np.inf, np.inf), Fraction(1, 2)
+        censored, event = Fraction(1), (Fraction(-1), Fraction(1))
+    else:
+        cut = -float(special.ndtri_exp(-hazard_clip))
+        low = -max(cut, 2.0)
+        hazard = float(_normal_hazard(low))
+        slope, cumulative = hazard - low, -float(special.log_ndtr(-low))
+        # The integral of H is above 0 and is left out: a bound.
+        off = _rounded_up(cumulative + (hazard - slope * cumulative) * (cut - low))
+        code, cuts, curvature = 2, (low, cut), 1 + _rounded_up(_early_information(low) / 2.0)
+        censored = _rounded_up(float(_normal_hazard(cut)))
+        event = -_rounded_up(max(cut, 0.0)), _rounded_up(slope)
+    corners = _corners(censored, event, off, observations)
+    return Residuals(code, cuts, corners, curvature, off, observations)
+
+
+def _corners(
+    censored: Fraction, event: tuple[Fraction, Fraction], off: Fraction, observations: tuple[str, ...]
+) -> tuple[tuple[Fraction, Fraction, Fraction], ...]:
+    """Corners of boxes: residuals without and with an event, of which up to `off` is taken.
+
+    Parameters
+    ----------
+    censored : Fraction
+        Largest magnitude of the residual of a censored row.
+    event : tuple of two Fraction
+        Least and greatest residual of an event.
+    off : Fraction
+    observations : tuple of str
+    """
+    low, high = event
+    pairs = [(0, -censored, censored), (0, Fraction(0), Fraction(0)), (1, low, abs(low)), (1, high, high)]
+    if "entry" in observations:
+        pairs.append((0, Fraction(0), 2 * censored))
+        pairs += [(1, low + censored, abs(low) + censored), (1, high, abs(high - censored) + censored)]
+    parts = (Fraction(0), off) if off else (Fraction(0),)
+    corners = [(d - part, residual, moment) for d, residual, moment in pairs for part in parts]
+    if "left" in observations:
+        corners.append((Fraction(0), high, high))
+    return tuple(corners)
+
+
+def _normal_hazard(u: Any) -> Any:
+    return np.exp(-0.5 * u * u - 0.5 * log(2 * np.pi) - special.log_ndtr(-u))
+
+
+def _early_information(low: float) -> float:
+    """Integral of (a^2 - 1) dH where a > 1, with a = h - u, for normal errors; a is flat below `low`."""
+    end = brentq(lambda u: float(_normal_hazard(u)) - u - 1.0, -1.0, 0.0)
+    values = []
+    for u in (low, end):
+        h, cumulative = float(_normal_hazard(u)), -float(special.log_ndtr(-u))
+        # An antiderivative of (h - u)^2 h, and H.
+        values.append((h * (0.5 * h - u) + cumulative, cumulative))
+    flat = (float(_normal_hazard(low)) - low) ** 2 - 1.0
+    return flat * values[0][1] + values[1][0] - values[0][0] - (values[1][1] - values[0][1])
+
+
+def _rounded_up(value: float) -> Fraction:
+    return Fraction(int(value * _BOUND_STEP) + 1, _BOUND_STEP)
+
+
+def histogram_sensitivity(relation: str) -> Fraction:
+    """L1 sensitivity of the histogram to one row, and its squared L2 sensitivity: they are equal.
+
+    A row is in one cell. Replaced, it leaves one and enters another: 2. Added or removed: 1.
+    """
+    return Fraction(1 if relation == "add-remove" else 2)
+
+
+def l1_gradient(residuals: Residuals, weights: MomentWeights, relation: str) -> Fraction:
+    """L1 sensitivity of (number of events left, sum of residual times v) to one row.
+
+    Notes
+    -----
+    Let a row be (d, r, t, x'): what is left of its event, its residual, the residual times the target, and
+    features of weighted norm M at most. With the target's weight a, two rows differ by
+    |d - d'| + |r - r'| + a |t - t'| + |r x' - r' x''|_1 <= |d - d'| + |r - r'| + a (|t| + |t'|) +
+    (|r| + |r'|) M, which is convex in ((d, r, t), (d', r', t')) and so largest at corners of the polytope;
+    reached, for events and censored rows, by opposite targets and features, or equal ones where r and r'
+    differ in sign. One row alone: |d| + |r| (1 + M) + a |t|. An absent row is (0, 0, 0), a corner, so
+    replacing covers absence. Where the information less, in [0, 1], is released as well, it adds 1.
+
+    Residuals and moments that are rounded toward 0 keep to the bound: where |r| shrinks, |r - r'| grows by no
+    more than that, and M >= 1 times it is gone.
+    """
+    target, features = Fraction(weights.target), Fraction(weights.features_l1)
+    less = count_sums(residuals.observations) - 1
+    if relation == "add-remove":
+        return less + max(
+            abs(event) + abs(r) * (1 + features) + moment * target for event, r, moment in residuals.corners
+        )
+    return less + max(
+        abs(event - other) + abs(r - s) + (abs(r) + abs(s)) * features + (moment + second) * target
+        for (event, r, moment), (other, s, second) in product(residuals.corners, repeat=2)
+    )
+
+
+def squared_l2_gradient(residuals: Residuals, weights: MomentWeights, relation: str) -> Fraction:
+    """Squared L2 sensitivity of (number of events left, sum of residual times v) to one row.
+
+    Notes
+    -----
+    As in `l1_gradient`, with features of squared norm M^2 at most: the square of the difference is at most
+    (d - d')^2 + (r - r')^2 + a^2 (|t| + |t'|)^2 + (|r| + |r'|)^2 M^2, convex again, and it does not grow
+    where |r| shrinks: 2 |r - r'| <= 2 (|r| + |r'|) M^2. The information less adds 1.
+    """
+    target = Fraction(weights.target) ** 2
+    features = weights.squared_l2 - 1 - target
+    less = count_sums(residuals.observations) - 1
+    if relation == "add-remove":
+        return less + max(
+            event**2 + r**2 * (1 + features) + moment**2 * target for event, r, moment in residuals.corners
+        )
+    return less + max(
+        (event - other) ** 2
+        + (r - s) ** 2
+        + (abs(r) + abs(s)) ** 2 * features
+        + (moment + second) ** 2 * target
+        for (event, r, moment), (other, s, second) in product(residuals.corners, repeat=2)
+    )
+
+
+def l1_curvature(residuals: Residuals, weights: MomentWeights, relation: str) -> Fraction:
+    """L1 sensitivity of the coefficients of theta' M theta / 2 to one row, M the sum of the curvatures.
+
+    Notes
+    -----
+    A row's curvature is in the convex hull of 0 and all K v v', K the largest (see `residuals_of`). The norm
+    of the difference of two is convex in both, so largest at corners: K v v' and K v' v'', or one of them 0,
+    which is the bound for an absent row.
+    """
+    return residuals.curvature * l1_moments(weights, relation)
+
+
+def squared_l2_curvature(residuals: Residuals, weights: MomentWeights, relation: str) -> Fraction:
+    """Squared L2 sensitivity of the sum of curvatures, products of different entries counted twice."""
+    return residuals.curvature**2 * squared_l2_moments(weights, relation)
+
+
+# Sums of residuals and curvatures in a round of a censored fit: exact integers, and their release.
 
 # Bits of the grids. The gradient decides where rounds end, and the curvature only how fast: its weights have
 # fewer bits. Fewer than _FEWEST_BITS would round most rows away.

@@ -8,15 +8,11 @@ import numpy as np
 from ..._typing import FloatArray
 from ...utils._public_module import public_module
 from .._distributions import ErrorDistribution
-from .._moments.solve import ScaledFit
-from .._moments.utility import HIDDEN, varying_directions
-from .correction import Correction, replicate
-from .curvature import TWO_VALUES, CurvatureEstimate, StepRule, to_fit
+from .._moments.released_moments import ScaledFit
+from .._moments.replicates import HIDDEN, varying_directions
 from .gradient_round import GradientRound
-from .histogram import HistogramRelease
-from .newton_step import correlation
-from .residual_histogram import ResidualHistogram
-from .step_errors import StepErrors
+from .histograms import Correction, HistogramRelease, ResidualHistogram, replicate
+from .newton import TWO_VALUES, CurvatureEstimate, StepErrors, StepRule, correlation, to_fit
 
 # Parameters up to which every replicate inverts its own information: it takes time with their cube.
 _WHOLE = 40

@@ -1,24 +1,162 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Looks at the residuals of a first fit to moments: rounds that lead to the slopes."""
+"""The rounds of a fit to complete targets: moments, then looks at residuals, or moments again."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
 
-from ..._typing import FloatArray
-from ...rounds._driver import Rounds
-from ...rounds._plans._looks.looks import NARROWEST
-from ...rounds._plans._looks.residuals import STEEPEST
-from ...rounds._plans.grid import MomentGrid
+from ..._typing import FloatArray, IntArray
+from ...accounting import PrivacySpent
+from ...noise._fit_budget import FitBudget
+from ...rounds._driver import Round, Rounds
+from ...rounds._plans.cells import CellsPlan
+from ...rounds._plans.moments import (
+    BLOCK_ROWS,
+    EXACT,
+    FINEST,
+    NARROWEST,
+    SCALE_BITS,
+    STEEPEST,
+    SUM_BITS,
+    LooksPlan,
+    MomentGrid,
+    MomentsPlan,
+    ResidualAxis,
+)
 from ...utils._public_module import public_module
-from .._distributions import ErrorDistribution
-from .clipped_law import clipped_law
-from .look_plan import N_CELLS, LookPlan
-from .release import MomentRelease
-from .solve import ScaledFit, noise_level, solve_moments
+from .._distributions import ErrorDistribution, clipped_law
+from .._noise_scales import (
+    NoiseScales,
+    gaussian_scales,
+    l1_look,
+    laplace_scales,
+    sensitivity_of_unit,
+    square_weights,
+    squared_l2_look,
+)
+from .released_moments import MomentRelease, Neighbours, ScaledFit, noise_level, plan_moments, solve_moments
+
+# The plan of looks at residuals: grids, sensitivities and noise, by public numbers alone.
+
+# Bits of rows and of residuals below which there are no looks: rounding toward zero would show.
+_FEWEST_BITS = 7
+#: Cells of the counts: between quantiles of the distribution, and two beyond.
+N_CELLS = 50
+
+
+@dataclass(frozen=True, eq=False)
+class LookPlan:
+    """What is public about the looks of a fit.
+
+    Attributes
+    ----------
+    neighbours : Neighbours
+    mechanism : {"laplace", "gaussian"}
+    bits : int
+        Of rows, and of residuals.
+    """
+
+    neighbours: Neighbours
+    mechanism: str
+    bits: int
+
+    def look(self, grid: MomentGrid, line: FloatArray, clip: float, amount: Fraction) -> Round:
+        """Return a look about a line for `amount` of epsilon, or rho.
+
+        Notes
+        -----
+        **Privacy**: residuals and rows are integers within their bounds, whatever the line and the clip are,
+        so that the sums have the sensitivity of `l1_look` or `squared_l2_look`, times the rows of a unit.
+        """
+        sums = LooksPlan(replace(grid, exponent=self.bits), line, clip, self.bits)
+        noise = self.noise(grid.n_features, amount)
+        return Round(sums, noise, release=noise.describe("sums of clipped residuals"))
+
+    def noise(self, n_features: int, amount: Fraction) -> NoiseScales:
+        """Return the scales of the noise of a look."""
+        weights = self.neighbours.weights
+        codes = np.array([0, *[1] * n_features, 2])
+        unit = Fraction(4**self.bits)
+        square, squared = square_weights(weights)
+        if self.mechanism == "laplace":
+            classes = [Fraction(1) / unit, weights.features / unit, square / unit]
+            return laplace_scales(classes, codes, self._sensitivity, amount)
+        classes = [1 / unit**2, weights.features**2 / unit**2, squared / unit**2]
+        return gaussian_scales(classes, codes, self._sensitivity, amount)
+
+    @property
+    def _sensitivity(self) -> Fraction:
+        gaussian = self.mechanism == "gaussian"
+        one = squared_l2_look if gaussian else l1_look
+        bound = one(self.neighbours.weights, self.neighbours.relation)
+        return sensitivity_of_unit(bound, self.neighbours.rows_per_unit, squared=gaussian)
+
+    def noise_of_counts(self, n_cells: int, amount: Fraction) -> NoiseScales:
+        """Return the scales of the noise of counts of residuals."""
+        gaussian = self.mechanism == "gaussian"
+        one = Fraction(1 if self.neighbours.relation == "add-remove" else 2)
+        sensitivity = sensitivity_of_unit(one, self.neighbours.rows_per_unit, squared=gaussian)
+        planner = gaussian_scales if gaussian else laplace_scales
+        return planner([Fraction(1)], np.zeros(n_cells, dtype=np.intp), sensitivity, amount)
+
+    def hides_quartiles(self, n: float, amount: Fraction) -> bool:
+        """Return whether the noise of counts of n residuals hides what the looks start from.
+
+        A quartile is where half of the cells, or fewer, add up to a quarter of the rows: it is hidden where
+        the standard deviation of the noise of that sum is a quarter of the rows.
+        """
+        std = float(self.noise_of_counts(N_CELLS, amount).std[0])
+        return std * float(np.sqrt(N_CELLS / 2)) > n / 4
+
+    def residual_counts(
+        self, grid: MomentGrid, line: FloatArray, edges: FloatArray, amount: Fraction
+    ) -> Round:
+        """Return the round of counts of residuals between edges.
+
+        Notes
+        -----
+        **Privacy**: a row is in one cell: replaced, it moves the counts by 2 in L1 and in squared L2, added
+        or removed by 1.
+        """
+        cells = CellsPlan(((ResidualAxis(replace(grid, exponent=self.bits), line, edges),),))
+        noise = self.noise_of_counts(cells.n_sums, amount)
+        return Round(cells, noise, release=noise.describe("counts of residuals"))
+
+    def read(self, step: Round, released: IntArray) -> tuple[FloatArray, FloatArray]:
+        """Return sums of r, r x' and r^2, r in clips, and the standard deviations of their noise."""
+        unit = 4.0**self.bits
+        return released / unit, step.noise.std / unit  # type: ignore[attr-defined]
+
+
+def plan_looks(
+    neighbours: Neighbours, budget: FitBudget, n_rows: int, least_amount: Fraction
+) -> LookPlan | None:
+    """Choose the grid of looks by public numbers alone; None where no grid is fine enough for so many rows.
+
+    Parameters
+    ----------
+    neighbours : Neighbours
+    budget : FitBudget
+    n_rows : int
+        Largest number of rows.
+    least_amount : Fraction
+        Least epsilon, or rho, of a look.
+    """
+    draft = LookPlan(neighbours, budget.mechanism, 0)
+    scale = int(draft.noise(1, least_amount).scales.max())
+    room = min(
+        SCALE_BITS - scale.bit_length(),
+        SUM_BITS - (n_rows - 1).bit_length(),
+        EXACT.bit_length() - 1 - (BLOCK_ROWS - 1).bit_length(),
+    )
+    bits = min(room // 2, FINEST)
+    return None if bits < _FEWEST_BITS else replace(draft, bits=bits)
+
+
+# Looks at the residuals of a first fit to moments: rounds that lead to the slopes.
 
 # Shares of the budget: the moments, and the counts of residuals. Simulations with 10 and 30 normal columns,
 # 10,000 to 1,000,000 rows, both mechanisms: a quarter to a half for the moments made little difference where
@@ -350,3 +488,133 @@ def _within(fit: ScaledFit, scale_limits: tuple[float, float]) -> ScaledFit:
     scale = float(np.clip(fit.scale, *scale_limits))
     coef = np.clip(fit.coef, -STEEPEST, STEEPEST)
     return ScaledFit(float(np.clip(fit.intercept, -STEEPEST, STEEPEST)), coef, scale)
+
+
+# Private fit to complete targets: moments, then looks at residuals, or moments again.
+
+
+def part_of(budget: FitBudget, share: Fraction) -> FitBudget:
+    """Return a part of a budget."""
+    return replace(budget, amount=share * budget.amount)
+
+
+def moments_budget(budget: FitBudget, most_looks: int | None) -> FitBudget:
+    """Return the budget of the first moments."""
+    return budget if most_looks == 0 else part_of(budget, MOMENTS_SHARE)
+
+
+@dataclass(frozen=True, eq=False)
+class MomentFit:
+    """Everything public about a fit to complete targets.
+
+    Attributes
+    ----------
+    grid : MomentGrid
+    distribution : ErrorDistribution
+    budget : FitBudget
+    neighbours : Neighbours
+    scale_limits : tuple of two floats
+        In scaled units.
+    looks : LookPlan or None
+        None: one release of moments.
+    number : int or None
+        Of looks; None: by released values.
+    """
+
+    grid: MomentGrid
+    distribution: ErrorDistribution
+    budget: FitBudget
+    neighbours: Neighbours
+    scale_limits: tuple[float, float]
+    looks: LookPlan | None
+    number: int | None
+
+    @classmethod
+    def of(cls, task, x_norm: float | None, most_looks: int | None) -> "MomentFit":  # type: ignore[no-untyped-def]
+        """Plan the fit of a task."""
+        looks = None
+        if most_looks != 0:
+            least = (1 - MOMENTS_SHARE - COUNTS_SHARE) * task.budget.amount / (most_looks or NUMBERS[-1])
+            looks = plan_looks(task.neighbours, task.budget, task.n_rows, least)
+            # Of so few rows the counts would tell nothing: one release of moments is better than two parts.
+            counts = COUNTS_SHARE * task.budget.amount
+            if looks is not None and most_looks is None and looks.hides_quartiles(task.n_rows, counts):
+                looks = None
+        grid = task.grid(x_norm, moments_budget(task.budget, 0 if looks is None else most_looks))
+        return cls(
+            grid=grid,
+            distribution=task.distribution,
+            budget=task.budget,
+            neighbours=task.neighbours,
+            scale_limits=task.scale_limits(grid),
+            looks=looks,
+            number=most_looks,
+        )
+
+    @property
+    def unit(self) -> Fraction:
+        """Grid units of one unit of the moments."""
+        return Fraction(4**self.grid.exponent)
+
+    @property
+    def releases(self) -> str:
+        """What is released, in words."""
+        return (
+            f"moments ({float(MOMENTS_SHARE):.0%} of the budget), and counts of residuals "
+            f"({float(COUNTS_SHARE):.0%}) and sums of clipped residuals, or moments again (the rest)"
+        )
+
+    def rounds(
+        self, spent: PrivacySpent | None, on_progress: Callable[[], object] = bool
+    ) -> Rounds[MomentRelease | LookRelease]:
+        """Yield the rounds of the fit.
+
+        Notes
+        -----
+        **Privacy**: the amounts add up to the budget whatever was released. Which rounds follow the first is
+        a function of what it released; each is private with its amount whatever was released before, so that
+        the whole is private with the budget, for pure differential privacy and for zCDP.
+        """
+        if self.looks is None:
+            return (yield from self._moments(self.budget, spent, on_progress))
+        first = yield from self._moments(part_of(self.budget, MOMENTS_SHARE), spent, on_progress)
+        rest = 1 - MOMENTS_SHARE - COUNTS_SHARE
+        number = self.number
+        if number is None:
+            fit = solve_moments(first, self.distribution, "floor", self.scale_limits)
+            amounts = tuple(share * self.budget.amount for share in (MOMENTS_SHARE, rest, 1 - MOMENTS_SHARE))
+            number = choose_number(self.looks, first, self.distribution, fit, amounts)  # type: ignore[arg-type]
+        if number == 0:
+            again = part_of(self.budget, 1 - MOMENTS_SHARE)
+            return _combined(first, (yield from self._moments(again, None, on_progress)))
+        amounts = COUNTS_SHARE * self.budget.amount, rest * self.budget.amount
+        return (
+            yield from rounds_of_looks(
+                self.looks,
+                self.grid,
+                first,
+                self.distribution,
+                self.scale_limits,
+                number,
+                amounts,
+                on_progress,
+            )
+        )
+
+    def _moments(
+        self, budget: FitBudget, spent: PrivacySpent | None, on_progress: Callable[[], object]
+    ) -> Rounds[MomentRelease]:
+        plan = plan_moments(self.grid, self.neighbours, budget)
+        released = yield Round(MomentsPlan(self.grid), plan, spent, plan.noise.describe("moments"))
+        on_progress()
+        return plan.read(released)
+
+
+def _combined(first: MomentRelease, second: MomentRelease) -> MomentRelease:
+    """Return the mean of two releases of the same moments, weighted by the inverse of their variances."""
+    variances = first.noise_std**2, second.noise_std**2
+    total = variances[0] + variances[1]
+    weight = np.where(total > 0.0, variances[1] / np.where(total > 0.0, total, 1.0), 0.5)
+    matrix = weight * first.matrix + (1.0 - weight) * second.matrix
+    std = np.hypot(weight * first.noise_std, (1.0 - weight) * second.noise_std)
+    return MomentRelease(matrix, std, first.mechanism)

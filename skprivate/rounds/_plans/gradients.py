@@ -9,12 +9,9 @@ from numpy.typing import NDArray
 
 from ..._typing import FloatArray, IntArray
 from ...utils._json_documents import Fields
-from .gram import EXACT, exceeds, make_packer
-from .grid import FINEST, MomentGrid
-from .moments import read_grid
-from .observations import CODES, KINDS, check_observations
+from .._rows import CODES, KINDS, PreparedRows, check_observations
+from .moments import EXACT, FINEST, MomentGrid, exceeds, make_packer, read_grid
 from .residual_kernels import fill_observed, fill_residuals
-from .rows import PreparedRows
 
 #: Rows that are packed together: grids are chosen so that the sums of so many are exact in float64.
 BLOCK_ROWS = 4096

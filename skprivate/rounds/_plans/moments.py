@@ -1,16 +1,332 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Plan of moments: sums of products of what a row is on a public grid."""
+"""Rows on a public grid of integers, and plans of their moments and of residuals about a line."""
 
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any, ClassVar
 
 import numpy as np
+from numpy.typing import NDArray
 
-from ..._typing import IntArray
+from ..._typing import FloatArray, IntArray
 from ...utils._json_documents import Fields
-from .gram import check_room, exact_gram
-from .grid import SUM_BITS, MomentGrid
-from .rows import PreparedRows
+from ...utils._public_module import public_module
+from .._rows import PreparedRows
+from .moment_kernels import add_products, has_vectors, pack_ball, pack_cube
+
+# The public grid on which rows are rounded to integers: centres, half-widths and step.
+
+# Rounding at 2^-20 is far below any noise, and float64 (2^53) holds sums of 2^13 products of two values.
+FINEST = 20
+# Largest number of rows where it is protected: the grid must not depend on n.
+MANY_ROWS = 2**32
+# log2 of n 4^k: int64 with two spare bits.
+SUM_BITS = 61
+# log2 of the largest scale of the noise; the sampler's own limit is 2^52.
+SCALE_BITS = 51
+
+
+@public_module("skprivate.linear_model")
+@dataclass(frozen=True, eq=False, kw_only=True)
+class MomentGrid:
+    """Public description of how a row is rounded to integers.
+
+    A row is z = (1, y', x'): the target and the features, centred and divided by their half-widths, so that
+    each lies in [-1, 1]; with `x_norm` the features share one half-width, `x_norm`, and x' lies in the unit
+    ball. What lies outside is clipped; then everything is rounded toward zero to multiples of 2^-exponent.
+
+    Attributes
+    ----------
+    lower, upper : ndarray of shape (n_features,)
+        Bounds of the features.
+    target : tuple of two floats
+        Bounds of the target on the scale of the model.
+    exponent : int
+        k, from 0 to 20: the grid's step is 2^-k.
+    x_norm : float or None
+        Bound on the norm of a centred row of features.
+    norm_order : {1, 2} or None
+        Which norm; None without `x_norm`.
+    """
+
+    lower: FloatArray
+    upper: FloatArray
+    target: tuple[float, float]
+    exponent: int
+    x_norm: float | None = None
+    norm_order: int | None = None
+
+    @property
+    def n_features(self) -> int:
+        """Number of features, d."""
+        return len(self.lower)
+
+    @property
+    def size(self) -> int:
+        """Number of entries of z, d + 2: the constant, the target, the features."""
+        return len(self.lower) + 2
+
+    @property
+    def center(self) -> FloatArray:
+        """Centres of the features."""
+        # Halves first: the sum of two huge bounds overflows.
+        return self.lower / 2 + self.upper / 2
+
+    @property
+    def half(self) -> FloatArray:
+        """What the centred features are divided by."""
+        if self.x_norm is not None:
+            return np.full(self.n_features, float(self.x_norm))
+        return self.upper / 2 - self.lower / 2
+
+    @property
+    def y_center(self) -> float:
+        """Centre of the target."""
+        return self.target[0] / 2 + self.target[1] / 2
+
+    @property
+    def y_half(self) -> float:
+        """Half-width of the target."""
+        return self.target[1] / 2 - self.target[0] / 2
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the grid as plain JSON values; two grids are the same if these are equal."""
+        return {
+            "lower": self.lower.tolist(),
+            "upper": self.upper.tolist(),
+            "target": list(self.target),
+            "exponent": self.exponent,
+            "x_norm": self.x_norm,
+            "norm_order": self.norm_order,
+        }
+
+    @classmethod
+    def from_dict(cls, values: dict[str, Any]) -> "MomentGrid":
+        """Restore a grid from `to_dict`; ValueError for a field that is not of its type and range."""
+        names = ("lower", "upper", "target", "exponent", "x_norm", "norm_order")
+        fields = Fields(values, names, what="its grid")
+        lower = np.array(fields.numbers("lower"))
+        if not len(lower):
+            raise ValueError("its grid has no column")
+        low, high = fields.numbers("target", 2)
+        return cls(
+            lower=lower,
+            upper=np.array(fields.numbers("upper", len(lower))),
+            target=(low, high),
+            exponent=fields.integer("exponent", 0, FINEST),
+            x_norm=fields.maybe(fields.number, "x_norm"),
+            norm_order=fields.maybe(fields.integer, "norm_order", 1, 2),
+        )
+
+
+def choose_exponent(n_rows: int, scale: Fraction) -> int:
+    """Choose the grid: the finest whose sums and whose noise fit 64-bit integers.
+
+    Parameters
+    ----------
+    n_rows : int
+        Largest number of rows; public.
+    scale : Fraction
+        Largest scale of the noise on sums of products of entries of z, before the grid: on it, it is 4^k
+        times as large.
+
+    Returns
+    -------
+    exponent : int
+        The largest k <= 20 with ``n_rows * 4**k <= 2**61`` and ``scale * 4**k <= 2**51``.
+
+    Raises
+    ------
+    ValueError
+        There is none: too many rows, or epsilon too small.
+    """
+    rows_bits = SUM_BITS - (max(n_rows, 1) - 1).bit_length()
+    if rows_bits < 0:
+        raise ValueError("too many rows for 64-bit sums.")
+    scale_bits = SCALE_BITS - (-(-scale.numerator // scale.denominator) - 1).bit_length()
+    if scale_bits < 0:
+        raise ValueError(
+            "epsilon is too small for this many features: the noise does not fit 64-bit integers."
+        )
+    return min(FINEST, rows_bits // 2, scale_bits // 2)
+
+
+# Exact integer moments of rows.
+
+# A float64 holds every integer up to this.
+EXACT = 2**53
+# Values of a block, 256 kB: it stays in the second-level cache, and beside it a call costs little.
+BLOCK_VALUES = 2**15
+# Beyond it BLAS keeps pace, benchmarks/speed/exact_moments.py, and may use several threads.
+WIDEST = 128
+# Values that `pack_cube` reads beyond the last feature.
+PADDING = 3
+
+
+def exceeds(values: IntArray, most: float) -> bool:
+    """Return whether an integer is beyond a bound; the magnitude of the least int64 is none."""
+    return bool((values > most).any() or (values < -most).any())
+
+
+def exact_gram(
+    grid: MomentGrid,
+    X: NDArray[Any],
+    y: NDArray[Any],
+    steps: FloatArray | None = None,
+    largest: int = 1,
+    *,
+    block_rows: int | None = None,
+) -> IntArray:
+    """Sum z z' over rows z = (1, y', x') on the grid.
+
+    Parameters
+    ----------
+    grid : MomentGrid
+    X : ndarray of shape (n, n_features)
+        Numbers in the units of the bounds; float64 or float32 in C order is read in place.
+    y : ndarray of shape (n,)
+        Target on the scale of the model.
+    steps : ndarray of float64 of shape (n,), default=None
+        Weights of the rows as whole numbers from 0 to `largest`. None: all are 1.
+    largest : int, default=1
+        Bound on a weight.
+    block_rows : int, default=None
+        Rows that are packed together. None: as is fastest. The result does not depend on it.
+
+    Returns
+    -------
+    gram : int64 ndarray of shape (n_features + 2, n_features + 2)
+        Units of 4^-exponent; index 0 is the constant, 1 the target, then the features.
+
+    Raises
+    ------
+    OverflowError
+        ``n * 4**exponent * largest`` reaches 2^61; no row is looked at.
+    ValueError
+        A value is NaN or infinite (the message does not say which), or a shape is wrong.
+
+    Notes
+    -----
+    The products of a block are added in float64, where integers are exact up to 2^53: no more than
+    ``2**53 / (4**exponent * largest)`` rows, whose sums cannot exceed it in any order of addition, with or
+    without fused operations. Then they move to int64. So the result depends on nothing but the set of rows.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skprivate.rounds._plans.moments import exact_gram
+    >>> from skprivate.rounds._plans.moments import MomentGrid
+    >>> grid = MomentGrid(lower=np.array([0.0]), upper=np.array([2.0]), target=(-1.0, 1.0), exponent=2)
+    >>> exact_gram(grid, np.array([[0.0], [9.0]]), np.array([0.5, -0.6]))
+    array([[ 32,   0,   0],
+           [  0,   8, -16],
+           [  0, -16,  32]])
+    """
+    n = _check_shapes(grid, X, y, steps)
+    check_room(n, grid.exponent, largest)
+    exact_rows = EXACT // (4**grid.exponent * largest)
+    # `add_products` takes four columns at a time; what is beside the row stays 0.
+    width = -(-grid.size // 4) * 4
+    rows = min(block_rows or max(BLOCK_VALUES // width, 1), exact_rows, max(n, 1))
+    pack, multiply = make_packer(grid), _multiplier((rows, width), weighted=steps is not None)
+    block = np.zeros((rows, width))
+    partial, pending = np.zeros((width, width)), 0
+    total = np.zeros((width, width), dtype=np.int64)
+    for first in range(0, n, rows):
+        count = min(rows, n - first)
+        if pending + count > exact_rows:
+            total += partial.astype(np.int64)
+            partial[:], pending = 0.0, 0
+        here = slice(first, first + count)
+        if not pack(X[here], y[here], block[:count]):
+            raise ValueError("X and y must be finite: NaN and inf are refused.")
+        multiply(block[:count], None if steps is None else steps[here], partial)
+        pending += count
+    total += partial.astype(np.int64)
+    return _ordered(total[: grid.size, : grid.size])
+
+
+def check_room(n_rows: int, exponent: int, largest: int = 1) -> None:
+    """Refuse sums that 64-bit integers, with two spare bits, might not hold; from public numbers alone."""
+    if n_rows * 4**exponent * largest > 2**SUM_BITS:
+        raise OverflowError("too many rows for the grid: its exact sums do not fit 64-bit integers.")
+    if 4**exponent * largest > EXACT:
+        raise OverflowError("the grid is too fine: products of its values do not fit float64.")
+
+
+def make_packer(grid: MomentGrid) -> Callable[[NDArray[Any], NDArray[Any], FloatArray], bool]:
+    """Return a function that packs rows on the grid; it returns False where a value is not finite."""
+    bound = 2.0**grid.exponent
+    radius = 1.0 if grid.norm_order else bound
+    center, scale = np.zeros((2, grid.n_features + PADDING))
+    center[: grid.n_features] = grid.center
+    # A half-width near the least float has an infinite inverse; the kernels clip what comes of it.
+    with np.errstate(over="ignore", divide="ignore"):
+        scale[: grid.n_features] = radius / grid.half
+        y_scale = float(np.float64(bound) / grid.y_half)
+    work = np.zeros_like(center)
+
+    def pack(X: NDArray[Any], y: NDArray[Any], out: FloatArray) -> bool:
+        # Row by row in C order, and one type per call: a copy of a block costs little, one of all rows much.
+        rows = np.ascontiguousarray(X, dtype=np.float32 if X.dtype == np.float32 else np.float64)
+        target = np.ascontiguousarray(y, dtype=np.float64)
+        if grid.norm_order is None:
+            return pack_cube(rows, target, center, scale, grid.y_center, y_scale, bound, out)
+        return pack_ball(
+            rows, target, center, scale, grid.y_center, y_scale, bound, grid.norm_order == 2, work, out
+        )
+
+    return pack
+
+
+def _multiplier(
+    shape: tuple[int, int], *, weighted: bool
+) -> Callable[[FloatArray, FloatArray | None, FloatArray], None]:
+    """Return a function that adds block' diag(steps) block to `total`, at least above the diagonal."""
+    # Not with the module: clients, who add up nothing, have NumPy alone.
+    from scipy.linalg.blas import dgemm, dsyrk
+
+    # Exact sums cannot depend on the routine.
+    own = shape[1] <= WIDEST and has_vectors()
+    product = np.zeros(shape) if weighted else None
+
+    def multiply(block: FloatArray, steps: FloatArray | None, total: FloatArray) -> None:
+        left = block
+        if product is not None and steps is not None:
+            # At most 2^exponent * largest: exact.
+            left = np.multiply(block, steps[:, None], out=product[: len(block)])
+        if own:
+            add_products(left, block, total)
+        elif weighted:
+            dgemm(1.0, left.T, block.T, 1.0, total.T, trans_b=1, overwrite_c=1)
+        else:
+            # BLAS counts by columns: below its diagonal is above ours.
+            dsyrk(1.0, block.T, 1.0, total.T, lower=1, overwrite_c=1)
+
+    return multiply
+
+
+def _ordered(upper: IntArray) -> IntArray:
+    """Mirror the upper triangle of sums over packed rows (x', y', 1), and order them (1, y', x')."""
+    gram = np.triu(upper) + np.triu(upper, 1).T
+    size = len(gram)
+    order = np.array([size - 1, size - 2, *range(size - 2)])
+    return gram[np.ix_(order, order)]
+
+
+def _check_shapes(grid: MomentGrid, X: NDArray[Any], y: NDArray[Any], steps: FloatArray | None) -> int:
+    """Return the number of rows."""
+    if X.ndim != 2 or X.shape[1] != grid.n_features:
+        raise ValueError(f"X must have shape (n, {grid.n_features}), as the bounds have.")
+    if y.shape != (len(X),) or (steps is not None and steps.shape != (len(X),)):
+        raise ValueError("y and the weights must have one value per row of X.")
+    if X.dtype.kind not in "biuf" or y.dtype.kind not in "biuf":
+        raise ValueError("X and y must hold real numbers.")
+    return len(X)
+
+
+# Plan of moments: sums of products of what a row is on a public grid.
 
 # Most columns of a plan: the sums of 4,096 are 128 MiB.
 MOST_COLUMNS = 4096
@@ -79,3 +395,189 @@ def read_grid(fields: Fields) -> MomentGrid:
     if (grid.x_norm is None) != (grid.norm_order is None) or (grid.x_norm is not None and grid.x_norm <= 0):
         raise ValueError("its grid has a norm without an order, or none above 0")
     return grid
+
+
+# Residuals of rows on a grid about a public line, and the cells that they fall into.
+
+#: Rows that are worked on together: grids are chosen so that the sums of so many are exact in float64.
+BLOCK_ROWS = 4096
+#: Largest coefficient of a line: sums of so many entries of rows stay finite.
+STEEPEST = 2.0**64
+# Most edges between cells of residuals.
+_MOST_EDGES = 2**16
+
+
+def residuals_of(
+    grid: MomentGrid, line: FloatArray, rows: PreparedRows
+) -> Iterator[tuple[slice, FloatArray, FloatArray]]:
+    """Yield blocks of rows: where they are, as integers on the grid, and y' less the line at x'.
+
+    Parameters
+    ----------
+    grid : MomentGrid
+    line : ndarray of shape (n_features + 1,)
+        The constant, then the slopes, in scaled units; at most `STEEPEST`.
+    rows : PreparedRows
+
+    Raises
+    ------
+    ValueError
+        A value is NaN or infinite (the message does not say which), or the rows do not fit the grid.
+
+    Notes
+    -----
+    The packed row is (x', y', 1). Its residual is added up entry by entry, in one order, whatever rows are
+    beside it.
+    """
+    if rows.y is None:
+        raise ValueError("the rows have no target.")
+    if rows.X.shape != (len(rows.y), grid.n_features):
+        raise ValueError(f"X must have shape (n, {grid.n_features}), and a target per row.")
+    pack, factors = make_packer(grid), np.r_[-line[1:], 1.0, -line[0]] * 2.0**-grid.exponent
+    block, residuals, product = np.empty((BLOCK_ROWS, grid.size)), np.empty(BLOCK_ROWS), np.empty(BLOCK_ROWS)
+    for first in range(0, len(rows.y), BLOCK_ROWS):
+        here = slice(first, first + BLOCK_ROWS)
+        count = len(rows.y[here])
+        q, r, part = block[:count], residuals[:count], product[:count]
+        if not pack(rows.X[here], rows.y[here], q):
+            raise ValueError("X and y must be finite: NaN and inf are refused.")
+        r[:] = 0.0
+        for factor, entries in zip(factors, q.T, strict=True):
+            r += np.multiply(entries, factor, out=part)
+        yield here, q, r
+
+
+@dataclass(frozen=True, eq=False)
+class ResidualAxis:
+    """Cell of the residual of every row about a line.
+
+    Attributes
+    ----------
+    grid : MomentGrid
+    line : ndarray of shape (n_features + 1,)
+        The constant, then the slopes, in scaled units: public, or made of released values.
+    edges : ndarray of shape (n_edges,)
+        Increasing, in half-widths of the target; a residual on an edge is in the cell above it.
+
+    Notes
+    -----
+    **Privacy.** The cell follows from the row and the axis alone.
+    """
+
+    grid: MomentGrid
+    line: FloatArray
+    edges: FloatArray
+    kind: ClassVar[str] = "residual"
+
+    @property
+    def size(self) -> int:
+        """Number of cells, one more than edges."""
+        return len(self.edges) + 1
+
+    def codes(self, rows: PreparedRows) -> IntArray:
+        """Return the cell of every row."""
+        codes = np.empty(len(rows.X), dtype=np.int64)
+        for here, _, residuals in residuals_of(self.grid, self.line, rows):
+            codes[here] = np.searchsorted(self.edges, residuals, side="right")
+        return codes
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return JSON values."""
+        numbers = {"line": self.line.tolist(), "edges": self.edges.tolist()}
+        return {"kind": self.kind, "grid": self.grid.to_dict(), **numbers}
+
+    @classmethod
+    def from_dict(cls, content: dict[str, Any]) -> "ResidualAxis":
+        """Restore the axis; ValueError for what `to_dict` would not write."""
+        fields = Fields(content, ("kind", "grid", "line", "edges"), what="an axis")
+        grid, edges = read_grid(fields), np.array(fields.numbers("edges"))
+        if not 0 < len(edges) <= _MOST_EDGES or not (np.diff(edges) > 0).all():
+            raise ValueError("an axis: edges must increase")
+        return cls(grid, read_line(fields, grid), edges)
+
+
+def read_line(fields: Fields, grid: MomentGrid) -> FloatArray:
+    """Return the line of a plan; ValueError for one that is none."""
+    line = np.array(fields.numbers("line", grid.n_features + 1))
+    if np.abs(line).max() > STEEPEST:
+        raise ValueError("a line is too steep")
+    return line
+
+
+# Plan of a look at residuals: sums of clipped residuals times rows, and of their squares.
+
+#: Least clip: nearer to 0, its inverse overflows.
+NARROWEST = 1e-100
+
+
+@dataclass(frozen=True, eq=False)
+class LooksPlan:
+    """The sums of r, r x' and r^2 over rows, where r is the residual about a line, clipped to [-1, 1] clips.
+
+    Attributes
+    ----------
+    grid : MomentGrid
+    line : ndarray of shape (n_features + 1,)
+        The constant, then the slopes, in scaled units.
+    clip : float
+        In half-widths of the target; r is the residual divided by it, clipped.
+    bits : int
+        r is rounded toward zero to a multiple of 2^-bits.
+
+    Notes
+    -----
+    **Privacy.** The line and the clip are public, or made of released values. A row's integers follow from
+    the row and the plan alone: an integer r within its bound times an integer row within its own. The sums of
+    a block stay below 2^53, so that the result depends on nothing but the set of rows.
+    """
+
+    grid: MomentGrid
+    line: FloatArray
+    clip: float
+    bits: int
+    kind: ClassVar[str] = "looks"
+
+    @property
+    def n_sums(self) -> int:
+        """Number of integers: of r, of r times each feature, and of its square."""
+        return self.grid.n_features + 2
+
+    def sums(self, rows: PreparedRows) -> IntArray:
+        """Return the sums of r and r x' in units of 2^-(exponent + bits), and that of r^2 in 4^-bits."""
+        rows = rows.only_kept()
+        largest, scale = 2.0**self.bits, 2.0**self.bits / self.clip
+        total, squares = np.zeros(self.grid.size, dtype=np.int64), 0
+        for _, packed, residuals in residuals_of(self.grid, self.line, rows):
+            r = np.trunc(np.clip(residuals * scale, -largest, largest))
+            total += (r @ packed).astype(np.int64)
+            squares += int(r @ r)
+        d = self.grid.n_features
+        return np.r_[total[d + 1], total[:d], squares].astype(np.int64)
+
+    def check_sums(self, values: IntArray, n_rows: int) -> None:
+        """Refuse sums that no n_rows rows have."""
+        most = n_rows * 2 ** (self.grid.exponent + self.bits)
+        if exceeds(values[:-1], most) or not 0 <= int(values[-1]) <= n_rows * 4**self.bits:
+            raise ValueError("the sums are not those of so many rows")
+
+    def check_room(self, n_rows: int) -> None:
+        """Refuse rows that the sums have no room for."""
+        one = 2 ** (self.bits + max(self.bits, self.grid.exponent))
+        if BLOCK_ROWS * one > EXACT:
+            raise OverflowError("the grid is too fine: sums of a block of rows do not fit float64.")
+        if n_rows * one > 2**62:
+            raise OverflowError("too many rows for the grid: its exact sums do not fit 64-bit integers.")
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return JSON values."""
+        own = {"line": self.line.tolist(), "clip": self.clip, "bits": self.bits}
+        return {"kind": self.kind, "grid": self.grid.to_dict(), **own}
+
+    @classmethod
+    def from_dict(cls, content: dict[str, Any]) -> "LooksPlan":
+        """Restore the plan; ValueError for what `to_dict` would not write."""
+        fields = Fields(content, ("kind", "grid", "line", "clip", "bits"), what="a plan")
+        grid, clip = read_grid(fields), fields.number("clip")
+        if clip < NARROWEST:
+            raise ValueError("a plan: clip must be above 0")
+        return cls(grid, read_line(fields, grid), clip, fields.integer("bits", 0, FINEST))

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from scipy.special import logsumexp
 
-from skprivate.accounting._composition.rdp_pld import _ORDERS, Amount, _divergence, round_up
+from skprivate.accounting._composition.compose import _ORDERS, Amount, _divergence, round_up
 
 
 def discrete_laplace_divergence(shift, scale, order):

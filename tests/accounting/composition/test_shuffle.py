@@ -12,7 +12,7 @@ import pytest
 from scipy.stats import binom
 
 from skprivate.accounting import Blanket, shuffle_amplification
-from skprivate.accounting._composition.blanket import _lattice
+from skprivate.accounting._composition.shuffle import _lattice
 from skprivate.randomizers import (
     HadamardRandomizer,
     KRRRandomizer,

@@ -11,10 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import integrate, stats
 
-from skprivate.accounting import (
-    pml_from_ldp,
-    pml_laplace,
-)
+from skprivate.accounting import pml_from_ldp, pml_laplace
 from tests.marks import slow
 
 

@@ -11,8 +11,8 @@ from fractions import Fraction
 import pytest
 
 from skprivate.accounting import PrivacyLedger
-from skprivate.accounting._ledger import backup as backup_module
-from skprivate.accounting._ledger.high_water_mark import mark_path
+from skprivate.accounting._ledger import sqlite_store as backup_module
+from skprivate.accounting._ledger.records import mark_path
 from skprivate.exceptions import BudgetExceededError, LedgerError
 
 LIMITS = {"epsilon": Fraction(1, 2), "delta": Fraction(1, 10**6), "max_failures": 3}

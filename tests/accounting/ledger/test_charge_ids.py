@@ -10,7 +10,7 @@ from joblib import Parallel, delayed
 from sklearn.base import BaseEstimator
 
 from skprivate.accounting import PrivacyLedger, PrivacySpent
-from skprivate.accounting._ledger.high_water_mark import mark_path
+from skprivate.accounting._ledger.records import mark_path
 from skprivate.base import PrivateEstimatorMixin
 from skprivate.exceptions import BudgetExceededError, LedgerError
 

@@ -9,7 +9,7 @@ import sqlite3
 import pytest
 
 from skprivate.accounting import LedgerAudit, LedgerEntry, PrivacyLedger, PrivacySpent, study_page
-from skprivate.accounting._ledger.store import LedgerState
+from skprivate.accounting._ledger.state import LedgerState
 from skprivate.exceptions import BudgetExceededError, LedgerError
 
 VALUES = (

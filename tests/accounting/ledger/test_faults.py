@@ -12,7 +12,7 @@ from fractions import Fraction
 import pytest
 
 from skprivate.accounting import PrivacyLedger
-from skprivate.accounting._ledger.high_water_mark import mark_path
+from skprivate.accounting._ledger.records import mark_path
 from skprivate.exceptions import LedgerError
 
 

@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from skprivate.accounting import PrivacyLedger
-from skprivate.accounting._ledger import sqlite_records, sqlite_store
-from skprivate.accounting._ledger.high_water_mark import mark_path
+from skprivate.accounting._ledger import records, sqlite_store
+from skprivate.accounting._ledger.records import mark_path
 from skprivate.exceptions import BudgetExceededError, LedgerError
 
 ONE = (Fraction(1, 10), 0)
@@ -361,7 +361,7 @@ def test_loop_of_links(tmp_path):
         PrivacyLedger(tmp_path / "a")
 
 
-@pytest.mark.parametrize("schema", [0, sqlite_records.SCHEMA - 1, sqlite_records.SCHEMA + 1])
+@pytest.mark.parametrize("schema", [0, records.SCHEMA - 1, records.SCHEMA + 1])
 def test_other_schema(ledger, assert_refused, schema):
     execute(ledger.path, f"UPDATE meta SET value = '{schema}' WHERE key = 'schema'")
     assert_refused(ledger, f"another version of skprivate .schema {schema};")
@@ -391,7 +391,7 @@ def test_an_error_inside_a_charge_writes_nothing(ledger, monkeypatch, tenth):
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr(sqlite_records, "write_meta", stop)
+        patch.setattr(records, "write_meta", stop)
         with pytest.raises(KeyboardInterrupt):
             ledger.charge(tenth, "Tree")
     assert ledger.spent() == ONE

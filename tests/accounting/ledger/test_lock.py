@@ -13,7 +13,7 @@ import pytest
 
 from skprivate.accounting import PrivacyLedger, PrivacySpent
 from skprivate.accounting._ledger import sqlite_store
-from skprivate.accounting._ledger.high_water_mark import mark_path
+from skprivate.accounting._ledger.records import mark_path
 from skprivate.exceptions import BudgetExceededError, LedgerError
 from skprivate.utils._files import locked
 

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from skprivate.accounting._ledger import network_mounts
-from skprivate.accounting._ledger.network_mounts import network_file_system
+from skprivate.accounting._ledger import sqlite_store
+from skprivate.accounting._ledger.sqlite_store import network_file_system
 
 TABLE = """\
 /dev/vda / ext4 rw 0 0
@@ -62,5 +62,5 @@ def test_kinds(kind):
 
 def test_no_table_detects_nothing(monkeypatch, tmp_path):
     assert network_file_system(tmp_path, "") is None
-    monkeypatch.setattr(network_mounts, "_MOUNT_TABLE", tmp_path / "none")
-    assert network_mounts.read_mount_table() == ""
+    monkeypatch.setattr(sqlite_store, "_MOUNT_TABLE", tmp_path / "none")
+    assert sqlite_store.read_mount_table() == ""

@@ -15,7 +15,7 @@ from sklearn.base import BaseEstimator
 from skprivate import DPTreeClassifier
 from skprivate.accounting import LedgerAudit, PrivacyLedger
 from skprivate.accounting._ledger import sqlite_store
-from skprivate.accounting._ledger.sqlite_records import SQLiteRecords
+from skprivate.accounting._ledger.records import SQLiteRecords
 from skprivate.base import SHARED_CONSTRAINTS, PrivateEstimatorMixin, private_fit
 from skprivate.exceptions import BudgetExceededError, LedgerError
 from skprivate.utils._private_fit import failures_counted, public_errors

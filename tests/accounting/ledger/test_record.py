@@ -13,7 +13,7 @@ import pytest
 from joblib import Parallel, delayed
 
 from skprivate.accounting import LedgerAudit, LedgerEntry, PrivacyLedger, PrivacySpent
-from skprivate.accounting._ledger import report, sqlite_records
+from skprivate.accounting._ledger import records, report
 from skprivate.exceptions import BudgetExceededError, LedgerError
 
 TENTH = Fraction(1, 10)
@@ -211,7 +211,7 @@ class TestRefusals:
             raise sqlite3.OperationalError("disk I/O error")
 
         charge(ledger)
-        monkeypatch.setattr(sqlite_records.SQLiteRecords, "add_refusal", fail)
+        monkeypatch.setattr(records.SQLiteRecords, "add_refusal", fail)
         with pytest.raises(BudgetExceededError, match="pass the ceiling") as raised:
             charge(ledger, 2)
         assert "could not record the refusal" in raised.value.__notes__[0]
@@ -220,8 +220,8 @@ class TestRefusals:
         charge(ledger)
 
     def test_an_accepted_charge_writes_nothing_more(self, ledger, monkeypatch):
-        monkeypatch.delattr(sqlite_records.SQLiteRecords, "add_refusal")
-        monkeypatch.setattr(sqlite_records.SQLiteRecords, "__abstractmethods__", frozenset())
+        monkeypatch.delattr(records.SQLiteRecords, "add_refusal")
+        monkeypatch.setattr(records.SQLiteRecords, "__abstractmethods__", frozenset())
         assert charge(ledger).spent() == (TENTH, 0)
 
     def test_threads_lose_none(self, ledger):

@@ -5,7 +5,7 @@ import pytest
 
 import skprivate
 from skprivate.accounting import PackageRecord
-from skprivate.accounting._statements.provenance import fingerprint
+from skprivate.accounting._statements.guarantees import fingerprint
 
 
 @pytest.fixture

@@ -19,7 +19,7 @@ from skprivate.accounting import (
     StepReport,
     privacy_section,
 )
-from skprivate.accounting._statements import html, model_card, registry, text
+from skprivate.accounting._statements import html, registry, text
 
 WHO = {"name": "Length of stay", "registry_authors": ["A. Author"]}
 ELSEWHERE = PackageRecord(name="other", version="9.9", sha256_sources="0" * 64, sha256_kernels="1" * 64)
@@ -97,7 +97,7 @@ def sent(statement):
     return json.loads(json.dumps(statement, allow_nan=False))
 
 
-@pytest.mark.parametrize("renderer", [html, model_card, registry, text])
+@pytest.mark.parametrize("renderer", [html, text, registry])
 def test_a_renderer_knows_no_record(renderer):
     assert not [
         name for name, it in vars(renderer).items() if isinstance(it, type) and hasattr(it, "to_dict")
@@ -113,7 +113,7 @@ def test_what_a_run_spent(name):
     assert html.label_page([label]) == record.to_html()
     assert html.label_fragment([label]) == record._repr_html_()
     assert registry.registry_entry_of_spent(statement, WHO) == record.to_registry(**WHO)
-    assert "\n\n".join(model_card.blocks_of_spent(statement)) == privacy_section(record)
+    assert "\n\n".join(text.blocks_of_spent(statement)) == privacy_section(record)
     assert "other 9.9, sources sha256 000" in record.to_html()
     lines = text.describe_spent(statement).splitlines()
     for name, value in record.unprotected.items():
@@ -129,7 +129,7 @@ def test_a_guarantee(name):
     assert text.sentence_of_guarantee(statement) == record.statement() == statement["statement"]
     assert html.label_page([html.label_of_guarantee(statement)]) == record.to_html()
     assert registry.registry_entry_of_guarantee(statement, here, WHO) == record.to_registry(**WHO)
-    assert "\n\n".join(model_card.blocks_of_text(str(record))) == privacy_section(record)
+    assert "\n\n".join(text.blocks_of_text(str(record))) == privacy_section(record)
 
 
 @pytest.mark.parametrize("name", RISKS)
@@ -151,7 +151,7 @@ def test_a_report(name):
     assert html.label_page(labels) == record.to_html()
     assert html.label_fragment(labels) == record._repr_html_()
     assert registry.registry_entry_of_report(statement, WHO) == record.to_registry(**WHO)
-    assert "\n\n".join(model_card.blocks_of_report(statement, headline)) == privacy_section(record)
+    assert "\n\n".join(text.blocks_of_report(statement, headline)) == privacy_section(record)
     for step, own in zip(statement["steps"], record.steps, strict=True):
         assert StepReport.from_dict(step) == own
         assert text.describe_step(step) == str(own)

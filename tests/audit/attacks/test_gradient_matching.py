@@ -8,9 +8,8 @@ import pytest
 
 from skprivate import PrivateNashSolver, QuadraticAggregativeGame
 from skprivate.audit import GradientMatchingAdversary
-from skprivate.audit._attacks.gradient_matching import blind_gain
+from skprivate.audit._attacks.gradient_matching import VaccinationCosts, blind_gain
 from skprivate.audit._attacks.inputs import check_generator
-from skprivate.audit._attacks.private_costs import VaccinationCosts
 from skprivate.games import AggregativeGame, VaccinationGame
 
 pytestmark = pytest.mark.filterwarnings("ignore::skprivate.exceptions.PrivacyLeakWarning")

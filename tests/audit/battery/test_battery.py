@@ -34,7 +34,7 @@ from skprivate.audit._battery.battery import CHECKS
 from skprivate.audit._observation.recorder import Recording
 from skprivate.base import PrivateEstimatorMixin
 from skprivate.exceptions import DisclosureWarning, PrivacyLeakWarning, UtilityWarning
-from skprivate.games._solver_state import SolverState
+from skprivate.games._rounds import SolverState
 from skprivate.noise import DiscreteLaplaceMechanism
 from tests.audit.search_seconds import SEARCH_SECONDS, SHORT
 from tests.catalogue import INSTANCES, ONE_OF_EACH, arguments, public_estimators

@@ -18,7 +18,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from skprivate import PrivacySpent
 from skprivate.audit import AuditCase, check_private_estimator
-from skprivate.audit._battery.comparisons import noisy_paths
+from skprivate.audit._battery.requirements import noisy_paths
 from skprivate.base import SHARED_CONSTRAINTS, PrivateEstimatorMixin, claim_of, private_fit
 from skprivate.noise import DiscreteLaplaceMechanism, check_entropy
 from tests.marks import slow_unless

@@ -20,13 +20,13 @@ from skprivate import (
     PrivateGridSearch,
 )
 from skprivate.audit import AuditCase, check_private_estimator
-from skprivate.ensemble._boosting import noise_shares
-from skprivate.ensemble._boosting.release import BoostingTask
-from skprivate.ensemble._boosting.schedule import Schedule
-from skprivate.linear_model._censored import fit as censored_fit
-from skprivate.linear_model._logistic.sensitivity import LogisticNeighbours
-from skprivate.linear_model._moments.look_plan import LookPlan
-from skprivate.model_selection import _scores
+from skprivate.ensemble import _plan
+from skprivate.ensemble._plan import Schedule
+from skprivate.ensemble._release import BoostingTask
+from skprivate.linear_model._censored import rounds as censored_fit
+from skprivate.linear_model._logistic.schedule import LogisticNeighbours
+from skprivate.linear_model._moments.looks import LookPlan
+from skprivate.model_selection import _scoring
 from skprivate.noise import DiscreteGaussianMechanism, DiscreteLaplaceMechanism
 from skprivate.randomizers._factory import MECHANISMS
 from tests.audit.battery.test_battery import case_of
@@ -92,13 +92,13 @@ class TestOneReleaseOfSeveral:
     """A bug in a small share of the budget, which the slack of the other releases hides in the total."""
 
     def test_the_sensitivity_of_residuals_of_three_classes(self, monkeypatch):
-        honest = noise_shares.Sensitivity.of_residuals
+        honest = _plan.Sensitivity.of_residuals
 
         def half(n_outputs, relation):
             moved = honest(n_outputs, relation)
-            return noise_shares.Sensitivity(moved.l1 // 2, moved.squared_l2 // 4)
+            return _plan.Sensitivity(moved.l1 // 2, moved.squared_l2 // 4)
 
-        monkeypatch.setattr(noise_shares.Sensitivity, "of_residuals", half)
+        monkeypatch.setattr(_plan.Sensitivity, "of_residuals", half)
         boosting = DPBoostingClassifier(1.5, bounds=(-1, 1), classes=[0, 1, 2])
         assert caught(boosting, "check_releases")
 
@@ -140,7 +140,7 @@ class TestOneReleaseOfSeveral:
         def half(epsilon, sensitivity):
             return DiscreteLaplaceMechanism(epsilon, sensitivity // 2)
 
-        monkeypatch.setattr(_scores, "DiscreteLaplaceMechanism", half)
+        monkeypatch.setattr(_scoring, "DiscreteLaplaceMechanism", half)
         search = PrivateGridSearch(DPTreeClassifier(**{**TREE, "epsilon": 0.5}), {"max_depth": [1, 2]})
         assert caught(search, "check_runs_of_a_search")
 

@@ -7,8 +7,8 @@ from types import SimpleNamespace
 import pytest
 
 from skprivate.accounting import ReleaseRecord
-from skprivate.audit._battery.time_limits import run_within
-from skprivate.audit._search.release_losses import ReleaseLosses
+from skprivate.audit._observation.controlled_runs import run_within
+from skprivate.audit._search.privacy_loss import ReleaseLosses
 
 
 class Call:

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from skprivate import DPTreeClassifier
-from skprivate.audit._observation.flat_objects import (
+from skprivate.audit._observation.fitted_objects import (
     differing_paths,
     fitted_state,
     flatten_object,

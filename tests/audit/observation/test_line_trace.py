@@ -6,7 +6,7 @@ from pathlib import Path
 import skprivate.audit
 from skprivate import DPTreeClassifier
 from skprivate.audit import AuditCase
-from skprivate.audit._observation.line_trace import trace_lines
+from skprivate.audit._observation.source_code import trace_lines
 
 AUDIT = str(Path(skprivate.audit.__file__).parent)
 

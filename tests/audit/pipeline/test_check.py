@@ -21,7 +21,7 @@ from sklearn.preprocessing import (
 
 from skprivate import BoundsScaler, DPTreeClassifier, LocallyPrivateTreeClassifier, TQMATransformer
 from skprivate.audit import check_private_pipeline
-from skprivate.audit._pipeline.changed_tables import changed_tables, mixed_table
+from skprivate.audit._pipeline_check import changed_tables, mixed_table
 from skprivate.base import PrivateEstimatorMixin, PublicEstimator, privacy_report
 from skprivate.model_selection import PrivateGridSearch
 from skprivate.preprocessing import SilentUfunc

@@ -6,15 +6,15 @@ import math
 import numpy as np
 import pytest
 
-from skprivate.collaborative._local_average.bandwidth import (
+from skprivate.collaborative._local_average.regressor import (
     BANDWIDTHS,
+    MODELS,
     VALIDATION_ROWS,
     cross_validate,
     neighbors_grid,
     refined_bandwidth,
     refined_neighbors,
 )
-from skprivate.collaborative._local_average.row_layouts import MODELS
 
 KERNELS = sorted(MODELS)
 

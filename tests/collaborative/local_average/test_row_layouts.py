@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from skprivate.collaborative._local_average.kd_tree_kernels import build_tree
-from skprivate.collaborative._local_average.row_layouts import MODELS, UNIT_RANGE, make_ranges, scaled
+from skprivate.collaborative._local_average.regressor import MODELS, UNIT_RANGE, make_ranges, scaled
 
 KERNELS = sorted(MODELS)
 

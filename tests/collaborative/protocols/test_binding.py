@@ -16,10 +16,9 @@ from skprivate.collaborative import (
     MaskedSum,
     SiteKey,
 )
-from skprivate.collaborative._protocols.fixed_point import WORDS, settle, to_floats, to_words
-from skprivate.collaborative._protocols.messages import Query
-from skprivate.collaborative._protocols.primitives import unseal
-from skprivate.collaborative._protocols.query_digest import query_digest
+from skprivate.collaborative._protocols.keys import unseal
+from skprivate.collaborative._protocols.masked_sum import WORDS, settle, to_floats, to_words
+from skprivate.collaborative._protocols.messages import Query, query_digest
 from skprivate.datasets import make_parties
 from skprivate.exceptions import ConsentError
 

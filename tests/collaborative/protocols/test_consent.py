@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from skprivate.collaborative import ConsentBox
-from skprivate.collaborative._protocols.primitives import unseal
+from skprivate.collaborative._protocols.keys import unseal
 from skprivate.exceptions import ConsentError
 
 NAMES = ("north", "south", "west", "east")

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from skprivate.collaborative._protocols.fixed_point import (
+from skprivate.collaborative._protocols.masked_sum import (
     FRACTION_BITS,
     LIMIT,
     WORDS,

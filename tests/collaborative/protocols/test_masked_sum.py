@@ -13,9 +13,9 @@ import numpy as np
 import pytest
 
 from skprivate.collaborative import MaskedSum
-from skprivate.collaborative._protocols.fixed_point import WORDS, to_floats, to_words
+from skprivate.collaborative._protocols.keys import unseal
+from skprivate.collaborative._protocols.masked_sum import WORDS, to_floats, to_words
 from skprivate.collaborative._protocols.messages import Query, new_query_id
-from skprivate.collaborative._protocols.primitives import unseal
 from skprivate.exceptions import ConsentError, DisclosureWarning
 
 NAMES = ("north", "south", "west", "east", "middle")

@@ -9,7 +9,7 @@ import sys
 
 import pytest
 
-from skprivate.collaborative._protocols.primitives import (
+from skprivate.collaborative._protocols.keys import (
     REFUSED,
     SEAL_BYTES,
     SPARE_BYTES,

@@ -7,17 +7,16 @@ import numpy as np
 import pytest
 
 from skprivate.games import Box, Simplex
-from skprivate.games._games.best_response import (
+from skprivate.games._games.equilibrium import (
     QuadraticCosts,
+    _descended_costs,
     _least_on_faces,
     _minimise_convex,
-    _search,
     list_faces,
     quadratic_gains,
     searched_gains,
 )
-from skprivate.games._games.projection_set import ProjectionSet
-from skprivate.games._games.sets import Unconstrained, check_constraint
+from skprivate.games._games.sets import ProjectionSet, Unconstrained, check_constraint
 from tests.marks import slow
 
 KINDS = ("convex", "concave", "indefinite", "flat")
@@ -125,7 +124,7 @@ def test_search_copes_with_costs_that_are_defined_inside_alone():
         roots = np.sqrt(np.clip(y, 0, None))
         return np.where((y >= 0) & (y <= 1), (roots - [[0.5], [0.0]]) ** 2, np.nan)[:, 0]
 
-    np.testing.assert_allclose(_search(cost, np.ones((2, 1)), constraint), 0.0, atol=1e-5)
+    np.testing.assert_allclose(_descended_costs(cost, np.ones((2, 1)), constraint), 0.0, atol=1e-5)
 
 
 def test_simplex_total_counts():

@@ -6,7 +6,7 @@ import pickle
 import numpy as np
 import pytest
 
-from skprivate.games._games.linear_map import LinearMap
+from skprivate.games._games.equilibrium import LinearMap
 
 
 @pytest.fixture

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from skprivate.games._games.monotone import is_nonnegative_form, trace_weights
+from skprivate.games._games.equilibrium import is_nonnegative_form, trace_weights
 
 
 def least_dense_eigenvalue(P, Q, n_players):

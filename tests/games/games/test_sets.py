@@ -12,8 +12,7 @@ from hypothesis.extra.numpy import arrays
 from scipy import optimize
 
 from skprivate.games import Box, ConstraintSet, Simplex
-from skprivate.games._games.projection_set import ProjectionSet
-from skprivate.games._games.sets import Unconstrained, check_constraint
+from skprivate.games._games.sets import ProjectionSet, Unconstrained, check_constraint
 
 
 def clip_to_disc(points):

@@ -13,19 +13,12 @@ from hypothesis import strategies as st
 from scipy import integrate, stats
 
 from skprivate.exceptions import PrivacyUnboundedError
-from skprivate.games import (
-    Box,
-    ContinuousPrior,
-    JointPrior,
-    SampledPrior,
-    TwoTypePrior,
-    TypePrior,
-)
-from skprivate.games._broadcast_mechanism import BroadcastMechanism
+from skprivate.games import Box, ContinuousPrior, JointPrior, SampledPrior, TwoTypePrior, TypePrior
 from skprivate.games._games.sets import Unconstrained
+from skprivate.games._leakage.broadcast_sensitivity import player_distances
 from skprivate.games._leakage.guarantees import privacy_guarantee
 from skprivate.games._leakage.priors import _INTERVALS
-from skprivate.games._leakage.sensitivity import player_distances
+from skprivate.games._plan import BroadcastMechanism
 from tests.marks import slow
 
 CRITERIA: Any = ("pml", "corollary1", "dp")

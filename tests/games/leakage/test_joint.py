@@ -11,13 +11,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from skprivate.games import JointPrior, TwoTypePrior
-from skprivate.games._broadcast_mechanism import BroadcastMechanism
 from skprivate.games._games.sets import Unconstrained
-from skprivate.games._leakage import joint
+from skprivate.games._leakage import correlated_players
+from skprivate.games._leakage.broadcast_sensitivity import Distance, player_distances
+from skprivate.games._leakage.correlated_players import JointChannel, TwoTypeChannel
 from skprivate.games._leakage.guarantees import privacy_guarantee
-from skprivate.games._leakage.joint import JointChannel
-from skprivate.games._leakage.sensitivity import Distance, player_distances
-from skprivate.games._leakage.two_types import TwoTypeChannel
+from skprivate.games._plan import BroadcastMechanism
 
 
 def make_mechanism(rates: Any, **changes: Any) -> BroadcastMechanism:
@@ -94,8 +93,8 @@ def test_pairs_give_the_same_as_the_grid(seed: int, monkeypatch: pytest.MonkeyPa
     rng = np.random.default_rng(seed)
     prior, rates = random_prior(rng, 3, 4), rng.uniform(0.1, 3, size=3)
     distances, (whole, _, at_profiles) = per_player(rates), by_writing_out(prior, rates)
-    monkeypatch.setattr(joint, "_MOST_CELLS", 3)
-    monkeypatch.setattr(joint, "_PAIRS_AT_ONCE", 100)
+    monkeypatch.setattr(correlated_players, "_MOST_CELLS", 3)
+    monkeypatch.setattr(correlated_players, "_PAIRS_AT_ONCE", 100)
     channel = JointChannel(prior, distances)
     assert not channel.gridded
     assert channel.entire().value == pytest.approx(max(0.0, whole), abs=1e-9)

@@ -11,12 +11,12 @@ from scipy import stats
 
 from skprivate.accounting._leakage.laplace import worst_log_mean
 from skprivate.games import Box, SampledPrior
-from skprivate.games._broadcast_mechanism import BroadcastMechanism
 from skprivate.games._games.sets import Unconstrained
-from skprivate.games._leakage import monte_carlo
+from skprivate.games._leakage import independent_players
+from skprivate.games._leakage.broadcast_sensitivity import player_distances
 from skprivate.games._leakage.guarantees import privacy_guarantee
-from skprivate.games._leakage.monte_carlo import SampledPlayerPrior
-from skprivate.games._leakage.sensitivity import player_distances
+from skprivate.games._leakage.independent_players import SampledPlayerPrior
+from skprivate.games._plan import BroadcastMechanism
 
 
 def make_mechanism(rate: float = 1.0, **changes: Any) -> BroadcastMechanism:
@@ -84,7 +84,7 @@ def test_few_samples_without_a_penalty_would_be_wrong() -> None:
     for seed in range(100):
         values = np.exp(-2.0 * stats.bernoulli(0.5).rvs(size=60, random_state=seed))
         wrong += float(values.mean()) > truth
-        assert monte_carlo._least_mean(values, 1e-9) < truth
+        assert independent_players._least_mean(values, 1e-9) < truth
     assert wrong > 20
 
 
@@ -92,7 +92,7 @@ def test_the_bound_is_the_one_of_maurer_and_pontil() -> None:
     values = np.array([0.0, 1.0, 1.0, 0.5])
     variance, penalty = values.var(ddof=1), math.log(2 / 0.05)
     expected = 0.625 - math.sqrt(2 * variance * penalty / 4) - 7 * penalty / 9
-    assert monte_carlo._least_mean(values, 0.05) == pytest.approx(expected)
+    assert independent_players._least_mean(values, 0.05) == pytest.approx(expected)
 
 
 def test_the_net_is_paid_for() -> None:

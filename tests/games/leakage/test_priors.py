@@ -7,18 +7,11 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from skprivate.games import (
-    Box,
-    ContinuousPrior,
-    JointPrior,
-    SampledPrior,
-    TwoTypePrior,
-    TypePrior,
-)
-from skprivate.games._broadcast_mechanism import BroadcastMechanism
+from skprivate.games import Box, ContinuousPrior, JointPrior, SampledPrior, TwoTypePrior, TypePrior
 from skprivate.games._games.sets import Unconstrained
 from skprivate.games._leakage.guarantees import privacy_guarantee
 from skprivate.games._leakage.priors import as_prior
+from skprivate.games._plan import BroadcastMechanism
 
 
 def make_mechanism(**changes: Any) -> BroadcastMechanism:

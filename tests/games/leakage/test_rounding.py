@@ -17,12 +17,19 @@ from skprivate.games import (
     Simplex,
     TypePrior,
 )
-from skprivate.games._broadcast_mechanism import BroadcastMechanism
-from skprivate.games._broadcast_round import Dynamics, PlayerStates
 from skprivate.games._communication_weights import check_weights
 from skprivate.games._games.sets import Unconstrained
-from skprivate.games._leakage.rounding import _wang_nedic, _ye, affine_rounding, constant_rounding
-from skprivate.games._leakage.sensitivity import ConstantDistance, constant_bound, player_distances
+from skprivate.games._leakage.broadcast_sensitivity import (
+    ConstantDistance,
+    _wang_nedic_rounding,
+    _ye_rounding,
+    affine_rounding,
+    constant_bound,
+    constant_rounding,
+    player_distances,
+)
+from skprivate.games._plan import BroadcastMechanism
+from skprivate.games._rounds import Dynamics, PlayerStates
 
 N_PLAYERS, N_ROUNDS = 3, 10
 exact = np.vectorize(Fraction, otypes=[object])
@@ -104,7 +111,9 @@ def test_no_run_on_doubles_leaves_the_bound(algorithm, name, clip, n):
         for o, step in zip(observed, mechanism.steps, strict=True):
             states.append(dynamics.advance(states[-1], mixing.average(o), o, step, 0.01))
         assert max(np.abs(state.public_part).max() for state in states) <= mechanism.limit
-        bounds = list((_ye if algorithm == "ye" else _wang_nedic)(mechanism, game.P_, game.Q_))
+        bounds = list(
+            (_ye_rounding if algorithm == "ye" else _wang_nedic_rounding)(mechanism, game.P_, game.Q_)
+        )
         paths = exact_own(mechanism, game, start, [state.public_part for state in states[:-1]])
         for i, path in enumerate(paths):
             for state, own, bound in zip(states, path, bounds, strict=False):
@@ -133,7 +142,7 @@ def test_a_clipped_move_is_never_longer_than_the_bound(n):
 
 def test_bounds_of_affine_games_count_twice_and_per_scale():
     mechanism, game, _, _ = make_case(0, "wang_nedic", Unconstrained(), None, 2, 1.0)
-    errors = list(_wang_nedic(mechanism, game.P_, game.Q_))
+    errors = list(_wang_nedic_rounding(mechanism, game.P_, game.Q_))
     assert errors[0] == 0
     assert all(early < late for early, late in pairwise(errors))
     assert affine_rounding(mechanism, game.P_, game.Q_) == pytest.approx(2.02 * sum(errors))
@@ -199,7 +208,9 @@ def written_out(algorithm, constraint, clip, n, limit=8.0, p=1.5, q=-0.25, steps
         constraint=constraint.fit_to(1, n), clip_norm=clip, private=frozenset({"r"}), P=p * np.eye(n),
         Q=q * np.eye(n), private_bounds=None, allowance=0.0, limit=limit,
     )  # fmt: skip
-    errors = (_ye if algorithm == "ye" else _wang_nedic)(mechanism, mechanism.P, mechanism.Q)
+    errors = (_ye_rounding if algorithm == "ye" else _wang_nedic_rounding)(
+        mechanism, mechanism.P, mechanism.Q
+    )
     return [error * 2.0**53 for error in errors]
 
 

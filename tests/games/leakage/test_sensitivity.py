@@ -11,15 +11,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from skprivate.exceptions import PrivacyUnboundedError
-from skprivate.games._broadcast_mechanism import BroadcastMechanism
 from skprivate.games._games.sets import Box, Simplex, Unconstrained
-from skprivate.games._leakage.sensitivity import (
+from skprivate.games._leakage.broadcast_sensitivity import (
     ConstantDistance,
     L1Distance,
     NormDistance,
     phi_matrices,
     player_distances,
 )
+from skprivate.games._plan import BroadcastMechanism
 
 ALGORITHMS = ["ye", "wang_nedic"]
 N_ROUNDS = 12

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from skprivate.games import TwoTypePrior
-from skprivate.games._leakage.two_types import TwoTypeChannel, as_joint_prior
+from skprivate.games._leakage.correlated_players import TwoTypeChannel, as_joint_prior
 
 SIZES = (2, 5, 10, 20, 50)
 

@@ -9,26 +9,25 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize
 
-from skprivate.linear_model._censored import fit as censored
-from skprivate.linear_model._censored.fit import (
+from skprivate.linear_model._censored import rounds as censored
+from skprivate.linear_model._censored.gradient_round import RoundPlan
+from skprivate.linear_model._censored.histograms import PARTS, beyond_bounds, kaplan_meier
+from skprivate.linear_model._censored.newton import NewtonModel, regularized_covariance
+from skprivate.linear_model._censored.release import bootstrap_censored, censored_warning, errors_of
+from skprivate.linear_model._censored.rounds import (
+    Pace,
     censored_rounds,
     censored_rows,
     fit_censored,
     plan_censored,
 )
-from skprivate.linear_model._censored.gradient_round import RoundPlan
-from skprivate.linear_model._censored.histogram import PARTS, beyond_bounds, kaplan_meier
-from skprivate.linear_model._censored.newton_step import NewtonModel, regularized_covariance
-from skprivate.linear_model._censored.pace import Pace
-from skprivate.linear_model._censored.release import bootstrap_censored, censored_warning, errors_of
 from skprivate.linear_model._distributions import LOGISTIC, NORMAL, SEV
-from skprivate.linear_model._moments.release import Neighbours
-from skprivate.linear_model._moments.solve import unscale
-from skprivate.linear_model._moments.weights import MomentWeights
+from skprivate.linear_model._moments.released_moments import Neighbours, unscale
+from skprivate.linear_model._noise_scales import MomentWeights
 from skprivate.noise import DiscreteLaplaceMechanism, check_entropy
 from skprivate.noise._fit_budget import FitBudget
 from skprivate.rounds._driver import RowsInMemory, drive
-from skprivate.rounds._plans.grid import MomentGrid
+from skprivate.rounds._plans.moments import MomentGrid
 
 DISTRIBUTIONS = [SEV, LOGISTIC, NORMAL]
 SIGMA = 0.5

@@ -7,16 +7,15 @@ import numpy as np
 import pytest
 from scipy import integrate, stats
 
-from skprivate.linear_model._censored.gradient_round import plan_rounds
-from skprivate.linear_model._censored.sensitivity import residuals_of
+from skprivate.linear_model._censored.gradient_round import plan_rounds, residuals_of
 from skprivate.linear_model._distributions import LOGISTIC, NORMAL, SEV
-from skprivate.linear_model._moments.release import Neighbours
-from skprivate.linear_model._moments.weights import MomentWeights
+from skprivate.linear_model._moments.released_moments import Neighbours
+from skprivate.linear_model._noise_scales import MomentWeights
 from skprivate.noise import check_entropy
 from skprivate.rounds._driver import RowsInMemory, drive
 from skprivate.rounds._plans import gradients
-from skprivate.rounds._plans.grid import MANY_ROWS, MomentGrid
-from skprivate.rounds._plans.rows import PreparedRows
+from skprivate.rounds._plans.moments import MANY_ROWS, MomentGrid
+from skprivate.rounds._rows import PreparedRows
 
 THETA = np.array([0.2, 3.0, -0.8, 0.5, 0.4])
 GRID = MomentGrid(lower=np.full(3, -2.0), upper=np.full(3, 2.0), target=(-1.0, 1.0), exponent=20)

@@ -4,7 +4,7 @@
 import numpy as np
 import pytest
 
-from skprivate.linear_model._censored.histogram import (
+from skprivate.linear_model._censored.histograms import (
     PARTS,
     HistogramRelease,
     fit_histogram,
@@ -12,8 +12,8 @@ from skprivate.linear_model._censored.histogram import (
     kaplan_meier,
 )
 from skprivate.linear_model._distributions import LOGISTIC, NORMAL, SEV
-from skprivate.rounds._plans.grid import MomentGrid
-from skprivate.rounds._plans.rows import PreparedRows
+from skprivate.rounds._plans.moments import MomentGrid
+from skprivate.rounds._rows import PreparedRows
 
 GRID = MomentGrid(lower=np.array([-1.0]), upper=np.array([1.0]), target=(-5.0, 5.0), exponent=20)
 

@@ -8,15 +8,13 @@ import pytest
 from scipy import special
 from scipy.optimize import minimize
 
-from skprivate.linear_model._censored.fit import fit_censored, plan_censored
+from skprivate.linear_model._censored.rounds import fit_censored, plan_censored
 from skprivate.linear_model._distributions import LOGISTIC, NORMAL, SEV
-from skprivate.linear_model._moments.release import Neighbours
-from skprivate.linear_model._moments.solve import unscale
-from skprivate.linear_model._moments.weights import MomentWeights
+from skprivate.linear_model._moments.released_moments import Neighbours, unscale
+from skprivate.linear_model._noise_scales import MomentWeights
 from skprivate.noise._fit_budget import FitBudget
-from skprivate.rounds._plans.grid import MomentGrid
-from skprivate.rounds._plans.observations import CODES, KINDS
-from skprivate.rounds._plans.rows import PreparedRows
+from skprivate.rounds._plans.moments import MomentGrid
+from skprivate.rounds._rows import CODES, KINDS, PreparedRows
 
 DISTRIBUTIONS = [SEV, LOGISTIC, NORMAL]
 GRID = MomentGrid(lower=-np.ones(3), upper=np.ones(3), target=(-5.0, 3.0), exponent=20)

@@ -9,24 +9,23 @@ import numpy as np
 import pytest
 from scipy.spatial.distance import cdist
 
-from skprivate.linear_model._censored.gradient_round import plan_rounds
-from skprivate.linear_model._censored.histogram import histogram_cells
-from skprivate.linear_model._censored.sensitivity import (
+from skprivate.linear_model._censored.gradient_round import (
     histogram_sensitivity,
     l1_curvature,
     l1_gradient,
+    plan_rounds,
     residuals_of,
     squared_l2_curvature,
     squared_l2_gradient,
 )
+from skprivate.linear_model._censored.histograms import histogram_cells
 from skprivate.linear_model._distributions import LOGISTIC, NORMAL, SEV
-from skprivate.linear_model._moments.release import Neighbours
-from skprivate.linear_model._moments.weights import MomentWeights
+from skprivate.linear_model._moments.released_moments import Neighbours
+from skprivate.linear_model._noise_scales import MomentWeights
 from skprivate.rounds._plans.cells import CellsPlan
 from skprivate.rounds._plans.gradients import GradientsPlan
-from skprivate.rounds._plans.grid import MomentGrid
-from skprivate.rounds._plans.observations import KINDS
-from skprivate.rounds._plans.rows import PreparedRows
+from skprivate.rounds._plans.moments import MomentGrid
+from skprivate.rounds._rows import KINDS, PreparedRows
 
 DISTRIBUTIONS = [SEV, LOGISTIC, NORMAL]
 DECLARED = [

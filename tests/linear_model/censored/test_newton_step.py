@@ -4,7 +4,7 @@
 import numpy as np
 import pytest
 
-from skprivate.linear_model._censored.newton_step import NewtonModel
+from skprivate.linear_model._censored.newton import NewtonModel
 
 
 def random_model(seed, size=4):

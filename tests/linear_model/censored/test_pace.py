@@ -7,7 +7,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from skprivate.linear_model._censored.pace import Ahead, Pace, both, least_share
+from skprivate.linear_model._censored.rounds import Ahead, Pace, both, least_share
 
 AHEAD = Ahead(
     length=0.6,

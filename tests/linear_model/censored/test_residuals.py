@@ -7,23 +7,22 @@ import numpy as np
 import pytest
 from scipy.stats import norm
 
-from skprivate.linear_model._censored.correction import correct
-from skprivate.linear_model._censored.fit import fit_censored, plan_censored
-from skprivate.linear_model._censored.release import bootstrap_censored, censored_warning, errors_of
-from skprivate.linear_model._censored.residual_histogram import (
+from skprivate.linear_model._censored.histograms import (
     _CUTS,
-    N_BINS,
+    RESIDUAL_BINS,
     ResidualHistogram,
     _fit_with_cut,
+    correct,
     fit_law,
     residual_edges,
 )
+from skprivate.linear_model._censored.release import bootstrap_censored, censored_warning, errors_of
+from skprivate.linear_model._censored.rounds import fit_censored, plan_censored
 from skprivate.linear_model._distributions import LOGISTIC, NORMAL, SEV
-from skprivate.linear_model._moments.release import Neighbours
-from skprivate.linear_model._moments.solve import unscale
-from skprivate.linear_model._moments.weights import MomentWeights
+from skprivate.linear_model._moments.released_moments import Neighbours, unscale
+from skprivate.linear_model._noise_scales import MomentWeights
 from skprivate.noise._fit_budget import FitBudget
-from skprivate.rounds._plans.grid import MomentGrid
+from skprivate.rounds._plans.moments import MomentGrid
 
 DISTRIBUTIONS = [SEV, LOGISTIC, NORMAL]
 COEF = np.array([0.5, -0.5, 0.5, 0.0, 0.5])
@@ -38,7 +37,7 @@ def counts_of(distribution, location, scale, censored, spread=0.0, n=400_000, wi
     end = offset + (np.quantile(u - offset, 1 - censored) if censored else np.inf)
     edges, event = residual_edges(distribution), u <= end
     cells = np.searchsorted(edges[1:-1], np.minimum(u, end), side="right")
-    counts = np.stack([np.bincount(cells[event == seen], minlength=N_BINS + 2) for seen in (0, 1)])
+    counts = np.stack([np.bincount(cells[event == seen], minlength=RESIDUAL_BINS + 2) for seen in (0, 1)])
     return ResidualHistogram(edges, counts.astype(float), 0.0)
 
 
@@ -62,7 +61,7 @@ def test_bins_of_smooth_counts_bias_nothing(distribution, middle):
     density, survival = np.exp(distribution.log_density(parts)), distribution.survival(parts)
     cells = np.searchsorted(edges[1:-1], parts, side="right")
     rows = [survival * norm.pdf(parts, middle, 1.5), density * norm.sf(parts, middle, 1.5)]
-    counts = np.stack([np.bincount(cells, row, N_BINS + 2) for row in rows]) * 100
+    counts = np.stack([np.bincount(cells, row, RESIDUAL_BINS + 2) for row in rows]) * 100
     for cut in _CUTS:
         law = _fit_with_cut(ResidualHistogram(edges, counts, 0.0), distribution, 0.0, cut)
         assert abs(law.location) < 5e-4
@@ -150,8 +149,8 @@ def test_slopes_stay_and_the_edges_are_those_of_the_final_law():
     release = released()
     before, after = release.correction.theta, release.theta
     np.testing.assert_allclose(after[2:] / after[1], before[2:] / before[1], rtol=1e-12)
-    assert release.residuals.counts.shape == (2, N_BINS + 2)
-    assert release.residuals.edges.shape == (N_BINS + 3,)
+    assert release.residuals.counts.shape == (2, RESIDUAL_BINS + 2)
+    assert release.residuals.edges.shape == (RESIDUAL_BINS + 3,)
     law = fit_law(release.residuals, SEV, release.correction.spread)
     # They have moved by what was believed of them.
     by = release.correction.by[1]

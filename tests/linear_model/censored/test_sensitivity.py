@@ -8,21 +8,21 @@ import numpy as np
 import pytest
 from scipy.spatial.distance import cdist
 
-from skprivate.linear_model._censored.gradient_round import plan_rounds
-from skprivate.linear_model._censored.histogram import histogram_cells
-from skprivate.linear_model._censored.sensitivity import (
+from skprivate.linear_model._censored.gradient_round import (
     histogram_sensitivity,
     l1_curvature,
     l1_gradient,
+    plan_rounds,
     residuals_of,
     squared_l2_curvature,
     squared_l2_gradient,
 )
+from skprivate.linear_model._censored.histograms import histogram_cells
 from skprivate.linear_model._distributions import LOGISTIC, NORMAL, SEV
-from skprivate.linear_model._moments.release import Neighbours
-from skprivate.linear_model._moments.weights import MomentWeights
-from skprivate.rounds._plans.grid import MomentGrid
-from skprivate.rounds._plans.rows import PreparedRows
+from skprivate.linear_model._moments.released_moments import Neighbours
+from skprivate.linear_model._noise_scales import MomentWeights
+from skprivate.rounds._plans.moments import MomentGrid
+from skprivate.rounds._rows import PreparedRows
 
 DISTRIBUTIONS = [SEV, LOGISTIC, NORMAL]
 CLIPS = [0.5, 1.0, 2.0, 8.0]

@@ -9,7 +9,7 @@ import pytest
 
 from skprivate import DPLogisticRegression, config_context
 from skprivate.audit._epsilon import gaussian_lower_bound
-from skprivate.linear_model._logistic import sensitivity
+from skprivate.linear_model._logistic import schedule
 from tests.linear_model.replays import FALSE_ALARM, count_hits, exact_loss, half_the_noise, recording_of
 
 EPSILON = Fraction(3, 2)
@@ -106,9 +106,9 @@ def pair_table(x, label=0):
 
 
 def half_the_sensitivity(monkeypatch):
-    full = sensitivity.sensitivity_of_unit
+    full = schedule.sensitivity_of_unit
     monkeypatch.setattr(
-        sensitivity,
+        schedule,
         "sensitivity_of_unit",
         lambda one, rows, *, squared=False: full(one, rows, squared=squared) / (4 if squared else 2),
     )

@@ -7,11 +7,10 @@ from itertools import product
 import numpy as np
 import pytest
 
-from skprivate.linear_model._logistic.sensitivity import LogisticNeighbours
-from skprivate.rounds._plans._logits.label_moments import LabelMomentsPlan
-from skprivate.rounds._plans._logits.logits import LogitsPlan, StandardRows
-from skprivate.rounds._plans.grid import MomentGrid
-from skprivate.rounds._plans.rows import PreparedRows
+from skprivate.linear_model._logistic.schedule import LogisticNeighbours
+from skprivate.rounds._plans.logits import LabelMomentsPlan, LogitsPlan, StandardRows
+from skprivate.rounds._plans.moments import MomentGrid
+from skprivate.rounds._rows import PreparedRows
 
 AMOUNT = Fraction(3, 7)
 STEPS = (-1.0, -0.6, 0.0, 0.5, 1.0)

@@ -3,10 +3,14 @@ import numpy as np
 import pytest
 
 from skprivate.linear_model._distributions import LOGISTIC, NORMAL, SEV
-from skprivate.linear_model._moments import bootstrap
-from skprivate.linear_model._moments.bootstrap import _possible_design, bootstrap_moments
-from skprivate.linear_model._moments.release import MomentRelease
-from skprivate.linear_model._moments.solve import METHODS, noise_level, solve_moments
+from skprivate.linear_model._moments import replicates
+from skprivate.linear_model._moments.released_moments import (
+    METHODS,
+    MomentRelease,
+    noise_level,
+    solve_moments,
+)
+from skprivate.linear_model._moments.replicates import _possible_design, bootstrap_moments
 
 WIDE = (1e-9, 2.0)
 SLOPES = np.array([0.3, -0.2, 0.1])
@@ -150,7 +154,7 @@ def test_replicates_of_first_order_vary_as_whole_ones_do(method, level, monkeypa
     exact = moments(np.random.default_rng(1), SEV, 20_000)
     release = add_noise(np.random.default_rng(2), exact, noise_of(level), "laplace")
     whole = bootstrap_moments(release, SEV, "floor", WIDE, method=method, n_replicates=4000)
-    monkeypatch.setattr(bootstrap, "WHOLE", 0)
+    monkeypatch.setattr(replicates, "WHOLE", 0)
     short = bootstrap_moments(release, SEV, "floor", WIDE, method=method, n_replicates=4000)
     np.testing.assert_allclose(columns(short).std(axis=0), columns(whole).std(axis=0), rtol=0.1)
     deviations = (columns(short).mean(axis=0) - columns(whole).mean(axis=0)) / columns(whole).std(axis=0)
@@ -163,7 +167,7 @@ def test_rows_of_a_person_may_all_be_alike(monkeypatch, whole):
 
     A variance of 4,000 replicates has a relative standard error of .022; limits are 6 of them.
     """
-    monkeypatch.setattr(bootstrap, "WHOLE", whole)
+    monkeypatch.setattr(replicates, "WHOLE", whole)
     matrix = moments(np.random.default_rng(5), NORMAL, 5000)
     release = MomentRelease(matrix, noise_of(0.5), "gaussian")
 
@@ -193,6 +197,6 @@ def test_intervals_are_those_of_fieller_where_the_noise_is_a_good_part_of_a_vari
     release = MomentRelease(matrix, std, "gaussian")
     # The level of one feature is twice the noise of its square, and this variance is above 1.5 of it.
     fits = bootstrap_moments(release, NORMAL, "floor", WIDE, n_replicates=20_000)
-    low, high = bootstrap.pivotal(0.3, fits.coef[:, 0], 0.9)
+    low, high = replicates.pivotal(0.3, fits.coef[:, 0], 0.9)
     assert low == pytest.approx(0.3 * 4 / (4 + 1.645), rel=0.02)
     assert high == pytest.approx(0.3 * 4 / (4 - 1.645), rel=0.04)

@@ -9,16 +9,13 @@ import pytest
 
 from skprivate import DPNormalLLSRegressor, DPSEVRegressor
 from skprivate.audit._epsilon import gaussian_lower_bound
-from skprivate.linear_model._moments import look_plan
+from skprivate.linear_model._moments import looks
 from skprivate.linear_model._moments.looks import LookRelease
-from skprivate.linear_model._moments.sensitivity import l1_look, square_weights, squared_l2_look
-from skprivate.linear_model._moments.weights import moment_weights
-from skprivate.rounds._plans._looks.looks import LooksPlan
-from skprivate.rounds._plans._looks.residuals import ResidualAxis
+from skprivate.linear_model._noise_scales import l1_look, moment_weights, square_weights, squared_l2_look
 from skprivate.rounds._plans.cells import CellsPlan
-from skprivate.rounds._plans.grid import MomentGrid
-from skprivate.rounds._plans.plan import plan_from_dict
-from skprivate.rounds._plans.rows import PreparedRows
+from skprivate.rounds._plans.moments import LooksPlan, MomentGrid, ResidualAxis
+from skprivate.rounds._rows import PreparedRows
+from skprivate.rounds._task import plan_from_dict
 from tests.linear_model.replays import FALSE_ALARM, count_hits, half_the_noise, recording_of
 
 pytestmark = pytest.mark.filterwarnings("ignore::skprivate.exceptions.UtilityWarning")
@@ -138,8 +135,8 @@ def test_audit_of_looks(bug, monkeypatch):
     if bug == "half the noise":
         half_the_noise(monkeypatch)
     elif bug == "half the noise of a look":
-        full = look_plan.squared_l2_look
-        monkeypatch.setattr(look_plan, "squared_l2_look", lambda *args: full(*args) / 16)
+        full = looks.squared_l2_look
+        monkeypatch.setattr(looks, "squared_l2_look", lambda *args: full(*args) / 16)
     # Clips and lines of the right code: a look's sums do not depend on its noise.
     recording, fitted = record(model, rows[0], outputs)
     other, _ = record(model, rows[1], outputs)

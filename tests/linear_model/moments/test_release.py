@@ -7,11 +7,16 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from skprivate.linear_model._moments.release import Neighbours, largest_scale, make_grid, plan_moments
-from skprivate.linear_model._moments.weights import MomentWeights
+from skprivate.linear_model._moments.released_moments import (
+    Neighbours,
+    largest_scale,
+    make_grid,
+    plan_moments,
+)
+from skprivate.linear_model._noise_scales import MomentWeights
 from skprivate.noise import check_entropy, zcdp_to_epsilon
 from skprivate.noise._fit_budget import FitBudget
-from skprivate.rounds._plans.grid import MomentGrid, choose_exponent
+from skprivate.rounds._plans.moments import MomentGrid, choose_exponent
 
 
 def plan(mechanism="laplace", epsilon=1.0, n_rows=1000, a=2, m=1, d=2, order=None, **options):

@@ -8,9 +8,13 @@ import numpy as np
 import pytest
 from scipy.spatial.distance import cdist
 
-from skprivate.linear_model._moments.release import Neighbours
-from skprivate.linear_model._moments.sensitivity import l1_moments, sensitivity_of_unit, squared_l2_moments
-from skprivate.linear_model._moments.weights import MomentWeights
+from skprivate.linear_model._moments.released_moments import Neighbours
+from skprivate.linear_model._noise_scales import (
+    MomentWeights,
+    l1_moments,
+    sensitivity_of_unit,
+    squared_l2_moments,
+)
 
 CASES = [(a, m, d) for a in (1, 2, 3) for m in (1, 2, 5) for d in (1, 2, 3, 4)]
 

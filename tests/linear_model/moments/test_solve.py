@@ -11,15 +11,15 @@ from hypothesis.extra.numpy import arrays
 from scipy import optimize
 
 from skprivate.linear_model._distributions import LOGISTIC, NORMAL, SEV
-from skprivate.linear_model._moments import solve
-from skprivate.linear_model._moments.release import MomentRelease
-from skprivate.linear_model._moments.solve import (
+from skprivate.linear_model._moments import released_moments
+from skprivate.linear_model._moments.released_moments import (
     METHODS,
     REGULARIZATIONS,
+    MomentRelease,
     solve_moments,
     unscale,
 )
-from skprivate.rounds._plans.grid import MomentGrid
+from skprivate.rounds._plans.moments import MomentGrid
 
 WIDE = (1e-9, 1e9)
 EVERY_DISTRIBUTION = pytest.mark.parametrize(
@@ -271,7 +271,7 @@ def test_optimism_makes_the_residual_that_about_the_released_line():
     exact = release_of(rows, noise=50.0)
     noise = np.triu(rng.normal(size=(10_000, 12, 12)) * exact.noise_std)
     stack = exact.matrix + noise + np.triu(noise, 1).transpose(0, 2, 1)
-    line = solve.least_squares(replace(exact, matrix=stack), "floor")
+    line = released_moments.least_squares(replace(exact, matrix=stack), "floor")
     theta = np.column_stack([line.intercept, np.full(10_000, -1.0), line.coef])
     true = np.mean(np.sum(theta @ exact.matrix * theta, axis=1)) / 2000
     assert np.mean(line.residual) < 0

@@ -3,10 +3,9 @@ import numpy as np
 import pytest
 
 from skprivate.linear_model._distributions import NORMAL
-from skprivate.linear_model._moments import utility
-from skprivate.linear_model._moments.release import MomentRelease
-from skprivate.linear_model._moments.solve import ScaledFit, solve_moments
-from skprivate.linear_model._moments.utility import explained_share, moments_warning, slopes_are_told
+from skprivate.linear_model._moments import replicates
+from skprivate.linear_model._moments.released_moments import MomentRelease, ScaledFit, solve_moments
+from skprivate.linear_model._moments.replicates import explained_share, moments_warning, slopes_are_told
 
 WIDE = (1e-9, 2.0)
 D, N = 8, 2000
@@ -79,7 +78,7 @@ def test_a_release_without_noise_is_not_suspected():
 
 @pytest.mark.parametrize(("errors", "suspected"), [(0.95, True), (1.05, False)])
 def test_slopes_must_be_better_by_a_standard_error(monkeypatch, errors, suspected):
-    monkeypatch.setattr(utility, "explained_share", lambda release, fit: (0.02 * errors, 0.02))
+    monkeypatch.setattr(replicates, "explained_share", lambda release, fit: (0.02 * errors, 0.02))
     matrix, b = exact(0.5)
     release = MomentRelease(matrix, np.zeros_like(matrix), "laplace")
     assert (moments_warning(release, ScaledFit(0.0, b, 0.1)) is not None) is suspected

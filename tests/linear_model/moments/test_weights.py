@@ -3,8 +3,7 @@ from fractions import Fraction
 
 import pytest
 
-from skprivate.linear_model._moments.sensitivity import l1_moments, squared_l2_moments
-from skprivate.linear_model._moments.weights import MomentWeights, moment_weights
+from skprivate.linear_model._noise_scales import MomentWeights, l1_moments, moment_weights, squared_l2_moments
 
 DIMENSIONS = (1, 2, 3, 10, 30, 200)
 

@@ -8,7 +8,7 @@ from sklearn.model_selection import GridSearchCV
 
 from skprivate import DPLogLocationScaleRegressor, DPSEVRegressor, PrivacyLedger, TableDomain, config_context
 from skprivate.domain import StressColumn
-from skprivate.linear_model._predictions import replicated
+from skprivate.linear_model import _predictions
 from skprivate.rounds import TableSource, fit_rounds
 
 DOMAIN = TableDomain(
@@ -127,7 +127,7 @@ class TestFactors:
     def test_intervals_do_not_depend_on_batches(self, model, monkeypatch):
         use = [[40.0 + row, 2.0] for row in range(5)]
         whole = model.acceleration_factor(use, TEST, return_interval=True)[1]
-        monkeypatch.setattr(replicated, "_AT_ONCE", 1)
+        monkeypatch.setattr(_predictions, "_AT_ONCE", 1)
         np.testing.assert_allclose(model.acceleration_factor(use, TEST, return_interval=True)[1], whole)
 
     @pytest.mark.parametrize("confidence", [0, 1, -0.5, float("nan")])

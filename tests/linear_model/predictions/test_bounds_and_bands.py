@@ -7,7 +7,7 @@ import pytest
 from scipy import stats
 
 from skprivate import DPLogLocationScaleRegressor
-from skprivate.linear_model._predictions.replicated import replicate_quantiles
+from skprivate.linear_model._predictions import replicate_quantiles
 
 DISTRIBUTIONS = ("weibull", "loglogistic", "lognormal")
 IN_SCIPY = {"weibull": stats.gumbel_l, "loglogistic": stats.logistic, "lognormal": stats.norm}

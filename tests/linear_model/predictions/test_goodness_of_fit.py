@@ -11,7 +11,7 @@ from sklearn.exceptions import NotFittedError
 from skprivate import DPLogLocationScaleRegressor
 from skprivate.datasets import make_location_scale
 from skprivate.linear_model._distributions import LOGISTIC, NORMAL, SEV
-from skprivate.linear_model._predictions.goodness_of_fit import goodness_of_fit
+from skprivate.linear_model._goodness_of_fit import goodness_of_fit
 
 IN_SCIPY = {"sev": stats.gumbel_l, "logistic": stats.logistic, "normal": stats.norm}
 LAWS = (SEV, LOGISTIC, NORMAL)

@@ -15,11 +15,10 @@ from sklearn.exceptions import NotFittedError, UndefinedMetricWarning
 from sklearn.metrics import r2_score
 from sklearn.utils.validation import validate_data
 
+from skprivate.linear_model import _predictions
 from skprivate.linear_model._distributions import error_distribution_of, models_log_target
-from skprivate.linear_model._predictions import replicated
-from skprivate.linear_model._predictions.concordance import TIED, concordance_index
-from skprivate.linear_model._predictions.mixin import LogLocationScalePredictions
-from skprivate.rounds._reading.targets import is_structured
+from skprivate.linear_model._predictions import TIED, LogLocationScalePredictions, concordance_index
+from skprivate.rounds._rows import is_structured
 
 IN_SCIPY = {"sev": stats.gumbel_l, "logistic": stats.logistic, "normal": stats.norm}
 COEF, INTERCEPT, SCALE = np.array([0.5, -0.25]), 2.0, 0.4
@@ -140,7 +139,7 @@ class TestIntervals:
     def test_parts_of_rows_change_nothing(self, model, monkeypatch):
         _, whole = model.predict_quantile(X, [0.1, 0.5], return_interval=True)
         for at_once in (1, 400, 2000, 19_999):
-            monkeypatch.setattr(replicated, "_AT_ONCE", at_once)
+            monkeypatch.setattr(_predictions, "_AT_ONCE", at_once)
             _, parts = model.predict_quantile(X, [0.1, 0.5], return_interval=True)
             np.testing.assert_allclose(parts, whole, rtol=1e-13)
 

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from skprivate import DPLogLocationScaleRegressor, life_data
-from skprivate.linear_model._predictions.concordance import concordance_index
+from skprivate.linear_model._predictions import concordance_index
 
 
 def counted(event, time, predicted, entry):

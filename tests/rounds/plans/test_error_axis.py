@@ -4,10 +4,9 @@
 import numpy as np
 import pytest
 
-from skprivate.rounds._plans.axes import ErrorAxis, axis_from_dict
-from skprivate.rounds._plans.cells import CellsPlan
-from skprivate.rounds._plans.grid import MomentGrid
-from skprivate.rounds._plans.rows import PreparedRows
+from skprivate.rounds._plans.cells import CellsPlan, ErrorAxis, axis_from_dict
+from skprivate.rounds._plans.moments import MomentGrid
+from skprivate.rounds._rows import PreparedRows
 
 GRID = MomentGrid(lower=np.array([-1.0, 0.0]), upper=np.array([1.0, 4.0]), target=(-3.0, 1.0), exponent=20)
 THETA = np.array([0.2, 3.0, -1.0, 0.7])

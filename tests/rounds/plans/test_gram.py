@@ -11,10 +11,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from skprivate.rounds._plans import gram
-from skprivate.rounds._plans.gram import WIDEST, check_room, exact_gram, make_packer
-from skprivate.rounds._plans.grid import MomentGrid
+from skprivate.rounds._plans import moments
 from skprivate.rounds._plans.moment_kernels import pack_ball
+from skprivate.rounds._plans.moments import WIDEST, MomentGrid, check_room, exact_gram, make_packer
 
 HUGE = np.finfo(np.float64).max
 TINY = np.finfo(np.float64).smallest_subnormal
@@ -150,8 +149,8 @@ def test_lanes_stay_inside_the_table(d, kwargs):
 GUARDED = """
 import ctypes, mmap
 import numpy as np
-from skprivate.rounds._plans.gram import exact_gram
-from skprivate.rounds._plans.grid import MomentGrid
+from skprivate.rounds._plans.moments import exact_gram
+from skprivate.rounds._plans.moments import MomentGrid
 
 pages = mmap.mmap(-1, 2 * mmap.PAGESIZE)
 start = ctypes.addressof(ctypes.c_char.from_buffer(pages))
@@ -205,7 +204,7 @@ def test_finite_values_whose_sum_is_not_are_taken(kwargs):
 @pytest.mark.parametrize("d", [1, 3, 5, 10, 14, 30, 60, WIDEST - 2, WIDEST - 1])
 def test_the_gram_equals_numpy(d, vectors, monkeypatch):
     """With kernels of our own, and where the compiler has no vectors or rows are wide, with those of BLAS."""
-    monkeypatch.setattr(gram, "has_vectors", lambda: vectors)
+    monkeypatch.setattr(moments, "has_vectors", lambda: vectors)
     X, y = make_rows(1000, d)
     grid = make_grid(d)
     expected = reference_gram(reference_rows(grid, X, y))
@@ -268,7 +267,7 @@ def test_room_is_decided_before_a_row_is_looked_at():
     grid = make_grid(2)
     X = np.broadcast_to(np.nan, (2**21 + 1, 2))
     y = np.broadcast_to(np.nan, 2**21 + 1)
-    with mock.patch.object(gram, "make_packer") as make_packer:
+    with mock.patch.object(moments, "make_packer") as make_packer:
         with pytest.raises(OverflowError, match="too many rows"):
             exact_gram(grid, X, y)
         make_packer.assert_not_called()

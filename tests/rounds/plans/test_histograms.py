@@ -9,8 +9,8 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from skprivate.partition import Partition, build_partition
-from skprivate.rounds._plans.histograms import HistogramsPlan
-from skprivate.rounds._plans.rows import PreparedRows
+from skprivate.rounds._plans.masses import HistogramsPlan
+from skprivate.rounds._rows import PreparedRows
 
 LARGEST = float(np.finfo(np.float64).max)
 SMALLEST = 5e-324

@@ -11,11 +11,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.special import expit, softmax
 
-from skprivate.rounds._plans._logits.label_moments import LabelMomentsPlan
-from skprivate.rounds._plans._logits.logits import LogitsPlan, StandardRows
-from skprivate.rounds._plans.grid import MomentGrid
-from skprivate.rounds._plans.plan import plan_from_dict
-from skprivate.rounds._plans.rows import PreparedRows
+from skprivate.rounds._plans.logits import LabelMomentsPlan, LogitsPlan, StandardRows
+from skprivate.rounds._plans.moments import MomentGrid
+from skprivate.rounds._rows import PreparedRows
+from skprivate.rounds._task import plan_from_dict
 
 D = 3
 GRID = MomentGrid(lower=np.full(D, -2.0), upper=np.full(D, 2.0), target=(-1.0, 1.0), exponent=20)

@@ -11,8 +11,8 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
-from skprivate.rounds._reading import batches
-from skprivate.rounds._reading.batches import iter_batches
+from skprivate.rounds import _tables
+from skprivate.rounds._tables import iter_batches
 
 ROWS = {"a": [1.0, 2.5, -3.0], "hours": [9.0, 8.0, 7.0], "b": [4, 5, 6]}
 X = np.array([[1.0, 4.0], [2.5, 5.0], [-3.0, 6.0]])
@@ -70,7 +70,7 @@ def test_columns(form):
 
 @pytest.mark.parametrize("form", FORMS)
 def test_pieces_are_small(form, monkeypatch):
-    monkeypatch.setattr(batches, "PIECE_ROWS", 2)
+    monkeypatch.setattr(_tables, "PIECE_ROWS", 2)
     pieces = list(iter_batches(FORMS[form](ROWS), target="hours")[1])
     assert max(len(x) for x, _ in pieces) == 2
     np.testing.assert_array_equal(np.concatenate([x for x, _ in pieces]), X)

@@ -6,8 +6,7 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 
-from skprivate.rounds._reading.batches import PIECE_ROWS
-from skprivate.rounds._reading.columns import TableColumns, read_pieces
+from skprivate.rounds._tables import PIECE_ROWS, TableColumns, read_pieces
 
 
 @pytest.mark.parametrize("n_rows", [0, 1, PIECE_ROWS, 2 * PIECE_ROWS + 1])

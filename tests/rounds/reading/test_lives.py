@@ -8,9 +8,15 @@ import pandas as pd
 import polars as pl
 import pytest
 
-from skprivate.rounds._plans.observations import CODES, KINDS, check_observations
-from skprivate.rounds._reading.lives import within_target_bounds
-from skprivate.rounds._reading.targets import find_roles, read_target, replace_target
+from skprivate.rounds._rows import (
+    CODES,
+    KINDS,
+    check_observations,
+    find_roles,
+    read_target,
+    replace_target,
+    within_target_bounds,
+)
 
 INF = np.inf
 BOUNDS = (1.0, 100.0)

@@ -6,7 +6,7 @@ import pandas as pd
 import polars as pl
 import pytest
 
-from skprivate.rounds._reading.targets import is_structured, read_target, replace_target
+from skprivate.rounds._rows import is_structured, read_target, replace_target
 
 EVENT = np.array([True, False, True])
 TIMES = np.array([7.25, 1.5, 1234.5])

@@ -9,13 +9,14 @@ from scipy.stats import truncnorm
 
 from skprivate import DPTreeClassifier, LocallyPrivateTreeClassifier
 from skprivate.datasets import make_posterior_drift
-from skprivate.tree._estimation.depth import DEEPEST, choose_depth, deepest_to_grow
-from skprivate.tree._estimation.leaf_counts import LeafCounts, estimate_shares
-from skprivate.tree._estimation.weight import (
+from skprivate.tree._leaf_shares import (
+    LeafCounts,
     choose_weight,
     estimate_drift,
+    estimate_shares,
     estimate_slope,
 )
+from skprivate.tree._plan import DEEPEST, choose_depth, deepest_to_grow
 from tests.marks import slow
 
 PUBLIC = np.array([[6, 2], [1, 3]])  # by leaf and label: 8 and 4 rows, signed -4 and 2
@@ -97,7 +98,7 @@ class TestDepth:
         X, y = np.random.default_rng(0).uniform(size=(700, 2)), np.arange(700) % 2
         tree = DPTreeClassifier(1000.0, bounds=(0, 1), classes=[0, 1], prune=prune, random_state=0)
         first = tree.fit(X, y).partition_, tree.leaf_proba_
-        monkeypatch.setattr("skprivate.tree._base.deepest_to_grow", lambda n_rows: DEEPEST)
+        monkeypatch.setattr("skprivate.tree._estimator.deepest_to_grow", lambda n_rows: DEEPEST)
         full = tree.fit(X, y).partition_, tree.leaf_proba_
         assert first[0] == full[0]
         assert first[0].max_depth > 1

@@ -8,8 +8,8 @@ import pytest
 
 from skprivate.partition import build_partition
 from skprivate.randomizers import HadamardRandomizer, KRRRandomizer
-from skprivate.tree._estimation.leaf_counts import LeafCounts, estimate_shares, variance_per_row
-from skprivate.tree._tree_design import TreeDesign
+from skprivate.tree._leaf_shares import LeafCounts, estimate_shares, variance_per_row
+from skprivate.tree._plan import TreeDesign
 
 PARENT = np.array([0, 1, 0, 2], dtype=np.int32)
 

@@ -8,14 +8,16 @@ import pytest
 
 from skprivate.partition import build_partition, count_leaves
 from skprivate.randomizers import KRRRandomizer
-from skprivate.tree._estimation.depth import count_split_features
-from skprivate.tree._estimation.leaf_counts import LeafCounts, estimate_sizes, variance_per_row
-from skprivate.tree._estimation.leaf_estimates import estimate_leaves
-from skprivate.tree._estimation.paper import paper_prune
-from skprivate.tree._estimation.probabilities import estimate_shares_of_classes
-from skprivate.tree._estimation.pruning import leaf_ancestors, prune_leaves
-from skprivate.tree._estimation.weight import choose_weight, estimate_public_drift
-from skprivate.tree._tree_design import TreeDesign
+from skprivate.tree._leaf_estimates import estimate_leaves, leaf_ancestors, paper_prune, prune_leaves
+from skprivate.tree._leaf_shares import (
+    LeafCounts,
+    choose_weight,
+    estimate_public_drift,
+    estimate_shares_of_classes,
+    estimate_sizes,
+    variance_per_row,
+)
+from skprivate.tree._plan import TreeDesign, count_split_features
 
 N = 3000
 

@@ -6,9 +6,8 @@ import pytest
 
 from skprivate import DPTreeRegressor, LocallyPrivateTreeRegressor
 from skprivate.partition import Partition
-from skprivate.tree._estimation.leaf_counts import LeafCounts
-from skprivate.tree._estimation.number_variance import with_variances
-from skprivate.tree._tree_rows import PublicVotes, round_at_random, shares_of
+from skprivate.tree._leaf_shares import LeafCounts, with_variances
+from skprivate.tree._rows import PublicVotes, round_at_random, shares_of
 
 pytestmark = pytest.mark.filterwarnings("ignore::skprivate.exceptions.UtilityWarning")
 

@@ -9,9 +9,8 @@ import pytest
 
 import skprivate.tree
 from skprivate import DPTreeClassifier
-from skprivate.tree._estimation.depth import DEEPEST, DepthInputs
-from skprivate.tree._estimation.leaf_estimates import pruning_method
-from skprivate.tree._estimation.paper import PaperPruning
+from skprivate.tree._leaf_estimates import PaperPruning, pruning_method
+from skprivate.tree._plan import DEEPEST, DepthInputs
 
 FOLDER = Path(skprivate.tree.__file__).parent
 

@@ -6,13 +6,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from skprivate.metrics._probabilities import estimate_base_rate
 from skprivate.partition import build_partition
-from skprivate.tree._estimation.leaf_counts import LeafCounts
-from skprivate.tree._estimation.probabilities import estimate_shares_of_classes
-from skprivate.tree._estimation.public_slope import slope_of_public_rows
-from skprivate.tree._estimation.weight import choose_weight, estimate_public_drift, measure_drift
-from skprivate.tree._tree_rows import PublicVotes
-from skprivate.utils._posteriors.base_rate import estimate_base_rate
+from skprivate.tree._leaf_shares import (
+    LeafCounts,
+    choose_weight,
+    estimate_public_drift,
+    estimate_shares_of_classes,
+    measure_drift,
+)
+from skprivate.tree._plan import slope_of_public_rows
+from skprivate.tree._rows import PublicVotes
 
 COMPLETE = np.array([[0] * 4, [0, 0, 1, 1], range(4)], dtype=np.int32)
 ONE = np.zeros((1, 1), dtype=np.int32)

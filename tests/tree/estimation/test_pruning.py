@@ -10,16 +10,21 @@ import pytest
 from skprivate import LocallyPrivateTreeClassifier
 from skprivate.datasets import make_posterior_drift
 from skprivate.partition import build_partition
-from skprivate.tree._estimation.leaf_counts import LeafCounts, estimate_shares
-from skprivate.tree._estimation.paper import paper_depth, paper_prune
-from skprivate.tree._estimation.probabilities import estimate_shares_of_classes
-from skprivate.tree._estimation.pruning import (
+from skprivate.tree._leaf_estimates import (
     _public_labels_contradicted,
     _standardised_margins,
     leaf_ancestors,
+    paper_depth,
+    paper_prune,
     prune_leaves,
 )
-from skprivate.tree._estimation.weight import choose_weight, estimate_public_drift
+from skprivate.tree._leaf_shares import (
+    LeafCounts,
+    choose_weight,
+    estimate_public_drift,
+    estimate_shares,
+    estimate_shares_of_classes,
+)
 from tests.marks import slow
 
 # A complete tree of depth 2, and one whose first leaf is at depth 1.

@@ -6,7 +6,7 @@ import pytest
 from scipy.integrate import quad
 from scipy.stats import truncnorm
 
-from skprivate.utils._posteriors.truncated_normal import positive_mean, truncated_mean
+from skprivate.metrics._probabilities import positive_mean, truncated_mean
 
 
 @pytest.mark.parametrize("scale", [1e-6, 0.01, 0.2, 0.7, 3.0])

@@ -8,11 +8,21 @@ import numpy as np
 import pytest
 
 from skprivate.rounds._driver import RowsInMemory
-from skprivate.rounds._plans._additive.codes import CellGrid, CodedFeature, FeatureCodes
-from skprivate.rounds._plans._additive.plans import ClassLoss, CodeCountsPlan, NumberLoss, ResidualsPlan
-from skprivate.rounds._plans._additive.scores import LIMIT, UNIT, AdditiveModel, to_units
-from skprivate.rounds._plans.plan import plan_from_dict
-from skprivate.rounds._plans.rows import PreparedRows
+from skprivate.rounds._plans.additive import (
+    LIMIT,
+    UNIT,
+    AdditiveModel,
+    CellGrid,
+    ClassLoss,
+    CodeCountsPlan,
+    CodedFeature,
+    FeatureCodes,
+    NumberLoss,
+    ResidualsPlan,
+    to_units,
+)
+from skprivate.rounds._rows import PreparedRows
+from skprivate.rounds._task import plan_from_dict
 
 ONE = 2**20
 LAYOUT = FeatureCodes(

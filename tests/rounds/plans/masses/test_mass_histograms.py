@@ -7,13 +7,11 @@ import numpy as np
 import pytest
 
 from skprivate.partition import DerivedColumns, Partition, build_partition
-from skprivate.partition._derived import FilledColumn
+from skprivate.partition._partition import FilledColumn
 from skprivate.rounds import PartialSums
-from skprivate.rounds._plans._masses.histograms import MassHistogramsPlan
-from skprivate.rounds._plans._masses.masses import LabelMasses, NumberMasses
-from skprivate.rounds._plans.histograms import HistogramsPlan
-from skprivate.rounds._plans.plan import plan_from_dict
-from skprivate.rounds._plans.rows import PreparedRows
+from skprivate.rounds._plans.masses import HistogramsPlan, LabelMasses, MassHistogramsPlan, NumberMasses
+from skprivate.rounds._rows import PreparedRows
+from skprivate.rounds._task import plan_from_dict
 
 ALL_MASSES = [
     LabelMasses(3),

@@ -13,16 +13,16 @@ from hypothesis import strategies as st
 
 from skprivate.partition import Partition, build_partition
 from skprivate.rounds import PartialSums
-from skprivate.rounds._plans._masses.masses import (
+from skprivate.rounds._plans.masses import (
     NUMBER_BITS,
     WEIGHT_STEPS,
     LabelMasses,
+    MassesPlan,
     NumberMasses,
     masses_from_dict,
 )
-from skprivate.rounds._plans._masses.plans import MassesPlan
-from skprivate.rounds._plans.plan import plan_from_dict
-from skprivate.rounds._plans.rows import PreparedRows
+from skprivate.rounds._rows import PreparedRows
+from skprivate.rounds._task import plan_from_dict
 
 LARGEST = float(np.finfo(np.float64).max)
 HALVES = Partition.from_splits([0, 1, -1, -1, -1], [0.5, 0.25], [0.0, 0.0], [1.0, 1.0])

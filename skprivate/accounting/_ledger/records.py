@@ -1,0 +1,336 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Records of a ledger: the tables of its SQLite file, and the high-water mark beside it.
+
+It is written after the commit, under the ledger's lock, and before the charge returns. A process that is
+killed in between leaves a mark behind the ledger, which the next transaction catches up with; what it had
+charged was acknowledged to nobody. A ledger behind its mark has lost something that was.
+"""
+
+import contextlib
+import hashlib
+import json
+import os
+import sqlite3
+import tempfile
+from dataclasses import fields, replace
+from pathlib import Path
+
+from ...exceptions import LedgerError
+from ...utils._files import replace_file, write_atomically
+from ...utils._json_documents import UNREADABLE, Fields, parse_json
+from .._amounts import from_text, running_sum_from_text, running_sum_to_text, to_text
+from .._statements.ledger_entry import LedgerEntry
+from .state import Identity, LedgerRecords, LedgerState, Row, damaged, undamaged
+
+# Tables of a ledger's SQLite file: reading and writing.
+
+SCHEMA = 6
+_APPLICATION = 0x736B7072  # "skpr", in the header of the file: tells a ledger from other databases
+_ROW = """
+    id INTEGER PRIMARY KEY, time TEXT NOT NULL, estimator TEXT NOT NULL,
+    mechanism TEXT NOT NULL, epsilon TEXT NOT NULL, delta TEXT NOT NULL, relation TEXT NOT NULL,
+    unit TEXT NOT NULL, private INTEGER NOT NULL, label TEXT,
+    data TEXT, rho TEXT, sensitivity TEXT, noise_scale TEXT,
+    purpose TEXT, person TEXT, approver TEXT, expiry TEXT
+"""
+_TABLES = f"""
+CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
+CREATE TABLE entries ({_ROW});
+CREATE TABLE refusals ({_ROW});
+CREATE TABLE failures (estimator TEXT PRIMARY KEY, count INTEGER NOT NULL) WITHOUT ROWID;
+CREATE TABLE charge_ids (id TEXT PRIMARY KEY, entry INTEGER NOT NULL REFERENCES entries (id)) WITHOUT ROWID;
+"""
+_COLUMNS = ", ".join(field.name for field in fields(LedgerEntry))
+
+
+class SQLiteRecords(LedgerRecords):
+    """The records of a ledger's file, inside a transaction of SQLite.
+
+    Parameters
+    ----------
+    connection : sqlite3.Connection
+        The open file, in a transaction.
+    path : Path
+        Where the ledger was created; a file that records another path is refused.
+    file : Path, default=None
+        The file that is open, if it is another: a backup. It has no mark.
+    """
+
+    def __init__(self, connection: sqlite3.Connection, path: Path, *, file: Path | None = None) -> None:
+        self._connection, self._path, self._file = connection, path, file or path
+        with undamaged(self._file):
+            meta = self._read_meta()
+            self.identity = _read_identity(meta, path, self._file)
+            self.state = self._read_state(meta)
+        self.mark = None if file else self._read_mark()
+
+    def rows(self, after: int = 0) -> list[Row]:
+        """Return the entries but the first ``after``; their ids count from 1 without a gap."""
+        query = f"SELECT {_COLUMNS} FROM entries WHERE id > ? ORDER BY id"
+        return self._connection.execute(query, (after,)).fetchall()
+
+    def append(self, row: Row, state: LedgerState, charge_id: str | None = None) -> None:
+        """Add one entry, the state that it leads to, and the id that the ledger counts it by."""
+        self._insert("entries", state.count, row)
+        if charge_id is not None:
+            self._connection.execute("INSERT INTO charge_ids VALUES (?, ?)", (charge_id, state.count))
+        self._write_state(state)
+
+    def charged(self, charge_id: str) -> Row | None:
+        """Return the entry that was counted by an id, None if there is none."""
+        query = "SELECT entry FROM charge_ids WHERE id = ?"
+        entry = self._connection.execute(query, (charge_id,)).fetchone()
+        if entry is None:
+            return None
+        query = f"SELECT {_COLUMNS} FROM entries WHERE id = ?"
+        row: Row | None = self._connection.execute(query, entry).fetchone()
+        if row is None:
+            raise damaged(self._file)
+        return row
+
+    def refusals(self) -> list[Row]:
+        """Return the charges that a limit refused, oldest first; no total and no chain counts them."""
+        return self._connection.execute(f"SELECT {_COLUMNS} FROM refusals ORDER BY id").fetchall()
+
+    def add_refusal(self, row: Row) -> None:
+        """Keep a charge that was refused."""
+        self._insert("refusals", None, row)
+
+    def failures(self) -> dict[str, int]:
+        """Return the number of failed fits of each estimator."""
+        query = "SELECT estimator, count FROM failures ORDER BY estimator"
+        return dict(self._connection.execute(query).fetchall())
+
+    def add_failure(self, estimator: str) -> None:
+        """Count one failed fit."""
+        self._connection.execute(
+            "INSERT INTO failures VALUES (?, 1) ON CONFLICT (estimator) DO UPDATE SET count = count + 1",
+            (estimator,),
+        )
+        self._write_state(replace(self.state, failures=self.state.failures + 1))
+
+    def take_place(self) -> None:
+        """Count one fit that has begun."""
+        self._write_state(replace(self.state, places_taken=self.state.places_taken + 1))
+
+    def return_place(self) -> None:
+        """Count one fit that has ended."""
+        self._write_state(replace(self.state, places_returned=self.state.places_returned + 1))
+
+    def check_structure(self) -> None:
+        """Let SQLite look for damaged pages, and for ids of entries that are not there."""
+        with undamaged(self._file):  # SQLite quotes damaged names
+            damages = self._connection.execute("PRAGMA quick_check").fetchall() != [("ok",)]
+            damages = damages or bool(self._connection.execute("PRAGMA foreign_key_check").fetchall())
+        if damages:
+            raise damaged(self._file)
+
+    def backup(self, target: Path) -> None:
+        """Write a copy by SQLite's online backup; it records the ledger's path, not its own."""
+        # In a folder beside the target: nothing is left behind after an error, and nobody sees half a file.
+        with tempfile.TemporaryDirectory(prefix=".skprivate-ledger-", dir=target.parent) as folder:
+            unfinished = Path(folder, "ledger")
+            copy_database(self._connection, unfinished)
+            write_atomically(target, unfinished.read_bytes())
+
+    def _read_meta(self) -> dict[str, str]:
+        if self._connection.execute("PRAGMA application_id").fetchone() != (_APPLICATION,):
+            raise LedgerError(f"{self._file} is a database, but no ledger of skprivate. Choose another path.")
+        rows = dict(self._connection.execute("SELECT key, value FROM meta").fetchall())
+        if not all(isinstance(text, str) for pair in rows.items() for text in pair):
+            raise damaged(self._file)
+        schema = rows.get("schema", "")
+        if not schema.isdecimal():
+            raise damaged(self._file)
+        if schema != str(SCHEMA):
+            raise LedgerError(
+                f"The ledger {self._file} was written by another version of skprivate (schema {schema:.9}; "
+                f"this version reads {SCHEMA}). Use that version, or start a new ledger under another name "
+                "and count what this one holds."
+            )
+        return rows
+
+    def _read_state(self, meta: dict[str, str]) -> LedgerState:
+        state = LedgerState(
+            count=int(meta["count"]),
+            epsilon=running_sum_from_text(meta["total_epsilon"]),
+            delta=running_sum_from_text(meta["total_delta"]),
+            chain=meta["chain"],
+            failures=int(meta["failures"]),
+            places_taken=int(meta["places_taken"]),
+            places_returned=int(meta["places_returned"]),
+        )
+        # Without the scan that counting rows would be.
+        last = self._connection.execute("SELECT MAX(id) FROM entries").fetchone()[0] or 0
+        if last != state.count or state.failures < 0 or not 0 <= state.places_returned <= state.places_taken:
+            raise ValueError("counts")
+        return state
+
+    def _read_mark(self) -> LedgerState | None:
+        found = read_mark(self._path)
+        if found is None:
+            return None
+        uuid, state = found
+        if uuid != self.identity.uuid:
+            raise LedgerError(
+                f"The file {self._path} is another ledger than the one that was here, by the mark "
+                f"{mark_path(self._path)}. Restore that one; if it is given up, delete the mark and count "
+                "what it had spent."
+            )
+        return state
+
+    def _insert(self, table: str, number: int | None, row: Row) -> None:
+        values = ", ".join("?" * (len(row) + 1))
+        self._connection.execute(f"INSERT INTO {table} (id, {_COLUMNS}) VALUES ({values})", (number, *row))
+
+    def _write_state(self, state: LedgerState) -> None:
+        write_meta(self._connection, _state_to_meta(state))
+        self.state = state
+
+
+def fill(file: Path, path: Path, identity: Identity) -> None:
+    """Write the file of a new ledger that will be at ``path``."""
+    with contextlib.closing(sqlite3.connect(file, isolation_level=None)) as connection:
+        connection.executescript(f"BEGIN; PRAGMA application_id = {_APPLICATION}; {_TABLES}")
+        values = {
+            "schema": str(SCHEMA),
+            "path": str(path),
+            "uuid": identity.uuid,
+            "epsilon": "none" if identity.epsilon is None else to_text(identity.epsilon),
+            "delta": to_text(identity.delta),
+            "max_failures": "none" if identity.max_failures is None else str(identity.max_failures),
+        }
+        write_meta(connection, values | _state_to_meta(LedgerState()))
+        connection.execute("COMMIT")
+
+
+def recorded_path(connection: sqlite3.Connection) -> Path | None:
+    """Return where a file says that its ledger was created, None if it says nothing."""
+    if not connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'meta'").fetchone():
+        return None
+    row = connection.execute("SELECT value FROM meta WHERE key = 'path'").fetchone()
+    return Path(row[0]) if row and isinstance(row[0], str) else None
+
+
+def copy_database(connection: sqlite3.Connection, target: Path) -> None:
+    """Copy a database to a new file by SQLite's online backup."""
+    with contextlib.closing(sqlite3.connect(target, isolation_level=None)) as copy:
+        connection.backup(copy)
+
+
+def write_meta(connection: sqlite3.Connection, values: dict[str, str]) -> None:
+    """Write keys and values of the table of one-off facts."""
+    connection.executemany("INSERT OR REPLACE INTO meta VALUES (?, ?)", values.items())
+
+
+def _state_to_meta(state: LedgerState) -> dict[str, str]:
+    return {
+        "count": str(state.count),
+        "total_epsilon": running_sum_to_text(state.epsilon),
+        "total_delta": running_sum_to_text(state.delta),
+        "chain": state.chain,
+        "failures": str(state.failures),
+        "places_taken": str(state.places_taken),
+        "places_returned": str(state.places_returned),
+    }
+
+
+def _read_identity(meta: dict[str, str], path: Path, file: Path) -> Identity:
+    recorded = meta.get("path")
+    if recorded != str(path):
+        raise LedgerError(_not_here(recorded, path, file))
+    epsilon = None if meta["epsilon"] == "none" else from_text(meta["epsilon"])
+    limit = meta["max_failures"]
+    return Identity(meta["uuid"], epsilon, from_text(meta["delta"]), None if limit == "none" else int(limit))
+
+
+def _not_here(recorded: str | None, path: Path, file: Path) -> str:
+    if file != path:
+        return f"The file {file} is a backup of the ledger {recorded}, not of {path}. Restore it there."
+    return (
+        f"The ledger {path} was created as {recorded} and then moved or copied; a copy would let its budget "
+        "be spent twice. Put it back, by PrivacyLedger.restore if it is a backup; or start a new ledger "
+        "under another name and count what this one holds."
+    )
+
+
+# The high-water mark beside a ledger's file: the state that was last acknowledged.
+
+_MARK_FORMAT = "skprivate.ledger-mark"
+_COUNTS = ("count", "failures", "places_taken", "places_returned")
+_MARK_FIELDS = ("format", "ledger", *_COUNTS, "epsilon", "delta", "chain", "checksum")
+_MOST = 2**62  # SQLite's numbers of rows end at 2^63
+# Of the files beside a ledger: this module's, the lock's and SQLite's.
+_ENDS = (".mark", ".mark.unfinished", ".lock", "-journal")
+
+
+def mark_path(ledger: Path) -> Path:
+    """Return the name of a ledger's mark."""
+    return ledger.with_name(f"{ledger.name}.mark")
+
+
+def refuse_own_files(ledger: Path, path: Path) -> None:
+    """Refuse to write to the ledger's file, by any name, and to the files beside it that belong to it."""
+    own = ledger, *(ledger.with_name(f"{ledger.name}{end}") for end in _ENDS)
+    if path in own or (path.exists() and ledger.exists() and path.samefile(ledger)):
+        raise ValueError("path is the ledger itself, or a file that belongs to it. Choose another one.")
+
+
+def check_names(ledger: Path) -> None:
+    """Raise OSError if the names of the files beside a ledger are too long for its folder."""
+    for end in _ENDS:
+        with contextlib.suppress(FileNotFoundError):
+            os.lstat(f"{ledger}{end}")
+
+
+def write_mark(ledger: Path, uuid: str, state: LedgerState) -> None:
+    """Replace the mark; call it under the ledger's lock only."""
+    content = {
+        "format": _MARK_FORMAT,
+        "ledger": uuid,
+        **{name: getattr(state, name) for name in _COUNTS},
+        "epsilon": running_sum_to_text(state.epsilon),
+        "delta": running_sum_to_text(state.delta),
+        "chain": state.chain,
+    }
+    text = json.dumps({**content, "checksum": _checksum(content)}, indent=1) + "\n"
+    path = mark_path(ledger)
+    # One name for all, as the lock is held: a process that is killed leaves one file, which the next
+    # replaces.
+    unfinished = path.with_name(f"{path.name}.unfinished")
+    unfinished.unlink(missing_ok=True)
+    with open(unfinished, "x", encoding="ascii") as file:
+        file.write(text)
+        file.flush()
+        os.fsync(file.fileno())
+    # The folder is not flushed: after a power cut an older mark is behind the ledger, and harmless.
+    replace_file(unfinished, path)
+
+
+def read_mark(ledger: Path) -> tuple[str, LedgerState] | None:
+    """Return the UUID and the state that the mark holds, None if there is no mark."""
+    path = mark_path(ledger)
+    try:
+        content = parse_json(path.read_bytes())
+        fields = Fields(content, _MARK_FIELDS)
+        checksum = content.pop("checksum")
+        if checksum != _checksum(content) or content["format"] != _MARK_FORMAT:
+            raise ValueError("wrong checksum or format")
+        return fields.text("ledger"), LedgerState(
+            **{name: fields.integer(name, 0, _MOST) for name in _COUNTS},
+            epsilon=running_sum_from_text(content["epsilon"]),
+            delta=running_sum_from_text(content["delta"]),
+            chain=fields.text("chain"),
+        )
+    except FileNotFoundError:
+        return None
+    except (OSError, *UNREADABLE) as error:
+        raise LedgerError(
+            f"The high-water mark {path} of the ledger cannot be read; nothing was charged. Check the disk "
+            "and the rights to read it. If it is damaged and you know that the ledger is in its latest "
+            "state, delete the mark."
+        ) from error
+
+
+def _checksum(content: dict[str, object]) -> str:
+    return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()

@@ -1,0 +1,620 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Guarantees of leakage, disclosure risks, bounds that audits found, and the record of the package."""
+
+import functools
+import hashlib
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass, field, fields, replace
+from fractions import Fraction
+from numbers import Real
+from pathlib import Path
+from typing import Any, NoReturn, Self, cast, get_args
+
+from ..._typing import Criterion, Status
+from ..._version import __version__
+from ...utils import check_positive, check_probability
+from ...utils._public_module import public_module
+from .fields import (
+    VERSION,
+    FrozenMapping,
+    check_choice,
+    check_kind,
+    check_text,
+    check_unchanged,
+    decode_amount,
+    encode_amount,
+    readable,
+)
+from .html import label_fragment, label_of_guarantee, label_of_risk, label_page
+from .registry import RegistryEntry, registry_entry_of_guarantee, registry_entry_of_risk
+from .text import (
+    ROUNDING,
+    describe_audit,
+    describe_guarantee,
+    describe_package,
+    describe_risk,
+    round_up,
+    sentence_of_guarantee,
+)
+
+# Where a statement comes from: the package that made it, and an audit that was run against it.
+
+_SOURCES = {".py", ".pyx", ".pxd"}
+_KERNELS = {".so", ".pyd"}
+
+
+@public_module("skprivate.accounting")
+@dataclass(frozen=True, kw_only=True)
+class AuditRecord:
+    """A lower bound on epsilon that an audit found, with the confidence at which it holds.
+
+    Parameters
+    ----------
+    lower_bound : float or Fraction
+        At least 0: of the run's epsilon, at its delta.
+    confidence : float or Fraction
+        In (0, 1): with this probability over the audit's draws the bound is right.
+    method : str
+        How it was found: attack, number of trials, what was held fixed.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If a field is of another type or out of its range.
+
+    See Also
+    --------
+    PrivacySpent.with_audit : Attach it to what was spent.
+
+    Notes
+    -----
+    **Privacy**: an audit says that the loss is at least so much. It never shows that it is at most what is
+    claimed, and covers the mechanism and the inputs that were audited, not this very run.
+
+    Examples
+    --------
+    >>> from skprivate.accounting import AuditRecord
+    >>> print(AuditRecord(lower_bound=0.75, confidence=0.999, method="fixed event, 10000 trials per side"))
+    audited at >= 0.75 (confidence 0.999; fixed event, 10000 trials per side)
+    """
+
+    lower_bound: Fraction
+    confidence: Fraction
+    method: str
+
+    def __post_init__(self) -> None:
+        bound = self.lower_bound
+        nothing = not isinstance(bound, bool) and bound == 0
+        object.__setattr__(
+            self, "lower_bound", Fraction(0) if nothing else check_positive(bound, "lower_bound")
+        )
+        object.__setattr__(self, "confidence", check_probability(self.confidence, "confidence"))
+        if not self.confidence:
+            raise ValueError("confidence must be above 0 and below 1.")
+        check_text(self.method, "method")
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the fields as plain values that `json` writes."""
+        amounts = {name: encode_amount(getattr(self, name)) for name in ("lower_bound", "confidence")}
+        return {**amounts, "method": self.method}
+
+    @classmethod
+    def from_dict(cls, audit: Mapping[str, Any]) -> Self:
+        """Read `to_dict` back."""
+        bound, confidence = (
+            cast(Fraction, decode_amount(audit[name])) for name in ("lower_bound", "confidence")
+        )
+        return cls(lower_bound=bound, confidence=confidence, method=audit["method"])
+
+    def __str__(self) -> str:
+        return describe_audit(self.to_dict())
+
+
+@public_module("skprivate.accounting")
+@dataclass(frozen=True, kw_only=True)
+class PackageRecord:
+    """Name, version and fingerprints of the package that made a statement.
+
+    Two people who see the same fingerprint of the sources had the same Python and Cython files on disk; the
+    fingerprint of the kernels differs between machines and compilers. Both are of the files as they were when
+    a process first asked. They are no signature: whoever changes a statement can change them too, and they do
+    not cover Python, NumPy, SciPy, scikit-learn or the operating system.
+
+    Parameters
+    ----------
+    name, version : str
+        Of the package.
+    sha256_sources : str
+        SHA-256, hexadecimal, over name and content of every .py, .pyx and .pxd file of the package, in the
+        order of their names.
+    sha256_kernels : str
+        The same over the compiled extension modules.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If a field is no text, or empty.
+
+    Notes
+    -----
+    **Privacy**: a function of the package's files alone.
+
+    Examples
+    --------
+    >>> from skprivate.accounting import PackageRecord
+    >>> package = PackageRecord.current()
+    >>> package.name, len(package.sha256_sources)
+    ('skprivate', 64)
+    """
+
+    name: str
+    version: str
+    sha256_sources: str
+    sha256_kernels: str = field(repr=False)
+
+    def __post_init__(self) -> None:
+        for name in ("name", "version", "sha256_sources", "sha256_kernels"):
+            check_text(getattr(self, name), name)
+
+    @staticmethod
+    def current() -> "PackageRecord":
+        """Return the record of the package that runs; the files are read once per process.
+
+        Returns
+        -------
+        package : PackageRecord
+        """
+        return _current()
+
+    def to_dict(self) -> dict[str, str]:
+        """Return the fields as plain values that `json` writes."""
+        return asdict(self)
+
+    @classmethod
+    def from_dict(cls, package: Mapping[str, str]) -> Self:
+        """Read `to_dict` back."""
+        return cls(**package)
+
+    def __str__(self) -> str:
+        return describe_package(self.to_dict())
+
+
+@functools.cache
+def _current() -> PackageRecord:
+    from ... import __file__ as found
+
+    top = Path(found).parent
+    return PackageRecord(
+        name=top.name,
+        version=__version__,
+        sha256_sources=fingerprint(top, _SOURCES),
+        sha256_kernels=fingerprint(top, _KERNELS),
+    )
+
+
+def fingerprint(top: Path, suffixes: Iterable[str]) -> str:
+    """SHA-256 over the names and contents of the files with these suffixes below a folder."""
+    found = {path.relative_to(top).as_posix(): path for path in top.rglob("*") if path.suffix in suffixes}
+    total = hashlib.sha256()
+    for name in sorted(found):
+        # A digest of fixed length per part: no two sets of files give the same text.
+        for part in (name.encode(), found[name].read_bytes()):
+            total.update(hashlib.sha256(part).digest())
+    return total.hexdigest()
+
+
+# A privacy guarantee with its status: proven exact, a proven bound, or an estimate with its confidence.
+
+_KIND = "skprivate.privacy_guarantee"
+# Floats that a statement holds as amounts.
+_AMOUNTS = ("epsilon", "confidence", "lower", "allowance")
+_NO_SUM = (
+    "leakages about one secret do not add up under a fixed prior: compute the leakage of the joint channel "
+    "(joint_channel), or pml_from_ldp of the sum of the releases' local epsilons."
+)
+
+
+@public_module("skprivate.accounting")
+@dataclass(frozen=True, kw_only=True)
+class PrivacyGuarantee:
+    """A bound on what is released, and how far it is proven.
+
+    Parameters
+    ----------
+    epsilon : float
+        The bound in nats, at least 0; infinite where there is none.
+    status : {"exact", "upper_bound", "estimate"}
+        Whether it is attained, proven, or right with a confidence.
+    criterion : {"pml", "corollary1", "dp"}
+        Pointwise maximal leakage (almost surely), its simpler bound, or differential privacy.
+    subject : str
+        What is released, such as "your report".
+    prior : str, default=""
+        The prior in words; empty for differential privacy, which has none.
+    confidence : float or None, default=None
+        In (0, 1): of an estimate.
+    lower : float or None, default=None
+        A certified lower bound on the same leakage.
+    allowance : float, default=0.0
+        Part of `epsilon` that pays for the grid of the noise and for rounding.
+    method : str, default=""
+        How it was computed.
+    movable : bool, default=True
+        Whether what the secret makes of the outcome is the same under all priors. It is not for one player
+        among others: the prior says what the player's secret tells of theirs.
+    report_epsilon : Fraction or None, default=None
+        Local epsilon of the one report that it is about, where that is known: `PrivacySpent.given_prior`
+        takes it for no other run. It is no part of the statement, and missing in one that is read back.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If a field is of another type or out of its range, an estimate has no confidence, or leakage no prior.
+
+    Notes
+    -----
+    **Privacy**: a function of public things and of the prior, never of the secrets themselves.
+
+    Examples
+    --------
+    >>> from skprivate.accounting import PrivacyGuarantee
+    >>> guarantee = PrivacyGuarantee(
+    ...     epsilon=0.584, status="exact", criterion="pml", subject="your report",
+    ...     prior="two values with probabilities 0.7 and 0.3",
+    ... )
+    >>> print(guarantee.statement())
+    For an adversary whose prior is two values with probabilities 0.7 and 0.3, your report raises the best
+    success probability of any guess about your value by at most the factor 1.80.
+    >>> guarantee + guarantee
+    Traceback (most recent call last):
+    TypeError: leakages about one secret do not add up under a fixed prior: ...
+    """
+
+    epsilon: float
+    status: Status
+    criterion: Criterion
+    subject: str
+    prior: str = ""
+    confidence: float | None = None
+    lower: float | None = None
+    allowance: float = 0.0
+    method: str = ""
+    movable: bool = True
+    report_epsilon: Fraction | None = field(default=None, compare=False, repr=False)
+
+    def __post_init__(self) -> None:
+        check_choice(self.status, "status", get_args(Status))
+        check_choice(self.criterion, "criterion", get_args(Criterion))
+        check_text(self.subject, "subject")
+        for name in ("prior", "method"):
+            if getattr(self, name) != "":
+                check_text(getattr(self, name), name)
+        # NumPy's scalars would change the printed form and the pickle.
+        for name in ("epsilon", "allowance"):
+            object.__setattr__(self, name, _number(getattr(self, name), name))
+        for name in ("confidence", "lower"):
+            if getattr(self, name) is not None:
+                object.__setattr__(self, name, _number(getattr(self, name), name))
+        if self.report_epsilon is not None:
+            object.__setattr__(self, "report_epsilon", check_positive(self.report_epsilon, "report_epsilon"))
+        self._check_ranges()
+
+    def _check_ranges(self) -> None:
+        if not self.epsilon >= 0 or not 0 <= self.allowance <= self.epsilon:
+            raise ValueError("epsilon must be at least 0, and allowance between 0 and epsilon.")
+        if self.lower is not None and not 0 <= self.lower <= self.epsilon + ROUNDING * max(1, self.epsilon):
+            raise ValueError("lower must be between 0 and epsilon.")
+        if (self.status == "estimate") != (self.confidence is not None):
+            raise ValueError("confidence belongs to an estimate, and every estimate has one.")
+        if self.confidence is not None and not 0 < self.confidence < 1:
+            raise ValueError("confidence must be above 0 and below 1.")
+        if (self.criterion == "dp") != (not self.prior.strip()):
+            raise ValueError("prior must be given for leakage, which depends on it, and not for 'dp'.")
+
+    def __float__(self) -> float:
+        return self.epsilon
+
+    def __add__(self, other: Any) -> NoReturn:
+        raise TypeError(_NO_SUM)
+
+    __radd__ = __add__
+
+    def __str__(self) -> str:
+        return describe_guarantee(self.to_dict())
+
+    def statement(self) -> str:
+        """Return the sentence for the holder of the secret.
+
+        Returns
+        -------
+        sentence : str
+            The factor is rounded up to three digits. Of an estimate it names the confidence; without a finite
+            guarantee it says so.
+        """
+        return sentence_of_guarantee(self._encoded())
+
+    def under_prior(self, rho: float | Fraction, *, confidence: float | Fraction | None = None) -> Self:
+        """Return what holds under another prior P' with dP'/dP >= rho whose support is within that of P.
+
+        Parameters
+        ----------
+        rho : float or Fraction
+            In (0, 1].
+        confidence : float, Fraction or None, default=None
+            In (0, 1), if rho is right with this confidence only (see `prior_ratio`): the guarantee is an
+            estimate then. The errors of two estimates add up.
+
+        Returns
+        -------
+        guarantee : PrivacyGuarantee
+            With ``log(1 / rho)`` more: no output's probability falls by more than the factor rho, and the
+            largest conditional probability is over no more inputs.
+
+        Raises
+        ------
+        ValueError
+            rho or the confidence is out of its range, nothing is left of the confidence, the criterion is
+            not "pml" (differential privacy holds under every prior as it is), or `movable` is False: under
+            another prior players may depend on each other, which no rho bounds.
+
+        Notes
+        -----
+        Proof: :doc:`/proofs/leakage`.
+        """
+        if self.criterion != "pml":
+            raise ValueError("only criterion 'pml' moves to another prior; 'dp' holds under every prior.")
+        if not self.movable:
+            raise ValueError(
+                "what is told about one player does not move to another prior, under which others may tell "
+                "of it: take the guarantee about all players, or compute it under that prior."
+            )
+        ratio = check_positive(rho, "rho")
+        if ratio > 1 or not float(ratio):
+            raise ValueError("rho must be above 0, as a float too, and at most 1.")
+        level = self._joint_confidence(confidence)
+        return replace(
+            self,
+            epsilon=self.epsilon - math.log(ratio),
+            status="upper_bound" if level is None else "estimate",
+            confidence=level,
+            lower=None,
+            prior=f"at least {round_up(float(ratio))} times this one, within its support: {self.prior}",
+        )
+
+    def _joint_confidence(self, confidence: float | Fraction | None) -> float | None:
+        if confidence is None:
+            return self.confidence
+        given = float(check_probability(confidence, "confidence"))
+        return given if self.confidence is None else given + self.confidence - 1
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the statement that machines read, of plain values that `json` writes.
+
+        Returns
+        -------
+        statement : dict
+            As `statement_schema` describes it.
+        """
+        return {**self._encoded(), "statement": self.statement()}
+
+    def _encoded(self) -> dict[str, Any]:
+        texts = ("status", "criterion", "subject", "prior", "method")
+        return {
+            "schema": _KIND,
+            "version": VERSION,
+            **{name: encode_amount(getattr(self, name)) for name in _AMOUNTS},
+            **{name: getattr(self, name) for name in texts},
+            "movable": self.movable,
+        }
+
+    @classmethod
+    def from_dict(cls, statement: Mapping[str, Any]) -> Self:
+        """Read `to_dict` back.
+
+        Parameters
+        ----------
+        statement : mapping
+            What `to_dict` returned, possibly through JSON.
+
+        Returns
+        -------
+        guarantee : PrivacyGuarantee
+
+        Raises
+        ------
+        ValueError
+            If it is no such statement, is of another version, has too much or too little, or contradicts
+            itself.
+        """
+        check_kind(statement, _KIND)
+        with readable():
+            known = {item.name: statement[item.name] for item in fields(cls) if item.compare}
+            for name in _AMOUNTS:
+                amount = decode_amount(known[name])
+                known[name] = None if amount is None else float(amount)
+            guarantee = cls(**known)
+            check_unchanged(guarantee.to_dict(), statement)
+        return guarantee
+
+    def to_registry(self, **who_and_why: Any) -> RegistryEntry:
+        """Return the guarantee as an entry of the public registry of differential privacy deployments.
+
+        Parameters
+        ----------
+        **who_and_why : str
+            What the software cannot know; see `RegistryEntry`. What is not given is printed as TODO.
+
+        Returns
+        -------
+        entry : RegistryEntry
+            Pointwise maximal leakage is "Custom"; an estimate, or no bound, is "Not differentially private".
+
+        Raises
+        ------
+        TypeError
+            A keyword is not a field of the registry, or is one that the guarantee itself states.
+        ValueError
+            A text is empty.
+        """
+        return registry_entry_of_guarantee(self.to_dict(), PackageRecord.current().to_dict(), who_and_why)
+
+    def to_html(self) -> str:
+        """Return a label of one page: a whole HTML document without scripts and without anything to load.
+
+        Returns
+        -------
+        page : str
+            All texts are escaped.
+        """
+        return label_page([label_of_guarantee(self.to_dict())])
+
+    def _repr_html_(self) -> str:
+        """Return the same label for a notebook."""
+        return label_fragment([label_of_guarantee(self.to_dict())])
+
+
+def _number(value: Any, name: str) -> float:
+    if isinstance(value, bool) or not isinstance(value, Real):
+        raise TypeError(f"{name} must be a number, got {type(value).__name__}.")
+    return float(value)
+
+
+# Disclosure risk of a protection without differential privacy: one attack, one metric, one bound.
+
+_TEXTS = ("protection", "attack", "metric", "assumption")
+_LISTS = ("unprotected", "leaks")
+
+
+@public_module("skprivate.accounting")
+@dataclass(frozen=True, kw_only=True)
+class DisclosureRisk:
+    """What is claimed for a protection against one attack; it is not differential privacy.
+
+    There is no epsilon here: such a protection says nothing about any other attack, nor about an attacker who
+    knows more than is assumed.
+
+    Parameters
+    ----------
+    protection : str
+        What is done, with its parameters.
+    attack : str
+        Who does what with which knowledge.
+    metric : str
+        What is counted, in percent.
+    bound : mapping of str to float
+        Greatest expected value of the metric in percent, per column or party.
+    assumption : str
+        What must be true for the bound to hold.
+    unprotected : tuple of str, default=()
+        What the attacker sees all the same.
+    leaks : tuple of str, default=()
+        What was read from rows that should have been declared.
+
+    Raises
+    ------
+    ValueError
+        A bound is not in [0, 100], or a text holds control characters.
+
+    Examples
+    --------
+    >>> from skprivate.accounting import DisclosureRisk
+    >>> print(DisclosureRisk(
+    ...     protection="TQMA of depth 4", attack="linkage within 0.001 by age",
+    ...     metric="correct orientation", bound={"age": 6.4}, assumption="ages are uniform"))
+    TQMA of depth 4 (not differential privacy)
+    - attack: linkage within 0.001 by age
+    - correct orientation at most: age 6.4 %
+    - assumed: ages are uniform
+    """
+
+    protection: str
+    attack: str
+    metric: str
+    bound: Mapping[str, float]
+    assumption: str
+    unprotected: tuple[str, ...] = ()
+    leaks: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        for name in _TEXTS:
+            if getattr(self, name) != "":
+                check_text(getattr(self, name), name)
+        if not all(0 <= value <= 100 for value in self.bound.values()):
+            raise ValueError("a bound is a percentage, in [0, 100].")
+        object.__setattr__(self, "bound", FrozenMapping(self.bound))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the fields as plain values that `json` writes; it is no statement of `statement_schema`.
+
+        Returns
+        -------
+        risk : dict
+        """
+        return {
+            **{name: getattr(self, name) for name in _TEXTS},
+            "bound": {name: float(value) for name, value in self.bound.items()},
+            **{name: list(getattr(self, name)) for name in _LISTS},
+        }
+
+    @classmethod
+    def from_dict(cls, risk: Mapping[str, Any]) -> Self:
+        """Read `to_dict` back.
+
+        Parameters
+        ----------
+        risk : mapping
+            What `to_dict` returned, possibly through JSON.
+
+        Returns
+        -------
+        risk : DisclosureRisk
+
+        Raises
+        ------
+        ValueError
+            If something is missing, left over or out of its range.
+        """
+        with readable():
+            found = cls(**{**risk, **{name: tuple(risk[name]) for name in _LISTS}})
+            check_unchanged(found.to_dict(), risk)
+        return found
+
+    def to_html(self) -> str:
+        """Return a label of one page: a whole HTML document without scripts and without anything to load.
+
+        Returns
+        -------
+        page : str
+            All texts are escaped. It says that this is not differential privacy.
+        """
+        return label_page([label_of_risk(self.to_dict())])
+
+    def _repr_html_(self) -> str:
+        """Return the same label for a notebook."""
+        return label_fragment([label_of_risk(self.to_dict())])
+
+    def to_registry(self, **who_and_why: Any) -> RegistryEntry:
+        """Return an entry of the registry of differential privacy deployments that says that it is none.
+
+        Parameters
+        ----------
+        **who_and_why : str
+            What the software cannot know; see `RegistryEntry`. What is not given is printed as TODO.
+
+        Returns
+        -------
+        entry : RegistryEntry
+            Without any epsilon; attack, metric and bound stand in its description of the parameters.
+
+        Raises
+        ------
+        TypeError
+            A keyword is not a field of the registry, or is one that is stated here.
+        ValueError
+            A text is empty.
+        """
+        return registry_entry_of_risk(self.to_dict(), PackageRecord.current().to_dict(), who_and_why)
+
+    def __str__(self) -> str:
+        return describe_risk(self.to_dict())

@@ -1,0 +1,232 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Checks of what a fitted estimator states and of what the ledger is charged."""
+
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from fractions import Fraction
+from numbers import Real
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from joblib import parallel_config
+from sklearn.base import BaseEstimator, clone
+from sklearn.impute import SimpleImputer
+from sklearn.model_selection import GridSearchCV
+from sklearn.pipeline import Pipeline
+from sklearn.preprocessing import FunctionTransformer, StandardScaler
+
+from ...accounting import PrivacyLedger
+from ...base import PrivateEstimatorMixin, privacy_report
+from ...exceptions import BudgetExceededError
+from .._cases.case import AuditCase, fit_quietly, fit_with
+from .._cases.domain import declared, is_column, private_rows, unit_of
+from .._observation.fitted_objects import FlatObject, differing_paths, fitted_state
+from .._observation.recorder import record_releases
+from .requirements import (
+    NotApplicable,
+    ReplayedCase,
+    TooWeakToTell,
+    claim_of_fit,
+    exact_differences,
+    listed,
+    makes_no_claim,
+    name_of,
+    published_state,
+    replayed_case,
+    require,
+    spent_of,
+)
+
+# Checks of what a fitted estimator states: what was spent, numbers of rows, unpaid steps.
+
+# What a number of rows in privacy_spent_.unprotected is; NumPy's, where the statement is not ours.
+_NUMBERS = (int, np.integer)
+
+
+def check_privacy_spent(case: AuditCase) -> None:
+    """The fitted estimator says what it spent, or which risk is left, and claims no more than was asked."""
+    model = case.fit(0)
+    spent: Any = getattr(model, "privacy_spent_", None)
+    if hasattr(model, "disclosure_risk_") or makes_no_claim(model):
+        require(spent is None, "a disclosure risk, or no claim at all, and an epsilon contradict each other")
+        return
+    require(spent is not None, f"{name_of(case)} has no privacy_spent_: nothing says what a fit spent")
+    for field in ("epsilon", "delta", "relation", "unit", "deployment", "claim", "reasons", "unprotected"):
+        require(hasattr(spent, field), f"privacy_spent_ has no {field}")
+    require(spent.claim == "dp", "a fit with its domain declared and no seed does not claim to be private")
+    if case.has("epsilon"):
+        asked = Fraction(case.estimator.epsilon)
+        require(0 < spent.epsilon <= asked, "privacy_spent_.epsilon exceeds the request")
+    asked_delta = declared(case.estimator, "delta")
+    if isinstance(asked_delta, Real):
+        require(spent.delta <= asked_delta, "privacy_spent_.delta exceeds the request")
+    asked_relation = declared(case.estimator, "relation")
+    if isinstance(asked_relation, str):
+        require(spent.relation == asked_relation, "privacy_spent_ states another relation than was asked for")
+
+
+def check_number_of_rows(case: AuditCase) -> None:
+    """Where one more row shows, ``privacy_spent_.unprotected`` declares the number; else it shows nowhere."""
+    rows = case.data_sets[0]
+    if "X" not in rows:
+        raise NotApplicable("fit takes no rows")
+    model = case.fit(0)
+    claim_of_fit(case, model)
+    spent = getattr(model, "privacy_spent_", None)
+    stated = {value for value in getattr(spent, "unprotected", {}).values() if isinstance(value, _NUMBERS)}
+    known = {len(rows["X"]), int(private_rows(rows).sum()), n_units(rows)}
+    if known & stated and getattr(spent, "relation", None) != "add-remove":
+        return
+
+    def look(data: Any) -> FlatObject:
+        return published_state(case, case.fit(data))
+
+    mine = [look(rows) for _ in range(3)]
+    paths = exact_differences(case, mine, with_one_more(rows), look)
+    require(not paths, f"shows the number of rows and does not declare it: {listed(sorted(paths))}")
+
+
+def n_units(rows: dict[str, Any]) -> int:
+    """Number of private units."""
+    private = private_rows(rows)
+    return len(np.unique(np.asarray(rows["groups"])[private])) if "groups" in rows else int(private.sum())
+
+
+def with_one_more(rows: dict[str, Any]) -> dict[str, Any]:
+    """Return the data set with one more unit, like the last one."""
+    unit = unit_of(rows)
+    longer = {}
+    for name, value in rows.items():
+        if not is_column(value, rows):
+            longer[name] = value
+            continue
+        column = np.asarray(value)
+        more = column[unit]
+        if name == "groups":
+            more = np.full(len(unit), np.max(column) + 1) if column.dtype.kind in "iuf" else more
+        longer[name] = np.concatenate([column, more])
+    return longer
+
+
+def check_pipeline_steps(case: AuditCase) -> None:
+    """Nothing inside the fitted object read rows without paying; in front of it, it is named."""
+    model = case.fit(0)
+    if not getattr(model, "releases_state", True):
+        raise NotApplicable("releases_state is False: privacy_report says that it holds rows")
+    report = privacy_report(model)
+    unpaid = [str(step) for step in report.unpaid if step.path != "estimator"]
+    inner = [f"{name} ({type(one).__name__})" for name, one in fitted_inside(model)]
+    require(not unpaid, f"steps that read rows without paying: {'; '.join(unpaid)}")
+    require(not inner, f"estimators inside that read rows without paying: {', '.join(inner)}")
+    rows = {name: value for name, value in case.data_sets[0].items() if name in ("X", "y")}
+    # Cells must stay cells.
+    numbers = np.asarray(rows["X"]).dtype.kind != "O"
+    step = StandardScaler() if numbers else SimpleImputer(strategy="most_frequent")
+    behind = fit_quietly(Pipeline([("step", step), ("model", case.make())]), rows)
+    named = {step.estimator for step in privacy_report(behind).unpaid}
+    front = type(step).__name__
+    require(front in named, f"a {front} in front is not named by privacy_report")
+
+
+def fitted_inside(model: Any) -> Iterator[tuple[str, Any]]:
+    """Yield fitted estimators on a private one that are neither private nor known to learn nothing."""
+    if not isinstance(model, PrivateEstimatorMixin):
+        return
+    for name, value in vars(model).items():
+        if isinstance(value, BaseEstimator) and name.endswith("_") and privacy_report(value).unpaid:
+            yield name, value
+
+
+# Checks of the privacy ledger: what is charged, when, and what is written.
+
+_FOLDS = 2
+
+
+@contextmanager
+def ledger_of(case: AuditCase, **options: Any) -> Iterator[PrivacyLedger]:
+    """Yield a ledger in a folder of its own; skips where the estimator takes none."""
+    spent_of(case.fit(0))
+    if not case.has("ledger"):
+        raise NotApplicable("has no parameter ledger")
+    with tempfile.TemporaryDirectory() as folder:
+        yield PrivacyLedger(Path(folder, "audit.ledger"), **options)
+
+
+def check_refit_spends_again(case: AuditCase) -> None:
+    """Every fit of one object is charged, before noise is drawn; a refusal changes nothing."""
+    with ledger_of(case) as ledger:
+        model = case.make(ledger=ledger)
+        cost = case.fit(0, model).privacy_spent_.epsilon
+        require(ledger.spent()[0] == cost, "the ledger was not charged what privacy_spent_ states")
+        case.fit(0, model)
+        require(ledger.spent()[0] == 2 * cost, "fitting again is not charged: an unpaid refit")
+    with ledger_of(case, epsilon=cost, delta=model.privacy_spent_.delta) as ledger:
+        model = case.fit(0, case.make(ledger=ledger))
+        before = fitted_state(model)
+        try:
+            with (case.recorder or record_releases)(None) as recording:
+                case.fit(0, model)
+        except BudgetExceededError:
+            require(not recording.calls, "noise was drawn before the ledger was asked")
+            require(not differing_paths(before, fitted_state(model)), "a refused fit changed the object")
+            return
+    raise AssertionError("a fit beyond the ledger's ceiling went through")
+
+
+def check_partial_fit_spends(case: AuditCase) -> None:
+    """Every call of ``partial_fit`` that draws noise is charged."""
+    rows = case.data_sets[0]
+    with ledger_of(case) as ledger:
+        if not hasattr(case.estimator, "partial_fit"):
+            raise NotApplicable("has no partial_fit")
+        model = case.make(ledger=ledger)
+        for call in range(1, 3):
+            with (case.recorder or record_releases)(None) as recording:
+                fit_with(model, rows, "partial_fit")
+            paid = len(ledger.entries()) == call
+            require(paid or not recording.calls, "partial_fit draws noise that is not charged")
+
+
+def check_ledger_total(case: AuditCase) -> None:
+    """A ledger counts every fit of clones, pipelines and searches, in threads and in other processes."""
+    rows = {name: value for name, value in case.data_sets[0].items() if name in ("X", "y")}
+    if "X" not in rows:
+        raise NotApplicable("fit takes no rows")
+    for wrap in (clone, lambda model: Pipeline([("rows", FunctionTransformer()), ("model", model)])):
+        with ledger_of(case) as ledger:
+            fit_quietly(wrap(case.make(ledger=ledger)), rows)
+            require(len(ledger.entries()) == 1, "a clone or a pipeline is not charged")
+    if not hasattr(case.estimator, "score"):
+        return
+    if len(rows["X"]) < _FOLDS:
+        raise TooWeakToTell(f"a search takes {_FOLDS} rows or more")
+    for backend in ("threading", "loky"):
+        with ledger_of(case) as ledger, parallel_config(backend=backend):
+            search = GridSearchCV(case.make(ledger=ledger), {"ledger": [ledger]}, cv=_FOLDS, n_jobs=2)
+            fit_quietly(search, rows)
+            cost = search.best_estimator_.privacy_spent_.epsilon
+            entries = ledger.entries()
+            require(len(entries) == 3, f"a search of 3 fits wrote {len(entries)} entries ({backend})")
+            require(sum(entry.epsilon for entry in entries) == 3 * cost, "a search was not charged in full")
+
+
+def check_ledger_entries(case: AuditCase) -> None:
+    """What a fit writes into the ledger depends on no private row."""
+    spent_of(case.fit(0))
+    if not case.has("ledger"):
+        raise NotApplicable("has no parameter ledger")
+    replay = replayed_case(case)
+    others = case.data_sets[1:2] if replay is None else list(replay.others())[:4]
+    first = _entries(case, replay, case.data_sets[0])
+    for data in others:
+        entries = _entries(case, replay, data)
+        require(entries == first, "what a fit writes into the ledger tells of private rows")
+
+
+def _entries(case: AuditCase, replay: ReplayedCase | None, data: Any) -> list[str]:
+    with tempfile.TemporaryDirectory() as folder:
+        ledger = PrivacyLedger(Path(folder, "audit.ledger"))
+        case.record(data, None if replay is None else replay.given_outputs, ledger=ledger)
+        return [repr({**vars(entry), "time": None}) for entry in ledger.entries()]

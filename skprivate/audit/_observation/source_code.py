@@ -1,0 +1,185 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""An estimator's own code: its modules, its constants, and the lines that a call runs through."""
+
+import functools
+import inspect
+import itertools
+import sys
+import types
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+from ...domain import _readers, _values
+from ...utils import _tables
+
+# The modules in which classes are written, which need not be those that they report.
+
+# Their code is not the estimator's own.
+FOREIGN = ("sklearn", "numpy", "scipy", "builtins", "abc", "typing", "collections")
+
+
+def defining_module(cls: type) -> str:
+    """Return the name of the module that a class is written in: where the code of its own functions is.
+
+    A class may report another module: the public one that users import it from.
+    """
+    for member in vars(cls).values():
+        function = function_of(member)
+        # A function may be made elsewhere and assigned.
+        if function is not None and function.__qualname__ == f"{cls.__qualname__}.{function.__name__}":
+            return str(function.__globals__["__name__"])
+    return cls.__module__
+
+
+def module_of(cls: type) -> types.ModuleType | None:
+    """Return the module that a class is written in, if it is still loaded."""
+    return sys.modules.get(defining_module(cls))
+
+
+def function_of(member: Any) -> types.FunctionType | None:
+    """Return the function behind a method, a property or a decorated function; None where there is none."""
+    if isinstance(member, property):
+        member = member.fget
+    elif isinstance(member, functools.cached_property):
+        member = member.func
+    function = inspect.unwrap(getattr(member, "__func__", member))
+    return function if isinstance(function, types.FunctionType) else None
+
+
+# Numeric constants in an estimator's own code, which rows of a search should hold.
+
+# Named everywhere, and tried by other chains.
+_COMMON_CONSTANTS = {0.0, 1.0, -1.0, 2.0, 0.5}
+# Two fits for each, a tenth of a search.
+_MOST_CONSTANTS = 24
+# Beyond, whole numbers do not fit into floats.
+_LARGEST_CONSTANT = 1e300
+
+
+def values_in_code(estimator: Any) -> list[float]:
+    """Return numbers that stand in the methods of an estimator's classes, and in functions that they call.
+
+    Those of its own classes come before those of the classes that it is made from, and fractions before whole
+    numbers: those are sizes and positions, as a rule.
+    """
+    found: dict[float, None] = {}
+    for cls in type(estimator).__mro__:
+        if defining_module(cls).partition(".")[0] in FOREIGN:
+            continue
+        named = sorted(set(_numbers_of_class(cls)), key=lambda value: (value.is_integer(), abs(value)))
+        found |= dict.fromkeys(named)
+    return [value for value in found if value not in _COMMON_CONSTANTS][:_MOST_CONSTANTS]
+
+
+def _numbers_of_class(cls: type) -> Iterator[float]:
+    home = defining_module(cls)
+    module = sys.modules.get(home)
+    for member in vars(cls).values():
+        code = _code_of(member)
+        if code is None:
+            yield from _numbers([member])
+            continue
+        yield from _numbers_of_code(code)
+        for name in code.co_names:
+            value = getattr(module, name, None)
+            called = value if isinstance(value, types.FunctionType) else None
+            own = called is not None and called.__module__ == home
+            yield from _numbers_of_code(called.__code__) if called is not None and own else _numbers([value])
+
+
+def _code_of(member: Any) -> types.CodeType | None:
+    function = function_of(member)
+    return None if function is None else function.__code__
+
+
+def _numbers_of_code(code: types.CodeType) -> Iterator[float]:
+    for constant in code.co_consts:
+        if isinstance(constant, types.CodeType):
+            yield from _numbers_of_code(constant)
+        else:
+            yield from _numbers(constant if isinstance(constant, tuple | frozenset) else [constant])
+
+
+def _numbers(values: Any) -> Iterator[float]:
+    for value in values:
+        # A whole number may be too large for a float.
+        if isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < _LARGEST_CONSTANT:
+            yield float(value)
+
+
+def names_in_code(function: Any) -> list[str]:
+    """Return the texts in a function that could be names of attributes."""
+    code = _code_of(function)
+    texts = [text for text in (code.co_consts if code else ()) if isinstance(text, str)]
+    return [text for text in texts if text.isidentifier()]
+
+
+# Traces the lines of an estimator's own code that a call runs through.
+
+Line = tuple[str, int]
+
+# How cells of declared columns are read: text, numbers and missing ones take ways of their own, by that cell
+# alone, and the values that come out are compared.
+_READERS = (_readers, _values, _tables)
+# These, and the whole of `skprivate.audit`.
+_NOT_FOLLOWED = (str(Path(__file__).parents[1]), *(str(module.__file__) for module in _READERS))
+
+
+def trace_lines(estimator: Any, call: Callable[[], Any]) -> list[Line]:
+    """Return the lines of the estimator's package that a call runs through, in order.
+
+    Comprehensions and loops over rows appear once for every turn. Compiled code is not seen.
+    """
+    roots = own_code(estimator)
+    lines: list[Line] = []
+
+    def own(filename: str) -> bool:
+        return filename.startswith(roots) and not filename.startswith(_NOT_FOLLOWED)
+
+    def trace(frame: FrameType, event: str, arg: Any) -> Any:
+        if not own(frame.f_code.co_filename):
+            return None
+        if event == "line":
+            lines.append((frame.f_code.co_filename, frame.f_lineno))
+        return trace
+
+    before = sys.gettrace()
+    sys.settrace(trace)
+    try:
+        call()
+    finally:
+        sys.settrace(before)
+    return lines
+
+
+def own_modules(estimator: Any) -> list[Any]:
+    """Return the modules in which an estimator's classes are written."""
+    names = dict.fromkeys(defining_module(cls) for cls in type(estimator).__mro__)
+    own = [name for name in names if name.partition(".")[0] not in FOREIGN]
+    return [sys.modules[name] for name in own if name in sys.modules]
+
+
+def own_code(estimator: Any) -> tuple[str, ...]:
+    """Return the files, or folders of packages, in which an estimator's classes are written."""
+    roots = set()
+    for module in own_modules(estimator):
+        top, _, below = module.__name__.partition(".")
+        file = getattr(module, "__file__", None)
+        if file is None:
+            continue
+        package = getattr(sys.modules.get(top), "__file__", None)
+        is_package = below and package is not None
+        roots.add(str(Path(package).parent) + "/" if is_package and package else str(file))
+    return tuple(sorted(roots))
+
+
+def first_difference(one: list[Line], other: list[Line]) -> str:
+    """Return where two runs part, as file:line."""
+    last = ("the start", 0)
+    for mine, theirs in itertools.zip_longest(one, other):
+        if mine != theirs:
+            break
+        last = mine
+    return f"{Path(last[0]).name}:{last[1]}"

@@ -1,0 +1,287 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What is known before a fit: its cost, the shape of its rows, roles of its parameters, and classes."""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.metrics import accuracy_score
+from sklearn.pipeline import Pipeline
+from sklearn.utils.validation import column_or_1d
+
+from .._typing import BoolArray, Relation
+from ..accounting._amounts import ReadableAmounts
+from ..domain._labels import (
+    declared_classes,
+    find_classes,
+    number_labels,
+    refuse_label_types,
+    refuse_unknown_labels,
+)
+from ..utils import as_labels, check_bounds
+from ..utils._private_fit import redact_errors
+from ..utils._public_module import public_module
+
+# Planned cost of a fit, public shape of its rows, and roles of its parameters.
+
+#: What a parameter can be: it is part of what is released, it only changes what is made of the release, or it
+#: changes neither.
+ROLES = ("release", "post-processing", "computing")
+
+# Beyond it e^epsilon times delta says nothing.
+_LARGEST_EPSILON = 100
+
+
+@public_module("skprivate.base")
+@dataclass(frozen=True, kw_only=True, repr=False)
+class PlannedCost(ReadableAmounts):
+    """What one fit will spend at most, known from parameters alone.
+
+    Attributes
+    ----------
+    epsilon, delta : Fraction
+        Never below what ``privacy_spent_`` will say.
+    relation : {"replace-one", "add-remove", "local", "label"}
+    leaks : tuple of str
+        What will be read from private rows without payment.
+    seeded : bool
+        Whether the noise will come from a seed.
+
+    Notes
+    -----
+    **Privacy.** A private search charges by it before any fit, and fails where a fit then states more.
+
+    Examples
+    --------
+    >>> from fractions import Fraction
+    >>> from skprivate.base import PlannedCost
+    >>> cost = PlannedCost(epsilon=Fraction(1, 2), relation="add-remove").against_replacement()
+    >>> cost.epsilon, cost.relation
+    (Fraction(1, 1), 'replace-one')
+    """
+
+    epsilon: Fraction
+    delta: Fraction = Fraction(0)
+    relation: Relation
+    leaks: tuple[str, ...] = ()
+    seeded: bool = False
+
+    def against_replacement(self) -> "PlannedCost":
+        """Return the cost in terms of a replaced unit.
+
+        Notes
+        -----
+        To replace is to remove and to add. Let P, Q, R be the distributions of what is released on one data
+        set, on the same without the unit, and with another unit in its place. Then P(S) <= e^epsilon Q(S) +
+        delta <= e^(2 epsilon) R(S) + (1 + e^epsilon) delta. A local report is private against any change of
+        its unit.
+        """
+        if self.relation == "local":
+            return replace(self, relation="replace-one")
+        if self.relation != "add-remove":
+            return self
+        delta = self.delta * (1 + _exp_above(self.epsilon)) if self.delta else self.delta
+        return replace(self, epsilon=2 * self.epsilon, delta=delta, relation="replace-one")
+
+
+@public_module("skprivate.base")
+@dataclass(frozen=True, kw_only=True)
+class PublicShape:
+    """What is public of the rows that a fit will be given: all that a check before a charge may look at.
+
+    Attributes
+    ----------
+    n_features : int or None
+        None: not known before a step in front is fitted.
+    feature_names : tuple of str or None
+        None: columns have no names, or it is not known which.
+    names_known : bool
+        False: a step in front decides about names.
+    n_rows : int
+        Rows, or groups.
+    grouped : bool
+        Whether groups are passed.
+    structured : bool
+        Whether the target has fields, as censored times have.
+    public_labels : ndarray or None
+        Targets of the public rows; None: there are none.
+    no_targets : array-like or None
+        The targets of no row: their names and types. None: a fit has read its targets already.
+
+    Notes
+    -----
+    **Privacy.** It holds no private row: a check that looks at nothing else tells nothing about one.
+
+    Examples
+    --------
+    >>> from skprivate.base import PublicShape
+    >>> PublicShape(n_features=2, n_rows=100).check_bounds((1, 0), "bounds")
+    Traceback (most recent call last):
+    ValueError: bounds: lower must be below upper in every column; it is not in column 0. ...
+    """
+
+    n_features: int | None
+    feature_names: tuple[str, ...] | None = None
+    names_known: bool = True
+    n_rows: int
+    grouped: bool = False
+    structured: bool = False
+    public_labels: Any = None
+    no_targets: Any = None
+
+    @property
+    def n_public(self) -> int:
+        """Number of public rows."""
+        return 0 if self.public_labels is None else len(self.public_labels)
+
+    def check_bounds(self, bounds: Any, name: str) -> None:
+        """Refuse declared bounds that are none, or do not fit the columns, as far as these are known."""
+        by_name = isinstance(bounds, Mapping) and any(isinstance(key, str) for key in bounds)
+        if bounds is None or self.n_features is None or (by_name and not self.names_known):
+            return
+        check_bounds(bounds, self.n_features, self.feature_names, name=name)
+
+
+def _exp_above(epsilon: Fraction) -> Fraction:
+    if epsilon > _LARGEST_EPSILON:
+        raise ValueError(f"epsilon must be at most {_LARGEST_EPSILON} where delta is above 0.")
+    # exp and the rounding of its argument err by less than 2^-45 in relation.
+    return Fraction(math.exp(float(epsilon))) * (1 + Fraction(1, 2**40))
+
+
+def assign_roles(*, release: str = "", post_processing: str = "", computing: str = "") -> dict[str, str]:
+    """Return roles by parameter, for a private estimator's declaration; see `parameter_roles`.
+
+    Parameters
+    ----------
+    release, post_processing, computing : str
+        Names of the parameters of each role, with spaces between them.
+
+    Returns
+    -------
+    roles : dict
+
+    Notes
+    -----
+    **Privacy.** A private search sets parameters of role "post-processing" after a fit and pays for one fit:
+    give this role only to what `PrivateEstimatorMixin.post_processed` changes without a row.
+
+    Examples
+    --------
+    >>> from skprivate.base import assign_roles
+    >>> assign_roles(release="epsilon bounds", computing="ledger")
+    {'epsilon': 'release', 'bounds': 'release', 'ledger': 'computing'}
+    """
+    named = zip(ROLES, (release, post_processing, computing), strict=True)
+    return {name: role for role, names in named for name in names.split()}
+
+
+def parameter_roles(estimator: BaseEstimator, y: Any = None) -> dict[str, str]:
+    """Say of every parameter whether tuning it costs privacy.
+
+    Parameters
+    ----------
+    estimator : estimator
+        A private estimator, or a pipeline. It need not be fitted.
+    y : array-like, default=None
+        The targets: with censored ones some parameters do more. Only their form is looked at.
+
+    Returns
+    -------
+    roles : dict
+        By the name that ``get_params`` and a grid use: "release" (part of what is released: another value
+        needs another fit, and is paid for), "post-processing" (changes what is made of the released values:
+        free) or "computing" (changes neither). Parameters of estimators that declare no roles are "release".
+        In a pipeline only those of the last step can be "post-processing": later steps learn from the others.
+
+    Notes
+    -----
+    **Privacy.** The roles are what the classes declare; nothing about rows is read.
+
+    Examples
+    --------
+    >>> from sklearn.pipeline import make_pipeline
+    >>> from skprivate import BoundsScaler, DPTreeClassifier
+    >>> from skprivate.base import parameter_roles
+    >>> roles = parameter_roles(DPTreeClassifier())
+    >>> roles["epsilon"], roles["public_weight"], roles["ledger"]
+    ('release', 'post-processing', 'computing')
+    >>> roles = parameter_roles(make_pipeline(BoundsScaler((0, 1)), DPTreeClassifier()))
+    >>> roles["dptreeclassifier__prune"]
+    'post-processing'
+    """
+    roles = dict.fromkeys(estimator.get_params(deep=True), "release")
+    own = getattr(estimator, "roles_for", None)
+    if own is not None:
+        return roles | own(y)
+    if type(estimator) is not Pipeline:
+        return roles
+    for position, (step, child) in enumerate(estimator.steps, start=1):
+        if isinstance(child, BaseEstimator):
+            inner = parameter_roles(child, y)
+            last = position == len(estimator.steps)
+            roles |= {
+                f"{step}__{name}": role if last or role == "computing" else "release"
+                for name, role in inner.items()
+            }
+    return roles
+
+
+# What private classifiers share: their classes, and a score by the rule that their fits read labels by.
+
+
+class PrivateClassifierMixin(ClassifierMixin):
+    """Classifiers that read labels by one rule, in fits and in scores."""
+
+    classes: Any
+    classes_: NDArray[Any]
+
+    def _resolve_classes(self, y: NDArray[Any], public: BoolArray) -> NDArray[Any]:
+        """Return the classes: declared, or those of the public rows, or else of all rows."""
+        if self.classes is None:
+            return find_classes(y[public] if public.any() else y)
+        classes = declared_classes(self.classes)
+        refuse_unknown_labels(y[public], classes)
+        return classes
+
+    def _known_classes(self, shape: PublicShape) -> NDArray[Any] | None:
+        """Return the classes as far as public facts tell, once these facts were checked."""
+        if self.classes is None:
+            return None if shape.public_labels is None else find_classes(shape.public_labels)
+        refuse_label_types(shape.no_targets, self.classes)
+        classes = declared_classes(self.classes)
+        if shape.public_labels is not None:
+            refuse_unknown_labels(shape.public_labels, classes)
+        return classes
+
+    @redact_errors
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Return the accuracy of `predict`: an exact function of the rows that are passed.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (n_samples, n_features)
+        y : array-like of shape (n_samples,)
+            True labels, read as in ``fit``: white space around text does not count. A label that is none of
+            ``classes_`` is never predicted.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the rows. None: all rows have the same weight.
+
+        Returns
+        -------
+        score : float
+
+        Raises
+        ------
+        TypeError
+            The type of y is one of numbers and the classes are text, or the reverse.
+        """
+        refuse_label_types(y, self.classes_)
+        predicted = number_labels(self.predict(X), self.classes_)
+        right = number_labels(column_or_1d(np.asarray(as_labels(y))), self.classes_, elsewhere=-1)
+        return float(accuracy_score(right, predicted, sample_weight=sample_weight))

@@ -1,0 +1,239 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Columns and targets of a specification: what is declared, and the question that one client answers."""
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from numbers import Real
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .._typing import FloatArray, IntArray
+from ..domain import TableDomain
+from ..domain._labels import class_positions, number_labels, plain_cell, plain_classes, refuse_label_types
+from ..partition import ColumnBins, Partition, TableCells
+from ..randomizers import ColumnRandomizer, LocalRandomizer
+from ..tree._rows import round_at_random, shares_of
+from ..utils import as_column, check_characters
+from ..utils._json_documents import Fields
+from ..utils._tables import is_temporal, numbers_of, refuse_kinds, within_bounds
+
+# Checks of the columns that a specification asks for: their cells, their declaration, their names.
+
+
+def kind_of(cells: Any) -> Any:
+    """Return the class of cells, by a field that it alone has."""
+    if isinstance(cells, dict) and "groups" in cells:
+        return TableCells
+    return ColumnBins if isinstance(cells, dict) and "n_bins" in cells else Partition
+
+
+def check_columns(partition: Partition | ColumnBins | TableCells, randomizer: LocalRandomizer) -> None:
+    """Refuse cells and a randomizer of which one is about columns, or of different numbers of these."""
+    if isinstance(partition, Partition) == isinstance(randomizer, ColumnRandomizer):
+        raise ValueError("cells of columns and a randomizer of columns belong together")
+    if isinstance(partition, Partition) or not isinstance(randomizer, ColumnRandomizer):
+        return
+    if randomizer.n_columns != partition.n_columns:
+        raise ValueError(
+            f"the randomizer is for {randomizer.n_columns} columns, but there are {partition.n_columns}"
+        )
+
+
+def check_domain(domain: Any, partition: Partition | ColumnBins | TableCells, features: Any) -> None:
+    """Refuse declared columns that are not those of the cells."""
+    n_features = partition.n_features
+    derived = partition.derived if isinstance(partition, Partition) else None
+    if domain is None:
+        if derived is not None or isinstance(partition, TableCells):
+            raise ValueError("the cells are those of a domain's columns, and there is none")
+        return
+    if not isinstance(domain, TableDomain):
+        raise TypeError("domain must be a TableDomain")
+    if isinstance(partition, TableCells) and partition.groups != domain.groups:
+        raise ValueError("the cells are not those of the domain's columns")
+    if len(domain.encoded_names) != n_features:
+        raise ValueError(
+            f"the partition has {n_features} columns, but the domain encodes {len(domain.encoded_names)}"
+        )
+    if features is not None and tuple(features) != domain.names:
+        raise ValueError("features must be the columns of the domain, in their order")
+    if derived is not None:
+        derived.check_groups(domain.groups)
+
+
+def check_names(features: Any, label: Any, n_features: int) -> tuple[str, ...]:
+    """Return the names of the columns; refuse what are no different names."""
+    names = tuple(features)
+    if not all(isinstance(name, str) and name for name in (*names, label)):
+        raise ValueError("features and label must be names, texts that are not empty")
+    if len(names) != n_features:
+        raise ValueError(f"there are {n_features} columns, but features has {len(names)} names")
+    if len({*names, label}) != n_features + 1:
+        raise ValueError("features and label must be different names")
+    for name in (*names, label):
+        check_characters(name, "a name of features and label")
+    # np.str_ is a str, but not for ever: names end in JSON and in messages.
+    return tuple(str(name) for name in names)
+
+
+# Labels as the target of a specification.
+
+
+class LabelTarget:
+    """One of several labels; a report is about its position among them.
+
+    Parameters
+    ----------
+    classes : iterable of str, int, float or bool
+        Two or more: all text or all numbers, none of them twice. White space around text does not count.
+    """
+
+    bounds = None
+
+    def __init__(self, classes: Any) -> None:
+        self.classes = tuple(plain_classes(list(classes)))
+
+    @classmethod
+    def from_dict(cls, state: Any) -> Self:
+        """Restore a target from its JSON; ValueError for anything else."""
+        return cls(Fields(state, ("classes",), what="the target").items("classes"))
+
+    @property
+    def n_labels(self) -> int:
+        """Number of labels that a report is about."""
+        return len(self.classes)
+
+    @property
+    def document(self) -> dict[str, Any]:
+        """What the JSON of a specification says of the target."""
+        return {"classes": list(self.classes)}
+
+    def describe(self) -> str:
+        """Return the target in a few words."""
+        return f"{len(self.classes)} classes"
+
+    def read(self, value: Any, name: str) -> float:
+        """Return the position of one person's label, or refuse it without showing it."""
+        position = self._positions.get(plain_cell(value), -1)
+        if position < 0:
+            raise ValueError(f"{name!r} is not one of the specification's classes.")
+        return float(position)
+
+    def read_many(self, target: Any) -> FloatArray:
+        """Return the position of every label, 0 where it is none of the classes; no value makes it fail."""
+        refuse_kinds(target, "y")
+        refuse_label_types(target, self.classes)
+        labels = np.asarray(as_column(target))
+        if labels.ndim != 1:
+            raise ValueError("y must be one-dimensional.")
+        return number_labels(labels, self.classes).astype(np.float64)
+
+    def draw(self, positions: FloatArray, random_bytes: Callable[[int], bytes]) -> IntArray:
+        """Return what the reports are about: the labels as they are."""
+        return positions.astype(np.int64)
+
+    @cached_property
+    def _positions(self) -> dict[Any, int]:
+        return class_positions(self.classes)
+
+
+# Numbers between public bounds as the target of a specification; a client rounds its own at random.
+
+# The variance of the rounding is then below 1e-6 of that of a target that varies as much as it can.
+_MOST_LEVELS = 2**10
+
+
+@dataclass(frozen=True)
+class NumberTarget:
+    """A number, as a share of the width between two bounds; a report is about the level it is rounded to.
+
+    Attributes
+    ----------
+    lower, upper : float
+        Numbers beyond them are clipped.
+    levels : int
+        Levels 0 to levels - 1 lie evenly between the bounds, which are the first and the last of them.
+
+    Notes
+    -----
+    **Privacy.** A share is rounded to the level below or above it, with probabilities whose mean is the
+    share. A report is drawn of the level by fresh words of entropy. Its distribution is a mixture over the
+    levels of distributions that are within a factor e^epsilon of each other, and so are two such mixtures,
+    however the share is rounded.
+    """
+
+    classes = None
+
+    lower: float
+    upper: float
+    levels: int
+
+    def __post_init__(self) -> None:
+        half = self.upper / 2 - self.lower / 2
+        # False for NaN too.
+        if not (math.isfinite(self.lower) and math.isfinite(self.upper) and half > 0):
+            raise ValueError("the bounds of the target must be finite, the lower one below the upper one")
+        if not 2 <= self.levels <= _MOST_LEVELS:
+            raise ValueError(f"the levels of the target must be from 2 to {_MOST_LEVELS}")
+
+    @classmethod
+    def from_dict(cls, state: Any) -> Self:
+        """Restore a target from its JSON; ValueError for anything else."""
+        fields = Fields(state, ("lower", "upper", "levels"), what="the target")
+        return cls(fields.number("lower"), fields.number("upper"), fields.integer("levels", 2, _MOST_LEVELS))
+
+    @property
+    def bounds(self) -> tuple[float, float]:
+        """Lower and upper bound."""
+        return self.lower, self.upper
+
+    @property
+    def n_labels(self) -> int:
+        """Number of levels that a report is about."""
+        return self.levels
+
+    @property
+    def document(self) -> dict[str, Any]:
+        """What the JSON of a specification says of the target."""
+        return {"lower": self.lower, "upper": self.upper, "levels": self.levels}
+
+    def describe(self) -> str:
+        """Return the target in a few words."""
+        return f"numbers from {self.lower:g} to {self.upper:g} on {self.levels} levels"
+
+    def read(self, value: Any, name: str) -> float:
+        """Return the share of one person's number, or refuse what is none without showing it."""
+        return float(self.shares(np.array([read_number(value, f"column {name!r}")]))[0])
+
+    def read_many(self, target: Any) -> FloatArray:
+        """Return the share of every number, a half of what is none; no value makes it fail."""
+        values = numbers_of(as_column(target), "y")
+        if not isinstance(values, np.ndarray) or values.ndim != 1:
+            raise ValueError("y must be one-dimensional.")
+        return self.shares(within_bounds(values, self.lower, self.upper))
+
+    def shares(self, values: FloatArray) -> FloatArray:
+        """Return finite numbers, clipped to the bounds, as shares of the width between these."""
+        bounds: NDArray[Any] = np.array([self.lower, self.upper])
+        # Clipped first: a number far beyond the bounds, divided by their width, would overflow.
+        return shares_of(np.clip(values, *bounds), bounds)
+
+    def draw(self, shares: FloatArray, random_bytes: Callable[[int], bytes]) -> IntArray:
+        """Return what the reports are about: the shares, rounded at random."""
+        return round_at_random(shares, self.levels, random_bytes)
+
+
+def read_number(value: Any, name: str) -> float:
+    """Return a finite number, or refuse what is none without showing it."""
+    if isinstance(value, Real | np.bool_) and not is_temporal(value):
+        try:
+            number = float(value)
+        except OverflowError:
+            number = math.inf
+        if math.isfinite(number):
+            return number
+    raise ValueError(f"{name} must hold a finite number.")

@@ -1,0 +1,459 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What is public about a boosting: declared cells, monotone constraints, shares of the budget, schedule.
+
+The constants were chosen on six data sets (two of them simulated, one with 569 rows), for epsilon from 0.5 to
+8 and both kinds of noise, and checked on four simulated ones: many columns, waves, binary columns, pairs.
+"""
+
+import functools
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from math import ceil, isqrt, log2, sqrt
+from typing import Any
+
+import numpy as np
+from sklearn.isotonic import isotonic_regression
+
+from .._typing import CentralRelation, FloatArray, IntArray
+from ..accounting import ReleaseRecord
+from ..domain import TableDomain
+from ..noise import DiscreteGaussianMechanism, DiscreteLaplaceMechanism
+from ..noise._fit_budget import FitBudget
+from ..rounds._plans.additive import MOST_CELLS, CodedFeature, FeatureCodes
+from ..rounds._plans.moments import FINEST, SCALE_BITS
+
+# What is declared of the columns of a table, as cells: bins, levels, and what is missing.
+
+# Cells of booleans where a missing value is written as 0.5.
+_WITH_MISSING = (False, "missing", True)
+
+
+@dataclass(frozen=True, eq=False)
+class ColumnCells:
+    """One column of the table as it was declared.
+
+    Attributes
+    ----------
+    name : str
+    feature : CodedFeature
+        Its bins stand for those that are made when their number is known, unless `fixed`.
+    lower, upper : float
+        Bounds of numbers.
+    fixed : bool
+        Whether the cells are those of `feature` already.
+    levels : tuple, or None
+        What the cells stand for where they are levels.
+    fill : float, or None
+        The number that missing values become where they have no cell.
+    """
+
+    name: str
+    feature: CodedFeature
+    lower: float = 0.0
+    upper: float = 1.0
+    fixed: bool = False
+    levels: tuple[Any, ...] | None = None
+    fill: float | None = None
+
+    @property
+    def is_number(self) -> bool:
+        """Whether the cells are bins of numbers."""
+        return self.levels is None
+
+    @property
+    def has_order(self) -> bool:
+        """Whether the cells, but that of missing values, have an order."""
+        return self.feature.is_number
+
+    @property
+    def place_of_missing(self) -> int | None:
+        """The cell of missing values among the levels; None where there is none."""
+        return self.levels.index("missing") if self.levels == _WITH_MISSING else None
+
+    @property
+    def is_constant(self) -> bool:
+        """Whether there is but one cell, whatever the number of bins."""
+        if self.fixed:
+            return self.feature.size < 2
+        return self.lower >= self.upper and self.feature.missing is None
+
+    def with_bins(self, n_bins: int) -> CodedFeature:
+        """Return the feature with so many bins of equal width."""
+        if self.fixed or self.lower >= self.upper:
+            return self.feature
+        # Weights of the bounds: their difference may overflow.
+        part = np.arange(1, n_bins) / n_bins
+        thresholds = np.unique(self.lower * (1 - part) + self.upper * part)
+        return replace(self.feature, thresholds=thresholds)
+
+
+def columns_of_numbers(
+    lower: FloatArray, upper: FloatArray, names: Sequence[str] | None
+) -> tuple[ColumnCells, ...]:
+    """Return the columns of a table of numbers between bounds."""
+    return tuple(
+        ColumnCells(
+            name=f"x{j}" if names is None else str(names[j]),
+            feature=CodedFeature(j, np.empty(0)),
+            lower=float(lower[j]),
+            upper=float(upper[j]),
+        )
+        for j in range(len(lower))
+    )
+
+
+def columns_of_domain(domain: TableDomain, *, strict: bool) -> tuple[ColumnCells, ...]:
+    """Return the declared columns of a table, whose rows are encoded.
+
+    In strict mode cells that are no values count as missing in all columns, and levels have a cell for them.
+    """
+    found, at = [], 0
+    for name, column in domain.columns.items():
+        width = len(column.suffixes())
+        indicator = at + width if column.missing == "indicator" else None
+        filled = column.missing == "fill" or (strict and indicator is None)
+        found.append(_declared(name, column, at, indicator, filled))
+        at += width + (indicator is not None)
+    return tuple(found)
+
+
+def _declared(name: str, column: Any, at: int, indicator: int | None, filled: bool) -> ColumnCells:
+    low, high = column.encoded_bounds()
+    if column.kind == "categorical" and not column.ordered:
+        # Rows of no level: missing ones.
+        no_level = filled and column.fill is None
+        feature = CodedFeature.of_levels(at, len(column.levels), indicator, no_level)
+        return ColumnCells(name, feature, fixed=True, levels=tuple(column.levels))
+    if column.kind == "categorical" or column.kind == "boolean":
+        n_levels = len(column.levels) if column.kind == "categorical" else 2
+        thresholds: FloatArray = np.arange(1.0, n_levels) - 0.5
+        levels: tuple[Any, ...] = tuple(column.levels) if column.kind == "categorical" else (False, True)
+        if column.kind == "boolean" and filled and column.fill is None:
+            # A missing value is written as 0.5.
+            thresholds, levels = np.array([0.25, 0.75]), _WITH_MISSING
+        feature = CodedFeature(at, thresholds, missing=indicator)
+        return ColumnCells(name, feature, low, high, fixed=True, levels=levels)
+    fill = column.fill_value() if filled else None
+    return ColumnCells(name, CodedFeature(at, np.empty(0), missing=indicator), low, high, fill=fill)
+
+
+def make_codes(columns: Sequence[ColumnCells], n_bins: int) -> FeatureCodes:
+    """Return the codes of the columns with so many bins at most."""
+    return FeatureCodes(tuple(column.with_bins(n_bins) for column in columns))
+
+
+def check_cells(columns: Sequence[ColumnCells], n_rows: int | None) -> None:
+    """Refuse a column with more declared cells than there are rows.
+
+    Parameters
+    ----------
+    columns : sequence of ColumnCells
+    n_rows : int or None
+        Where it is public.
+    """
+    for column in columns:
+        size = column.feature.size if column.fixed else 1
+        if size > MOST_CELLS:
+            raise ValueError(f"column {column.name!r} has more than {MOST_CELLS} cells.")
+        if n_rows is not None and size > n_rows:
+            raise ValueError(
+                f"column {column.name!r} has more cells than there are rows: {size} declared levels, and "
+                f"{n_rows} rows. Declare fewer levels."
+            )
+
+
+# Monotone constraints: what they may say, and the nearest table of weights that keeps one.
+
+
+def check_monotone(constraint: Any, columns: Sequence[ColumnCells]) -> tuple[int, ...]:
+    """Return -1, 0 or 1 for every column.
+
+    Raises
+    ------
+    ValueError
+        Other values; another number of columns, or unknown names; a column whose cells have no order.
+    """
+    if constraint is None:
+        return (0,) * len(columns)
+    names = [column.name for column in columns]
+    if isinstance(constraint, Mapping):
+        unknown = [name for name in constraint if name not in names]
+        if unknown:
+            raise ValueError(f"monotonic_cst names a column that X does not have: {unknown[0]!r}.")
+        signs = [constraint.get(name, 0) for name in names]
+    else:
+        signs = list(np.asarray(constraint, dtype=object).ravel())
+    if len(signs) != len(columns):
+        raise ValueError(f"monotonic_cst must have one value for each of the {len(columns)} columns.")
+    if not all(not isinstance(sign, bool) and sign in (-1, 0, 1) for sign in signs):
+        raise ValueError("monotonic_cst must hold -1, 0 and 1.")
+    for sign, column in zip(signs, columns, strict=True):
+        if sign and not column.has_order:
+            raise ValueError(f"monotonic_cst: the levels of column {column.name!r} have no order.")
+    return tuple(int(sign) for sign in signs)
+
+
+def project(table: IntArray, sizes: FloatArray, sign: int, column: ColumnCells) -> IntArray:
+    """Return the nearest monotone table in weighted least squares; a cell of missing values stays."""
+    n_cells = len(table) - (column.feature.missing is not None)
+    fitted = isotonic_regression(
+        table[:n_cells, 0].astype(np.float64),
+        sample_weight=np.maximum(sizes[:n_cells], 1.0),
+        increasing=sign > 0,
+    )
+    projected = table.copy()
+    # Rounding is monotone.
+    projected[:n_cells, 0] = np.rint(fitted).astype(np.int64)
+    return projected
+
+
+# Discrete noise for a share of the budget, and the sensitivity of what it protects.
+
+IntegerNoise = DiscreteGaussianMechanism | DiscreteLaplaceMechanism
+
+# Scales of noise are multiples of it: that costs less than 0.1 % of the budget from a scale of 1 on.
+_STEP = Fraction(1, 2**10)
+# Larger scales are whole numbers.
+_COARSE = 2**20
+
+
+@dataclass(frozen=True)
+class Sensitivity:
+    """How far the integers move when one row is replaced, or added or removed."""
+
+    l1: int
+    squared_l2: int
+
+    @classmethod
+    def of_counts(cls, n_tables: int, relation: CentralRelation) -> "Sensitivity":
+        """Return that of counts in tables, in each of which a row is counted once."""
+        moved = 2 * n_tables if relation == "replace-one" else n_tables
+        return cls(moved, moved)
+
+    @classmethod
+    def of_residuals(cls, n_outputs: int, relation: CentralRelation) -> "Sensitivity":
+        """Return that of sums of residuals by cell, in units of the grid's ``one``."""
+        norm = 1 if n_outputs == 1 else 2
+        return cls(2 * norm, 4 * norm) if relation == "replace-one" else cls(norm, norm)
+
+
+@dataclass(frozen=True)
+class NoiseShares:
+    """The budget of a fit, of which every release gets a share.
+
+    Attributes
+    ----------
+    budget : FitBudget
+    relation : {"replace-one", "add-remove"}
+    rows_per_unit : int
+        Rows of a person that count, m: all of them may change at once. That is m changes of one row, so that
+        the L1 norms of these add up, and so do the L2 norms.
+    """
+
+    budget: FitBudget
+    relation: CentralRelation
+    rows_per_unit: int = 1
+
+    def counts(self, share: Fraction, n_tables: int = 1) -> IntegerNoise:
+        """Return the noise of counts in so many tables."""
+        return self._noise(share, Sensitivity.of_counts(n_tables, self.relation), 1)
+
+    def describe(self, name: str, noise: IntegerNoise, share: Fraction) -> ReleaseRecord:
+        """Return the record of a release that gets a share of the budget."""
+        return ReleaseRecord.of(name, noise, share * self.budget.amount)
+
+    def residuals(self, share: Fraction, n_outputs: int, bits: int) -> IntegerNoise:
+        """Return the noise of sums of residuals that are multiples of 2^-bits."""
+        return self._noise(share, Sensitivity.of_residuals(n_outputs, self.relation), 2**bits)
+
+    def residual_bits(self, share: Fraction, n_outputs: int) -> int:
+        """Return the finest grid of residuals for which the noise fits the sampler.
+
+        Raises
+        ------
+        ValueError
+            There is none: epsilon is too small.
+        """
+        scale = self._scale(share, Sensitivity.of_residuals(n_outputs, self.relation), 1)
+        bits = SCALE_BITS - (ceil(scale) - 1).bit_length()
+        if bits < 0:
+            raise ValueError("epsilon is too small: the noise does not fit 64-bit integers.")
+        return min(FINEST, bits)
+
+    @property
+    def unit_std(self) -> float:
+        """Standard deviation of the noise that the whole budget pays for at a sensitivity of 1."""
+        if self.budget.mechanism == "gaussian":
+            return sqrt(1 / (2 * self.budget.amount))
+        return float(sqrt(2) / self.budget.amount)
+
+    def step_std(self, share: float, n_outputs: int) -> float:
+        """Return the standard deviation of the noise of one step that gets a share."""
+        moved = Sensitivity.of_residuals(n_outputs, self.relation)
+        if self.budget.mechanism == "gaussian":
+            return self.unit_std * self.rows_per_unit * sqrt(moved.squared_l2 / share)
+        return self.unit_std * self.rows_per_unit * moved.l1 / share
+
+    def _noise(self, share: Fraction, moved: Sensitivity, one: int) -> IntegerNoise:
+        scale = self._scale(share, moved, one)
+        if self.budget.mechanism == "gaussian":
+            squared = moved.squared_l2 * self.rows_per_unit**2 * one**2
+            return DiscreteGaussianMechanism.from_sigma(scale, squared)
+        return DiscreteLaplaceMechanism.from_scale(scale, moved.l1 * self.rows_per_unit * one)
+
+    def _scale(self, share: Fraction, moved: Sensitivity, one: int) -> Fraction:
+        """Return the least scale that a share of the budget pays for, rounded up."""
+        amount = self.budget.amount * share
+        if self.budget.mechanism == "gaussian":
+            square = moved.squared_l2 * self.rows_per_unit**2 * one**2 / (2 * amount * _STEP**2)
+            scale = (isqrt(ceil(square) - 1) + 1) * _STEP
+        else:
+            scale = ceil(moved.l1 * self.rows_per_unit * one / (amount * _STEP)) * _STEP
+        # The sampler takes numerators of 52 bits.
+        return scale if scale < _COARSE else Fraction(ceil(scale))
+
+
+# How a boosting divides its budget: bins, passes, random cells and shares, from public numbers alone.
+
+# Shares of the budget: of the number of rows (add-remove), and of the counts of all features. Finer bins are
+# counted with the same noise: they cost as much again where all features have some. With a share of 3 % for
+# them, of more noise or of fewer features, tables of many or of skewed columns lose up to 5 points.
+_ROWS, _COUNTS = Fraction(2, 100), Fraction(10, 100)
+# Share of the base rate: what makes the standard deviation of a label's share so small, within two bounds.
+# The upper one is better than 5 and 20 % on three tables of 455 to 2,200 rows at epsilon 0.1 to 2.
+_BASE_STD, _LEAST_BASE, _MOST_BASE = 0.01, Fraction(2, 100), Fraction(10, 100)
+# Passes over the features; one where a public model has seen them, or where epsilons add up.
+_PASSES = 2
+# Steps on single features that a strong one needs to be learnt, as one goes from even odds to a probability
+# of 0.88 at most; where the noise of so many steps does not matter, few features are passed more often.
+_FEWEST_STEPS = 8
+# Rows per standard deviation of a step's noise down to which more steps pay, while all of them at most double
+# the noise; and further steps of which there are so many rows that the noise does not matter. Most of these.
+_ROWS_FOR_STEPS, _ROWS_FOR_MORE, _MOST_GRIDS = 100.0, 400.0, 80
+# Rows of a bin, and of random cells, in standard deviations of the noise of a step of sensitivity 1.
+_ROWS_OF_A_BIN, _ROWS_OF_A_CELL = 12.0, 8.0
+# Rows of a first bin in standard deviations of the noise of a count.
+_ROWS_OF_A_FIRST_BIN = 3.0
+_FEWEST_BINS, _MOST_BINS = 4, 32
+_LEAST_DEPTH, _MOST_DEPTH = 2, 5
+
+
+@dataclass(frozen=True)
+class Schedule:
+    """The plan of a fit before rows are counted.
+
+    Attributes
+    ----------
+    n_bins : int
+        First bins of a column of numbers, of equal width.
+    rows_of_a_bin : float
+        Rows that a bin has at least where bins are joined.
+    n_passes : int
+        Passes over the features.
+    n_grids, depth : int
+        Steps on random cells, and the number of splits of each.
+    base, counts, steps : Fraction
+        Shares of the budget: of the base rate, of the counts of all features, which is the most that those of
+        finer bins have, too, and of these and all steps.
+    """
+
+    n_bins: int
+    rows_of_a_bin: float
+    n_passes: int
+    n_grids: int
+    depth: int
+    base: Fraction
+    counts: Fraction
+    steps: Fraction
+
+    def share_of_a_step(self, n_features: int, n_grids: int, finer: Fraction) -> Fraction:
+        """Return the share of a single step, given what finer bins took."""
+        return (self.steps - finer) / max(self.n_passes * n_features + n_grids, 1)
+
+
+def share_of_rows(relation: str) -> Fraction:
+    """Return the share of the budget for the number of rows."""
+    return _ROWS if relation == "add-remove" else Fraction(0)
+
+
+def make_schedule(
+    n_rows: int,
+    n_features: int,
+    n_outputs: int,
+    noise: NoiseShares,
+    *,
+    with_model: bool = False,
+    n_grids: int | None = None,
+) -> Schedule:
+    """Return the schedule of a fit.
+
+    Parameters
+    ----------
+    n_rows : int
+        Public, or noisy.
+    n_features : int
+        Features with more than one cell, that of a public model among them.
+    n_outputs : int
+        Scores of a row.
+    noise : NoiseShares
+    with_model : bool
+        Whether a public model gives the scores to start from.
+    n_grids : int, default=None
+        Steps on random cells; None: as many as the rows pay for.
+    """
+    gaussian = noise.budget.mechanism == "gaussian"
+    n_passes = _PASSES if gaussian and not with_model else 1
+    base = _share_of_base(n_rows, noise)
+    steps = 1 - share_of_rows(noise.relation) - base - _COUNTS
+    left = float(steps - _COUNTS)
+    most = functools.partial(_most_steps, n_rows, noise.step_std(1.0, n_outputs), left, gaussian)
+    affordable = min(_FEWEST_STEPS, most(_ROWS_FOR_MORE)) // max(n_features, 1)
+    n_passes = max(n_passes, int(affordable))
+    if n_grids is None:
+        n_single = n_passes * n_features
+        # So many that the noise of all other steps doubles.
+        double = 3 * n_single if gaussian else n_single
+        room = most(_ROWS_FOR_STEPS) - n_single, most(_ROWS_FOR_MORE) - n_single
+        wanted = max(min(double, room[0]), min(_MOST_GRIDS, room[1]))
+        n_grids = int(min(max(wanted, 0), _MOST_GRIDS))
+    n_grids = n_grids if n_features > 1 else 0
+    share = left / max(n_passes * n_features + n_grids, 1)
+    std = noise.unit_std * noise.rows_per_unit / (share**0.5 if gaussian else share)
+    bins = min(max(n_rows / std / _ROWS_OF_A_BIN, _FEWEST_BINS), _MOST_BINS)
+    depth = min(max(log2(max(n_rows / std / _ROWS_OF_A_CELL, 1.0)), _LEAST_DEPTH), _MOST_DEPTH)
+    count_std = noise.counts(_COUNTS, max(n_features, 1)).variance ** 0.5
+    first = min(max(n_rows / (_ROWS_OF_A_FIRST_BIN * max(count_std, 1e-300)), _FEWEST_BINS), _MOST_BINS)
+    return Schedule(
+        n_bins=max(min(int(first), n_rows), 1),
+        rows_of_a_bin=n_rows / int(bins),
+        n_passes=n_passes,
+        n_grids=n_grids,
+        depth=int(depth),
+        base=base,
+        counts=_COUNTS,
+        steps=steps,
+    )
+
+
+def _share_of_base(n_rows: int, noise: NoiseShares) -> Fraction:
+    """Return the share of the budget that the base rate gets."""
+    gaussian = noise.budget.mechanism == "gaussian"
+    ratio = noise.counts(Fraction(1)).variance ** 0.5 / (_BASE_STD * n_rows)
+    wanted = ratio**2 if gaussian else ratio
+    return min(max(Fraction(ceil(wanted * 1000), 1000), _LEAST_BASE), _MOST_BASE)
+
+
+def _most_steps(n_rows: int, std: float, left: float, gaussian: bool, rows: float) -> float:
+    """Return how many steps leave so many rows per standard deviation of the noise of each.
+
+    ``std`` is that of one step with the whole budget, of which the steps have the share ``left``.
+    """
+    ratio = n_rows / (rows * std)
+    return left * (ratio**2 if gaussian else ratio)
+
+
+def most_steps(n_features: int, n_grids: int | None) -> int:
+    """Return the largest number of steps that a schedule has for so many features."""
+    single = max(_PASSES * n_features, _FEWEST_STEPS)
+    return single + (_MOST_GRIDS if n_grids is None else n_grids)

@@ -1,0 +1,211 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Scores of a model that public rows alone have trained: where boosting starts, and one more feature."""
+
+import contextlib
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from joblib import parallel_config
+from numpy.typing import NDArray
+
+from .._typing import FloatArray
+from ..base._public_model import SAME, TableModel, cross_fit_shares, fit_model, predict_shares
+from ..metrics._model_outputs import aligned_copy, is_same_in_any_table, rows_alone
+from ..metrics._probabilities import log, row_totals
+from ..rounds._plans.additive import CodedFeature
+from ..utils._public_module import public_module
+from ._plan import ColumnCells
+
+# Quantile bins of the score, as one more feature.
+_BINS = 12
+# Standard deviations of the public rows' errors that a residual of numbers reaches at most; and the least
+# that it reaches, in half-widths of the bounds, as few rows tell little.
+_SPREADS, _LEAST_CLIP = 2.5, 1 / 16
+# Parts of the public rows, each of which is predicted by a model that has not seen it.
+_FOLDS = 5
+
+
+@public_module("skprivate.ensemble")
+@dataclass(frozen=True, eq=False)
+class PublicScores:
+    """A fitted model, and how its predictions become columns beside those of X.
+
+    Attributes
+    ----------
+    estimator : object
+        Fitted to public rows.
+    n_columns : int
+        Columns of X: those that are made stand behind them.
+    thresholds : ndarray
+        Between the bins of the feature.
+    classes : ndarray of shape (n_labels,), or None
+        None: a model of numbers.
+    center, half : float
+        Of the bounds of numbers.
+    clip : float
+        Where residuals of numbers are clipped, in half-widths.
+    """
+
+    estimator: Any
+    n_columns: int
+    thresholds: FloatArray
+    classes: NDArray[Any] | None = None
+    center: float = 0.0
+    half: float = 1.0
+    clip: float = 2.0
+
+    @property
+    def offsets(self) -> tuple[int, ...]:
+        """Columns that hold the scores to start from."""
+        n_outputs = 1 if self.classes is None or len(self.classes) == 2 else len(self.classes)
+        return tuple(range(self.n_columns, self.n_columns + n_outputs))
+
+    @property
+    def column(self) -> ColumnCells:
+        """The score as a feature: the column behind the offsets."""
+        feature = CodedFeature(self.offsets[-1] + 1, self.thresholds)
+        ends = self.thresholds if len(self.thresholds) else np.zeros(1)
+        return ColumnCells("public_model", feature, float(ends[0]), float(ends[-1]), fixed=True)
+
+    def augment(self, X: FloatArray) -> FloatArray:
+        """Return the columns that are made: the scores, and the feature."""
+        if self.classes is None:
+            scores = _scaled(self.estimator, X, self.center, self.half)[:, np.newaxis]
+            return np.column_stack([scores, scores])
+        shares = predict_shares(self.estimator, X, self.classes)
+        return np.column_stack([_logits(shares), _feature(shares)])
+
+    def augment_private(self, X: FloatArray, *, strict: bool) -> FloatArray:
+        """Return the columns that are made for private rows; no warning or error tells of what is in them.
+
+        Raises
+        ------
+        ValueError
+            The model cannot predict all rows. In strict mode those that it cannot start from nothing instead.
+
+        Notes
+        -----
+        **Privacy.** The columns of a row are what the model says of a table that holds this row only, or are
+        known to have the same bits (:doc:`/proofs/rows`), so that rows beside it do not move them.
+        """
+        found, fails = np.tile(self._nothing(), (len(X), 1)), False
+        # In threads the trees of a forest would be added in any order.
+        with warnings.catch_warnings(), parallel_config(backend="sequential"):
+            warnings.simplefilter("ignore")
+            if is_same_in_any_table(self.estimator):
+                with contextlib.suppress(Exception):
+                    return self.augment(X)
+            model, rows = self, X
+            if isinstance(self.estimator, TableModel):
+                with contextlib.suppress(Exception):
+                    estimator, rows = self.estimator.last_step(X)
+                    model = replace(self, estimator=estimator)
+            for number, row in enumerate(rows_alone(rows)):
+                # What is raised is dropped: it may hold a private value.
+                try:
+                    found[number] = model.augment(row)
+                except Exception:
+                    fails = True
+        if fails and not strict:
+            raise ValueError("public_model cannot predict all private rows.")
+        return found
+
+    def _nothing(self) -> FloatArray:
+        """Return the columns of a row of which the model says nothing."""
+        if self.classes is None:
+            return np.zeros((1, 2))
+        even = np.full((1, len(self.classes)), 1.0 / len(self.classes))
+        return np.column_stack([_logits(even), _feature(even)])
+
+    @classmethod
+    def of_labels(
+        cls, estimator: Any, X: FloatArray, labels: NDArray[np.int32], classes: NDArray[Any]
+    ) -> "PublicScores":
+        """Fit a classifier to public rows, and bin its scores of these by cross-fitting.
+
+        Raises
+        ------
+        ValueError
+            The rows have one class only, or the model cannot be fitted to them, predicts the same for all of
+            them, something else than probabilities, or a row by what is beside it.
+        """
+        if len(np.unique(labels)) < 2:
+            raise ValueError("public_model needs public rows of two classes at least.")
+        fitted = fit_model(estimator, X, classes[labels])
+        _check_predictions(lambda rows: predict_shares(fitted, rows, classes), X)
+        shares = cross_fit_shares(estimator, X, labels, classes)
+        return cls(fitted, X.shape[1], _thresholds(_feature(shares), len(classes)), classes)
+
+    @classmethod
+    def of_numbers(
+        cls, estimator: Any, X: FloatArray, y: FloatArray, center: float, half: float
+    ) -> "PublicScores":
+        """Fit a regressor to public rows, and bin its predictions of these by cross-fitting."""
+        y = np.clip(y, center - half, center + half)
+        fitted = fit_model(estimator, X, y)
+        _check_predictions(lambda rows: _scaled(fitted, rows, center, half), X)
+        fold, scores = np.arange(len(X)) % _FOLDS, np.zeros(len(X))
+        for number in range(min(_FOLDS, len(X))):
+            held = fold == number
+            others = fit_model(estimator, X[~held], y[~held]) if len(X) > _FOLDS else fitted
+            scores[held] = _scaled(others, X[held], center, half)
+        errors = np.sqrt(np.mean(((y - center) / half - scores) ** 2))
+        clip = float(np.clip(_SPREADS * errors, _LEAST_CLIP, 2.0))
+        return cls(fitted, X.shape[1], _thresholds(scores, 1), None, center, half, clip)
+
+
+def _scaled(estimator: Any, X: FloatArray, center: float, half: float) -> FloatArray:
+    try:
+        found = np.asarray(estimator.predict(aligned_copy(X)), dtype=np.float64)
+    except Exception as error:
+        raise ValueError(f"public_model cannot predict numbers: {error}") from error
+    if found.shape != (len(X),) or not np.isfinite(found).all():
+        raise ValueError("public_model must predict one finite number a row.")
+    return np.clip((found - center) / half, -1.0, 1.0)
+
+
+def _logits(shares: FloatArray) -> FloatArray:
+    """Return scores: one of two classes, and one of each of three or more."""
+    logs = log(shares)
+    if shares.shape[1] == 2:
+        return logs[:, 1:] - logs[:, :1]
+    return logs - row_totals(logs) / shares.shape[1]
+
+
+def _feature(shares: FloatArray) -> FloatArray:
+    """Return one number a row: the share of the second class, else the most probable class plus its share."""
+    if shares.shape[1] == 2:
+        return shares[:, 1]
+    first = np.argmax(shares, axis=1)
+    # Shares are below 1.
+    return first + shares[np.arange(len(shares)), first]
+
+
+def _thresholds(feature: FloatArray, n_classes: int) -> FloatArray:
+    """Return thresholds at quantiles; of three or more classes, at those of each most probable one."""
+    if n_classes <= 2:
+        return np.unique(np.quantile(feature, np.arange(1, _BINS) / _BINS))
+    found, bins = [np.arange(1.0, n_classes)], max(_BINS // n_classes, 2)
+    for number in range(n_classes):
+        own = feature[(feature >= number) & (feature < number + 1)]
+        if len(own):
+            found.append(np.quantile(own, np.arange(1, bins) / bins))
+    return np.unique(np.concatenate(found))
+
+
+def _check_predictions(predict: Callable[[FloatArray], FloatArray], X: FloatArray) -> None:
+    """Refuse a model that predicts the same for all public rows, or others by what is beside them."""
+    found = predict(X)
+    if np.ptp(found, axis=0).max() < SAME:
+        raise ValueError("public_model predicts the same for all public rows: leave it out.")
+    apart = np.empty_like(found)
+    for first in range(min(2, len(X))):
+        apart[first::2] = predict(X[first::2])
+    if np.abs(apart - found).max() > SAME:
+        raise ValueError(
+            "public_model predicts a row by what other rows are beside it: one private row would move the "
+            "scores of all. Its prediction must be a function of the row alone."
+        )

@@ -1,0 +1,493 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Rounds of a boosting: noisy counts that make the cells, noisy sums of residuals, and their model."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .._typing import FloatArray, IntArray
+from ..accounting import PrivacySpent
+from ..rounds._driver import Round, Rounds
+from ..rounds._plans.additive import (
+    AdditiveModel,
+    CellGrid,
+    ClassLoss,
+    CodeCountsPlan,
+    CodedFeature,
+    FeatureCodes,
+    Loss,
+    NumberLoss,
+    ResidualsPlan,
+    to_units,
+)
+from ..rounds._plans.cells import CellsPlan, LabelAxis, TargetAxis
+from ._plan import (
+    ColumnCells,
+    NoiseShares,
+    Schedule,
+    make_codes,
+    make_schedule,
+    most_steps,
+    project,
+    share_of_rows,
+)
+from ._step_weights import (
+    CellPrior,
+    StepEvidence,
+    base_of_labels,
+    base_of_target,
+    evidence_of_model,
+    residual_variances,
+    scores_of_cells,
+    step_weights,
+)
+
+# Cells of steps, from noisy counts: finer bins for many rows, joined ones for few, random grids.
+
+# A bin is cut into finer ones where it has so many times the rows of a bin, and so many standard deviations
+# of a count.
+_HEAVY, _HEAVY_STDS = 2.0, 4.0
+# Rows of a finer bin, in standard deviations of a count, and most of them.
+_ROWS_OF_A_FINER_BIN, _MOST_FINER = 3.0, 32
+# Least part of a bin's rows that the last one has.
+_LAST = 0.35
+# Bins are joined up to this part of the rows that they should have.
+_FULL = 0.99
+
+
+@dataclass(frozen=True, eq=False)
+class CountedCells:
+    """Cells of one feature, and what is known of the rows in them.
+
+    Attributes
+    ----------
+    feature : CodedFeature
+    sizes : ndarray of shape (n_cells,)
+        Estimated numbers of rows, above 0; they add up to n.
+    """
+
+    feature: CodedFeature
+    sizes: FloatArray
+
+    @property
+    def n_missing(self) -> int:
+        """1 where there is a cell of missing values, the last one."""
+        return int(self.feature.has_missing)
+
+    @property
+    def positions(self) -> FloatArray | None:
+        """Middle ranks of ordered cells, NaN for that of missing values; None where there is no order."""
+        if not self.feature.is_number:
+            return None
+        sizes = self.sizes[: len(self.sizes) - self.n_missing]
+        ranks = (np.cumsum(sizes) - sizes / 2) / sizes.sum()
+        return np.append(ranks, np.full(self.n_missing, np.nan))
+
+
+@dataclass(frozen=True, eq=False)
+class NoisyCounts:
+    """Counts of the finest cells of one feature as they were released, and the deviation of their noise."""
+
+    feature: CodedFeature
+    counts: FloatArray
+    std: float
+
+
+def posterior_sizes(counts: FloatArray, variance: float, total: float, least: float = 0.0) -> FloatArray:
+    """Return counts that are shrunk to equal ones, not below 0, and add up to a total.
+
+    Notes
+    -----
+    James and Stein's estimator toward the mean.
+    """
+    mean = counts.mean()
+    square = float(np.sum((counts - mean) ** 2))
+    kept = max(0.0, 1.0 - (len(counts) - 1) * variance / max(square, 1e-300))
+    sizes = np.maximum(mean + kept * (counts - mean), 0.0) + least
+    return sizes * (total / sizes.sum()) if sizes.sum() > 0 else np.full(len(sizes), total / len(sizes))
+
+
+def first_cells(feature: CodedFeature, counts: FloatArray, std: float, n_rows: int) -> CountedCells:
+    """Return the cells of a feature as they were counted first."""
+    # A level that nobody seems to have may still come.
+    least = 1e-9 if feature.is_number else 1.0
+    return CountedCells(feature, posterior_sizes(counts, std**2, n_rows, least))
+
+
+def finer_feature(
+    cells: CountedCells, column: ColumnCells, std: float, rows_of_a_bin: float
+) -> CodedFeature | None:
+    """Return the feature with finer bins where many rows are; None where there is nothing to refine."""
+    if column.fixed:
+        return None
+    edges = _edges(cells.feature, column)
+    sizes = cells.sizes[: len(edges) - 1]
+    heavy = sizes > max(_HEAVY * rows_of_a_bin, _HEAVY_STDS * std)
+    # Noise of a huge epsilon has no variance.
+    parts = np.clip(sizes / max(_ROWS_OF_A_FINER_BIN * std, 1e-300), 2, _MOST_FINER).astype(np.int64)
+    inner = [_between(edges[b], edges[b + 1], int(parts[b])) for b in np.flatnonzero(heavy)]
+    if not inner:
+        return None
+    return replace(cells.feature, thresholds=np.unique(np.concatenate([cells.feature.thresholds, *inner])))
+
+
+def finer_cells(cells: CountedCells, finer: CodedFeature, counts: FloatArray, std: float) -> CountedCells:
+    """Return finer cells: the rows of a first one are divided by the counts of its parts."""
+    owner = np.searchsorted(finer.thresholds, cells.feature.thresholds, side="left") + 1
+    parts = np.split(np.arange(finer.n_bins), owner)
+    sizes = [
+        posterior_sizes(counts[part].astype(np.float64), std**2, cells.sizes[b], 1e-9)
+        for b, part in enumerate(parts)
+    ]
+    return CountedCells(finer, np.concatenate([*sizes, cells.sizes[cells.feature.n_bins :]]))
+
+
+def joined_cells(cells: CountedCells, column: ColumnCells, std: float, rows_of_a_bin: float) -> CountedCells:
+    """Return bins that are joined with their neighbours until they have enough rows."""
+    if column.fixed:
+        return cells
+    n_bins, kept, held, sizes = cells.feature.n_bins, [], 0.0, []
+    for b in range(n_bins):
+        held += float(cells.sizes[b])
+        if held >= _FULL * rows_of_a_bin and b < n_bins - 1:
+            kept.append(b)
+            sizes.append(held)
+            held = 0.0
+    if kept and held < max(_LAST * rows_of_a_bin, std):
+        kept.pop()
+        sizes[-1] += held
+    else:
+        sizes.append(held)
+    feature = replace(cells.feature, thresholds=cells.feature.thresholds[kept])
+    missing = cells.sizes[n_bins:]
+    found = np.maximum(np.concatenate([sizes, missing]), 1.0)
+    return CountedCells(feature, found * (cells.sizes.sum() / found.sum()))
+
+
+def _edges(feature: CodedFeature, column: ColumnCells) -> FloatArray:
+    return np.array([column.lower, *feature.thresholds, column.upper])
+
+
+def _between(low: float, high: float, parts: int) -> FloatArray:
+    part = np.arange(1, parts) / parts
+    return low * (1 - part) + high * part
+
+
+def draw_grid(
+    cells: Sequence[CountedCells], features: Sequence[int], depth: int, rng: np.random.Generator
+) -> tuple[CellGrid, FloatArray]:
+    """Draw a grid of two groups in each of some features, and estimate the rows of its cells.
+
+    Parameters
+    ----------
+    cells : sequence of CountedCells
+    features : sequence of int
+        That may be drawn.
+    depth : int
+        Number of features, at most all of them.
+    rng : numpy Generator
+        Of a public seed.
+
+    Returns
+    -------
+    grid : CellGrid
+    sizes : ndarray of shape (n_cells,)
+        As if features were independent.
+    """
+    drawn = rng.choice(len(features), size=min(depth, len(features)), replace=False)
+    chosen = sorted(int(features[place]) for place in drawn)
+    groups = tuple(_split(cells[j], rng) for j in chosen)
+    sizes = np.ones(1)
+    for j, group in zip(chosen, groups, strict=True):
+        shares = np.bincount(group, cells[j].sizes) / cells[j].sizes.sum()
+        sizes = (sizes[:, np.newaxis] * shares).ravel()
+    return CellGrid(tuple(chosen), groups), sizes * cells[chosen[0]].sizes.sum()
+
+
+def _split(cells: CountedCells, rng: np.random.Generator) -> NDArray[np.int32]:
+    """Draw two groups of a feature's cells; both have cells."""
+    size = len(cells.sizes)
+    n_ordered = size - cells.n_missing
+    if cells.feature.is_number and n_ordered > 1:
+        groups = np.arange(size) >= rng.integers(1, n_ordered)
+        groups[n_ordered:] = rng.random() < 0.5
+    else:
+        groups = rng.random(size) < 0.5
+        if groups.all() or not groups.any():
+            groups[rng.integers(size)] ^= True
+    return groups.astype(np.int32)
+
+
+# The rounds of a boosting: what each step asks of the rows, and the model that grows of what is released.
+
+# Bins of the target that tell where numbers start from, and how far residuals reach.
+_TARGET_BINS = 32
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class BoostingTask:
+    """Everything public about a fit.
+
+    Attributes
+    ----------
+    columns : tuple of ColumnCells
+        Those of the table; last that of a public model's score, where there is one.
+    loss : ClassLoss or NumberLoss
+    noise : NoiseShares
+    n_rows : int or None
+        Private rows that count at most; None: protected.
+    monotone : tuple of int
+        For every column -1, 0 or 1.
+    offsets : tuple of int
+        Columns of X that hold the scores of a public model.
+    n_grids : int or None
+        Steps on random cells; None: as many as the rows pay for.
+    seed : int
+        Of the random cells.
+    """
+
+    columns: tuple[ColumnCells, ...]
+    loss: Loss
+    noise: NoiseShares
+    n_rows: int | None
+    monotone: tuple[int, ...]
+    offsets: tuple[int, ...] = ()
+    n_grids: int | None = None
+    seed: int = 0
+
+    @property
+    def features(self) -> list[int]:
+        """Numbers of the columns that have more than one cell, that of a public model first."""
+        found = [j for j, column in enumerate(self.columns) if not column.is_constant]
+        return found[-1:] + found[:-1] if self.offsets and found else found
+
+    def check_noise(self) -> None:
+        """Raise ValueError where the noise of the longest schedule fits no sampler."""
+        step = Fraction(1, 2 * max(most_steps(len(self.features), self.n_grids), 1))
+        self.noise.residual_bits(step, self.loss.n_outputs)
+
+
+@dataclass(frozen=True, eq=False)
+class BoostingRelease:
+    """What was released, and the model that is made of it.
+
+    Attributes
+    ----------
+    model : AdditiveModel
+    variances : tuple of ndarray of shape (n_cells, n_outputs)
+        Of the noise in the tables of every feature.
+    sizes : tuple of ndarray of shape (n_cells,)
+        Estimated numbers of rows of every feature's cells.
+    grids : tuple of tuples (CellGrid, weights, stds, sizes)
+        Steps on random cells.
+    n_rows : int
+        Noisy where it is protected.
+    n_steps : int
+        Rounds of residual sums.
+    target_counts : ndarray of shape (n_labels,) or (n_bins,)
+        Noisy counts of the target.
+    target_std : float
+        Standard deviation of their noise.
+    counted : dict of int to NoisyCounts
+        Of the columns with more than one cell.
+    evidence : tuple of StepEvidence
+        Of every step.
+    """
+
+    model: AdditiveModel
+    variances: tuple[FloatArray, ...]
+    sizes: tuple[FloatArray, ...]
+    grids: tuple[tuple[CellGrid, FloatArray, FloatArray, FloatArray], ...]
+    n_rows: int
+    n_steps: int
+    target_counts: FloatArray
+    target_std: float
+    counted: dict[int, NoisyCounts]
+    evidence: tuple[StepEvidence, ...]
+
+
+def boosting_rounds(task: BoostingTask, spent: PrivacySpent) -> Rounds[BoostingRelease]:
+    """Yield the rounds of a fit, and return the model; the first one pays for all of them."""
+    n_rows, paid = task.n_rows, [spent]
+    if n_rows is None:
+        share = share_of_rows(task.noise.relation)
+        noise = task.noise.counts(share)
+        released = yield Round(
+            CellsPlan(((),)), noise, paid.pop(), task.noise.describe("number of rows", noise, share)
+        )
+        n_rows = max(int(released[0]), 1)
+    schedule = make_schedule(
+        n_rows,
+        len(task.features),
+        task.loss.n_outputs,
+        task.noise,
+        with_model=bool(task.offsets),
+        n_grids=task.n_grids,
+    )
+    noise = task.noise.counts(schedule.base)
+    plan = CellsPlan(((_base_axis(task.loss),),))
+    record = task.noise.describe("counts of the target", noise, schedule.base)
+    released = yield Round(plan, noise, paid.pop() if paid else None, record)
+    start = _start(task, released, noise.variance, n_rows)
+    cells, finer, counted = yield from _counted_cells(task, schedule, n_rows)
+    found = yield from _steps(task, schedule, start, cells, finer, n_rows)
+    counts, target_std = released.astype(np.float64), float(np.sqrt(noise.variance))
+    return BoostingRelease(
+        **found, n_rows=n_rows, target_counts=counts, target_std=target_std, counted=counted
+    )
+
+
+def _base_axis(loss: Loss) -> LabelAxis | TargetAxis:
+    if isinstance(loss, ClassLoss):
+        return LabelAxis(loss.n_labels)
+    return TargetAxis(loss.center, loss.half, _TARGET_BINS)
+
+
+@dataclass(frozen=True, eq=False)
+class _Start:
+    """Where the steps start: the scores of all rows, shares of the labels, and the loss."""
+
+    scores: FloatArray
+    shares: FloatArray
+    loss: Loss
+
+    @property
+    def clip(self) -> float | None:
+        """Largest residual of numbers."""
+        return self.loss.clip if isinstance(self.loss, NumberLoss) else None
+
+
+def _start(task: BoostingTask, released: IntArray, variance: float, n_rows: int) -> _Start:
+    if isinstance(task.loss, NumberLoss):
+        scores, loss = base_of_target(released, variance, task.loss)
+        if task.offsets:
+            # The clip of the public model's errors stands.
+            scores, loss = np.zeros(1), task.loss
+        return _Start(scores, np.ones(1), loss)
+    shares = base_of_labels(released, variance, n_rows)
+    logs = np.log(shares)
+    scores = logs[1:] - logs[:1] if len(logs) == 2 else logs - logs.mean()
+    scores = np.zeros(len(scores)) if task.offsets else scores
+    return _Start(scores, shares[1:] if len(shares) == 2 else shares, task.loss)
+
+
+def _counted_cells(
+    task: BoostingTask, schedule: Schedule, n_rows: int
+) -> Rounds[tuple[list[CountedCells], Fraction, dict[int, NoisyCounts]]]:
+    """Yield the counts of all features, and of finer bins; return cells, what the latter cost, and counts."""
+    codes = make_codes(task.columns, schedule.n_bins)
+    cells = [
+        CountedCells(feature, np.full(feature.size, n_rows / feature.size)) for feature in codes.features
+    ]
+    counted: dict[int, NoisyCounts] = {}
+    if not task.features:
+        return cells, Fraction(0), counted
+    released, std = yield from _counts(task, codes, task.features, schedule.counts)
+    for j, counts in zip(task.features, released, strict=True):
+        cells[j] = first_cells(codes.features[j], counts, std, n_rows)
+        counted[j] = NoisyCounts(codes.features[j], counts, std)
+    rows_of_a_bin, share = schedule.rows_of_a_bin, Fraction(0)
+    found = {j: finer_feature(cells[j], task.columns[j], std, rows_of_a_bin) for j in task.features}
+    finer = {j: feature for j, feature in found.items() if feature is not None}
+    if finer:
+        # The same noise as before.
+        share = schedule.counts * len(finer) / len(task.features)
+        codes = FeatureCodes(tuple(finer.get(j, cell.feature) for j, cell in enumerate(cells)))
+        released, finer_std = yield from _counts(task, codes, list(finer), share)
+        for (j, feature), counts in zip(finer.items(), released, strict=True):
+            cells[j] = finer_cells(cells[j], feature, counts, finer_std)
+            counted[j] = NoisyCounts(feature, counts, finer_std)
+    for j in task.features:
+        cells[j] = joined_cells(cells[j], task.columns[j], std, rows_of_a_bin)
+    return cells, share, counted
+
+
+def _counts(
+    task: BoostingTask, codes: FeatureCodes, features: list[int], share: Fraction
+) -> Rounds[tuple[list[FloatArray], float]]:
+    """Yield the counts of some features; return what is released of each, and the noise."""
+    plan = CodeCountsPlan(codes, tuple(CellGrid.of_feature(j, codes.sizes[j]) for j in features))
+    noise = task.noise.counts(share, len(features))
+    released = yield Round(plan, noise, release=task.noise.describe("counts of cells", noise, share))
+    return [counts.astype(np.float64) for counts in plan.by_grid(released)], float(np.sqrt(noise.variance))
+
+
+def _steps(
+    task: BoostingTask,
+    schedule: Schedule,
+    start: _Start,
+    cells: list[CountedCells],
+    finer: Fraction,
+    n_rows: int,
+) -> Rounds[dict[str, Any]]:
+    """Yield the steps on single features and on random cells; return what `BoostingRelease` holds of them."""
+    active = [j for j in task.features if len(cells[j].sizes) > 1]
+    free = [j for j in active if not task.monotone[j] and j < len(task.columns)]
+    n_grids = schedule.n_grids if free else 0
+    stepper = _Stepper(task, start, schedule.share_of_a_step(len(active), n_grids, finer))
+    model = AdditiveModel.constant(
+        FeatureCodes(tuple(cell.feature for cell in cells)), start.scores, task.offsets
+    )
+    evidence: list[StepEvidence] = []
+    sizes_of_cells = tuple(cell.sizes for cell in cells)
+    variances = [np.zeros((len(cell.sizes), task.loss.n_outputs)) for cell in cells]
+    priors = {j: CellPrior(cells[j].sizes, cells[j].positions) for j in active}
+    for j in active * schedule.n_passes:
+        grid = CellGrid.of_feature(j, len(cells[j].sizes))
+        weights, stds, found = yield from stepper.step(model, grid, priors[j], sizes_of_cells)
+        evidence.append(found)
+        variances[j] += stds**2
+        table = model.tables[j] + to_units(weights)
+        if task.monotone[j]:
+            table = project(table, cells[j].sizes, task.monotone[j], task.columns[j])
+        model = model.with_table(j, table)
+    rng, grids = np.random.default_rng(task.seed), []
+    for _ in range(n_grids):
+        grid, sizes = draw_grid(cells, free, schedule.depth, rng)
+        prior = CellPrior(sizes, random=True)
+        weights, stds, found = yield from stepper.step(model, grid, prior, sizes_of_cells)
+        evidence.append(found)
+        model = model.with_term(grid, to_units(weights))
+        grids.append((grid, weights, stds, sizes))
+    n_steps = len(active) * schedule.n_passes + n_grids
+    return {
+        "model": model,
+        "variances": tuple(variances),
+        "sizes": sizes_of_cells,
+        "grids": tuple(grids),
+        "n_steps": n_steps,
+        "evidence": tuple(evidence),
+    }
+
+
+class _Stepper:
+    """Makes steps of one share of the budget each."""
+
+    def __init__(self, task: BoostingTask, start: _Start, share: Fraction) -> None:
+        n_outputs = task.loss.n_outputs
+        self._start = start
+        self._bits = task.noise.residual_bits(share, n_outputs)
+        self._noise = task.noise.residuals(share, n_outputs, self._bits)
+        self._record = task.noise.describe("sums of residuals", self._noise, share)
+        # Residuals of numbers have the clip as their unit.
+        self._unit = 2.0**-self._bits * (start.clip or 1.0)
+        self._std = float(np.sqrt(self._noise.variance)) * self._unit
+
+    def step(
+        self, model: AdditiveModel, grid: CellGrid, prior: CellPrior, sizes: Sequence[FloatArray]
+    ) -> Rounds[tuple[FloatArray, FloatArray, StepEvidence]]:
+        """Yield the sums of residuals by the cells of a grid; return weights, their noise, and evidence."""
+        plan = ResidualsPlan(model, self._start.loss, grid, self._bits)
+        released = yield Round(plan, self._noise, release=self._record)
+        sums = released.reshape(grid.size, -1).astype(np.float64) * self._unit
+        start = self._start
+        weights, stds, effect = step_weights(sums, self._std, prior, start.shares, start.clip)
+        variance, step = residual_variances(start.shares, start.clip)
+        sampling = np.multiply.outer(np.maximum(prior.sizes, 1e-9), variance)
+        scores = scores_of_cells(grid, model.tables, sizes) * step
+        found = evidence_of_model(sums, self._std, sampling, scores)
+        return weights, stds, StepEvidence(effect, found, self._std**2, float(sampling.mean()))

@@ -1,0 +1,298 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The result of planning a study of life data: half-widths by epsilon and rows, and rows needed."""
+
+from dataclasses import asdict, dataclass
+from fractions import Fraction
+from html import escape
+from typing import Any
+
+import numpy as np
+
+from ...utils._public_module import public_module
+from .scores import _MARKS, _plain
+
+
+@public_module("skprivate.evaluation")
+@dataclass(frozen=True)
+class PlannedHalfWidths:
+    """Half-widths of the 90 % intervals that one kind of fit is expected to print.
+
+    Each is a median over trials. A trial that warned of its noise counts as infinitely wide: the intervals of
+    such a fit are no claim.
+
+    Attributes
+    ----------
+    variant : str
+        Name of the fit's parameters, such as "gaussian".
+    epsilon : float or Fraction
+    n : int
+        Rows.
+    quantile : tuple of float
+        Of the quantile, at each of the rows ``X_at``. Of times it is relative: the ends are a factor of 1 +
+        half-width above and below their geometric middle; of other targets it is in their unit.
+    slopes : tuple of float
+        Of each slope, in its unit.
+    scale : float
+        Of the scale, relative to it.
+    range : tuple of two floats
+        Eight of ten trials had the quantile's half-width, at the row where it is widest, between these. Noise
+        in what an interval is computed from makes it vary from fit to fit.
+    warned : float
+        Share of the trials that warned.
+    repeats : int
+        Trials.
+
+    See Also
+    --------
+    plan_life_study : Returns one for each variant, epsilon and number of rows.
+
+    Notes
+    -----
+    **Privacy.** It holds nothing of private rows: there were none.
+
+    Examples
+    --------
+    >>> from skprivate.evaluation import PlannedHalfWidths
+    >>> PlannedHalfWidths(
+    ...     "laplace", 1.0, 5000, (0.12, 0.2), (0.03,), 0.05, (0.17, 0.25), warned=0.0, repeats=16).widest
+    0.2
+    """
+
+    variant: str
+    epsilon: float | Fraction
+    n: int
+    quantile: tuple[float, ...]
+    slopes: tuple[float, ...]
+    scale: float
+    range: tuple[float, float]
+    warned: float
+    repeats: int
+
+    @property
+    def widest(self) -> float:
+        """Half-width of the quantile at the row where it is widest."""
+        return max(self.quantile)
+
+
+@public_module("skprivate.evaluation")
+@dataclass(frozen=True)
+class RowsNeeded:
+    """Rows from which the interval of one kind of fit is mostly narrow enough, at all of `X_at`.
+
+    Attributes
+    ----------
+    variant : str
+    epsilon : float or Fraction
+    n : int or None
+        Rows, in steps of about a tenth; None: more than the greatest number that was tried.
+    widths : PlannedHalfWidths
+        What the trials gave at `n`; where it is None, at the greatest number.
+
+    See Also
+    --------
+    plan_life_study : Returns one for each variant and epsilon.
+
+    Notes
+    -----
+    **Privacy.** It holds nothing of private rows: there were none.
+
+    Examples
+    --------
+    >>> from skprivate.evaluation import PlannedHalfWidths, RowsNeeded
+    >>> widths = PlannedHalfWidths(
+    ...     "laplace", 1.0, 5000, (0.1,), (0.03,), 0.05, (0.08, 0.12), warned=0.0, repeats=16)
+    >>> RowsNeeded("laplace", 1.0, 5000, widths).n
+    5000
+    """
+
+    variant: str
+    epsilon: float | Fraction
+    n: int | None
+    widths: PlannedHalfWidths
+
+
+@public_module("skprivate.evaluation")
+@dataclass(frozen=True)
+class LifeStudyPlan:
+    """How wide the intervals of a private study of life data will be, before anything is spent.
+
+    Attributes
+    ----------
+    estimator : str
+        Class of what would be fitted.
+    quantile : float
+        Which quantile of the lifetime was planned for: 0.1 is the B10 life.
+    relative : bool
+        Whether its half-widths are relative, as those of times are.
+    slope_names : tuple of str
+    table : tuple of PlannedHalfWidths
+        By variant, epsilon and number of rows.
+    half_width : float or None
+        The wanted half-width of the quantile.
+    assurance : float
+        Share of the trials that had to reach it.
+    rows_needed : tuple of RowsNeeded
+        By variant and epsilon; empty where no half-width was wanted.
+    max_rows : int
+        The greatest number of rows that was looked at for it.
+    unknowns : tuple of str
+        What the plan cannot know.
+    source : {"public", "simulated"}
+        Of which rows it was computed.
+
+    See Also
+    --------
+    plan_life_study : Returns it.
+
+    Notes
+    -----
+    **Privacy.** It holds nothing of private rows: there were none.
+
+    Examples
+    --------
+    >>> from skprivate import DPLogLocationScaleRegressor
+    >>> from skprivate.evaluation import StatedLifetimes, plan_life_study
+    >>> model = DPLogLocationScaleRegressor(bounds_X=(-1, 1), bounds_y=(1, 1000))
+    >>> stated = StatedLifetimes(coef=[-0.5], intercept=4.0, scale=0.5)
+    >>> plan = plan_life_study(model, [5000], [1.0], stated=stated, X_at=[[0.0]], random_state=0)
+    >>> print(plan.mark, "|", plan.slope_names)
+    computed from simulated rows: nothing was spent | ('x0',)
+    """
+
+    estimator: str
+    quantile: float
+    relative: bool
+    slope_names: tuple[str, ...]
+    table: tuple[PlannedHalfWidths, ...]
+    half_width: float | None
+    assurance: float
+    rows_needed: tuple[RowsNeeded, ...]
+    max_rows: int
+    unknowns: tuple[str, ...]
+    source: str
+
+    @property
+    def mark(self) -> str:
+        """What it was computed from."""
+        return _MARKS[self.source]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything as plain values, which JSON takes; exact numbers become text such as "9/10".
+
+        An infinite half-width, of fits that warned, is None.
+        """
+        plain: dict[str, Any] = _finite(_plain({**asdict(self), "mark": self.mark}))
+        return plain
+
+    def to_frame(self) -> Any:
+        """Return the table as a DataFrame of pandas, one row for each variant, epsilon and number of rows.
+
+        Raises
+        ------
+        ImportError
+            pandas is not installed.
+        """
+        import pandas as pd
+
+        return pd.DataFrame([self._record(row) for row in self.table])
+
+    def _record(self, row: PlannedHalfWidths) -> dict[str, Any]:
+        return {
+            "variant": row.variant,
+            "epsilon": float(row.epsilon),
+            "n": row.n,
+            **{f"quantile {place}": width for place, width in enumerate(row.quantile)},
+            **{f"slope {name}": width for name, width in zip(self.slope_names, row.slopes, strict=True)},
+            "scale": row.scale,
+            "range lower": row.range[0],
+            "range upper": row.range[1],
+            "warned": row.warned,
+        }
+
+    def __str__(self) -> str:
+        rows = [(_HEAD[0], "epsilon", "rows", self._title, *_HEAD[1:]), *map(self._cells, self.table)]
+        lines = [
+            f"{self.estimator}: half-widths of 90 % intervals",
+            f"({self.mark})",
+            "",
+            *_aligned(rows),
+        ]
+        if self.half_width is not None:
+            wanted = [self._needed(one) for one in self.rows_needed]
+            lines += ["", self._wanted, *wanted]
+        return "\n".join([*lines, "", "What this cannot know:", *(f"- {text}" for text in self.unknowns)])
+
+    def to_html(self) -> str:
+        """Return it as a fragment of HTML: no scripts, nothing to load, every text escaped."""
+        head = "".join(
+            f"<th>{escape(text)}</th>" for text in (_HEAD[0], "epsilon", "rows", self._title, *_HEAD[1:])
+        )
+        body = "".join(
+            "<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in self._cells(row)) + "</tr>"
+            for row in self.table
+        )
+        needed = ""
+        if self.half_width is not None:
+            items = "".join(f"<li>{escape(self._needed(one))}</li>" for one in self.rows_needed)
+            needed = f"<p>{self._wanted}</p><ul>{items}</ul>"
+        return (
+            f"<div><p><b>{escape(self.estimator)}: half-widths of 90 % intervals</b></p>"
+            f"<p><i>{escape(self.mark)}</i></p>"
+            f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{needed}"
+            "<p>What this cannot know:</p><ul>"
+            + "".join(f"<li>{escape(text)}</li>" for text in self.unknowns)
+            + "</ul></div>"
+        )
+
+    def _repr_html_(self) -> str:
+        return self.to_html()
+
+    @property
+    def _title(self) -> str:
+        return f"{self.quantile:g} quantile{', relative' if self.relative else ''}"
+
+    @property
+    def _wanted(self) -> str:
+        return f"Rows for a half-width of {self.half_width:g} in {self.assurance:.0%} of fits:"
+
+    def _cells(self, row: PlannedHalfWidths) -> tuple[str, ...]:
+        counts = f"{row.warned:.0%}"
+        return (
+            row.variant,
+            f"{float(row.epsilon):g}",
+            f"{row.n:,}",
+            _numbers(row.quantile),
+            _numbers(row.slopes),
+            f"{row.scale:.2g}",
+            " to ".join(f"{end:.2g}" for end in row.range),
+            counts,
+        )
+
+    def _needed(self, one: RowsNeeded) -> str:
+        what = f"{one.variant}, epsilon {float(one.epsilon):g}: "
+        if one.n is not None:
+            return f"{what}{one.n:,}, where its median is {one.widths.widest:.2g}"
+        warned = f", and {one.widths.warned:.0%} of the fits warn" if one.widths.warned else ""
+        return f"{what}more than {self.max_rows:,}, where its median is {one.widths.widest:.2g}{warned}"
+
+
+_HEAD = ("variant", "slopes", "scale, relative", "eight of ten widest", "warned")
+
+
+def _numbers(values: tuple[float, ...]) -> str:
+    return " ".join(f"{value:.2g}" for value in values)
+
+
+def _aligned(rows: list[tuple[str, ...]]) -> list[str]:
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return [
+        "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows
+    ]
+
+
+def _finite(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {name: _finite(one) for name, one in value.items()}
+    if isinstance(value, list):
+        return [_finite(one) for one in value]
+    return None if isinstance(value, float) and not np.isfinite(value) else value

@@ -1,0 +1,284 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The rounds of a run: noisy broadcasts, the players' updates, the history, and replays."""
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.exceptions import ConvergenceWarning
+
+from .._typing import FloatArray
+from ..noise._mechanisms import Entropy
+from ..noise._sampling_kernels import fill_discrete_laplace
+from ..noise._stream_kernels import WordStream
+from ..utils._private_fit import warn_user
+from ._communication_weights import MixingSchedule
+from ._plan import Algorithm, Grid, Schedules
+from ._round_kernels import clip_rows, fill_broadcast
+
+# The update of all players in one round, and its replay from recorded broadcasts.
+
+
+class PlayerStates(NamedTuple):
+    """Strategies and estimates of all players between two rounds.
+
+    Attributes
+    ----------
+    x : ndarray of shape (n_players, n_dims)
+        Strategies.
+    private_part, public_part : ndarray of shape (n_players, n_dims); public_part may have one row for all
+        The estimates of the aggregate are their sum. `public_part` is a function of the broadcasts alone: two
+        runs with the same broadcasts have the same, bit for bit, and rounding differs in `private_part` only.
+    """
+
+    x: FloatArray
+    private_part: FloatArray
+    public_part: FloatArray
+
+    @classmethod
+    def initial(cls, start: FloatArray) -> Self:
+        """Make the state before the first broadcast, which shows the start."""
+        return cls(start, start, np.zeros_like(start[:1]))
+
+    @property
+    def v(self) -> FloatArray:
+        """The estimates of the aggregate."""
+        return self.private_part + self.public_part
+
+
+class Dynamics:
+    """The update of strategies and estimates between two broadcasts.
+
+    Parameters
+    ----------
+    game : AggregativeGame
+    mixing : MixingSchedule
+        The communication weights.
+    algorithm : {"wang_nedic", "ye"}
+    clip_norm : float or None
+        L1 norm at which pseudo-gradients are clipped; with infinity only those are changed, to 0, that are
+        no finite numbers.
+    """
+
+    def __init__(
+        self, game: Any, mixing: MixingSchedule, algorithm: Algorithm, clip_norm: float | None
+    ) -> None:
+        self.game = game
+        self.mixing = mixing
+        self.projects = algorithm == "wang_nedic"
+        self.clip_norm = clip_norm
+
+    def advance(
+        self, state: PlayerStates, averages: FloatArray, o: FloatArray, step: float, consensus: float
+    ) -> PlayerStates:
+        """Return the next state of all players.
+
+        Parameters
+        ----------
+        state : PlayerStates
+        averages : ndarray of shape (n_players, n_dims) or (1, n_dims)
+            Of the broadcasts, by the weights of the round.
+        o : ndarray of shape (n_players, n_dims)
+            The broadcasts.
+        step, consensus : float
+            Step sizes of the round.
+        """
+        move = np.array(self.game.pseudo_gradient(state.x, state.v), dtype=np.float64, order="C")
+        if self.clip_norm is not None:
+            clip_rows(move, self.clip_norm)
+        move *= -step
+        if not self.projects:
+            return PlayerStates(state.x + move, move, averages)
+        move += state.x
+        x = np.asarray(self.game.constraint.project(move), dtype=np.float64, order="C")
+        # Rows of the weights sum to 1, so that sum_j L_ij (o_j - o_i) is the average minus o_i. Estimates
+        # start at the strategies and move as they do: the difference is a function of the broadcasts.
+        public_part = averages - o
+        public_part *= consensus
+        public_part += state.public_part
+        return PlayerStates(x, x, public_part)
+
+
+def replay(
+    dynamics: Dynamics,
+    start: FloatArray,
+    observations: Iterable[FloatArray],
+    steps: FloatArray,
+    consensus: FloatArray,
+) -> Iterator[FloatArray]:
+    """Yield the estimates that the players of `dynamics.game` would have had before every broadcast.
+
+    Given the broadcasts, a player's path depends on its own costs alone: replaying a game in which all
+    players have the first of m types, then the second, gives the likelihoods of all m^N profiles.
+
+    Parameters
+    ----------
+    dynamics : Dynamics
+    start : ndarray of shape (n_players, n_dims)
+        The public starting point.
+    observations : iterable of ndarray of shape (n_players, n_dims)
+        The broadcasts of every round.
+    steps, consensus : ndarray of shape (n_rounds,)
+        Step sizes.
+
+    Yields
+    ------
+    estimates : ndarray of shape (n_players, n_dims)
+    """
+    state = PlayerStates.initial(start)
+    for k, (o, step, gamma) in enumerate(zip(observations, steps, consensus, strict=True)):
+        yield state.v
+        state = dynamics.advance(state, dynamics.mixing.at(k).average(o), o, step, gamma)
+
+
+# The state of a solver between two rounds, the history that it keeps, and the loop over the rounds.
+
+# Words of entropy that one draw of discrete Laplace noise takes on average, as a fraction.
+_WORDS_PER_DRAW = (3, 2)
+
+_DIVERGES = (
+    "the run diverges: estimates left the range of the broadcasts. Use smaller steps (step_size, "
+    "consensus_step), or, if strategies are meant to be that large, other units or declared bounds."
+)
+
+
+class SolverState:
+    """States of all players after some rounds, and the history of these rounds.
+
+    Parameters
+    ----------
+    start : ndarray of shape (n_players, n_dims)
+        The public starting point.
+    mixing : MixingSchedule
+        The checked communication weights.
+    players : PlayerStates
+        Strategies and estimates after `n_done` rounds.
+    n_done : int
+        Number of rounds so far.
+    history : dict of str to list of ndarray
+        "observations", "strategies" and "estimates" of every round, those that are stored.
+    """
+
+    def __init__(
+        self,
+        start: FloatArray,
+        mixing: MixingSchedule,
+        players: PlayerStates,
+        n_done: int,
+        history: dict[str, list[FloatArray]],
+    ) -> None:
+        self.start = start
+        self.mixing = mixing
+        self.history = history
+        # One assignment: an interrupt finds the players before or after a round, never within.
+        self._progress = (players, n_done)
+
+    @classmethod
+    def initial(cls, start: FloatArray, mixing: MixingSchedule, store: str) -> Self:
+        """Make the state before the first round."""
+        history: dict[str, list[FloatArray]] = {} if store == "none" else {"observations": []}
+        if store == "all":
+            history |= {"strategies": [start], "estimates": [start]}
+        return cls(start, mixing, PlayerStates.initial(start), 0, history)
+
+    @classmethod
+    def of_solver(cls, solver: Any, mixing: MixingSchedule) -> Self:
+        """Make the state after a solver's last round, with weights that tell of the rounds to come too."""
+        history = {"observations": list(solver.observations_)} if hasattr(solver, "observations_") else {}
+        history |= {name: list(path) for name, path in getattr(solver, "history_", {}).items()}
+        return cls(solver.start_, mixing, PlayerStates(*solver._state), solver.n_iter_, history)
+
+    @property
+    def n_done(self) -> int:
+        """Number of rounds so far."""
+        return self._progress[1]
+
+    def store_in(self, solver: Any) -> None:
+        """Write the state into a solver's attributes."""
+        solver.start_, solver.mixing_ = self.start, self.mixing
+        players = self._progress[0]
+        # As a plain tuple: a PlayerStates of another version would not be unpickled.
+        solver._state, solver.strategies_, solver.estimates_ = tuple(players), players.x, players.v
+        for name in ("observations_", "history_"):
+            vars(solver).pop(name, None)
+        if "observations" in self.history:
+            solver.observations_ = np.stack(self.history["observations"][: self.n_done])
+        if "strategies" in self.history:
+            solver.history_ = {
+                name: np.stack(self.history[name][: self.n_done + 1]) for name in ("strategies", "estimates")
+            }
+
+    def run_rounds(
+        self,
+        dynamics: Dynamics,
+        grid: Grid | None,
+        schedules: Schedules,
+        entropy: Entropy,
+        on_progress: Callable[[], None],
+    ) -> int:
+        """Run the rounds that are missing; return the number of all.
+
+        Raises
+        ------
+        OverflowError
+            An estimate is no finite number any more.
+        """
+        n_rounds = len(schedules.steps)
+        noise = np.empty(self.start.size, dtype=np.int64)
+        with WordStream(entropy, self._expected_words(n_rounds)) as stream:
+            try:
+                for k in range(self.n_done, n_rounds):
+                    players = self._progress[0]
+                    o = self._broadcast(players, grid, k, noise, stream)
+                    averages = dynamics.mixing.at(k).average(o)
+                    players = dynamics.advance(
+                        players, averages, o, schedules.steps[k], schedules.consensus_steps[k]
+                    )
+                    self._record(k, o, players)
+                    self._progress = (players, k + 1)
+                    on_progress()
+            except KeyboardInterrupt:
+                if self.n_done == 0:
+                    raise
+                warn_user(
+                    f"The run was interrupted after {self.n_done} of {n_rounds} rounds; partial_fit goes on.",
+                    ConvergenceWarning,
+                )
+        self._check_finite()
+        return self.n_done
+
+    def _expected_words(self, n_rounds: int) -> int:
+        words, draws = _WORDS_PER_DRAW
+        return words * self.start.size * (n_rounds - self.n_done) // draws + 1
+
+    def _broadcast(
+        self, players: PlayerStates, grid: Grid | None, k: int, noise: NDArray[np.int64], stream: WordStream
+    ) -> FloatArray:
+        if grid is None:
+            self._check_finite()
+            return players.v
+        o = np.empty(players.x.shape)
+        fill_discrete_laplace(noise, int(grid.scales[k]), 1, stream)
+        limit = grid.limit * grid.steps
+        if not fill_broadcast(players.private_part, players.public_part, grid.steps, limit, noise, o):
+            raise OverflowError(_DIVERGES)
+        return o
+
+    def _record(self, k: int, o: FloatArray, players: PlayerStates) -> None:
+        if not self.history:
+            return
+        for name, index, value in (
+            ("observations", k, o),
+            ("strategies", k + 1, players.x),
+            ("estimates", k + 1, players.v),
+        ):
+            if name in self.history:
+                # A round that an interrupt cut short is written again.
+                del self.history[name][index:]
+                self.history[name].append(value)
+
+    def _check_finite(self) -> None:
+        players = self._progress[0]
+        if not (np.isfinite(players.x).all() and np.isfinite(players.v).all()):
+            raise OverflowError(_DIVERGES)

@@ -1,0 +1,638 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Pictures of a tree: its nodes, and its cells in a plane of two columns."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from numbers import Integral
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.utils.validation import check_is_fitted
+
+from .._typing import FloatArray
+from ..domain import TableDomain
+from ..partition._partition import FilledColumn, LevelsColumn
+from ..tree._reading import NodeEstimates, SplitRules, round_to_noise
+from ..utils import check_int
+from ..utils._public_module import public_module
+from ._matplotlib import class_colours, new_axes
+
+# Display of a fitted tree: its nodes as boxes, coloured by the class and its probability, or by the mean.
+
+# Size of letters in points: that of boxes with much room, and the least that can be read.
+_LARGEST_FONT, _LEAST_FONT = 9.0, 3.0
+# Mean width of a letter and height of a line, as shares of its size, of matplotlib's usual font.
+# An inch has 72 points.
+_LETTER_WIDTH, _LINE_HEIGHT, _POINTS = 0.6, 1.3, 72.0
+# Share of a class's colour in a box of probability 1, so that black letters are read on any.
+_STRONGEST = 0.75
+# Opacity of the colour of a mean, for the same reason.
+_CLEAR = 0.6
+# Share of its place in the row that a box fills, and of the height of its level.
+_BOX_WIDTH, _BOX_HEIGHT = 0.9, 0.55
+
+
+@public_module("skprivate.inspection")
+class PrivateTreeDisplay:
+    """A fitted private tree as boxes and lines, the root on top.
+
+    The colour of a box is that of its most probable class, the paler the less probable it is; a legend names
+    the classes. Of a tree of numbers it is that of the mean, between the least and the largest one of all
+    boxes, with a colour bar; leaves show it plus or minus a standard deviation. Rows of which the rule in a
+    box is true go left. It is recommended to use `from_estimator`; parameters are stored as attributes.
+
+    Parameters
+    ----------
+    left : ndarray of int of shape (n_nodes,)
+        Left child of every node, the right one is the next; a leaf points to itself. Nodes are numbered level
+        by level, from the root 0.
+    labels : sequence of str of length n_nodes
+        Text of the boxes.
+    node_proba : ndarray of shape (n_nodes, n_classes), default=None
+        Class probabilities of every node; None for numbers.
+    classes : ndarray of shape (n_classes,), default=None
+        The classes; None for numbers.
+    node_values : ndarray of shape (n_nodes,), default=None
+        Estimated mean of every node; None for classes.
+
+    Attributes
+    ----------
+    ax_ : matplotlib Axes
+        The axes with the picture.
+    figure_ : matplotlib Figure
+        The figure of the axes.
+    boxes_ : matplotlib PolyCollection
+        The boxes, in the order of the nodes.
+    lines_ : matplotlib LineCollection
+        The lines from every node but the root to its parent.
+    texts_ : list of matplotlib Text
+        The text of the boxes; empty where they have no room for it.
+
+    See Also
+    --------
+    skprivate.tree.export_text : The same as text.
+    PartitionDisplay : The cells of a tree in two features.
+
+    Notes
+    -----
+    **Privacy.** A picture of released quantities is released: it costs nothing.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from matplotlib.figure import Figure
+    >>> from skprivate import DPTreeClassifier
+    >>> from skprivate.inspection import PrivateTreeDisplay
+    >>> X = np.random.default_rng(0).uniform(size=(2000, 2))
+    >>> tree = DPTreeClassifier(bounds=(0, 1), max_depth=2)
+    >>> tree = tree.fit(X, X[:, 0] > 0.5, is_public=np.arange(2000) < 100)
+    >>> display = PrivateTreeDisplay.from_estimator(tree, ax=Figure().subplots())
+    >>> len(display.boxes_.get_paths()), display.labels[0].splitlines()[0]
+    (7, 'feature_0 < 0.50')
+    """
+
+    def __init__(
+        self,
+        *,
+        left: NDArray[np.integer[Any]],
+        labels: Sequence[str],
+        node_proba: FloatArray | None = None,
+        classes: NDArray[Any] | None = None,
+        node_values: FloatArray | None = None,
+    ) -> None:
+        self.left = left
+        self.labels = labels
+        self.node_proba = node_proba
+        self.classes = classes
+        self.node_values = node_values
+
+    @classmethod
+    def from_estimator(
+        cls,
+        estimator: Any,
+        *,
+        max_depth: int | None = None,
+        decimals: int = 2,
+        ax: Any = None,
+        cmap: Any = None,
+        **kwargs: Any,
+    ) -> Self:
+        """Draw a fitted tree.
+
+        Parameters
+        ----------
+        estimator : estimator
+            A fitted private tree.
+        max_depth : int, default=None
+            Depth that is drawn, 0 or more; a box at this depth stands for all that is below it. None: all.
+        decimals : int, default=2
+            Decimals of thresholds, probabilities and their errors, 0 or more.
+        ax : matplotlib Axes, default=None
+            Axes to draw on; None: those of a new figure.
+        cmap : str or Colormap, default=None
+            Colours. None: "tab10" for up to ten classes, "gist_rainbow" for more, "viridis" for numbers.
+        **kwargs : dict
+            Keywords of `matplotlib.axes.Axes.text`, such as ``fontsize``.
+
+        Returns
+        -------
+        display : PrivateTreeDisplay
+
+        Raises
+        ------
+        NotFittedError
+            The tree is not fitted.
+        ValueError
+            A number out of range.
+        ImportError
+            Matplotlib is not installed.
+        """
+        check_is_fitted(estimator, ["partition_", "leaf_sizes_", "leaf_errors_"])
+        classes = getattr(estimator, "classes_", None)
+        partition = estimator.partition_
+        deepest = partition.max_depth if max_depth is None else check_int(max_depth, "max_depth", least=0)
+        nodes = NodeEstimates.of(partition, estimator.leaf_sizes_, estimator._leaf_shares)
+        drawn = np.flatnonzero(partition.depth <= deepest)
+        ends = partition.depth[drawn] == deepest
+        shares = nodes.probabilities[drawn]
+        display = cls(
+            left=np.where(ends, drawn, partition.left[drawn]),
+            node_proba=None if classes is None else shares,
+            node_values=estimator._in_units(shares[:, 1]) if classes is None else None,
+            labels=_labels(estimator, nodes, drawn, check_int(decimals, "decimals", least=0)),
+            classes=classes,
+        )
+        return display.plot(ax=ax, cmap=cmap, **kwargs)
+
+    def plot(self, ax: Any = None, *, cmap: Any = None, **kwargs: Any) -> Self:
+        """Draw the tree.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, default=None
+            Axes to draw on; None: those of a new figure.
+        cmap : str or Colormap, default=None
+            Colours. None: "tab10" for up to ten classes, "gist_rainbow" for more, "viridis" for numbers.
+        **kwargs : dict
+            Keywords of `matplotlib.axes.Axes.text`, such as ``fontsize``.
+
+        Returns
+        -------
+        self : PrivateTreeDisplay
+
+        Raises
+        ------
+        ImportError
+            Matplotlib is not installed.
+        """
+        ax = new_axes(ax, type(self).__name__)
+        from matplotlib.collections import LineCollection, PolyCollection
+
+        self.ax_, self.figure_ = ax, ax.figure
+        left, places = np.asarray(self.left), _places(self.left)
+        parents = np.flatnonzero(left != np.arange(len(left)))
+        ends = [places[[node, child]] for node in parents for child in (left[node], left[node] + 1)]
+        self.lines_ = LineCollection(ends, color="grey", zorder=1)
+        half = np.array([[-1, -1], [1, -1], [1, 1], [-1, 1]]) * [_BOX_WIDTH / 2, _BOX_HEIGHT / 2]
+        corners = places[:, np.newaxis] + half
+        self.boxes_ = PolyCollection(list(corners), edgecolor="grey", zorder=2)
+        if self.node_values is not None:
+            self._colour_by_value(self.node_values, cmap)
+        elif self.node_proba is not None and self.classes is not None:
+            self._colour_by_class(self.node_proba, self.classes, cmap)
+        else:
+            raise ValueError("node_proba and classes are needed, or node_values.")
+        ax.add_collection(self.lines_)
+        ax.add_collection(self.boxes_)
+        ax.autoscale_view()
+        ax.set_axis_off()
+        self.texts_ = self._write(places, kwargs)
+        return self
+
+    def _colour_by_value(self, values: FloatArray, cmap: Any) -> None:
+        # Half transparent on white: black letters are read on any.
+        self.boxes_.set(array=values, cmap=cmap or "viridis", alpha=_CLEAR, clim=(values.min(), values.max()))
+        self.figure_.colorbar(self.boxes_, ax=self.ax_, label="estimated mean of y")
+
+    def _colour_by_class(self, shares: FloatArray, classes: NDArray[Any], cmap: Any) -> None:
+        """Colour boxes: white where classes are equally probable, that of a class where it is sure."""
+        from matplotlib.patches import Patch
+
+        colours, even = class_colours(len(classes), cmap), 1 / len(classes)
+        sure = np.clip((shares.max(axis=1) - even) / (1 - even), 0.0, 1.0)[:, np.newaxis]
+        self.boxes_.set(facecolor=1 - _STRONGEST * sure * (1 - colours[shares.argmax(axis=1), :3]))
+        handles = [Patch(facecolor=c, label=str(k)) for c, k in zip(colours, classes, strict=True)]
+        for text in self.ax_.legend(handles=handles, title="class").get_texts():
+            text.set_parse_math(False)
+
+    def _write(self, places: FloatArray, style: dict[str, Any]) -> list[Any]:
+        """Write the text of the boxes in letters that fit, or nothing where these would be too small."""
+        lines = [label.splitlines() for label in self.labels]
+        leaves = np.asarray(self.left) == np.arange(len(self.left))
+        columns, levels = np.count_nonzero(leaves), 1 - places[:, 1].min()
+        area = self.ax_.get_window_extent()
+        width = (
+            _BOX_WIDTH
+            * area.width
+            / (columns * _LETTER_WIDTH * max(len(one) for box in lines for one in box))
+        )
+        height = _BOX_HEIGHT * area.height / (levels * _LINE_HEIGHT * max(map(len, lines)))
+        fitting = _POINTS * min(width, height) / self.figure_.dpi
+        if fitting < _LEAST_FONT and "fontsize" not in style:
+            return []
+        fontsize = min(fitting, _LARGEST_FONT)
+        # Names are not formulas, whatever they hold.
+        options = {"ha": "center", "va": "center", "fontsize": fontsize, "parse_math": False} | style
+        return [
+            self.ax_.text(x, y, label, **options) for (x, y), label in zip(places, self.labels, strict=True)
+        ]
+
+
+def _labels(estimator: Any, nodes: NodeEstimates, drawn: NDArray[np.intp], decimals: int) -> list[str]:
+    partition = estimator.partition_
+    domain, names = (getattr(estimator, name, None) for name in ("domain_", "feature_names_in_"))
+    rules = SplitRules(partition, names, domain)
+    labels = []
+    for node in drawn:
+        lines = [_estimate(estimator, nodes.probabilities[node], decimals)]
+        leaf = partition.leaf_index[node]
+        if leaf >= 0:
+            error = float(estimator.leaf_errors_[leaf])
+            size = round_to_noise(float(nodes.sizes[node]), float(estimator._share_errors[leaf]))
+            lines = [f"{lines[0]} +- {error:.{decimals}f}", f"about {size} rows"]
+        elif partition.left[node] > drawn[-1]:
+            lines.append("...")
+        else:
+            lines.insert(0, rules.sides(node, decimals)[0])
+        labels.append("\n".join(lines))
+    return labels
+
+
+def _estimate(estimator: Any, shares: FloatArray, decimals: int) -> str:
+    """Return what a node predicts."""
+    classes = getattr(estimator, "classes_", None)
+    if classes is None:
+        return f"{float(estimator._in_units(shares[1])):.{decimals}f}"
+    return f"{classes[shares.argmax()]}: {shares.max():.{decimals}f}"
+
+
+def _places(left: NDArray[np.integer[Any]]) -> FloatArray:
+    """Centres of the boxes, of shape (n_nodes, 2): leaves side by side, parents above their children."""
+    n_nodes = len(left)
+    places = np.zeros((n_nodes, 2))
+    inner = np.flatnonzero(left != np.arange(n_nodes))
+    waiting, column = [0], 0
+    while waiting:
+        node = waiting.pop()
+        if left[node] == node:
+            places[node, 0] = column
+            column += 1
+        else:
+            waiting += [int(left[node]) + 1, int(left[node])]
+    for parent in inner:
+        places[left[parent] : left[parent] + 2, 1] = places[parent, 1] - 1
+    for parent in inner[::-1]:
+        places[parent, 0] = places[left[parent] : left[parent] + 2, 0].mean()
+    return places
+
+
+# Display of a fitted tree: its cells in two features, coloured by the prediction.
+
+
+@public_module("skprivate.inspection")
+class PartitionDisplay:
+    """Cells of a fitted private tree in two features, as coloured rectangles.
+
+    Two classes: the colour is the estimated probability of the second class, with a colour bar. Several: it
+    is the predicted class, with a legend. Numbers: it is the estimated mean, between the least and the
+    largest one of all leaves, with a colour bar. Of a tree over more than two features, the cells are drawn
+    that a plane cuts. It is recommended to use `from_estimator`; parameters are stored as attributes.
+
+    Parameters
+    ----------
+    lower, upper : ndarray of shape (n_cells, 2)
+        Lower left and upper right corners of the cells, in the units of the features.
+    leaf_proba : ndarray of shape (n_cells, n_classes), default=None
+        Class probabilities of every cell; None for numbers.
+    classes : ndarray of shape (n_classes,), default=None
+        The classes; None for numbers.
+    leaves : ndarray of int of shape (n_cells,), default=None
+        Leaf number of every cell; for information.
+    xlabel, ylabel : str, default=None
+        Names of the two features.
+    xticks, yticks : dict of str to float, default=None
+        Places of the levels of a feature on its axis; None: it is a number.
+    leaf_values : ndarray of shape (n_cells,), default=None
+        Estimated mean of every cell; None for classes.
+    value_range : tuple of two floats, default=None
+        Values of the two ends of the colours; None: the least and the largest of `leaf_values`.
+
+    Attributes
+    ----------
+    ax_ : matplotlib Axes
+        The axes with the picture.
+    figure_ : matplotlib Figure
+        The figure of the axes.
+    patches_ : matplotlib PolyCollection
+        The rectangles, in the order of `lower`.
+
+    See Also
+    --------
+    skprivate.LocallyPrivateTreeClassifier : A tree that can be drawn.
+    skprivate.DPTreeRegressor : Another one, of numbers.
+
+    Notes
+    -----
+    **Privacy.** A picture of released quantities is released: it costs nothing.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from matplotlib.figure import Figure
+    >>> from skprivate import LocallyPrivateTreeClassifier
+    >>> from skprivate.inspection import PartitionDisplay
+    >>> X = np.random.default_rng(0).uniform(size=(2000, 2))
+    >>> tree = LocallyPrivateTreeClassifier(bounds=(0, 1), max_depth=4)
+    >>> tree = tree.fit(X, X[:, 0] > 0.5, is_public=np.arange(2000) < 100)
+    >>> display = PartitionDisplay.from_estimator(tree, ax=Figure().subplots())
+    >>> len(display.patches_.get_paths()) == tree.n_leaves_
+    True
+    """
+
+    def __init__(
+        self,
+        *,
+        lower: FloatArray,
+        upper: FloatArray,
+        leaf_proba: FloatArray | None = None,
+        classes: NDArray[Any] | None = None,
+        leaves: NDArray[np.intp] | None = None,
+        xlabel: str | None = None,
+        ylabel: str | None = None,
+        xticks: dict[str, float] | None = None,
+        yticks: dict[str, float] | None = None,
+        leaf_values: FloatArray | None = None,
+        value_range: tuple[float, float] | None = None,
+    ) -> None:
+        self.lower = lower
+        self.upper = upper
+        self.leaf_proba = leaf_proba
+        self.classes = classes
+        self.leaves = leaves
+        self.xlabel = xlabel
+        self.ylabel = ylabel
+        self.xticks = xticks
+        self.yticks = yticks
+        self.leaf_values = leaf_values
+        self.value_range = value_range
+
+    @classmethod
+    def from_estimator(
+        cls,
+        estimator: Any,
+        *,
+        features: Sequence[int | str] = (0, 1),
+        at: ArrayLike | None = None,
+        ax: Any = None,
+        cmap: Any = None,
+        **kwargs: Any,
+    ) -> Self:
+        """Draw the cells of a fitted tree.
+
+        Parameters
+        ----------
+        estimator : estimator
+            A fitted tree, with `partition_`, and `leaf_proba_` and `classes_` or `leaf_values_`.
+        features : pair of int or str, default=(0, 1)
+            Features of the two axes: numbers of columns, or names where the tree was fitted with names.
+            Levels without an order lie at the places by which the tree compares them.
+        at : array-like of shape (n_features,), or record of a declared table, default=None
+            A row: where the plane cuts the other features; its values of the two features do not matter.
+            Values outside the box count as on its boundary. None: the middle of the box. Of a number that may
+            be missing the cells are drawn of rows that have it.
+        ax : matplotlib Axes, default=None
+            Axes to draw on; None: those of a new figure.
+        cmap : str or Colormap, default=None
+            Colours. None: "RdBu_r" for two classes, "tab10" for up to ten, "gist_rainbow" for more, and
+            "viridis" for numbers.
+        **kwargs : dict
+            Keywords of `matplotlib.collections.PolyCollection`, such as ``edgecolor`` and ``alpha``.
+
+        Returns
+        -------
+        display : PartitionDisplay
+
+        Raises
+        ------
+        NotFittedError
+            The tree is not fitted.
+        ValueError
+            Features that are not two different columns of the tree, or a row of another length.
+        ImportError
+            Matplotlib is not installed.
+        """
+        values = getattr(estimator, "leaf_values_", None)
+        own = ["leaf_proba_", "classes_"] if values is None else []
+        check_is_fitted(estimator, ["partition_", *own])
+        partition = estimator.partition_
+        domain = getattr(estimator, "domain_", None)
+        names = getattr(estimator, "feature_names_in_", None) if domain is None else domain.encoded_names
+        names = domain.names if domain is not None and partition.derived is not None else names
+        pair = _check_features(features, partition.n_features if names is None else len(names), names)
+        axes = [FeatureAxis.of(partition, domain, feature) for feature in pair]
+        row = _check_row(at, partition, domain)
+        for axis in axes:
+            row[axis.indicators] = 0.0
+        leaves = _leaves_in_plane(partition, [column for axis in axes for column in axis.columns], row)
+        lower, upper = (np.array(side).T for side in zip(*(axis.ends(leaves) for axis in axes), strict=True))
+        shown = (lower < upper).all(axis=1)
+        xlabel, ylabel = (f"feature {j}" if names is None else str(names[j]) for j in pair)
+        display = cls(
+            lower=lower[shown],
+            upper=upper[shown],
+            leaf_proba=estimator.leaf_proba_[leaves[shown]] if values is None else None,
+            classes=estimator.classes_ if values is None else None,
+            leaves=leaves[shown],
+            xlabel=xlabel,
+            ylabel=ylabel,
+            xticks=axes[0].ticks,
+            yticks=axes[1].ticks,
+            leaf_values=None if values is None else values[leaves[shown]],
+            value_range=None if values is None else (float(values.min()), float(values.max())),
+        )
+        return display.plot(ax=ax, cmap=cmap, **kwargs)
+
+    def plot(self, ax: Any = None, *, cmap: Any = None, **kwargs: Any) -> Self:
+        """Draw the cells.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, default=None
+            Axes to draw on; None: those of a new figure.
+        cmap : str or Colormap, default=None
+            Colours. None: "RdBu_r" for two classes, "tab10" for up to ten, "gist_rainbow" for more, and
+            "viridis" for numbers.
+        **kwargs : dict
+            Keywords of `matplotlib.collections.PolyCollection`, such as ``edgecolor`` and ``alpha``.
+
+        Returns
+        -------
+        self : PartitionDisplay
+
+        Raises
+        ------
+        ValueError
+            There are neither class probabilities nor values.
+        ImportError
+            Matplotlib is not installed.
+        """
+        ax = new_axes(ax, type(self).__name__)
+        from matplotlib.collections import PolyCollection
+
+        self.ax_, self.figure_ = ax, ax.figure
+        style: dict[str, Any] = {"edgecolor": "grey", "linewidth": 0.5} | kwargs
+        self.patches_ = PolyCollection(list(self._rectangles()), **style)
+        # Without a margin around the box, also where something else is drawn on the axes.
+        self.patches_.sticky_edges.x[:] = self.lower[:, 0].min(), self.upper[:, 0].max()
+        self.patches_.sticky_edges.y[:] = self.lower[:, 1].min(), self.upper[:, 1].max()
+        if self.leaf_values is not None:
+            self._colour_by_value(self.leaf_values, cmap)
+        elif self.leaf_proba is not None and self.classes is not None:
+            colour = self._colour_by_probability if len(self.classes) == 2 else self._colour_by_class
+            colour(self.leaf_proba, self.classes, cmap)
+        else:
+            raise ValueError("leaf_proba and classes are needed, or leaf_values.")
+        ax.add_collection(self.patches_)
+        # Matplotlib before 3.11 needs to be asked.
+        ax.autoscale_view()
+        ax.set(xlabel=self.xlabel, ylabel=self.ylabel)
+        if self.xticks is not None:
+            ax.set_xticks(list(self.xticks.values()), list(self.xticks))
+        if self.yticks is not None:
+            ax.set_yticks(list(self.yticks.values()), list(self.yticks))
+        return self
+
+    def _rectangles(self) -> FloatArray:
+        """Corners counter-clockwise, of shape (n_cells, 4, 2)."""
+        (left, bottom), (right, top) = self.lower.T, self.upper.T
+        corners = [(left, bottom), (right, bottom), (right, top), (left, top)]
+        return np.array(corners).transpose(2, 0, 1)
+
+    def _colour_by_value(self, values: FloatArray, cmap: Any) -> None:
+        ends = (values.min(), values.max()) if self.value_range is None else self.value_range
+        self.patches_.set(array=values, cmap=cmap or "viridis", clim=ends)
+        self.figure_.colorbar(self.patches_, ax=self.ax_, label="estimated mean of y")
+
+    def _colour_by_probability(self, shares: FloatArray, classes: NDArray[Any], cmap: Any) -> None:
+        self.patches_.set(array=shares[:, 1], cmap=cmap or "RdBu_r", clim=(0.0, 1.0))
+        self.figure_.colorbar(self.patches_, ax=self.ax_, label=f"estimated P(y = {classes[1]})")
+
+    def _colour_by_class(self, shares: FloatArray, classes: NDArray[Any], cmap: Any) -> None:
+        from matplotlib.patches import Patch
+
+        colours = class_colours(len(classes), cmap)
+        self.patches_.set(facecolor=colours[shares.argmax(axis=1)])
+        handles = [Patch(facecolor=c, label=str(k)) for c, k in zip(colours, classes, strict=True)]
+        self.ax_.legend(handles=handles, title="predicted class")
+
+
+def _check_features(features: Any, n_features: int, names: NDArray[Any] | None) -> list[int]:
+    """Return the numbers of two columns."""
+    if isinstance(features, str) or np.shape(features) != (2,):
+        raise ValueError("features must be two columns, by number or by name.")
+    known = [] if names is None else list(names)
+    pair = []
+    for feature in features:
+        if isinstance(feature, str) and feature in known:
+            pair.append(known.index(feature))
+        elif isinstance(feature, Integral) and 0 <= int(feature) < n_features:
+            pair.append(int(feature))
+        else:
+            raise ValueError(
+                f"features holds {feature!r}, which is neither a number from 0 to {n_features - 1} nor the "
+                "name of a column that the tree was fitted with."
+            )
+    if pair[0] == pair[1]:
+        raise ValueError(f"features must be two different columns, got {features!r}.")
+    return pair
+
+
+@dataclass(frozen=True)
+class FeatureAxis:
+    """One feature as an axis: the columns of the partition that its values move along.
+
+    Attributes
+    ----------
+    partition : Partition
+    columns : list of int
+        Several where a number may be missing, which has one place in each of them.
+    indicators : list of int
+        Columns that are 0 in rows that have a value.
+    bounds : tuple of float
+        Bounds of the values; what lies beyond them are missing cells.
+    ticks : dict of str to float, or None
+        Places of levels.
+    """
+
+    partition: Any
+    columns: list[int]
+    indicators: list[int]
+    bounds: tuple[float, float]
+    ticks: dict[str, float] | None
+
+    @classmethod
+    def of(cls, partition: Any, domain: TableDomain | None, feature: int) -> Self:
+        """Return the axis of a feature, or of a declared column where columns are derived."""
+        box = (float(partition.lower[feature]), float(partition.upper[feature]))
+        if partition.derived is None or domain is None:
+            return cls(partition, [feature], [], box, None)
+        columns = np.flatnonzero(partition.source == feature).tolist()
+        column, name = partition.derived.columns[columns[0]], domain.names[feature]
+        box = (float(partition.lower[columns[0]]), float(partition.upper[columns[0]]))
+        if isinstance(column, LevelsColumn):
+            # Its first component; the others stay where the row has them.
+            levels = [end.removeprefix("=") for end in domain.columns[name].suffixes()]
+            known = [*levels, *["missing"] * (column.indicator is not None)]
+            return cls(partition, columns[:1], [], box, dict(zip(known, column.places, strict=True)))
+        if isinstance(column, FilledColumn):
+            box = (column.lower, column.upper)
+        indicator = domain.groups[feature].indicator
+        indicators = [
+            j for j in columns if getattr(partition.derived.columns[j], "column", None) == indicator
+        ]
+        return cls(partition, [j for j in columns if j not in indicators], indicators, box, None)
+
+    def ends(self, leaves: NDArray[np.intp]) -> tuple[FloatArray, FloatArray]:
+        """Return the lower and the upper ends of leaves along the axis; not in order where one is empty."""
+        low, high = (corner[leaves][:, self.columns] for corner in self.partition.cells())
+        lower: FloatArray = np.maximum(low.max(axis=1), self.bounds[0])
+        upper: FloatArray = np.minimum(high.min(axis=1), self.bounds[1])
+        return lower, upper
+
+
+def _check_row(at: Any, partition: Any, domain: TableDomain | None) -> FloatArray:
+    if at is None:
+        middle: FloatArray = partition.lower / 2 + partition.upper / 2
+        return middle
+    if partition.derived is not None and domain is not None:
+        derived: FloatArray = partition.derive(domain.encode([at]))[0]
+        return derived
+    row = np.array(at, dtype=np.float64)
+    if row.shape != (partition.n_features,) or np.isnan(row).any():
+        raise ValueError(f"at must be a row of {partition.n_features} numbers.")
+    return row
+
+
+def _leaves_in_plane(partition: Any, pair: list[int], row: FloatArray) -> NDArray[np.intp]:
+    """Return the leaves that a row can reach if its values of two features change, in leaf order."""
+    reached = np.zeros(len(partition.left), dtype=np.bool_)
+    reached[0] = True
+    for depth in range(partition.max_depth):
+        node = np.flatnonzero(reached & (partition.depth == depth) & (partition.leaf_index < 0))
+        feature, left = partition.feature[node], partition.left[node]
+        free = np.isin(feature, pair)
+        below = row[feature] < partition.threshold[node]
+        reached[left] = free | below
+        reached[left + 1] = free | ~below
+    return partition.leaf_index[reached & (partition.leaf_index >= 0)].astype(np.intp)

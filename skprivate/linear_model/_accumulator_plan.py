@@ -1,0 +1,328 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Everything public about an accumulator: the grid, the largest number of rows, the weights of rows."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from math import floor
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .._config import get_config
+from .._typing import FloatArray
+from ..accounting._statements.spent import EstimatedBounds, decode_estimate, encode_estimate, estimate_behind
+from ..domain import TableDomain
+from ..noise._fit_budget import FitBudget
+from ..rounds._plans.moments import SCALE_BITS, SUM_BITS, MomentGrid, check_room, choose_exponent
+from ..rounds._rows import check_target_bounds, on_model_scale, read_target, replace_target
+from ..rounds._tables import count_columns
+from ..utils import check_bounds, check_int, check_positive, is_structured
+from ..utils._json_documents import Fields
+from ..utils._public_module import public_module
+from ..utils._tables import numbers_of, within_bounds
+from ._distributions import models_log_target
+from ._moments.released_moments import Neighbours, largest_scale
+from ._noise_scales import moment_weights, order_of_norm
+
+# Steps in which weights are counted, up to the cap. Products of features lose half as many bits.
+WEIGHT_STEPS = 2**12
+LARGEST_CAP = 2**20
+# The grid is fixed before epsilon is known: at this epsilon the noise still fits 64-bit integers.
+LEAST_EPSILON = Fraction(1, 1000)
+_FIELDS = (
+    *("grid", "bounds_y", "distribution", "mechanism", "max_rows"),
+    *("max_sample_weight", "max_rows_per_group", "columns_known", "estimates", "domain"),
+)
+
+
+@dataclass(frozen=True)
+class RowWeights:
+    """Representation of weights of rows by whole numbers of steps.
+
+    Attributes
+    ----------
+    cap : float
+        Public bound on a weight.
+    bits : int
+        Weights are counted in steps of 2^-bits: 2^11 to 2^12 of them up to the cap, or up to a cap that is
+        larger itself, whole weights.
+    """
+
+    cap: float
+    bits: int
+
+    @classmethod
+    def of(cls, cap: Any) -> Self:
+        """Choose the step by the cap alone."""
+        limit = check_positive(cap, "max_sample_weight")
+        if not Fraction(1, LARGEST_CAP) <= limit <= LARGEST_CAP:
+            raise ValueError("max_sample_weight must be between 2^-20 and 2^20: weights have any unit.")
+        return cls(float(cap), max(floor(WEIGHT_STEPS / limit).bit_length() - 1, 0))
+
+    @property
+    def largest(self) -> int:
+        """The cap in whole steps."""
+        return floor(Fraction(self.cap) * 2**self.bits)
+
+    def steps(self, weights: Any, n_rows: int) -> FloatArray:
+        """Clip weights to [0, cap], and round them toward zero to whole steps; NaN is 0 in strict mode."""
+        strict = get_config()["strict"]
+        array = np.asarray(numbers_of(weights, "sample_weight") if strict else weights)
+        if array.shape != (n_rows,) or array.dtype.kind not in "biuf":
+            raise ValueError("sample_weight must hold one number per row.")
+        values = array.astype(np.float64)
+        if strict:
+            values = np.nan_to_num(values, nan=0.0, posinf=self.cap, neginf=0.0)
+        if not np.isfinite(values).all():
+            raise ValueError("sample_weight must be finite: NaN and inf are refused.")
+        return np.floor(np.clip(values, 0.0, self.cap) * 2.0**self.bits)
+
+
+@public_module("skprivate.linear_model")
+@dataclass(frozen=True, eq=False, kw_only=True)
+class AccumulatorPlan:
+    """Everything public about an accumulator; two of equal `to_dict` can be merged.
+
+    Attributes
+    ----------
+    grid : MomentGrid
+    bounds_y : tuple of two floats
+        In the units of what is passed.
+    distribution, mechanism : str
+    max_rows : int
+    weights : RowWeights or None
+    max_rows_per_group : int or None
+    columns_known : bool
+        False: the bounds are one pair for all columns, and the grid has one column until `for_columns`.
+    estimates : mapping from str to EstimatedBounds
+        What was paid for ``bounds_X`` and ``bounds_y``, where they were estimated.
+    domain : TableDomain or None
+        What the columns hold, where they are declared; the bounds of the grid are its.
+    """
+
+    grid: MomentGrid
+    bounds_y: tuple[float, float]
+    distribution: str
+    mechanism: str
+    max_rows: int
+    weights: RowWeights | None
+    max_rows_per_group: int | None
+    columns_known: bool = True
+    estimates: Mapping[str, EstimatedBounds] = field(default_factory=dict)
+    domain: TableDomain | None = None
+
+    @classmethod
+    def of(
+        cls,
+        bounds_X: Any,
+        bounds_y: Any,
+        max_rows: Any,
+        *,
+        distribution: str,
+        mechanism: str,
+        x_norm: Any,
+        max_sample_weight: Any,
+        max_rows_per_group: Any,
+        features: Sequence[str] | None,
+        domain: TableDomain | None = None,
+    ) -> Self:
+        """Check the parameters of an accumulator."""
+        max_rows = check_int(max_rows, "max_rows", least=1)
+        if mechanism not in ("laplace", "gaussian"):
+            raise ValueError("mechanism must be 'laplace' or 'gaussian'.")
+        if max_rows_per_group is not None:
+            max_rows_per_group = check_int(max_rows_per_group, "max_rows_per_group", least=1)
+        log_target = models_log_target(distribution)
+        given = {"bounds_X": bounds_X, "bounds_y": bounds_y}
+        found = {name: estimate_behind(value, name) for name, value in given.items()}
+        bounds_y = check_target_bounds(bounds_y, log_target)
+        norm = None if x_norm is None else float(check_positive(x_norm, "x_norm"))
+        lower, upper, columns_known = _check_features(bounds_X, norm, features)
+        weights = None if max_sample_weight is None else RowWeights.of(max_sample_weight)
+        largest = weights.largest if weights else 1
+        order = order_of_norm(mechanism, norm)
+        grid = MomentGrid(
+            lower=lower,
+            upper=upper,
+            target=on_model_scale(bounds_y, log_target),
+            exponent=_exponent(max_rows, largest, max_rows_per_group or 1, len(lower), mechanism, order),
+            x_norm=norm,
+            norm_order=order,
+        )
+        return cls(
+            grid=grid,
+            bounds_y=bounds_y,
+            distribution=distribution,
+            mechanism=mechanism,
+            max_rows=max_rows,
+            weights=weights,
+            max_rows_per_group=max_rows_per_group,
+            columns_known=columns_known,
+            estimates={name: bounds for name, bounds in found.items() if bounds is not None},
+            domain=domain,
+        )
+
+    def for_columns(self, n_features: int) -> Self:
+        """Return the plan for so many columns; the same where their number was known."""
+        if self.columns_known:
+            return self
+        sides = (np.full(n_features, side[0]) for side in (self.grid.lower, self.grid.upper))
+        plan = type(self).of(
+            tuple(sides),
+            self.bounds_y,
+            self.max_rows,
+            distribution=self.distribution,
+            mechanism=self.mechanism,
+            x_norm=self.grid.x_norm,
+            max_sample_weight=None if self.weights is None else self.weights.cap,
+            max_rows_per_group=self.max_rows_per_group,
+            features=None,
+        )
+        return replace(plan, estimates=self.estimates)
+
+    @property
+    def declared_bounds(self) -> dict[str, Any]:
+        """The bounds as an estimator takes them, with what was paid for them."""
+        pairs: dict[str, Any] = {"bounds_X": (self.grid.lower, self.grid.upper), "bounds_y": self.bounds_y}
+        if self.domain is not None:
+            pairs = {"domain": self.domain, "bounds_y": self.bounds_y}
+        for name, bounds in self.estimates.items():
+            lower, upper = pairs[name]
+            pairs[name] = EstimatedBounds(lower, upper, bounds.spent, bounds.release_id)
+        return pairs
+
+    @property
+    def log_target(self) -> bool:
+        """Whether the model is about the logarithm of what is passed."""
+        return models_log_target(self.distribution)
+
+    @property
+    def largest_weight(self) -> int:
+        """Bound on a row's weight, in steps."""
+        return self.weights.largest if self.weights else 1
+
+    @property
+    def weight_bits(self) -> int:
+        """Weights are counted in steps of 2^-weight_bits."""
+        return self.weights.bits if self.weights else 0
+
+    @property
+    def max_weight(self) -> Fraction | None:
+        """Largest weight that a row has on the grid; None: rows have none."""
+        return None if self.weights is None else Fraction(self.weights.largest, 2**self.weights.bits)
+
+    def read_target(self, y: NDArray[Any]) -> FloatArray:
+        """Return the target on the scale of the model."""
+        # A fresh, contiguous array: the logarithm of a value must not depend on where it stands.
+        fresh = np.array(y, dtype=np.float64)
+        if get_config()["strict"]:
+            return replace_target(fresh, self.bounds_y, self.log_target).time_on_model_scale
+        return read_target(fresh, self.log_target).time_on_model_scale
+
+    def read_features(self, X: NDArray[Any]) -> NDArray[Any]:
+        """Return the features; in strict mode what is not finite goes within the bounds."""
+        return within_bounds(X, self.grid.lower, self.grid.upper) if get_config()["strict"] else X
+
+    def read_weights(self, sample_weight: Any, n_rows: int) -> FloatArray | None:
+        """Return whole weights of rows; None where rows have none."""
+        if self.weights is None:
+            return None
+        return self.weights.steps(np.ones(n_rows) if sample_weight is None else sample_weight, n_rows)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the plan as JSON values."""
+        estimates = {name: encode_estimate(bounds) for name, bounds in sorted(self.estimates.items())}
+        return {
+            "estimates": estimates,
+            "domain": None if self.domain is None else self.domain.to_dict(),
+            "grid": self.grid.to_dict(),
+            "bounds_y": list(self.bounds_y),
+            "distribution": self.distribution,
+            "mechanism": self.mechanism,
+            "max_rows": self.max_rows,
+            "max_sample_weight": None if self.weights is None else self.weights.cap,
+            "max_rows_per_group": self.max_rows_per_group,
+            "columns_known": self.columns_known,
+        }
+
+    @classmethod
+    def from_dict(cls, values: dict[str, Any]) -> Self:
+        """Restore a plan; ValueError for one that `of` would not make."""
+        fields = Fields(values, _FIELDS, what="its plan")
+        declared = fields.maybe(fields.mapping, "domain")
+        domain = None if declared is None else TableDomain.from_dict(declared)
+        grid = MomentGrid.from_dict(fields.mapping("grid"))
+        known = fields.flag("columns_known")
+        sides = (grid.lower, grid.upper) if known else (grid.lower[0], grid.upper[0])
+        plan = cls.of(
+            sides if domain is None else domain.bounds,
+            fields.numbers("bounds_y", 2),
+            fields.integer("max_rows", 1, 2**SUM_BITS),
+            distribution=fields.text("distribution"),
+            mechanism=fields.text("mechanism"),
+            x_norm=grid.x_norm,
+            max_sample_weight=fields.maybe(fields.number, "max_sample_weight"),
+            max_rows_per_group=fields.maybe(fields.integer, "max_rows_per_group", 1, 2**SUM_BITS),
+            features=None,
+            domain=domain,
+        )
+        # Another version may choose another step.
+        check_room(plan.max_rows, grid.exponent, plan.largest_weight)
+        paid = fields.mapping("estimates")
+        pairs = plan.declared_bounds
+        if not set(paid) <= set(pairs) - {"domain"}:
+            raise ValueError("it holds payments for parameters that are no bounds")
+        estimates = {name: decode_estimate(pairs[name], content) for name, content in paid.items()}
+        plan = replace(plan, grid=replace(plan.grid, exponent=grid.exponent), estimates=estimates)
+        if plan.to_dict() != values:
+            raise ValueError("its grid is not the one that its parameters make")
+        return plan
+
+
+def refuse_censored(y: Any) -> None:
+    """Refuse structured targets."""
+    if y is not None and is_structured(y):
+        raise ValueError(
+            "an accumulator takes no censored targets: their fit returns to the rows several times. Pass "
+            "observed values, or use fit."
+        )
+
+
+def _check_features(
+    bounds_X: Any, x_norm: float | None, features: Sequence[str] | None
+) -> tuple[FloatArray, FloatArray, bool]:
+    """Return bounds of the columns, and whether names or bounds determine their number."""
+    if bounds_X is None:
+        if x_norm is None:
+            raise ValueError("bounds_X may be None only with x_norm, and then rows are centred at 0.")
+        bounds_X = (-x_norm, x_norm)
+    n_features = len(features) if features is not None else count_columns(bounds_X)
+    lower, upper = check_bounds(bounds_X, n_features or 1, features, name="bounds_X")
+    return lower, upper, n_features is not None
+
+
+def _exponent(
+    max_rows: int, largest: int, rows_per_unit: int, n_features: int, mechanism: str, norm_order: int | None
+) -> int:
+    """Finest grid whose sums and noise are safe; from public numbers alone."""
+    # Without a norm the grid is the same for both mechanisms, and the release may use either.
+    mechanisms = ("laplace", "gaussian") if norm_order is None else (mechanism,)
+    scale = max(_noise_scale(largest, rows_per_unit, n_features, name, norm_order) for name in mechanisms)
+    # So much noise keeps 4^k largest below 2^38: float64 holds the sums of large blocks.
+    return choose_exponent(max_rows * largest, min(scale, Fraction(2**SCALE_BITS)))
+
+
+def _noise_scale(
+    largest: int, rows_per_unit: int, n_features: int, mechanism: str, norm_order: int | None
+) -> Fraction:
+    """Scale of the noise at the least epsilon that a plan bears, in units of a weight's step."""
+    neighbours = Neighbours(
+        weights=moment_weights(n_features, mechanism, norm_order),
+        rows_per_unit=rows_per_unit,
+        max_weight=Fraction(largest),
+    )
+    # Rho comes to more than epsilon where delta is above 1e-10.
+    amount = LEAST_EPSILON if mechanism == "laplace" else LEAST_EPSILON**2 / 100
+    return largest_scale(neighbours, FitBudget(mechanism, amount, LEAST_EPSILON, Fraction(0)))

@@ -1,0 +1,616 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Histograms of a censored fit: times and a first fit, residuals and the correction by them."""
+
+from dataclasses import dataclass, replace
+from typing import Any, Self
+
+import numpy as np
+from scipy.optimize import brentq, minimize
+
+from ..._typing import FloatArray, IntArray
+from ...base._likely_mistakes import count_at_a_bound
+from ...rounds._plans.cells import CellsPlan, ErrorAxis, SurvivalAxis
+from ...rounds._plans.moments import FINEST, MomentGrid
+from ...utils._public_module import public_module
+from .._distributions import ErrorDistribution
+from .._noise_scales import NoiseScales
+from .gradient_round import GradientRound
+from .newton import StepErrors
+
+# The private histogram of censored times, its Kaplan-Meier curve, and a first fit without features.
+
+# Of one row. Scales of discrete noise are rounded up to whole parts: by less than 1 % unless they are below a
+# tenth of a row. 2^32 rows have room.
+PARTS = 2**10
+TIME_BINS = 64  # a bin of bounds of exp(+-5) is a factor of 1.17 in time
+# Cells below so many standard deviations of the noise are taken for empty in the first fit; some 3 % of the
+# empty ones are not. Only where rounds start follows from it.
+_VISIBLE = 2.0
+# The survival curve ends where fewer rows are at risk than so many standard deviations of the noise: a hazard
+# is then known within a fifth.
+_AT_RISK = 5.0
+# Noisy number of events below which nothing is to be learnt, in standard deviations of its noise.
+_FEW_EVENTS = 3.0
+# Rows beyond a bound are told if their count is so many standard deviations of its noise: of Laplace noise
+# one in 500 is. They matter where they are more than this part of the square root of all rows: a clipped row
+# moves a score by about one, whose standard error is about that square root.
+_CLEARLY = 4.0
+_MOVES = 0.5
+# Scales of the error that the first fit tries, in scaled units (half the bounds of the target are 1); it goes
+# on from the best of them, within the ranges below.
+_SCALES = (0.02, 0.05, 0.1, 0.2, 0.4)
+_LOG_SCALE_RANGE = (np.log(1e-3), np.log(10.0))
+_LOCATION_RANGE = (-3.0, 3.0)
+
+
+@dataclass(frozen=True, eq=False)
+class CountNoise:
+    """Discrete noise on counts in parts of a row, which vanishes as epsilon grows.
+
+    Attributes
+    ----------
+    scales : NoiseScales
+        Of the counts times `PARTS`.
+    """
+
+    scales: NoiseScales
+
+    @property
+    def std(self) -> FloatArray:
+        """Standard deviation of the noise of every count, in rows."""
+        return self.scales.std / PARTS
+
+    def randomize(self, values: IntArray, entropy: Any) -> IntArray:
+        """Return the counts with noise, in parts."""
+        return self.scales.randomize(values * PARTS, entropy)
+
+
+@public_module("skprivate.linear_model")
+@dataclass(frozen=True, eq=False)
+class HistogramRelease:
+    """Noisy counts of rows by event and by equal bins of the time.
+
+    Attributes
+    ----------
+    counts : ndarray of shape (2, n_bins) or (4, n_bins)
+        Row 0: censored, row 1: events; where other kinds are declared, row 2: events that came earlier, row
+        3: intervals, by their middle. When watching began is not looked at. May be negative.
+    noise_std : float
+        Standard deviation of the noise of every count.
+    target : tuple of two floats
+        Bounds of the bins on the scale of the model. What lies outside is counted in the first or last bin.
+    below : float
+        Noisy count of events below the lower bound, which is part of the first bin of events: the noise of
+        that one has twice the variance.
+    """
+
+    counts: FloatArray
+    noise_std: float
+    target: tuple[float, float]
+    below: float = 0.0
+
+    @classmethod
+    def of(cls, released: IntArray, noise_std: float, target: tuple[float, float], n_tables: int) -> Self:
+        """Take it from what was released of `histogram_cells`."""
+        counts = released[:-1].reshape(n_tables, -1) / PARTS
+        below = float(released[-1] / PARTS)
+        counts[1, 0] += below
+        return cls(counts, noise_std, target, below)
+
+    def stands_out(self, count: float) -> bool:
+        """Whether a count of rows beyond a bound is clear of its noise, and moves estimates."""
+        total = max(float(self.counts.sum()), 0.0)
+        return count > max(_CLEARLY * self.noise_std, _MOVES * np.sqrt(total))
+
+    @property
+    def n_late(self) -> float:
+        """Noisy number of rows that are censored in the last bin: of complete times those above the bound."""
+        return float(self.counts[0, -1])
+
+    @property
+    def n_events(self) -> float:
+        """Noisy number of events, whenever they happened, at least 1."""
+        return max(1.0, float(self.counts[1:].sum()))
+
+    @property
+    def shows_events(self) -> bool:
+        """Whether the counts of events stand out of their noise."""
+        counts = self.counts[1:]
+        return float(counts.sum()) >= _FEW_EVENTS * self.noise_std * np.sqrt(counts.size)
+
+    @property
+    def event_share(self) -> float:
+        """Noisy share of events among all rows, in (0, 1]."""
+        return min(1.0, self.n_events / max(self.n_events, float(self.counts.sum())))
+
+
+def histogram_cells(grid: MomentGrid, n_tables: int = 2, n_bins: int = TIME_BINS) -> CellsPlan:
+    """Return the cells of the histogram: by what rows tell, and equal bins; then events below the bounds."""
+    return CellsPlan(((SurvivalAxis(grid.y_center, grid.y_half, n_bins, n_tables, below=True),),))
+
+
+def beyond_bounds(counts: HistogramRelease) -> str | None:
+    """Return what counts of times beyond the bounds suggest, or why estimates do not account for them."""
+    late = 0.0 if counts.shows_events and counts.counts.shape[1] > 1 else counts.n_late
+    reason = count_at_a_bound(counts.below, late, max(float(counts.counts.sum()), 1.0))
+    if reason is None and counts.stands_out(counts.below):
+        reason = (
+            "by the released counts, events lie below the lower bound of bounds_y, where they are clipped; "
+            "estimates and their intervals do not account for it. Declare a lower bound below all times."
+        )
+    return reason
+
+
+def kaplan_meier(release: HistogramRelease) -> tuple[FloatArray, FloatArray]:
+    """Return the survival curve of the noisy counts.
+
+    Parameters
+    ----------
+    release : HistogramRelease
+
+    Returns
+    -------
+    times : ndarray of shape (n_times,)
+        Upper ends of the bins, on the scale of the model, as far as the rows at risk stand out of the noise;
+        at least one.
+    survival : ndarray of shape (n_times,)
+        Never increasing, in [0, 1].
+
+    Notes
+    -----
+    In every bin the censored rows count as half at risk (the actuarial estimate). Post-processing of released
+    counts. It is the survival curve only where all rows are events or censored, and watched from the start.
+    """
+    events = release.counts[1]
+    remaining = np.cumsum(release.counts.sum(axis=0)[::-1])[::-1]
+    noise = release.noise_std * np.sqrt(2.0 * np.arange(len(events), 0, -1))
+    clear = remaining > _AT_RISK * noise
+    n_times = len(events) if clear.all() else max(1, int(np.argmin(clear)))
+    at_risk = (remaining - 0.5 * release.counts[0])[:n_times]
+    risk = np.clip(events[:n_times] / np.maximum(at_risk, 1.0), 0.0, 1.0)
+    times = np.linspace(*release.target, len(events) + 1)[1:]
+    return times[:n_times], np.cumprod(1.0 - risk)
+
+
+def fit_histogram(release: HistogramRelease, distribution: ErrorDistribution) -> tuple[float, float]:
+    """Fit location and scale of the error, without features, to the noisy counts by maximum likelihood.
+
+    Parameters
+    ----------
+    release : HistogramRelease
+    distribution : ErrorDistribution
+
+    Returns
+    -------
+    location, scale : float
+        In scaled units (the bounds of the target are -1 and 1), within fixed ranges; finite whatever the
+        counts.
+    """
+    edges = np.linspace(-1.0, 1.0, release.counts.shape[1] + 1)
+    counts = np.where(release.counts > _VISIBLE * release.noise_std, release.counts, 0.0)
+    counts[1, 0] += 0.5  # never without an event
+    total = counts.sum()
+
+    def loss(parameters: FloatArray) -> float:
+        location = np.clip(parameters[0], *_LOCATION_RANGE)
+        scale = np.exp(np.clip(parameters[1], *_LOG_SCALE_RANGE))
+        outside = np.abs(parameters - [location, np.log(scale)]).sum()
+        return -_log_likelihood(counts, (edges - location) / scale, distribution) / total + outside
+
+    starts = [(location, np.log(scale)) for location in np.linspace(-1.0, 1.0, 5) for scale in _SCALES]
+    best = min(starts, key=lambda start: loss(np.array(start)))
+    found = minimize(loss, best, method="Nelder-Mead", options={"xatol": 1e-4, "fatol": 1e-9, "maxiter": 400})
+    location = float(np.clip(found.x[0], *_LOCATION_RANGE))
+    return location, float(np.exp(np.clip(found.x[1], *_LOG_SCALE_RANGE)))
+
+
+def _log_likelihood(counts: FloatArray, errors: FloatArray, distribution: ErrorDistribution) -> float:
+    """Log likelihood of counts between standardised edges."""
+    survival = distribution.survival(errors)
+    survival[0], survival[-1] = 1.0, 0.0  # the end bins hold what lies outside
+    events = np.log(np.maximum(survival[:-1] - survival[1:], 1e-300))
+    # Censored somewhere in a bin: at its middle.
+    censored = np.maximum(distribution.log_survival(0.5 * (errors[1:] + errors[:-1])), -700.0)
+    # Intervals are not far from events in their middle, for a place to start from.
+    total = float(counts[0] @ censored + (counts[1:2].sum(axis=0) + counts[3:].sum(axis=0)) @ events)
+    if len(counts) > 2:
+        earlier = 1.0 - distribution.survival(0.5 * (errors[1:] + errors[:-1]))
+        total += float(counts[2] @ np.log(np.maximum(earlier, 1e-300)))
+    return total
+
+
+# The histogram of residuals that ends a censored fit, and what it tells of location and scale.
+
+# Bins between the law's quantiles of _TAIL and 1 - _TAIL; one more cell on each side holds the rest.
+RESIDUAL_BINS = 48
+_TAIL = 2e-4
+# Cumulative hazards at which rows may count as censored. A late cell tells little and carries as much noise
+# as others, times a score that grows like the hazard: which cut has the least predicted error is chosen
+# fit by fit. With one of these it was within a tenth of the best cut (three laws, 0 to 95 % censored).
+_CUTS = (1.0, 2.0, 4.0, np.inf)
+# The likelihood of noisy counts has no bound; its maximum is looked for where errors keep a factor of two.
+_LOCATIONS = (-1.0, 1.0)
+_LOG_SCALES = (-np.log(2.0), np.log(2.0))
+# Step of numerical derivatives: their errors are 1e-6 of second derivatives.
+_STEP = 1e-3
+# Nodes and weights of the mean over a standard normal, exact for polynomials up to degree 5.
+_NODES, _WEIGHTS = np.sqrt(3.0) * np.array([-1.0, 0.0, 1.0]), np.array([1.0, 4.0, 1.0]) / 6.0
+
+
+@public_module("skprivate.linear_model")
+@dataclass(frozen=True, eq=False)
+class ResidualHistogram:
+    """Noisy counts of rows by event and by cells of the standardised residual.
+
+    Attributes
+    ----------
+    edges : ndarray of shape (n_cells + 1,)
+        Ends of the cells, of (log time - location) / scale under the final estimates; -inf and inf at the
+        ends.
+    counts : ndarray of shape (2, n_cells)
+        Row 0: censored, row 1: events. May be negative.
+    noise_std : float
+        Standard deviation of the noise of every count.
+    """
+
+    edges: FloatArray
+    counts: FloatArray
+    noise_std: float
+
+    def moved(self, location: float, scale: float) -> "ResidualHistogram":
+        """Return the same counts by the cells of (residual - location) / scale."""
+        return replace(self, edges=(self.edges - location) / scale)
+
+
+def residual_edges(distribution: ErrorDistribution) -> FloatArray:
+    """Return the ends of all cells, equal bins between two quantiles of the law and a cell on each side."""
+    low, high = distribution.quantile([_TAIL, 1.0 - _TAIL])
+    return np.concatenate([[-np.inf], np.linspace(low, high, RESIDUAL_BINS + 1), [np.inf]])
+
+
+def residual_cells(grid: MomentGrid, theta: FloatArray, distribution: ErrorDistribution) -> CellsPlan:
+    """Return the cells of the histogram of the standardised errors theta . z, censored rows before events."""
+    inner = residual_edges(distribution)[1:-1]
+    return CellsPlan(((ErrorAxis(replace(grid, exponent=FINEST), theta, inner),),))
+
+
+@public_module("skprivate.linear_model")
+@dataclass(frozen=True, eq=False)
+class LawFit:
+    """Location m and log scale of residuals whose law is known, and the errors of both.
+
+    Attributes
+    ----------
+    location, log_scale : float
+        Of the residuals; 0 and 0 if nothing is to be corrected.
+    information, inverse : ndarray of shape (2, 2)
+        Observed information about (location, log scale).
+    scores : ndarray of shape (2, 2, n_cells)
+        Derivatives of the log likelihood by the counts: parameter, event, cell.
+    bend : ndarray of shape (2,)
+        What location and log scale change by, per variance of a normal error that residuals have beside.
+    binning : ndarray of shape (2, 2)
+        Covariance of the error of the scores that the bins make: where in a bin rows are censored is not
+        known.
+    """
+
+    location: float
+    log_scale: float
+    information: FloatArray
+    scores: FloatArray
+    bend: FloatArray
+    binning: FloatArray
+
+    @property
+    def inverse(self) -> FloatArray:
+        """Inverse of the information."""
+        return np.asarray(np.linalg.inv(self.information))
+
+    @property
+    def settled(self) -> bool:
+        """Whether the maximum lies within the box, and the counts curve down there."""
+        inside = abs(self.location) < _LOCATIONS[1] and abs(self.log_scale) < _LOG_SCALES[1]
+        return bool(inside and np.linalg.eigvalsh(self.information)[0] > 0.0)
+
+    def noise(self, noise_std: float) -> FloatArray:
+        """Covariance of the errors of (location, log scale) that noise of the counts and bins make."""
+        scores = noise_std**2 * np.einsum("aec,bec->ab", self.scores, self.scores)
+        return self.inverse @ (scores + self.binning) @ self.inverse
+
+    def draw(self, noise_std: float, mechanism: str, rng: np.random.Generator, n: int) -> FloatArray:
+        """Draw the same errors, to first order; of shape (n, 2)."""
+        shape = (n, *self.scores.shape[1:])
+        unit = rng.laplace(size=shape) / np.sqrt(2.0) if mechanism == "laplace" else rng.normal(size=shape)
+        scores = noise_std * np.einsum("aec,nec->na", self.scores, unit)
+        bins = rng.multivariate_normal(np.zeros(2), self.binning, n, method="eigh")
+        return (scores + bins) @ self.inverse
+
+
+def fit_law(histogram: ResidualHistogram, distribution: ErrorDistribution, spread: float) -> LawFit:
+    """Fit location and scale of the residuals to the noisy counts by maximum likelihood.
+
+    Parameters
+    ----------
+    histogram : ResidualHistogram
+    distribution : ErrorDistribution
+    spread : float
+        Variance of a normal error that residuals have beside their law: that of the slopes.
+
+    Notes
+    -----
+    An event in a cell has the law's probability of the cell, a censored row the survival at its middle; the
+    cells at the ends are censored at their inner edge. The log likelihood is linear in the counts, so that
+    noise of mean 0 leaves the mean of its derivative as it is: counts below 0 count as they are. A row whose
+    cumulative hazard passes a cut counts as censored there, which biases nothing either; of several cuts that
+    with the least predicted error of the scale is taken. Post-processing of released counts.
+    """
+    fits = [_fit_with_cut(histogram, distribution, spread, cut) for cut in _CUTS]
+    usable = [one for one in fits if one.settled]
+    return min(usable or fits[:1], key=lambda one: _error_of_scale(one, histogram.noise_std))
+
+
+def noise_of_scores(distribution: ErrorDistribution) -> FloatArray:
+    """Covariance of the derivative of the log likelihood by (location, log scale), of noise of variance 1.
+
+    With the first of the cuts: a public matrix of the law, for predictions before anything is released.
+    """
+    empty = ResidualHistogram(residual_edges(distribution), np.zeros((2, RESIDUAL_BINS + 2)), 1.0)
+    scores = _derivatives(_LogCells(empty.edges, distribution, _CUTS[0]), np.zeros(3))[0][:2]
+    return np.einsum("aec,bec->ab", scores, scores)
+
+
+class _LogCells:
+    """Log likelihood of one row in every cell, of shape (2, n_cells): censored, events.
+
+    Rows whose residuals have a smooth density g in bins of width w add up to the sum of their log l, with an
+    error of fourth order, if a bin has ``log l - w^2 / 24 (log l)''`` at its middle: its count is
+    ``w (g + w^2 / 24 g'')``, and two integrations by parts take the derivatives off g. At a cut they leave
+    ``w^2 / 12 g (log l)'``, which the bins on both its sides share. Of events, l is the density: the law's
+    probability of the bin, ``w (l + w^2 / 24 l'')``, would forget that rows are censored within it.
+    Differences between bins stand for w times derivatives.
+    """
+
+    def __init__(self, edges: FloatArray, distribution: ErrorDistribution, cut: float) -> None:
+        self.edges, self._distribution = edges, distribution
+        middles = 0.5 * (edges[:-1] + edges[1:])
+        middles[0], middles[-1] = edges[1], edges[-2]
+        self._middles = middles
+        last = float(distribution.quantile(-np.expm1(-cut)))
+        # The first edge at or beyond the cut; a cut beyond the last edge is none.
+        self.cut = int(np.searchsorted(edges[:-1], last))
+
+    def __call__(self, parameters: FloatArray) -> FloatArray:
+        """Return it at (location, log scale, variance of another normal error)."""
+        location, log_scale, variance = parameters
+        # A variance below 0 is met only by the differences about 0.
+        shifts = location + np.sqrt(abs(variance)) * _NODES
+        points = np.concatenate([self.edges[1:-1], self._middles])
+        values = self._distribution.survival((points[:, None] - shifts) * np.exp(-log_scale)) @ _WEIGHTS
+        n_edges = len(self.edges) - 2
+        survival = np.concatenate([[1.0], values[:n_edges], [0.0]])
+        cells = np.stack([values[n_edges:], survival[:-1] - survival[1:]])
+        logs = np.log(np.maximum(cells, 1e-300))
+        # Not of the bins that end at the cells on either side, whose rows are elsewhere.
+        first, second = (logs[1, 3:-1] - logs[1, 1:-3]) / 2.0, np.diff(logs[:, 1:-1], 2)
+        smooth, cut = logs.copy(), self.cut
+        smooth[:, 2:-2] -= second / 24.0
+        smooth[1, 2:-2] -= (second[1] + first**2) / 24.0
+        if cut < len(self.edges) - 1:
+            smooth[:, cut:] = np.log(max(survival[cut], 1e-300))
+        if 2 < cut < len(self.edges) - 3:
+            smooth[:, cut - 1 : cut + 1] += (logs[:, [cut]] - logs[:, [cut - 1]]) / 24.0
+        return smooth
+
+
+def _fit_with_cut(
+    histogram: ResidualHistogram, distribution: ErrorDistribution, spread: float, cut: float
+) -> LawFit:
+    cells, counts = _LogCells(histogram.edges, distribution, cut), histogram.counts
+    total = max(1.0, float(counts[1].sum()))
+
+    def loss(parameters: FloatArray) -> float:
+        return -float((counts * cells(np.append(parameters, spread))).sum()) / total
+
+    found = minimize(loss, np.zeros(2), method="L-BFGS-B", bounds=[_LOCATIONS, _LOG_SCALES])
+    scores, hessian = _derivatives(cells, np.append(found.x, spread))
+    second = -np.einsum("abec,ec->ab", hessian, counts)
+    information = second[:2, :2]
+    bend = np.linalg.pinv(information) @ second[:2, 2]
+    binning = _error_of_bins(histogram, hessian[:2, 0, 0], cells.cut)
+    return LawFit(float(found.x[0]), float(found.x[1]), information, scores[:2], bend, binning)
+
+
+def _error_of_bins(histogram: ResidualHistogram, slopes: FloatArray, cut: int) -> FloatArray:
+    """Return the covariance of what the places of censored rows in their bins add to the scores.
+
+    Of a smooth density the middles are right, to second order. Rows that were all censored at one residual,
+    such as rows of one level at the end of a study, are anywhere in a bin: uniformly. They stand out of the
+    neighbouring bins. Beyond the cut rows are where they are said to be.
+    """
+    censored, widths = histogram.counts[0], np.diff(histogram.edges)[1:-1]
+    peaks = censored[1:-1] - 0.5 * (censored[:-2] + censored[2:])
+    # The noise of such a difference has a variance of one and a half.
+    squares = np.where(peaks > 0.0, np.maximum(peaks**2 - 1.5 * histogram.noise_std**2, 0.0), 0.0)
+    squares[max(cut - 1, 0) :] = 0.0
+    inner = slopes[:, 1:-1]
+    return np.asarray((inner * squares * widths**2 / 12.0) @ inner.T)
+
+
+def _derivatives(cells: _LogCells, at: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """First and second derivatives by location, log scale and the other variance, by differences."""
+    # The variance is a square: its differences go up only.
+    at = np.array([at[0], at[1], max(at[2], 2.0 * _STEP)])
+    steps = _STEP * np.eye(3)
+    middle = cells(at)
+    up, down = (np.stack([cells(at + sign * step) for step in steps]) for sign in (1, -1))
+    second = np.empty((3, 3, *middle.shape))
+    for i in range(3):
+        second[i, i] = (up[i] - 2.0 * middle + down[i]) / _STEP**2
+        for j in range(i):
+            both = cells(at + steps[i] + steps[j]) + cells(at - steps[i] - steps[j])
+            mixed = both - up[i] - up[j] - down[i] - down[j] + 2.0 * middle
+            second[i, j] = second[j, i] = mixed / (2.0 * _STEP**2)
+    return (up - down) / (2.0 * _STEP), second
+
+
+def _error_of_scale(fit: LawFit, noise_std: float) -> float:
+    return float((fit.inverse + fit.noise(noise_std))[1, 1])
+
+
+# Correction of location and scale by the histogram of residuals, beside what the rounds say of them.
+
+# Greatest predicted error of the log scale from the histogram's noise with which it is asked: beyond, the
+# likelihood of noisy counts is no longer near its quadratic.
+_USABLE = 0.2
+# Largest variance of the slopes' errors, in the law's scales, that a fit of the residuals allows for.
+_MOST_SPREAD = 0.25
+# Range of a raised guess of what rounds have left undone, as a multiple of the rows' own variance.
+_LEAST_UNFINISHED = 1e-6
+_MOST_UNFINISHED = 1e8
+# Log scales of replicates beyond are those of noise alone, and would overflow.
+_FARTHEST = 10.0
+
+
+@public_module("skprivate.linear_model")
+@dataclass(frozen=True, eq=False)
+class Correction:
+    """How location and scale were moved after the last round.
+
+    Attributes
+    ----------
+    theta : ndarray of shape (D,)
+        Where the rounds ended: the residuals were counted there.
+    law : LawFit
+        Of the residuals.
+    weight : ndarray of shape (2, 2)
+        Of the residuals' location and log scale beside those of the rounds, which are 0 at theta.
+    spread : float
+        Variance that the noise of the slopes gives the residuals.
+    unfinished : float
+        What rounds have left undone, as in `StepErrors`; at least what was guessed there.
+    surprise : float
+        Mean square of the two differences between residuals and rounds, in standard deviations, with what was
+        guessed; about 1, and inf where the residuals have no location and scale.
+    """
+
+    theta: FloatArray
+    law: LawFit
+    weight: FloatArray
+    spread: float
+    unfinished: float
+    surprise: float
+
+    @property
+    def by(self) -> FloatArray:
+        """Location and log scale of the residuals, as far as they are believed."""
+        return self.weight @ np.array([self.law.location, self.law.log_scale])
+
+    def apply(self, limits: tuple[float, float]) -> FloatArray:
+        """Return the corrected parameters."""
+        location, log_scale = self.by
+        theta = self.theta.copy()
+        theta[0] -= location
+        theta *= np.exp(-log_scale)
+        theta[1] = np.clip(theta[1], *limits)
+        return theta
+
+
+def residuals_pay(errors: StepErrors, distribution: ErrorDistribution, noise_std: float) -> bool:
+    """Whether a histogram with such noise would tell the scale of the errors, by released values."""
+    inverse = np.linalg.inv(errors.law_information)
+    error = noise_std**2 * (inverse @ noise_of_scores(distribution) @ inverse)[1, 1]
+    return bool(error < _USABLE**2)
+
+
+def correct(
+    residuals: ResidualHistogram, distribution: ErrorDistribution, errors: StepErrors, last: GradientRound
+) -> Correction:
+    """Weigh the residuals' location and scale against those of the rounds, by the variances of their noise.
+
+    Notes
+    -----
+    Both estimates of (location, log scale), with slopes known, have independent noise, and errors from the
+    same rows that are the same, to first order, but for what cuts and bins take from either: an efficient
+    estimate is uncorrelated with its difference from another one, whose variance is the difference of the
+    variances. The weights are those of least variance. An error of the slopes moves the location where the
+    features are at their centres alike in both. What the rounds have left undone is a
+    guess: where the two differ by more than their variances say, it is raised until the difference has the
+    mean square that it should have.
+    """
+    noise = errors.noise(last)
+    # Of the slopes at a given scale of the errors.
+    slopes = np.eye(len(errors.theta))[2:]
+    slopes[:, 1] = -errors.theta[2:] / errors.theta[1]
+    moved = slopes @ errors.inverse
+    spread = float(np.einsum("ij,ji->", errors.features, moved @ noise @ moved.T))
+    law = fit_law(residuals, distribution, min(spread, _MOST_SPREAD))
+    inverse = np.asarray(np.linalg.inv(errors.law_information), dtype=np.float64)
+    directions = errors.law_directions
+    known = inverse @ directions.T @ noise @ directions @ inverse
+    if not law.settled:
+        return Correction(errors.theta, law, np.zeros((2, 2)), spread, errors.unfinished, np.inf)
+    own = law.noise(residuals.noise_std)
+    apart = known + own + _magnitude(inverse - law.inverse)
+    found = np.array([law.location, law.log_scale])
+    guessed = apart + errors.unfinished * inverse
+    surprise = float(found @ np.linalg.solve(guessed, found)) / len(found)
+    unfinished = _unfinished(found, apart, inverse, errors.unfinished)
+    rounds = known + unfinished * inverse
+    weight = rounds @ np.linalg.inv(rounds + own)
+    return Correction(errors.theta, law, weight, spread, unfinished, surprise)
+
+
+def _magnitude(matrix: FloatArray) -> FloatArray:
+    """Return the symmetric matrix with its eigenvalues' magnitudes."""
+    values, vectors = np.linalg.eigh(0.5 * (matrix + matrix.T))
+    return np.asarray((vectors * np.abs(values)) @ vectors.T)
+
+
+def _unfinished(found: FloatArray, known: FloatArray, guess: FloatArray, least: float) -> float:
+    """Return the multiple of `guess`, at least `least`, with which two differences have the mean square 1."""
+
+    def excess(log_multiple: float) -> float:
+        variance = known + np.exp(log_multiple) * guess
+        return float(found @ np.linalg.solve(variance, found)) - len(found)
+
+    low, high = np.log(max(least, _LEAST_UNFINISHED)), np.log(_MOST_UNFINISHED)
+    if low >= high or excess(low) <= 0.0:
+        return least
+    return float(np.exp(high if excess(high) > 0.0 else brentq(excess, low, high)))
+
+
+def replicate(
+    correction: Correction,
+    errors: StepErrors,
+    rounds: FloatArray,
+    rows: FloatArray,
+    residuals: FloatArray,
+) -> FloatArray:
+    """Return replicates of the corrected parameters.
+
+    Parameters
+    ----------
+    correction : Correction
+    errors : StepErrors
+    rounds : ndarray of shape (n, D)
+        Replicates of where the rounds ended.
+    rows : ndarray of shape (n, D)
+        The rows' own scores in these.
+    residuals : ndarray of shape (n, 2)
+        Errors of the residuals' location and log scale that their noise makes.
+    """
+    theta = correction.theta
+    factor = theta[1] / rounds[:, 1]
+    slopes = rounds[:, 2:] * factor[:, None] - theta[2:]
+    shared = slopes @ errors.law_by_slopes.T
+    of_rounds = np.column_stack([theta[0] - rounds[:, 0] * factor, np.log(factor)]) + shared
+    of_rows = rows @ errors.law_directions @ np.linalg.inv(errors.law_information)
+    # The slopes' errors spread the residuals; their mean square has been allowed for.
+    squares = np.minimum(np.einsum("ni,ij,nj->n", slopes, errors.features, slopes), _MOST_SPREAD)
+    of_residuals = of_rows + residuals - (squares - squares.mean())[:, None] * correction.law.bend
+    both = of_rounds + (of_residuals - of_rounds) @ correction.weight.T - shared + correction.by
+    moved = np.empty_like(rounds)
+    moved[:, 0] = theta[0] - both[:, 0]
+    moved[:, 1] = theta[1]
+    moved[:, 2:] = theta[2:] + slopes
+    return moved * np.exp(-np.clip(both[:, 1:], -_FARTHEST, _FARTHEST))

@@ -1,0 +1,529 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Growth of a partition on public rows, by one of three rules: max-edge, cart and random."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from types import MappingProxyType
+from typing import Any, get_args
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from .._typing import BoolArray, FloatArray, IntArray, SplitCriterion, SplitRule
+from ..domain._table_domain import ColumnGroup
+from ._cart_kernels import bin_rows, choose_cuts, part_rows
+from ._derived_columns import derive_columns, settle_missing
+from ._max_edge_kernels import choose_by_entropy, choose_by_gini, count_right, mark_sides, route_rows
+from ._partition import DEPTH_LIMIT, DerivedColumns, Partition, check_box
+
+# Growth of a partition level by level: one of the longest edges of every cell is halved.
+
+# A function from right-hand counts (cell, label, feature), totals (cell, label) and allowed features (cell,
+# feature) to the feature of every cell, -1 where none is allowed.
+EdgeChoice = Callable[[NDArray[np.int32], NDArray[np.int32], BoolArray], NDArray[np.int32]]
+
+# Of an edge: every midpoint fraction is exact.
+_MOST_HALVINGS = 50
+
+
+def grow_by_halving(
+    X: FloatArray,
+    labels: NDArray[np.int32],
+    lower: FloatArray,
+    upper: FloatArray,
+    choose: EdgeChoice,
+    max_depth: int,
+    n_labels: int,
+    min_samples_leaf: int,
+    places: Sequence[FloatArray | None] = (),
+    indicators: Mapping[int, tuple[int, float]] = MappingProxyType({}),
+) -> tuple[NDArray[np.int32], FloatArray]:
+    """Return the features of all nodes, -1 at leaves, and the inner nodes' thresholds, level by level.
+
+    `places` are all values of a column, ascending, or None where there is a continuum. An edge that holds one
+    place is not halved, and a half without a place is cut off without a split. `indicators` are columns of 0
+    and 1, each with another column and the only place of that where the indicator is 1.
+    """
+    rows, box = RoutedRows.at_root(X, labels), Box(lower, upper, places, indicators)
+    cells = box.cut_off_empty(Cells.root(rows.labels, n_labels, box))
+    features, thresholds, rounds = [], [np.empty(0)], np.array([-1])
+    for _ in range(max_depth):
+        midpoint = box.midpoints(cells)
+        if (cells.rounds != rounds).any():
+            # Within a round only the sides of edges that were halved change, which are not looked at.
+            mark_sides(rows.X, rows.cell, midpoint, rows.side)
+        right = np.zeros((*cells.total.shape, len(lower)), dtype=np.int32)
+        count_right(rows.side, rows.cell, rows.labels, right)
+        feature = choose(right, cells.total, cells.allowed(right, min_samples_leaf, len(rows.X)))
+        features.append(feature)
+        thresholds.append(midpoint[np.arange(len(feature)), feature][feature >= 0])
+        rounds = np.repeat(cells.rounds[feature >= 0], 2)
+        cells = box.cut_off_empty(cells.halve(feature, midpoint, right, rows, box))
+    features.append(np.full(len(cells.total), -1, dtype=np.int32))
+    return np.concatenate(features), np.concatenate(thresholds)
+
+
+@dataclass
+class RoutedRows:
+    """Public rows on their way to the leaves.
+
+    Attributes
+    ----------
+    X : ndarray of shape (n, n_features)
+    labels : ndarray of int32 of shape (n,)
+    cell : ndarray of int32 of shape (n,)
+        Number of the row's cell in the current level; -1 where that became a leaf.
+    side : ndarray of uint8 of shape (n, n_features)
+        1 where the row is right of its cell's midpoint.
+    """
+
+    X: FloatArray
+    labels: NDArray[np.int32]
+    cell: NDArray[np.int32]
+    side: NDArray[np.uint8]
+
+    @classmethod
+    def at_root(cls, X: FloatArray, labels: NDArray[np.int32]) -> RoutedRows:
+        """Return the rows in the first cell."""
+        return cls(X, labels, np.zeros(len(X), dtype=np.int32), np.empty(X.shape, dtype=np.uint8))
+
+
+@dataclass(frozen=True)
+class Cells:
+    """Cells of one level, in node order.
+
+    Attributes
+    ----------
+    coordinate : ndarray of int64 of shape (n_cells, n_features)
+        Number of the cell along every feature, among those of its size.
+    halvings : ndarray of int64 of shape (n_cells, n_features)
+        How often every edge was halved.
+    first, last : ndarray of int64 of shape (n_cells, n_features)
+        The places in the cell are those from the first one to before the last one; 0 and 2 where there is a
+        continuum, of which there is always more to part.
+    total : ndarray of int32 of shape (n_cells, n_labels)
+        Public rows by label.
+    """
+
+    coordinate: IntArray
+    halvings: IntArray
+    first: IntArray
+    last: IntArray
+    total: NDArray[np.int32]
+
+    @classmethod
+    def root(cls, labels: NDArray[np.int32], n_labels: int, box: Box) -> Cells:
+        """Return the box as the only cell."""
+        total = np.bincount(labels, minlength=n_labels).astype(np.int32)[np.newaxis]
+        zeros = np.zeros((1, len(box.lower)), dtype=np.int64)
+        last = [[2 if places is None else len(places) for places in box.places_of_columns]]
+        return cls(zeros, zeros, zeros, np.array(last, dtype=np.int64) * (box.lower < box.upper), total)
+
+    @property
+    def splittable(self) -> BoolArray:
+        """Which edges have something to part, shape (n_cells, n_features)."""
+        return self.last - self.first > 1
+
+    @property
+    def rounds(self) -> IntArray:
+        """How often the longest edges of every cell were halved, shape (n_cells,)."""
+        halvings = np.where(self.splittable, self.halvings, np.iinfo(np.int64).max)
+        found: IntArray = halvings.min(axis=1)
+        return found
+
+    def allowed(self, right: NDArray[np.int32], min_samples_leaf: int, n_rows: int) -> BoolArray:
+        """Longest edges with enough rows on both sides, in cells with a row; all of them if no cell has."""
+        longest = self.splittable & (self.halvings == self.rounds[:, np.newaxis])
+        if n_rows == 0:
+            return longest
+        rows = self.total.sum(axis=1)[:, np.newaxis]
+        allowed = longest & (rows > 0)
+        if min_samples_leaf == 0:
+            return allowed
+        rows_right = right.sum(axis=1)
+        return allowed & (np.minimum(rows_right, rows - rows_right) >= min_samples_leaf)
+
+    def halve(
+        self,
+        feature: NDArray[np.int32],
+        midpoint: FloatArray,
+        right: NDArray[np.int32],
+        rows: RoutedRows,
+        box: Box,
+    ) -> Cells:
+        """Split every cell with a feature, move the rows; return the children."""
+        parent = np.flatnonzero(feature >= 0)
+        chosen = feature[parent]
+        child = np.zeros(len(feature), dtype=np.int32)
+        child[parent] = 2 * np.arange(len(parent))
+        route_rows(rows.side, feature, child, rows.cell)
+        total_right = right[parent, :, chosen]
+        total = np.stack([self.total[parent] - total_right, total_right], axis=1)
+        twins, cut = np.repeat(parent, 2), np.repeat(chosen, 2)
+        each = np.arange(len(twins))
+        coordinate, halvings = self.coordinate[twins], self.halvings[twins]
+        coordinate[each, cut] = 2 * coordinate[each, cut] + each % 2
+        halvings[each, cut] += 1
+        first, last = self.first[twins], self.last[twins]
+        for column, places in box.columns_of_places:
+            split = np.flatnonzero(chosen == column)
+            border = np.searchsorted(places, midpoint[parent[split], column])
+            last[2 * split, column] = first[2 * split + 1, column] = border
+        for indicator, (value, place) in box.indicators.items():
+            # Where the one is known, so is the other.
+            ones = 2 * np.flatnonzero(chosen == indicator) + 1
+            last[ones, value] = first[ones, value] + 1
+            split = np.flatnonzero(chosen == value)
+            zeros = 2 * split + (place < midpoint[parent[split], value])
+            last[zeros, indicator] = first[zeros, indicator] + 1
+        return Cells(coordinate, halvings, first, last, total.reshape(-1, total.shape[2]))
+
+
+@dataclass(frozen=True)
+class Box:
+    """The box that is cut into cells.
+
+    Attributes
+    ----------
+    lower, upper : ndarray of shape (n_features,)
+    places : sequence of ndarray or None
+        All values of a column, ascending, or None where there is a continuum; empty: it is one everywhere.
+    indicators : mapping of int to (int, float)
+        Columns of 0 and 1, and another column with its only place where the indicator is 1.
+    """
+
+    lower: FloatArray
+    upper: FloatArray
+    places: Sequence[FloatArray | None]
+    indicators: Mapping[int, tuple[int, float]]
+
+    @property
+    def places_of_columns(self) -> Sequence[FloatArray | None]:
+        """Places of every column."""
+        return self.places or [None] * len(self.lower)
+
+    @property
+    def columns_of_places(self) -> list[tuple[int, FloatArray]]:
+        """Columns that have places, and these."""
+        return [(column, places) for column, places in enumerate(self.places) if places is not None]
+
+    def midpoints(self, cells: Cells) -> FloatArray:
+        """Midpoints of all edges, shape (n_cells, n_features)."""
+        return _midpoints(cells.coordinate, cells.halvings, self.lower, self.upper)
+
+    def cut_off_empty(self, cells: Cells) -> Cells:
+        """Halve edges, without a split, until there are places in both halves or the edge holds one only."""
+        if not self.columns_of_places:
+            return cells
+        coordinate, halvings, last = cells.coordinate.copy(), cells.halvings.copy(), cells.last.copy()
+        for column, places in self.columns_of_places:
+            ends, first = (self.lower[column], self.upper[column]), cells.first[:, column]
+            while True:
+                midpoint = _midpoints(coordinate[:, column], halvings[:, column], *ends)
+                border = np.searchsorted(places, midpoint)
+                all_right = border <= first
+                idle = (last[:, column] - first > 1) & (all_right | (border >= last[:, column]))
+                if not idle.any():
+                    break
+                # Places that are so close count as one.
+                close = idle & (halvings[:, column] == _MOST_HALVINGS)
+                last[close, column] = first[close] + 1
+                coordinate[idle, column] = (2 * coordinate[:, column] + all_right)[idle]
+                halvings[idle, column] += 1
+        return replace(cells, coordinate=coordinate, halvings=halvings, last=last)
+
+
+def _midpoints(coordinate: IntArray, halvings: IntArray, lower: Any, upper: Any) -> FloatArray:
+    """Midpoints of edges number `coordinate` among 2^halvings, in (lower, upper]."""
+    share = np.ldexp(2.0 * coordinate + 1.0, -1 - halvings)
+    # The weights are exact and add up to 1: no box overflows, and a power of two scales through.
+    middle = lower * (1 - share) + upper * share
+    return np.clip(middle, np.nextafter(lower, upper), upper)
+
+
+# Rule "max-edge": of the longest edges of a cell, the one whose halves separate the public labels best.
+
+
+def purest_edges(entropy_terms: FloatArray | None) -> EdgeChoice:
+    """Return the rule as a function; `entropy_terms` are k log k, or None for the Gini impurity."""
+
+    def choose(right: NDArray[np.int32], total: NDArray[np.int32], allowed: BoolArray) -> NDArray[np.int32]:
+        feature = np.empty(len(allowed), dtype=np.int32)
+        if entropy_terms is None:
+            choose_by_gini(right, total, allowed.view(np.uint8), feature)
+        else:
+            choose_by_entropy(right, total, allowed.view(np.uint8), entropy_terms, feature)
+        return feature
+
+    return choose
+
+
+# Rule "random": a longest edge of every cell, drawn with a public seed.
+
+
+def random_edges(seed: int) -> EdgeChoice:
+    """Return the rule as a function, which draws one word a cell."""
+    # Raw words: NumPy keeps a bit generator's stream for good, but not what its methods make of it.
+    words = np.random.default_rng(seed).bit_generator
+    return lambda right, total, allowed: _draw(allowed, words.random_raw(len(allowed)))
+
+
+def _draw(allowed: BoolArray, words: NDArray[np.uint64]) -> NDArray[np.int32]:
+    """Draw one allowed feature per cell, -1 where there is none."""
+    choices = allowed.sum(axis=1)
+    rank = (words % np.maximum(choices, 1).astype(np.uint64)).astype(np.int64)
+    feature = np.argmax(np.cumsum(allowed, axis=1) > rank[:, np.newaxis], axis=1)
+    return np.where(choices > 0, feature, -1).astype(np.int32)
+
+
+# Rule "cart": growth of a partition level by level, at the purest of a bounded number of cuts of a cell.
+
+#: Candidates of a feature; a bin number is one byte.
+MOST_CUTS = 255
+
+
+def grow_by_cuts(
+    X: FloatArray,
+    labels: NDArray[np.int32],
+    lower: FloatArray,
+    upper: FloatArray,
+    entropy_terms: FloatArray | None,
+    max_depth: int,
+    n_labels: int,
+    min_samples_leaf: int,
+) -> tuple[NDArray[np.int32], FloatArray]:
+    """Return the features of all nodes, -1 at leaves, and the inner nodes' thresholds, level by level.
+
+    `entropy_terms` are k log k for k from 0 to n, or None for the Gini impurity.
+    """
+    cuts = candidate_cuts(X, lower, upper)
+    bins = np.empty(X.shape[::-1], dtype=np.uint8)
+    bin_rows(X, cuts, bins)
+    level = CellRows(bins, labels, np.array([0, len(X)], dtype=np.int64))
+    # The kernel takes an empty table for the Gini impurity.
+    table = np.empty(0) if entropy_terms is None else entropy_terms
+    features, thresholds = [], [np.empty(0)]
+    for _ in range(max_depth):
+        feature, cut, rows_left = level.choose(table, max(1, min_samples_leaf), n_labels)
+        features.append(feature)
+        thresholds.append(cuts[feature, cut][feature >= 0])
+        level = level.split(feature, cut, rows_left)
+    features.append(np.full(level.n_cells, -1, dtype=np.int32))
+    return np.concatenate(features), np.concatenate(thresholds)
+
+
+@dataclass(frozen=True)
+class CellRows:
+    """Public rows of one level, cell by cell.
+
+    Attributes
+    ----------
+    bins : ndarray of uint8 of shape (n_features, n)
+        Number of the candidate cuts at or below a value.
+    labels : ndarray of int32 of shape (n,)
+    start : ndarray of int64 of shape (n_cells + 1,)
+        First row of every cell, and n.
+    """
+
+    bins: NDArray[np.uint8]
+    labels: NDArray[np.int32]
+    start: IntArray
+
+    @property
+    def n_cells(self) -> int:
+        """Number of cells."""
+        return len(self.start) - 1
+
+    def choose(
+        self, table: FloatArray, least: int, n_labels: int
+    ) -> tuple[NDArray[np.int32], NDArray[np.int32], IntArray]:
+        """Return every cell's feature (-1: a leaf), number of its cut, and number of rows on the left."""
+        feature, cut = np.empty((2, self.n_cells), dtype=np.int32)
+        rows_left = np.empty(self.n_cells, dtype=np.int64)
+        counts = np.zeros((MOST_CUTS + 1, n_labels), dtype=np.int32)
+        sums = np.empty((2, n_labels), dtype=np.int32)
+        rows = (self.bins, self.labels, self.start)
+        choose_cuts(*rows, table, least, counts, sums, feature, cut, rows_left)
+        return feature, cut, rows_left
+
+    def split(self, feature: NDArray[np.int32], cut: NDArray[np.int32], rows_left: IntArray) -> CellRows:
+        """Return the next level; rows of leaves stay behind."""
+        inner = feature >= 0
+        rows = np.diff(self.start)
+        sides = np.column_stack([rows_left, rows - rows_left])[inner]
+        start = np.concatenate([[0], np.cumsum(sides, dtype=np.int64)])
+        bins = np.empty((len(self.bins), start[-1]), dtype=np.uint8)
+        labels, place = np.empty(start[-1], dtype=np.int32), np.empty(len(self.labels), dtype=np.int64)
+        part_rows(self.bins, self.labels, self.start, feature, cut, rows_left, place, bins, labels)
+        return CellRows(bins, labels, start)
+
+
+def candidate_cuts(X: FloatArray, lower: FloatArray, upper: FloatArray) -> FloatArray:
+    """Return up to 255 ascending cuts per feature, shape (n_features, 255), filled up with NaN.
+
+    Rows count where their values clipped to the box lie. The cuts are the midpoints of adjacent distinct
+    values; where there are more than 255, those at the 256-quantiles of the rows.
+    """
+    cuts = np.full((len(lower), MOST_CUTS), np.nan)
+    for j in range(len(lower)):
+        # fmin and fmax take NaN for the lower bound: it goes left.
+        values = np.sort(np.fmax(np.fmin(X[:, j], upper[j]), lower[j]))
+        # Rows before every gap between distinct values.
+        gaps = np.flatnonzero(values[1:] > values[:-1]) + 1
+        if len(gaps) > MOST_CUTS:
+            wanted = np.arange(1, MOST_CUTS + 1) * (len(values) / (MOST_CUTS + 1))
+            following = np.minimum(np.searchsorted(gaps, wanted), len(gaps) - 1)
+            gaps = gaps[np.unique(following)]
+        low, high = values[gaps - 1], values[gaps]
+        # Halves do not overflow, but the halves of subnormal numbers may round to the lower value.
+        cuts[j, : len(gaps)] = np.maximum(low / 2 + high / 2, np.nextafter(low, high))
+    return cuts
+
+
+# Growth of a partition on public rows, by one of three rules: max-edge, cart and random.
+
+RULES: tuple[SplitRule, ...] = get_args(SplitRule)
+CRITERIA: tuple[SplitCriterion, ...] = get_args(SplitCriterion)
+
+
+def build_partition(
+    X: ArrayLike,
+    labels: ArrayLike,
+    *,
+    lower: ArrayLike,
+    upper: ArrayLike,
+    max_depth: int,
+    n_labels: int = 2,
+    rule: SplitRule = "max-edge",
+    criterion: SplitCriterion = "gini",
+    min_samples_leaf: int = 0,
+    seed: int = 0,
+    groups: Sequence[ColumnGroup] | None = None,
+    copies: int = 1,
+) -> Partition:
+    """Grow a partition of the box [lower, upper] on public rows, by halving longest edges or as CART does.
+
+    Halving: a cell splits if it holds a public row, is shallower than `max_depth`, and one of its longest
+    edges (halved the fewest times; edges of length 0 do not count) leaves `min_samples_leaf` public rows on
+    both sides. The split is at the edge's midpoint. Without public rows the rule is "random" and every cell
+    splits: the tree is complete.
+
+    CART: a cell splits if it holds public rows of two labels, is shallower than `max_depth`, and a cut leaves
+    `min_samples_leaf` public rows, and at least one, on both sides; it need not lower the impurity. The cuts
+    of a feature are the midpoints of adjacent distinct public values in the box; where there are more than
+    255, those at the 256-quantiles of the public rows.
+
+    With `groups` the rows are those that a `TableDomain` encoded, and columns are derived of them first, by
+    the public rows: levels without an order lie at their places, by their labels, so that a split sends a
+    subset of them left, and missing cells get a side of numbers. Halving looks at no edge whose halves do not
+    both hold a value that the column may have.
+
+    Parameters
+    ----------
+    X : array-like of float, shape (n, n_features)
+        Public rows; 0 rows are allowed. Rows outside the box count where their clipped values lie.
+    labels : array-like of int, shape (n,)
+        Public labels, 0 to `n_labels - 1`.
+    lower, upper : array-like of float, shape (n_features,)
+        The public box; finite, lower <= upper.
+    max_depth : int
+        Largest depth of a leaf, 0 to 30.
+    n_labels : int, default=2
+        Number of labels.
+    rule : {"max-edge", "cart", "random"}, default="max-edge"
+        Which split to take. "max-edge", "cart": the longest edge, or the cut, with the least weighted
+        impurity of the two sides; the lowest feature, then the lowest cut, among ties. "random": a longest
+        edge drawn at random.
+    criterion : {"gini", "entropy"}, default="gini"
+        Impurity for "max-edge" and "cart". Gini scores are compared exactly; entropies that differ by
+        rounding alone are ties.
+    min_samples_leaf : int, default=0
+        Least number of public rows in a child; 0 allows empty cells, but not to "cart". Of no effect without
+        public rows.
+    seed : int, default=0
+        Public seed of "random", 0 or more. One word is drawn per node, level by level, so the partition of a
+        smaller depth is a truncation.
+    groups : sequence, default=None
+        `TableDomain.groups` of encoded rows; None: every column is a number.
+    copies : int, default=1
+        How many rows of X stand for one public row, with which `min_samples_leaf` and the places of levels
+        reckon.
+
+    Returns
+    -------
+    Partition
+        The partition; building at a smaller `max_depth` gives its truncation.
+
+    References
+    ----------
+    Ma, Y. and Yang, H. "Optimal Locally Private Nonparametric Classification with Public Data", section 3.
+
+    Breiman, L., Friedman, J., Olshen, R. and Stone, C. "Classification and Regression Trees", 1984.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> X = np.array([[0.1, 0.2], [0.7, 0.3], [0.8, 0.9]])
+    >>> partition = build_partition(X, [0, 1, 1], lower=[0, 0], upper=[1, 1], max_depth=2)
+    >>> partition
+    Partition(n_leaves=4, max_depth=2, n_features=2)
+    >>> partition.apply(X)
+    array([0, 2, 3], dtype=int32)
+    """
+    low, high = check_box(lower, upper)
+    _check_options(max_depth, n_labels, rule, criterion, min_samples_leaf)
+    rows, marks = _check_rows(X, labels, n_labels, len(low))
+    limits = (max_depth, n_labels, min_samples_leaf * copies)
+    derived: DerivedColumns | None = None
+    known: tuple[Any, ...] = ()
+    if groups is not None:
+        by_cuts = rule == "cart" and len(rows) > 0
+        box = derive_columns(
+            groups, rows, marks, low, high, n_labels=n_labels, two_sides=by_cuts, copies=copies
+        )
+        derived, low, high = box.columns, box.lower, box.upper
+        known = box.places, box.indicators
+        rows = derived.apply(rows)
+    # Without rows there is nothing to compare edges by.
+    if rule == "random" or len(rows) == 0:
+        splits = grow_by_halving(rows, marks, low, high, random_edges(seed), *limits, *known)
+    elif rule == "cart":
+        splits = grow_by_cuts(rows, marks, low, high, _entropy_terms(criterion, len(rows)), *limits)
+        if derived is not None:
+            splits = settle_missing(*splits, rows, derived), splits[1]
+    else:
+        choose = purest_edges(_entropy_terms(criterion, len(rows)))
+        splits = grow_by_halving(rows, marks, low, high, choose, *limits, *known)
+    return Partition.from_splits(*splits, low, high, derived)
+
+
+def _entropy_terms(criterion: str, n_rows: int) -> FloatArray | None:
+    """Return k log k for k from 0 to `n_rows`, of which entropies are sums; None for the Gini impurity."""
+    if criterion == "gini":
+        return None
+    count = np.arange(n_rows + 1.0)
+    return count * np.log(np.maximum(count, 1))
+
+
+def _check_options(max_depth: int, n_labels: int, rule: str, criterion: str, min_samples_leaf: int) -> None:
+    if not 0 <= max_depth <= DEPTH_LIMIT:
+        raise ValueError(f"max_depth must lie between 0 and {DEPTH_LIMIT}, got {max_depth}")
+    if n_labels < 2 or min_samples_leaf < 0:
+        raise ValueError("n_labels must be at least 2 and min_samples_leaf at least 0")
+    if rule not in RULES or criterion not in CRITERIA:
+        raise ValueError(f"rule must be one of {RULES} and criterion one of {CRITERIA}")
+
+
+def _check_rows(
+    X: ArrayLike, labels: ArrayLike, n_labels: int, n_features: int
+) -> tuple[FloatArray, NDArray[np.int32]]:
+    rows, marks = np.ascontiguousarray(X, dtype=np.float64), np.asarray(labels)
+    if rows.ndim != 2 or rows.shape[1] != n_features:
+        raise ValueError(f"X must have shape (n, {n_features}), got {np.shape(X)}")
+    if marks.shape != (len(rows),):
+        raise ValueError(f"labels must have shape ({len(rows)},), got {marks.shape}")
+    if marks.size and (marks.dtype.kind not in "iub" or marks.min() < 0 or marks.max() >= n_labels):
+        raise ValueError(f"labels must be integers from 0 to {n_labels - 1}")
+    return rows, np.ascontiguousarray(marks, dtype=np.int32)

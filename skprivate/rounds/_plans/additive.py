@@ -1,0 +1,695 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Columns as codes, additive scores over them in whole numbers, and plans of their residuals."""
+
+import math
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..._typing import FloatArray, IntArray
+from ...utils._json_documents import Fields, pack_integers, unpack_integers
+from ...utils._public_module import public_module
+from .._rows import PreparedRows
+from .code_kernels import (
+    add_binary,
+    add_cell_weights,
+    add_cells,
+    add_code_weights,
+    add_softmax,
+    add_squared,
+    fill_codes,
+)
+from .moments import FINEST
+
+# Columns as small whole numbers: bins of numbers, levels of categories, and cells for what is missing.
+
+#: Most cells of one feature: codes are of 16 bits.
+MOST_CELLS = 2**16
+# Most columns that a plan may name, as `axes`.
+_MOST = 2**24
+# Most cells of a grid: room is made for their sums before rows are read.
+_MOST_GRID = 2**24
+
+
+@public_module("skprivate.ensemble")
+@dataclass(frozen=True, eq=False)
+class CodedFeature:
+    """A column of numbers in bins, or a category that stands in one column of X a level.
+
+    Attributes
+    ----------
+    column : int
+        Of X; the first one of a category.
+    thresholds : ndarray of shape (n_bins - 1,)
+        Ascending. The bin of a number is the number of thresholds at or below it. None of a category.
+    n_levels : int
+        Of a category; 0: the column holds numbers.
+    missing : int or None
+        Column of X that is above 0.5 where the value is missing, whatever was filled in.
+    no_level : bool
+        Whether a row of no level is missing; else it is in the first cell.
+    """
+
+    column: int
+    thresholds: FloatArray
+    n_levels: int = 0
+    missing: int | None = None
+    no_level: bool = False
+
+    @classmethod
+    def of_levels(
+        cls, column: int, n_levels: int, missing: int | None = None, no_level: bool = False
+    ) -> "CodedFeature":
+        """Return a category."""
+        return cls(column, np.empty(0), n_levels, missing, no_level)
+
+    @property
+    def is_number(self) -> bool:
+        """Whether cells are bins, and so have an order."""
+        return self.n_levels == 0
+
+    @property
+    def has_missing(self) -> bool:
+        """Whether the last cell is that of missing values."""
+        return self.missing is not None or self.no_level
+
+    @property
+    def n_bins(self) -> int:
+        """Number of bins, in the order of the numbers, or of levels."""
+        return self.n_levels or len(self.thresholds) + 1
+
+    @property
+    def size(self) -> int:
+        """Number of cells."""
+        return self.n_bins + self.has_missing
+
+    @property
+    def end(self) -> int:
+        """Number of columns of X that there must be."""
+        last = self.column + max(self.n_levels, 1)
+        return last if self.missing is None else max(last, self.missing + 1)
+
+    def fill(self, X: NDArray[Any], codes: NDArray[Any]) -> None:
+        """Write the cell of every row, uint8 or uint16."""
+        if self.is_number:
+            fill_codes(np.ascontiguousarray(X[:, self.column], dtype=np.float64), self.thresholds, codes)
+        else:
+            levels = X[:, self.column : self.column + self.n_levels] > 0.5
+            # The first level that a row has, and 0 for rows of none.
+            codes[:] = np.argmax(levels, axis=1)
+            if self.no_level:
+                codes[~levels.any(axis=1)] = self.n_levels
+        if self.missing is not None:
+            codes[X[:, self.missing] > 0.5] = self.n_bins
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return JSON values."""
+        return {**vars(self), "thresholds": self.thresholds.tolist()}
+
+    @classmethod
+    def from_dict(cls, content: Any) -> "CodedFeature":
+        """Restore the feature; ValueError for what `to_dict` would not write."""
+        names = ("column", "thresholds", "n_levels", "missing", "no_level")
+        fields = Fields(content, names, what="a feature")
+        thresholds = np.array(fields.numbers("thresholds"))
+        n_levels = fields.integer("n_levels", 0, MOST_CELLS - 1)
+        most = 0 if n_levels else MOST_CELLS - 2
+        if (np.diff(thresholds) <= 0).any() or len(thresholds) > most:
+            raise ValueError("a feature: thresholds must ascend, and categories have none")
+        return cls(
+            fields.integer("column", 0, _MOST),
+            thresholds,
+            n_levels,
+            fields.maybe(fields.integer, "missing", 0, _MOST),
+            fields.flag("no_level"),
+        )
+
+
+@public_module("skprivate.ensemble")
+@dataclass(frozen=True, eq=False)
+class FeatureCodes:
+    """Public description of how every feature of a row becomes a small whole number.
+
+    Attributes
+    ----------
+    features : tuple of CodedFeature
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skprivate.rounds._plans.additive import CodedFeature, FeatureCodes
+    >>> colour = CodedFeature.of_levels(1, 2, no_level=True)
+    >>> layout = FeatureCodes((CodedFeature(0, np.array([0.5])), colour))
+    >>> layout.codes(np.array([[0.2, 0, 1], [0.5, 1, 0], [0.7, 0, 0]]))
+    array([[0, 1, 1],
+           [1, 0, 2]], dtype=uint8)
+    """
+
+    features: tuple[CodedFeature, ...]
+
+    @cached_property
+    def sizes(self) -> tuple[int, ...]:
+        """Number of cells of every feature."""
+        return tuple(feature.size for feature in self.features)
+
+    @property
+    def n_columns(self) -> int:
+        """Number of columns of X that features read."""
+        return max((feature.end for feature in self.features), default=0)
+
+    def codes(self, X: NDArray[Any]) -> NDArray[Any]:
+        """Return the codes, uint8 or uint16 of shape (n_features, n); a row decides about its own."""
+        if X.shape[1] < self.n_columns:
+            raise ValueError("the rows do not have so many columns.")
+        small = max(self.sizes, default=0) <= 2**8
+        found = np.empty((len(self.features), len(X)), dtype=np.uint8 if small else np.uint16)
+        for code, feature in zip(found, self.features, strict=True):
+            feature.fill(X, code)
+        return found
+
+    def to_list(self) -> list[dict[str, Any]]:
+        """Return JSON values."""
+        return [feature.to_dict() for feature in self.features]
+
+    @classmethod
+    def from_list(cls, content: list[Any]) -> "FeatureCodes":
+        """Restore the description; ValueError for what `to_list` would not write."""
+        return cls(tuple(map(CodedFeature.from_dict, content)))
+
+
+@public_module("skprivate.ensemble")
+@dataclass(frozen=True, eq=False)
+class CellGrid:
+    """A partition of rows by groups of the codes of some features; a feature may come more than once.
+
+    Attributes
+    ----------
+    features : tuple of int
+        Numbers of the features.
+    groups : tuple of ndarray of int32
+        Group of every code, from 0, for each of them.
+
+    Notes
+    -----
+    The cell of a row has the groups as its digits, the last one fastest. No feature: one cell.
+    """
+
+    features: tuple[int, ...]
+    groups: tuple[NDArray[np.int32], ...]
+
+    @classmethod
+    def of_feature(cls, number: int, size: int) -> "CellGrid":
+        """Return the cells of one feature."""
+        return cls((number,), (np.arange(size, dtype=np.int32),))
+
+    @cached_property
+    def shape(self) -> tuple[int, ...]:
+        """Number of groups of every feature."""
+        return tuple(int(groups.max()) + 1 for groups in self.groups)
+
+    @property
+    def size(self) -> int:
+        """Number of cells."""
+        return math.prod(self.shape)
+
+    def cells(self, codes: NDArray[Any]) -> NDArray[np.int32]:
+        """Return the cell of every row."""
+        found = np.zeros(codes.shape[1], dtype=np.int32)
+        for number, groups, size in zip(self.features, self.groups, self.shape, strict=True):
+            add_cells(codes[number], groups, size, found)
+        return found
+
+    def check(self, sizes: tuple[int, ...]) -> None:
+        """Raise ValueError where the features have other numbers of cells."""
+        fits = all(
+            number < len(sizes) and len(groups) == sizes[number]
+            for number, groups in zip(self.features, self.groups, strict=True)
+        )
+        if not fits or self.size > _MOST_GRID:
+            raise ValueError("a plan: cells are not those of its features")
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return JSON values."""
+        return {"features": list(self.features), "groups": [groups.tolist() for groups in self.groups]}
+
+    @classmethod
+    def from_dict(cls, content: Any) -> "CellGrid":
+        """Restore the cells; ValueError for what `to_dict` would not write."""
+        fields = Fields(content, ("features", "groups"), what="cells")
+        features, groups = fields.items("features"), fields.items("groups")
+        if len(features) != len(groups) or not all(
+            type(number) is int and 0 <= number < _MOST for number in features
+        ):
+            raise ValueError("cells: features and groups belong together")
+        for group in groups:
+            whole = type(group) is list and group and all(type(value) is int for value in group)
+            # Every group is there: else a reader would make room for what nobody uses.
+            if not whole or sorted(set(group)) != list(range(len(set(group)))):
+                raise ValueError("cells: groups must be whole numbers from 0")
+        return cls(tuple(features), tuple(np.array(group, dtype=np.int32) for group in groups))
+
+
+# An additive model over codes in whole numbers, whose scores do not depend on the order of additions.
+
+#: Scores are multiples of it: finer than any noise, and 2^31 fit in 64 bits.
+UNIT = 2.0**-32
+#: Largest magnitude of a score, to which it is clipped where it becomes a probability.
+LIMIT = 16.0
+# Largest magnitude of one weight; more of them than any model has add up within 64 bits.
+_MOST_WEIGHT = 2.0**20
+# Largest numbers of outputs, columns and terms that a plan may name.
+_MOST_OUTPUTS = 2**24
+
+
+@public_module("skprivate.ensemble")
+@dataclass(frozen=True, eq=False)
+class AdditiveModel:
+    """Scores of rows: a constant, a table of weights for every feature, and one for every grid of cells.
+
+    Attributes
+    ----------
+    codes : FeatureCodes
+    base : ndarray of int64 of shape (n_outputs,)
+        In units of 2^-32, as all weights.
+    tables : tuple of ndarray of int64 of shape (n_cells, n_outputs)
+        For every feature.
+    terms : tuple of pairs (CellGrid, ndarray of int64 of shape (n_cells, n_outputs))
+    offsets : tuple of int
+        Columns of X whose numbers are added to the scores, one an output, or none.
+
+    Notes
+    -----
+    Whole numbers add up to the same in any order: scores that grow with every change of the model are those
+    that are added up anew, bit by bit.
+    """
+
+    codes: FeatureCodes
+    base: IntArray
+    tables: tuple[IntArray, ...]
+    terms: tuple[tuple[CellGrid, IntArray], ...] = ()
+    offsets: tuple[int, ...] = ()
+
+    @classmethod
+    def constant(
+        cls, codes: FeatureCodes, base: FloatArray, offsets: tuple[int, ...] = ()
+    ) -> "AdditiveModel":
+        """Return the model that predicts a constant, beside the offsets."""
+        tables = tuple(np.zeros((size, len(base)), dtype=np.int64) for size in codes.sizes)
+        return cls(codes, to_units(base), tables, (), offsets)
+
+    @property
+    def n_outputs(self) -> int:
+        """Number of scores of a row."""
+        return len(self.base)
+
+    def with_table(self, number: int, table: IntArray) -> "AdditiveModel":
+        """Return the model with another table of one feature."""
+        return replace(self, tables=(*self.tables[:number], table, *self.tables[number + 1 :]))
+
+    def with_term(self, cells: CellGrid, weights: IntArray) -> "AdditiveModel":
+        """Return the model with one more grid of cells."""
+        return replace(self, terms=(*self.terms, (cells, weights)))
+
+    def start(self, X: NDArray[Any]) -> IntArray:
+        """Return scores of constant and offsets alone, of shape (n, n_outputs)."""
+        scores = np.tile(self.base, (len(X), 1))
+        if self.offsets:
+            scores += to_units(X[:, list(self.offsets)])
+        return scores
+
+    def scores(self, X: NDArray[Any], codes: NDArray[Any] | None = None) -> IntArray:
+        """Return the scores of rows, int64 of shape (n, n_outputs)."""
+        codes = self.codes.codes(X) if codes is None else codes
+        scores = self.start(X)
+        for code, table in zip(codes, self.tables, strict=True):
+            if table.any():
+                add_code_weights(code, table, scores)
+        for cells, weights in self.terms:
+            add_cell_weights(cells.cells(codes), weights, scores)
+        return scores
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return JSON values."""
+        return {
+            "features": self.codes.to_list(),
+            "base": self.base.tolist(),
+            "tables": [pack_integers(table) for table in self.tables],
+            "terms": [[cells.to_dict(), pack_integers(weights)] for cells, weights in self.terms],
+            "offsets": list(self.offsets),
+        }
+
+    @classmethod
+    def from_dict(cls, content: Any) -> "AdditiveModel":
+        """Restore the model; ValueError for what `to_dict` would not write."""
+        fields = Fields(content, ("features", "base", "tables", "terms", "offsets"), what="a model")
+        codes = FeatureCodes.from_list(fields.items("features"))
+        base, tables = fields.items("base"), fields.texts("tables")
+        terms, offsets = fields.items("terms"), fields.items("offsets")
+        most = int(_MOST_WEIGHT / UNIT)
+        if not base or not all(type(value) is int and abs(value) <= most for value in base):
+            raise ValueError("a model: its constants must be whole numbers")
+        if len(tables) != len(codes.features):
+            raise ValueError("a model must have a table for every feature")
+        known = all(type(column) is int and 0 <= column < _MOST_OUTPUTS for column in offsets)
+        if not known or len(offsets) not in (0, len(base)):
+            raise ValueError("a model: offsets must be columns")
+        return cls(
+            codes,
+            np.array(base, dtype=np.int64),
+            tuple(
+                _read_weights(table, size, len(base)) for table, size in zip(tables, codes.sizes, strict=True)
+            ),
+            tuple(_read_term(term, codes.sizes, len(base)) for term in terms),
+            tuple(offsets),
+        )
+
+
+def to_units(values: Any) -> IntArray:
+    """Return weights as whole numbers; what is too large, or NaN, is cut off."""
+    numbers = np.nan_to_num(np.asarray(values, dtype=np.float64))
+    units: IntArray = np.rint(np.clip(numbers, -_MOST_WEIGHT, _MOST_WEIGHT) / UNIT).astype(np.int64)
+    return units
+
+
+def _read_weights(text: str, size: int, n_outputs: int) -> IntArray:
+    weights = unpack_integers(text, (size, n_outputs))
+    if (np.abs(weights) > _MOST_WEIGHT / UNIT).any():
+        raise ValueError("a model: a weight is too large")
+    return weights
+
+
+def _read_term(term: Any, sizes: tuple[int, ...], n_outputs: int) -> tuple[CellGrid, IntArray]:
+    if type(term) is not list or len(term) != 2:
+        raise ValueError("a model: a term must be cells and weights")
+    cells = CellGrid.from_dict(term[0])
+    cells.check(sizes)
+    return cells, _read_weights(term[1], cells.size, n_outputs)
+
+
+# Rows whose codes and scores are kept from one round to the next.
+
+
+class CodedRows:
+    """Rows that count, their codes, and their scores by the last model that asked.
+
+    Parameters
+    ----------
+    rows : PreparedRows
+
+    Notes
+    -----
+    What it returns is what would be made anew: codes of a row follow from the row and the description, and
+    scores are sums of whole numbers.
+    """
+
+    def __init__(self, rows: PreparedRows) -> None:
+        self.rows = rows.only_kept()
+        self._layout: FeatureCodes | None = None
+        self._codes: Any = None
+        self._model: AdditiveModel | None = None
+        self._scores: Any = None
+
+    def codes(self, layout: FeatureCodes) -> NDArray[Any]:
+        """Return the codes of the rows, of shape (n_features, n)."""
+        if layout is not self._layout:
+            self._layout, self._codes, self._model = layout, layout.codes(self.rows.X), None
+        codes: NDArray[Any] = self._codes
+        return codes
+
+    def scores(self, model: AdditiveModel) -> IntArray:
+        """Return the scores of the rows by a model; the array is changed by later calls."""
+        codes = self.codes(model.codes)
+        before = self._model
+        if before is None or not _continues(before, model):
+            self._scores = model.scores(self.rows.X, codes)
+        else:
+            self._add_changes(before, model, codes)
+        self._model = model
+        scores: IntArray = self._scores
+        return scores
+
+    def _add_changes(self, before: AdditiveModel, model: AdditiveModel, codes: NDArray[Any]) -> None:
+        for code, old, new in zip(codes, before.tables, model.tables, strict=True):
+            if old is not new:
+                add_code_weights(code, np.ascontiguousarray(new - old), self._scores)
+        for cells, weights in model.terms[len(before.terms) :]:
+            add_cell_weights(cells.cells(codes), weights, self._scores)
+
+
+def _continues(before: AdditiveModel, model: AdditiveModel) -> bool:
+    """Tell whether a model is another one with other tables and further terms."""
+    return (
+        before.base is model.base
+        and before.offsets == model.offsets
+        and len(before.terms) <= len(model.terms)
+        and all(old[1] is new[1] for old, new in zip(before.terms, model.terms, strict=False))
+    )
+
+
+# Plans over codes: counts of rows in grids of cells, and sums of the residuals of an additive model.
+
+# Most sums of a plan, 1 GiB; and most labels.
+_MOST_SUMS = 2**27
+# Largest exact sum.
+_MOST_SUM = 2**62
+
+
+@dataclass(frozen=True, eq=False)
+class CodeCountsPlan:
+    """Counts of rows by the cells of several grids.
+
+    Attributes
+    ----------
+    codes : FeatureCodes
+    grids : tuple of CellGrid
+
+    Notes
+    -----
+    **Privacy.** A row is in one cell of every grid. Replacing it moves the counts of a grid by at most 2 in
+    L1 and in squared L2, adding or removing it by 1; those of t grids together by t times as much.
+    """
+
+    codes: FeatureCodes
+    grids: tuple[CellGrid, ...]
+    kind: ClassVar[str] = "code-counts"
+
+    @property
+    def n_sums(self) -> int:
+        """Number of counts."""
+        return sum(grid.size for grid in self.grids)
+
+    def by_grid(self, values: NDArray[Any]) -> list[NDArray[Any]]:
+        """Return the counts of every grid."""
+        return np.split(values, np.cumsum([grid.size for grid in self.grids])[:-1])
+
+    def sums(self, rows: PreparedRows) -> IntArray:
+        """Return the counts, grid after grid."""
+        return self.coded_sums(CodedRows(rows))
+
+    def coded_sums(self, rows: CodedRows) -> IntArray:
+        """Return the counts of rows whose codes are kept."""
+        codes = rows.codes(self.codes)
+        counts = [np.bincount(grid.cells(codes), minlength=grid.size) for grid in self.grids]
+        return np.concatenate([*counts, np.zeros(0, dtype=np.int64)]).astype(np.int64, copy=False)
+
+    def check_sums(self, values: IntArray, n_rows: int) -> None:
+        """Refuse counts that no n_rows rows have."""
+        if (values < 0).any() or any(int(counts.sum()) != n_rows for counts in self.by_grid(values)):
+            raise ValueError("the sums are not those of so many rows")
+
+    def check_room(self, n_rows: int) -> None:
+        """Refuse rows that the sums have no room for: counts have room for all."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return JSON values."""
+        return {
+            "kind": self.kind,
+            "features": self.codes.to_list(),
+            "grids": [grid.to_dict() for grid in self.grids],
+        }
+
+    @classmethod
+    def from_dict(cls, content: dict[str, Any]) -> "CodeCountsPlan":
+        """Restore the plan; ValueError for what `to_dict` would not write."""
+        fields = Fields(content, ("kind", "features", "grids"), what="a plan")
+        codes = FeatureCodes.from_list(fields.items("features"))
+        plan = cls(codes, tuple(CellGrid.from_dict(grid) for grid in fields.items("grids")))
+        for grid in plan.grids:
+            grid.check(codes.sizes)
+        if plan.n_sums > _MOST_SUMS:
+            raise ValueError("a plan: it has too many cells")
+        return plan
+
+
+@dataclass(frozen=True)
+class ClassLoss:
+    """Residuals of labels: the label less its probability.
+
+    Attributes
+    ----------
+    n_labels : int
+        2: one score, that of the second label. More: one score a label.
+    """
+
+    n_labels: int
+    kind: ClassVar[str] = "classes"
+
+    @property
+    def n_outputs(self) -> int:
+        """Number of scores and of residuals."""
+        return 1 if self.n_labels == 2 else self.n_labels
+
+    def add(
+        self, scores: IntArray, rows: PreparedRows, cells: NDArray[np.int32], one: int, out: IntArray
+    ) -> None:
+        """Add the residuals of rows to the sums of their cells."""
+        if rows.labels is None:
+            raise ValueError("the rows have no labels.")
+        labels = np.ascontiguousarray(rows.labels, dtype=np.int32)
+        if len(labels) and not (labels.min() >= 0 and labels.max() < self.n_labels):
+            raise ValueError("the rows have more classes than the plan.")
+        if self.n_labels == 2:
+            add_binary(scores, labels, cells, UNIT, LIMIT, one, out)
+        else:
+            add_softmax(scores, labels, cells, UNIT, LIMIT, one, np.empty(self.n_labels), out)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return JSON values."""
+        return {"kind": self.kind, "n_labels": self.n_labels}
+
+    @classmethod
+    def from_dict(cls, content: dict[str, Any]) -> "ClassLoss":
+        """Restore the loss."""
+        return cls(Fields(content, ("kind", "n_labels"), what="a loss").integer("n_labels", 2, 2**16))
+
+
+@dataclass(frozen=True)
+class NumberLoss:
+    """Residuals of numbers: the number, scaled to [-1, 1], less its score, clipped.
+
+    Attributes
+    ----------
+    center, half : float
+        Middle and half-width of the bounds of the target.
+    clip : float
+        Largest magnitude of a residual, in half-widths.
+    """
+
+    center: float
+    half: float
+    clip: float
+    n_outputs: ClassVar[int] = 1
+    kind: ClassVar[str] = "numbers"
+
+    def add(
+        self, scores: IntArray, rows: PreparedRows, cells: NDArray[np.int32], one: int, out: IntArray
+    ) -> None:
+        """Add the residuals of rows to the sums of their cells."""
+        if rows.y is None:
+            raise ValueError("the rows have no target.")
+        target = np.ascontiguousarray(rows.y, dtype=np.float64)
+        add_squared(scores, target, cells, UNIT, self.center, self.half, self.clip, one, out)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return JSON values."""
+        return {"kind": self.kind, "center": self.center, "half": self.half, "clip": self.clip}
+
+    @classmethod
+    def from_dict(cls, content: dict[str, Any]) -> "NumberLoss":
+        """Restore the loss."""
+        fields = Fields(content, ("kind", "center", "half", "clip"), what="a loss")
+        half, clip = fields.number("half"), fields.number("clip")
+        if half <= 0 or clip <= 0:
+            raise ValueError("a loss: half and clip must be above 0")
+        return cls(fields.number("center"), half, clip)
+
+
+Loss = ClassLoss | NumberLoss
+
+
+@dataclass(frozen=True, eq=False)
+class ResidualsPlan:
+    """Sums of the residuals of an additive model by the cells of a grid.
+
+    Attributes
+    ----------
+    model : AdditiveModel
+        Public: made of what was released before.
+    loss : ClassLoss or NumberLoss
+    grid : CellGrid
+    bits : int
+        Residuals are multiples of 2^-bits (of numbers: times ``clip``), rounded toward zero.
+
+    Notes
+    -----
+    **Privacy.** In whole numbers, with ``one = 2**bits``, a row adds a vector r to the sums of one cell: for
+    two labels, and for numbers, one number of magnitude ``one`` at most; for more labels -q_i, q_i >= 0, for
+    those that are not the row's, and the sum of these q_i, at most ``one``, for the row's own. So the L1 norm
+    of r is at most ``2 * one`` then, and its squared L2 norm at most ``2 * one**2``. All of this is enforced
+    on the integers. Adding or removing a row moves the sums by r. Replacing it moves them by r - r', whether
+    in one cell or in two: at most twice the L1 norm, and four times the squared L2 norm.
+    """
+
+    model: AdditiveModel
+    loss: Loss
+    grid: CellGrid
+    bits: int
+    kind: ClassVar[str] = "residuals"
+
+    @property
+    def n_sums(self) -> int:
+        """Number of sums: one for every cell and output."""
+        return self.grid.size * self.loss.n_outputs
+
+    def sums(self, rows: PreparedRows) -> IntArray:
+        """Return the sums, the outputs fastest."""
+        return self.coded_sums(CodedRows(rows))
+
+    def coded_sums(self, rows: CodedRows) -> IntArray:
+        """Return the sums over rows whose codes and scores are kept."""
+        cells = self.grid.cells(rows.codes(self.model.codes))
+        out = np.zeros((self.grid.size, self.loss.n_outputs), dtype=np.int64)
+        self.loss.add(rows.scores(self.model), rows.rows, cells, 2**self.bits, out)
+        return out.ravel()
+
+    def check_sums(self, values: IntArray, n_rows: int) -> None:
+        """Refuse sums that no n_rows rows have."""
+        table = np.abs(values.reshape(-1, self.loss.n_outputs))
+        most = n_rows * 2**self.bits
+        norm = 1 if self.loss.n_outputs == 1 else 2
+        zero = self.loss.n_outputs == 1 or not values.reshape(table.shape).sum(axis=1).any()
+        if not zero or sum(map(int, table.ravel())) > norm * most:
+            raise ValueError("the sums are not those of so many rows")
+
+    def check_room(self, n_rows: int) -> None:
+        """Refuse rows that the sums have no room for."""
+        if n_rows * 2**self.bits > _MOST_SUM:
+            raise OverflowError("too many rows for the grid: its exact sums do not fit 64-bit integers.")
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return JSON values."""
+        return {
+            "kind": self.kind,
+            "model": self.model.to_dict(),
+            "loss": self.loss.to_dict(),
+            "grid": self.grid.to_dict(),
+            "bits": self.bits,
+        }
+
+    @classmethod
+    def from_dict(cls, content: dict[str, Any]) -> "ResidualsPlan":
+        """Restore the plan; ValueError for what `to_dict` would not write."""
+        fields = Fields(content, ("kind", "model", "loss", "grid", "bits"), what="a plan")
+        model, grid = AdditiveModel.from_dict(fields.mapping("model")), CellGrid.from_dict(content["grid"])
+        loss = fields.mapping("loss")
+        kinds: dict[Any, Any] = {one.kind: one for one in (ClassLoss, NumberLoss)}
+        if loss.get("kind") not in kinds:
+            raise ValueError("a plan has a loss of an unknown kind")
+        plan = cls(model, kinds[loss["kind"]].from_dict(loss), grid, fields.integer("bits", 0, FINEST))
+        grid.check(model.codes.sizes)
+        if plan.loss.n_outputs != model.n_outputs or plan.n_sums > _MOST_SUMS:
+            raise ValueError("a plan: its loss and its model have different numbers of outputs")
+        return plan

@@ -1,0 +1,322 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Plans of logistic regression: moments by label, and gradients of the log loss."""
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from ..._typing import FloatArray, IntArray
+from ...utils._json_documents import Fields
+from .._rows import PreparedRows
+from .logit_kernels import fill_logits
+from .moments import EXACT, FINEST, MomentGrid, make_packer, read_grid
+
+# Plan of label moments: rows by label, and sums and squares of every column.
+
+# Rows that are packed together: with the finest grid their sums of squares are exact in float64.
+_BLOCK_ROWS = 4096
+# Most labels: room is made for them before rows are read.
+MOST_LABELS = 2**16
+
+
+@dataclass(frozen=True, eq=False)
+class LabelMomentsPlan:
+    """The number of rows of every label, and the sum and the sum of squares of every column on a grid.
+
+    Attributes
+    ----------
+    grid : MomentGrid
+        Of the features; its target is not used.
+    n_labels : int
+
+    Notes
+    -----
+    **Privacy.** A row's integers follow from the row and the grid alone. It is in one count, and its columns
+    x' lie in the cube or the ball of the grid on the integers themselves.
+    """
+
+    grid: MomentGrid
+    n_labels: int
+    kind: ClassVar[str] = "label-moments"
+
+    @property
+    def n_sums(self) -> int:
+        """Number of integers: counts, sums, and sums of squares."""
+        return self.n_labels + 2 * self.grid.n_features
+
+    def sums(self, rows: PreparedRows) -> IntArray:
+        """Return counts in rows, sums in units of 2^-exponent, and squares in units of 4^-exponent."""
+        rows = rows.only_kept()
+        labels = check_labels(rows, self.grid.n_features, self.n_labels)
+        pack, d = make_packer(self.grid), self.grid.n_features
+        block, nothing = np.empty((_BLOCK_ROWS, self.grid.size)), np.zeros(_BLOCK_ROWS)
+        first_two = np.zeros((2, d), dtype=np.int64)
+        for first in range(0, len(labels), _BLOCK_ROWS):
+            here = rows.X[first : first + _BLOCK_ROWS]
+            q = block[: len(here)]
+            if not pack(here, nothing[: len(here)], q):
+                raise ValueError("X must be finite: NaN and inf are refused.")
+            x = q[:, :d]
+            first_two[0] += x.sum(axis=0).astype(np.int64)
+            first_two[1] += np.einsum("ij,ij->j", x, x).astype(np.int64)
+        counts = np.bincount(labels, minlength=self.n_labels).astype(np.int64)
+        return np.concatenate([counts, first_two.ravel()])
+
+    def check_sums(self, values: IntArray, n_rows: int) -> None:
+        """Refuse sums that no n_rows rows have."""
+        counts, (sums, squares) = values[: self.n_labels], values[self.n_labels :].reshape(2, -1)
+        one = 2**self.grid.exponent
+        possible = counts.min() >= 0 and counts.sum() == n_rows
+        possible &= bool((np.abs(sums) <= n_rows * one).all() and (squares <= n_rows * one**2).all())
+        if not possible or squares.min() < 0:
+            raise ValueError("the sums are not those of so many rows")
+
+    def check_room(self, n_rows: int) -> None:
+        """Refuse rows that the sums have no room for."""
+        if _BLOCK_ROWS * 4**self.grid.exponent > EXACT:
+            raise OverflowError("the grid is too fine: sums of a block of rows do not fit float64.")
+        if n_rows * 4**self.grid.exponent > 2**62:
+            raise OverflowError("too many rows for the grid: its exact sums do not fit 64-bit integers.")
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return JSON values."""
+        return {"kind": self.kind, "grid": self.grid.to_dict(), "n_labels": self.n_labels}
+
+    @classmethod
+    def from_dict(cls, content: dict[str, Any]) -> "LabelMomentsPlan":
+        """Restore the plan; ValueError for what `to_dict` would not write."""
+        fields = Fields(content, ("kind", "grid", "n_labels"), what="a plan")
+        return cls(read_grid(fields), fields.integer("n_labels", 2, MOST_LABELS))
+
+
+def check_labels(rows: PreparedRows, n_features: int, n_labels: int) -> Any:
+    """Return the labels of rows; ValueError, which repeats nothing, for rows that a plan is not about."""
+    if rows.labels is None or rows.X.ndim != 2 or rows.X.shape != (len(rows.labels), n_features):
+        raise ValueError(f"X must have shape (n, {n_features}), and a label per row.")
+    labels = np.ascontiguousarray(rows.labels, dtype=np.int32)
+    if len(labels) and not 0 <= labels.min() <= labels.max() < n_labels:
+        raise ValueError("a label is not a position among the classes.")
+    return labels
+
+
+# Plan of logits: sums of label residuals times standardised rows, and of curvatures.
+
+#: Rows that are worked on together: grids are chosen so that the sums of so many are exact in float64.
+BLOCK_ROWS = 4096
+# Bits of a residual and of a curvature below 1 at most.
+_MOST_BITS = 26
+
+
+@dataclass(frozen=True, eq=False)
+class StandardRows:
+    """How a row on the grid is standardised, and how it becomes integers in a ball.
+
+    Attributes
+    ----------
+    center, scale : ndarray of shape (n_features,)
+        z is 1, then (x' - center) / scale, where x' is the row in the cube or the ball of the grid.
+    radius : float
+        Rows longer than it count min(1, radius / norm) times.
+    norm_order : {1, 2}
+        Which norm.
+    exponent : int
+        The integers are those of z / radius in units of 2^-exponent.
+    """
+
+    center: FloatArray
+    scale: FloatArray
+    radius: float
+    norm_order: int
+    exponent: int
+
+
+@dataclass(frozen=True, eq=False)
+class LogitsPlan:
+    """The sum of residuals times z over rows z, and perhaps that of curvatures times z z'.
+
+    Attributes
+    ----------
+    grid : MomentGrid
+        Of the features; its target is not used.
+    rows : StandardRows
+    theta : ndarray of shape (n_logits, n_features + 1)
+        Logits of a row are theta z, the constant first. One row: two classes, and the logit of the second;
+        else one per class.
+    residual_bits : int
+        Residuals are multiples of 2^-residual_bits.
+    coarse : tuple of two ints, or None
+        Exponent of the rows in the curvature, and bits of the curvature, with two classes; None: none.
+
+    Notes
+    -----
+    A row of norm r counts as the row z min(1, radius / r), and its residual as min(1, radius / r) times as
+    large: together the row has a weight that depends on its features alone, so that the gradient has the
+    mean 0 at the true parameters still. A clipped row would not leave it there.
+
+    **Privacy.** theta and the standards are public, or made of released values. A row's integers follow from
+    the row and the plan alone: they are a product of an integer residual and an integer row, both within
+    their norms on the integers themselves. The sums of a block stay below 2^53, so that the result depends
+    on nothing but the set of rows.
+    """
+
+    grid: MomentGrid
+    rows: StandardRows
+    theta: FloatArray
+    residual_bits: int
+    coarse: tuple[int, int] | None = None
+    kind: ClassVar[str] = "logits"
+
+    @property
+    def n_labels(self) -> int:
+        """Number of classes."""
+        return max(len(self.theta), 2)
+
+    @property
+    def n_sums(self) -> int:
+        """Number of integers: the gradient, and the matrix of the curvature."""
+        size = self.grid.n_features + 1
+        return self.theta.size + (0 if self.coarse is None else size**2)
+
+    def sums(self, rows: PreparedRows) -> IntArray:
+        """Return the integers, of every logit those of the constant and then those of the features.
+
+        Notes
+        -----
+        The gradient is in units of ``radius * 2**-(exponent + residual_bits)``, with the sign of label less
+        probability; the curvature in ``radius**2 * 2**-(2 * coarse[0] + coarse[1])``.
+        """
+        rows = rows.only_kept()
+        labels = check_labels(rows, self.grid.n_features, self.n_labels)
+        standard, size = self.rows, self.grid.size
+        pack, nothing = make_packer(self.grid), np.zeros(BLOCK_ROWS)
+        factor, shift = self._line()
+        theta = np.zeros((len(self.theta), size))
+        theta[:, :-2], theta[:, -1] = self.theta[:, 1:], self.theta[:, 0]
+        block, grid_rows = np.empty((BLOCK_ROWS, size)), np.empty((BLOCK_ROWS, size))
+        residuals, curvatures = np.empty((BLOCK_ROWS, len(theta))), np.empty(BLOCK_ROWS)
+        work = np.empty(size + len(theta))
+        fine = 0.0 if self.coarse is None else 2.0 ** self.coarse[1]
+        gradient = np.zeros((len(theta), size), dtype=np.int64)
+        matrix = np.zeros((size, size), dtype=np.int64)
+        for first in range(0, len(labels), BLOCK_ROWS):
+            here = slice(first, first + BLOCK_ROWS)
+            m = len(labels[here])
+            p, q, r, w = block[:m], grid_rows[:m], residuals[:m], curvatures[:m]
+            if not pack(rows.X[here], nothing[:m], p):
+                raise ValueError("X must be finite: NaN and inf are refused.")
+            fill_logits(
+                p,
+                labels[here],
+                factor,
+                shift,
+                standard.radius,
+                standard.norm_order == 2,
+                2.0**standard.exponent,
+                theta,
+                2.0**self.residual_bits,
+                fine,
+                work,
+                q,
+                r,
+                w,
+            )
+            gradient += (r.T @ q).astype(np.int64)
+            if self.coarse is not None:
+                # Toward zero, so that no norm grows.
+                short = np.trunc(q * 2.0 ** (self.coarse[0] - standard.exponent))
+                matrix += ((short * w[:, None]).T @ short).astype(np.int64)
+        # The packed row is (features, target, constant).
+        order = np.array([size - 1, *range(size - 2)])
+        parts = [gradient[:, order].ravel()]
+        if self.coarse is not None:
+            parts.append(matrix[np.ix_(order, order)].ravel())
+        return np.concatenate(parts)
+
+    def _line(self) -> tuple[FloatArray, FloatArray]:
+        """Return what a packed row is multiplied by, and what is then taken off it."""
+        factor, shift = np.zeros((2, self.grid.size))
+        # A scale near the least float has an infinite inverse; the kernel clips what comes of it.
+        with np.errstate(over="ignore", invalid="ignore"):
+            factor[:-2] = 2.0**-self.grid.exponent / self.rows.scale
+            shift[:-2] = self.rows.center / self.rows.scale
+        factor[-1] = 2.0**-self.grid.exponent
+        return factor, shift
+
+    def split(self, values: IntArray) -> tuple[IntArray, IntArray | None]:
+        """Return gradient and curvature of such sums."""
+        size = self.grid.n_features + 1
+        gradient = values[: self.theta.size].reshape(len(self.theta), size)
+        return gradient, None if self.coarse is None else values[self.theta.size :].reshape(size, size)
+
+    def check_sums(self, values: IntArray, n_rows: int) -> None:
+        """Refuse sums that no n_rows rows have."""
+        gradient, matrix = self.split(values)
+        possible = int(np.abs(gradient).max()) <= n_rows * 2 ** (self.rows.exponent + self.residual_bits)
+        if matrix is not None and self.coarse is not None:
+            most = n_rows * 2 ** (2 * self.coarse[0] + self.coarse[1] - 2)
+            possible &= int(np.abs(matrix).max()) <= most and bool((matrix == matrix.T).all())
+        if not possible:
+            raise ValueError("the sums are not those of so many rows")
+
+    def check_room(self, n_rows: int) -> None:
+        """Refuse rows that the sums have no room for."""
+        one = 2 ** (self.rows.exponent + self.residual_bits)
+        if self.coarse is not None:
+            one = max(one, 2 ** (2 * self.coarse[0] + self.coarse[1] - 2))
+        if BLOCK_ROWS * one > EXACT:
+            raise OverflowError("the grid is too fine: sums of a block of rows do not fit float64.")
+        if n_rows * one > 2**62:
+            raise OverflowError("too many rows for the grid: its exact sums do not fit 64-bit integers.")
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return JSON values."""
+        return {
+            "kind": self.kind,
+            "grid": self.grid.to_dict(),
+            "center": self.rows.center.tolist(),
+            "scale": self.rows.scale.tolist(),
+            "radius": self.rows.radius,
+            "norm_order": self.rows.norm_order,
+            "exponent": self.rows.exponent,
+            "theta": self.theta.ravel().tolist(),
+            "residual_bits": self.residual_bits,
+            "coarse": None if self.coarse is None else list(self.coarse),
+        }
+
+    @classmethod
+    def from_dict(cls, content: dict[str, Any]) -> "LogitsPlan":
+        """Restore the plan; ValueError for what `to_dict` would not write."""
+        names = ("kind", "grid", "center", "scale", "radius", "norm_order", "exponent")
+        fields = Fields(content, (*names, "theta", "residual_bits", "coarse"), what="a plan")
+        grid = read_grid(fields)
+        rows = StandardRows(
+            np.array(fields.numbers("center", grid.n_features)),
+            np.array(fields.numbers("scale", grid.n_features)),
+            fields.number("radius"),
+            fields.integer("norm_order", 1, 2),
+            fields.integer("exponent", 0, FINEST),
+        )
+        theta = np.array(fields.numbers("theta")).reshape(-1, 1)
+        n_logits, rest = divmod(len(theta), grid.n_features + 1)
+        if (
+            min(rows.scale.min(), rows.radius) <= 0
+            or rest
+            or not 0 < n_logits <= MOST_LABELS
+            or n_logits == 2
+        ):
+            raise ValueError("a plan: scales must be above 0, and theta must hold whole rows, 1 or above 2")
+        coarse = fields.maybe(fields.numbers, "coarse", 2)
+        if coarse is not None and (n_logits > 1 or not _are_bits(coarse)):
+            raise ValueError("a plan: coarse must hold bits, of two classes")
+        return cls(
+            grid,
+            rows,
+            theta.reshape(n_logits, -1),
+            fields.integer("residual_bits", 0, _MOST_BITS),
+            None if coarse is None else (int(coarse[0]), int(coarse[1])),
+        )
+
+
+def _are_bits(values: list[float]) -> bool:
+    return all(value == int(value) for value in values) and 0 <= values[0] <= FINEST and 2 <= values[1] <= 26

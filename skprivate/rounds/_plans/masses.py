@@ -1,0 +1,664 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Plans of sums by node of a partition: histograms of labels, and masses that rows share out."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, ClassVar, Protocol, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..._typing import BoolArray, FloatArray, IntArray
+from ...partition import Partition
+from ...utils._json_documents import Fields
+from .._rows import PreparedRows
+from .cells import Axis, LabelAxis, LeafAxis, axis_from_dict
+from .histogram_kernels import add_bins, count_bins
+from .mass_kernels import add_masses, fill_terms, multiply
+from .moments import FINEST, SUM_BITS
+
+# Plan of histograms: counts of rows by node of a partition, label, and bin of every column.
+
+# Most counts of a plan, 1 GiB.
+MOST_COUNTS = 2**27
+# Most bins of a column, and most labels: room is made for them before rows are read.
+_MOST_BINS = 2**24
+#: Values of a block, 256 kB: it stays in the second-level cache between the search for leaves and the counts.
+BLOCK_VALUES = 2**15
+# Rows whose counts fit 32 bits: counts of half the size stay in the cache longer.
+_MOST_ROWS = 2**30
+# Of a bin's width: more than a compiler that keeps more digits than it says could add to a guess.
+_SLACK = 2.0**-30
+
+
+@dataclass(frozen=True, eq=False)
+class HistogramsPlan:
+    """Counts of rows by leaf of a partition, label, and bin of every column within the leaf's own box.
+
+    Attributes
+    ----------
+    partition : Partition
+        Its leaves are the nodes that are counted.
+    n_bins : tuple of int
+        Bins of every column that the partition compares, 2 or more, of equal width within the box of a
+        node: of every derived column where it has some. A value beyond the box is in an end bin.
+    n_labels : int
+        Number of labels.
+
+    Notes
+    -----
+    The bin of a value is the number of thresholds at or below it, so that the rows in the bins before a
+    threshold are those that `Partition.apply` sends left there. In a column whose box has no width a node
+    has no threshold, and its rows are in the first bin.
+
+    **Privacy.** A row is in one node, and there in one bin of every column. Adding or removing it moves
+    one count of every column by 1, all of one node and one label. Derived columns are functions of that row
+    and of public facts, so that the same holds of them.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skprivate.partition import Partition
+    >>> from skprivate.rounds._plans.masses import HistogramsPlan
+    >>> from skprivate.rounds._rows import PreparedRows
+    >>> root = Partition.from_splits([-1], [], lower=[0.0, 0.0], upper=[1.0, 1.0])
+    >>> plan = HistogramsPlan(root, (4, 2), n_labels=2)
+    >>> rows = PreparedRows(np.array([[0.1, 0.9], [0.5, 0.2]]), labels=np.array([0, 1]))
+    >>> plan.by_column(plan.sums(rows))[0].tolist()
+    [[[1, 0, 0, 0], [0, 0, 1, 0]]]
+    """
+
+    partition: Partition
+    n_bins: tuple[int, ...]
+    n_labels: int
+    kind: ClassVar[str] = "histograms"
+
+    @property
+    def n_sums(self) -> int:
+        """Number of counts."""
+        return self.partition.n_leaves * sum(self.n_bins) * self.n_labels
+
+    @cached_property
+    def thresholds(self) -> FloatArray:
+        """Thresholds of every leaf, of shape (n_leaves, sum of n_bins - 1): column by column, ascending.
+
+        NaN where the box of the leaf has no width in the column.
+        """
+        low, high = self.partition.cells()
+        cuts = [_thresholds(low[:, j], high[:, j], bins) for j, bins in enumerate(self.n_bins)]
+        return np.concatenate(cuts, axis=1)
+
+    def by_column(self, values: IntArray) -> list[IntArray]:
+        """Return the counts of every column, each of shape (n_leaves, n_labels, n_bins), as views."""
+        table = values.reshape(self.partition.n_leaves, self.n_labels, -1)
+        return np.split(table, np.cumsum(self.n_bins)[:-1], axis=2)
+
+    @cached_property
+    def first_bins(self) -> NDArray[np.int32]:
+        """Place of every column's first bin among the bins of all columns."""
+        return np.cumsum([0, *self.n_bins[:-1]], dtype=np.int32)
+
+    def sums(self, rows: PreparedRows) -> IntArray:
+        """Return the counts by leaf, label, and column and bin, the last fastest."""
+        X = np.ascontiguousarray(rows.X, dtype=np.float64)
+        labels = np.ascontiguousarray(LabelAxis(self.n_labels).codes(rows), dtype=np.int32)
+        left_out = _left_out(rows)
+        total = np.zeros(self.n_sums, dtype=np.int64)
+        for first in range(0, len(X), _MOST_ROWS):
+            here = slice(first, first + _MOST_ROWS)
+            total += self._count(X[here], labels[here], None if left_out is None else left_out[here])
+        return total
+
+    def _count(
+        self, X: FloatArray, labels: NDArray[np.int32], left_out: BoolArray | None
+    ) -> NDArray[np.int32]:
+        counts = np.zeros((self.partition.n_leaves, self.n_labels, sum(self.n_bins)), dtype=np.int32)
+        step = max(BLOCK_VALUES // X.shape[1], 1)
+        for first in range(0, len(X), step):
+            here = slice(first, first + step)
+            columns = self.partition.derive(X[here])
+            nodes = self.partition.apply_derived(columns)
+            if left_out is not None:
+                nodes[left_out[here]] = -1
+            count_bins(columns, nodes, labels[here], self.first_bins, self.guesses, self.edges, counts)
+        return counts.ravel()
+
+    @cached_property
+    def guesses(self) -> FloatArray:
+        """Origin, scale, number of bins - 0.5, and `sure` of the kernel, of shape (n_leaves, n_columns, 4).
+
+        Rounded differences and products never fall as x grows. So if the thresholds' own guesses are off by
+        at most m, a guess between k + m and k + 1 - m belongs to a value from threshold k on and below the
+        next: the rest of it is closer to 0.5 than 0.5 - m. Where m is not below 0.5, nothing is sure.
+        """
+        low, high = self.partition.cells()
+        bins = np.array(self.n_bins)
+        # Nothing here is finite in boxes that are a few subnormal numbers wide, or have no width.
+        with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
+            scale = np.where(low < high, bins / (high - low), 0.0)
+            found = (self.thresholds - np.repeat(low, bins - 1, axis=1)) * np.repeat(scale, bins - 1, axis=1)
+            off = abs(found - np.concatenate([np.arange(1, count) for count in bins]))
+        most = np.maximum.reduceat(off, np.cumsum(bins - 1) - (bins - 1), axis=1)
+        sure = np.where(most < 0.5 - _SLACK, 0.5 - _SLACK - most, 0.0)
+        return np.stack(np.broadcast_arrays(low, scale, bins - 0.5, sure), axis=2)
+
+    @cached_property
+    def edges(self) -> FloatArray:
+        """Thresholds as the kernel reads them: side by side, those of each column between -inf and NaN."""
+        ends = np.cumsum(np.array(self.n_bins) - 1)
+        padded = np.insert(self.thresholds, np.concatenate([[0], ends[:-1]]), -np.inf, axis=1)
+        return np.insert(padded, ends + np.arange(1, len(ends) + 1), np.nan, axis=1)
+
+    def check_sums(self, values: IntArray, n_rows: int) -> None:
+        """Refuse counts that no n_rows rows have."""
+        by_label = [table.sum(axis=2) for table in self.by_column(values)]
+        # A row counts once in every column.
+        same = all(np.array_equal(totals, by_label[0]) for totals in by_label)
+        if (values < 0).any() or not same or int(by_label[0].sum()) != n_rows:
+            raise ValueError("the sums are not those of so many rows")
+
+    def check_room(self, n_rows: int) -> None:
+        """Refuse rows that the sums have no room for: counts have room for all."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return JSON values."""
+        return {
+            "kind": self.kind,
+            "partition": self.partition.to_dict(),
+            "n_bins": list(self.n_bins),
+            "n_labels": self.n_labels,
+        }
+
+    @classmethod
+    def from_dict(cls, content: dict[str, Any]) -> "HistogramsPlan":
+        """Restore the plan; ValueError for what `to_dict` would not write."""
+        fields = Fields(content, ("kind", "partition", "n_bins", "n_labels"), what="a plan")
+        plan = cls(*read_nodes(fields), fields.integer("n_labels", 1, _MOST_BINS))
+        plan.check_size()
+        return plan
+
+    def check_size(self) -> None:
+        """Refuse a plan whose sums take more than 1 GiB."""
+        if self.n_sums > MOST_COUNTS:
+            raise ValueError("a plan: it has too many counts")
+
+
+def read_nodes(fields: Fields) -> tuple[Partition, tuple[int, ...]]:
+    """Return the partition and the numbers of bins of a plan; ValueError for what no plan would write."""
+    partition, n_bins = Partition.from_dict(fields.mapping("partition")), fields.items("n_bins")
+    if len(n_bins) != partition.n_columns or not all(map(_is_number_of_bins, n_bins)):
+        raise ValueError("a plan: n_bins must be whole numbers above 1, one for every column")
+    return partition, tuple(n_bins)
+
+
+def _is_number_of_bins(value: Any) -> bool:
+    return type(value) is int and 2 <= value <= _MOST_BINS
+
+
+def _thresholds(low: FloatArray, high: FloatArray, n_bins: int) -> FloatArray:
+    """Return the thresholds between bins of equal width, in (low, high] and ascending; NaN in no width."""
+    share = np.arange(1, n_bins) / n_bins
+    # The weights add up to 1, so that no box overflows but by a rounding, which is clipped.
+    with np.errstate(over="ignore"):
+        cuts = np.multiply.outer(low, 1 - share) + np.multiply.outer(high, share)
+    low, high = low[:, np.newaxis], high[:, np.newaxis]
+    # A box of a few units in the last place has fewer different thresholds than bins, rounded in any order.
+    cuts = np.maximum.accumulate(np.clip(cuts, np.nextafter(low, high), high), axis=1)
+    return np.where(low < high, cuts, np.nan)
+
+
+def _left_out(rows: PreparedRows) -> BoolArray | None:
+    """Return a mask of the rows that do not count; None where all do."""
+    if rows.kept is None:
+        return None
+    left_out = np.ones(len(rows.X), dtype=bool)
+    left_out[rows.kept] = False
+    return left_out
+
+
+# What a row adds to some cells: whole numbers, its masses, which add up to the same for all rows.
+
+#: Steps of the largest weight of a row: a weight is rounded by less than a thousandth of that.
+WEIGHT_STEPS = 2**10
+#: Steps of a number between its bounds, log2: the squares of 2^31 rows with weights of `WEIGHT_STEPS` fit 64
+#: bits. The mean of n rows that are spread over several steps is rounded by about 2^-10 / sqrt(3 n) of the
+#: half-width, far less than by sampling; the mean of n equal ones by at most 2^-10, which is less than the
+#: noise's standard deviation, some 4 / (n epsilon), up to n epsilon = 4096.
+NUMBER_BITS = 10
+# Largest number of labels: room is made for them before rows are read.
+_MOST_LABELS = 2**24
+
+
+class Masses(Protocol):
+    """One way to share out a row's amount among cells.
+
+    The masses of a row are at least 0 and stand in neighbouring cells. They add up to ``total``, times the
+    row's steps where rows have weights.
+    """
+
+    kind: ClassVar[str]
+
+    @property
+    def n_cells(self) -> int:
+        """Number of cells."""
+
+    @property
+    def total(self) -> int:
+        """Sum of the masses of a row of weight one step."""
+
+    @property
+    def largest(self) -> int:
+        """Bound on a row's weight, in steps; 1: rows have no weights."""
+
+    def place(self, rows: PreparedRows) -> tuple[NDArray[np.int32], IntArray]:
+        """Return each row's first cell, and its masses from there on, of shape (n, number of neighbours)."""
+
+    def row_masses(self, rows: PreparedRows) -> IntArray:
+        """Return the masses of every row in all cells, of shape (n, n_cells)."""
+
+    def for_splits(self) -> "Masses":
+        """Return the masses whose histograms choose splits."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return JSON values, the kind among them."""
+
+    @classmethod
+    def from_dict(cls, content: dict[str, Any]) -> Self:
+        """Restore the masses; ValueError for what `to_dict` would not write."""
+
+
+@dataclass(frozen=True)
+class LabelMasses:
+    """One in the cell of a row's label.
+
+    Attributes
+    ----------
+    n_cells : int
+        Number of labels.
+    largest : int
+        Bound on a row's weight, in steps; 1: rows have no weights.
+
+    Notes
+    -----
+    **Privacy.** A row's masses add up to 1, or to its steps, which are clipped to [0, largest]. Adding or
+    removing a row moves sums of masses by at most ``largest`` in L1, replacing it by ``2 * largest``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skprivate.rounds._plans.masses import LabelMasses
+    >>> from skprivate.rounds._rows import PreparedRows
+    >>> rows = PreparedRows(np.zeros((2, 1)), labels=np.array([1, 0]), steps=np.array([3.0, 9.0]))
+    >>> LabelMasses(2).row_masses(rows).tolist(), LabelMasses(2, largest=8).row_masses(rows).tolist()
+    ([[0, 1], [1, 0]], [[0, 3], [8, 0]])
+    """
+
+    n_cells: int
+    largest: int = 1
+    total: ClassVar[int] = 1
+    kind: ClassVar[str] = "labels"
+
+    def place(self, rows: PreparedRows) -> tuple[NDArray[np.int32], IntArray]:
+        """Return each row's label, and its steps.
+
+        Raises
+        ------
+        ValueError
+            The rows have no labels, more of them than there are cells, or no weights where some are due.
+        """
+        if rows.labels is None:
+            raise ValueError("the rows have no labels.")
+        labels = np.ascontiguousarray(rows.labels, dtype=np.int32)
+        if len(labels) and not (labels.min() >= 0 and labels.max() < self.n_cells):
+            raise ValueError("the rows have more classes than the plan.")
+        return labels, _weighted(np.ones((len(labels), 1), dtype=np.int64), rows, self.largest)
+
+    def row_masses(self, rows: PreparedRows) -> IntArray:
+        """Return the steps of every row in the cell of its label, of shape (n, n_cells)."""
+        labels, steps = self.place(rows)
+        masses = np.zeros((len(labels), self.n_cells), dtype=np.int64)
+        np.put_along_axis(masses, labels[:, np.newaxis].astype(np.int64), steps, axis=1)
+        return masses
+
+    def for_splits(self) -> "LabelMasses":
+        """Return the same masses."""
+        return self
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return JSON values."""
+        return {"kind": self.kind, "n_cells": self.n_cells, "largest": self.largest}
+
+    @classmethod
+    def from_dict(cls, content: dict[str, Any]) -> Self:
+        """Restore the masses."""
+        fields = Fields(content, ("kind", "n_cells", "largest"), what="masses")
+        return cls(fields.integer("n_cells", 1, _MOST_LABELS), fields.integer("largest", 1, 2**FINEST))
+
+
+@dataclass(frozen=True)
+class NumberMasses:
+    """Terms of ((B - a) + a)^degree, a the place of a number between its bounds in 0, ..., B = 2^bits.
+
+    Attributes
+    ----------
+    center, half : float
+        Centre and half-width of the bounds; half > 0. A number is clipped to them, u = (y - center) / half in
+        [-1, 1], and a is the whole number nearest to B (1 + u) / 2.
+    bits : int
+        1 to 20.
+    degree : {1, 2}
+        2: the cells hold (B - a)^2, 2 a (B - a) and a^2. 1: B - a and a, which is enough to choose splits.
+    largest : int
+        Bound on a row's weight, in steps; 1: rows have no weights.
+
+    Notes
+    -----
+    The terms add up to B^degree, exactly. From sums c of the three cells follow, in units of 4^bits and with
+    u on the grid, the number of rows, c_0 + c_1 + c_2; the sum of u, c_2 - c_0; and the sum of u^2,
+    c_0 - c_1 + c_2. With weights these are the sum of the steps, and sums of steps times u and u^2. Then the
+    sum of the three cells over all leaves, which else is the public number of rows, is private too.
+
+    **Privacy.** Adding or removing a row moves sums of masses by at most ``total * largest`` in L1, replacing
+    it by twice that: what a count alone would cost, for the number of rows, the mean and the spread together.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skprivate.rounds._plans.masses import NumberMasses
+    >>> from skprivate.rounds._rows import PreparedRows
+    >>> rows = PreparedRows(np.zeros((3, 1)), y=np.array([-5.0, 0.5, 10.0]))
+    >>> NumberMasses(center=0.0, half=1.0, bits=3).row_masses(rows).tolist()
+    [[64, 0, 0], [4, 24, 36], [0, 0, 64]]
+    """
+
+    center: float
+    half: float
+    bits: int = NUMBER_BITS
+    degree: int = 2
+    largest: int = 1
+    kind: ClassVar[str] = "numbers"
+
+    @property
+    def n_cells(self) -> int:
+        """Number of terms."""
+        return self.degree + 1
+
+    @property
+    def total(self) -> int:
+        """Sum of the terms."""
+        return 2 ** (self.bits * self.degree)
+
+    def place(self, rows: PreparedRows) -> tuple[NDArray[np.int32], IntArray]:
+        """Return zeros, and the terms of every row times its steps.
+
+        Raises
+        ------
+        ValueError
+            The rows have no target, no weights where some are due, or NaN or infinity in one of them.
+        """
+        masses = self.row_masses(rows)
+        return np.zeros(len(masses), dtype=np.int32), masses
+
+    def row_masses(self, rows: PreparedRows) -> IntArray:
+        """Return the terms of every row times its steps, of shape (n, degree + 1)."""
+        if rows.y is None:
+            raise ValueError("the rows have no target.")
+        y = np.ascontiguousarray(rows.y, dtype=np.float64)
+        masses = np.empty((len(y), self.n_cells), dtype=np.int64)
+        if not fill_terms(y, self.center, self.half, 2**self.bits, masses):
+            raise ValueError("y contains NaN or infinity.")
+        return _weighted(masses, rows, self.largest)
+
+    def for_splits(self) -> "NumberMasses":
+        """Return the masses of degree 1."""
+        return replace(self, degree=1)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return JSON values."""
+        names = ("kind", "center", "half", "bits", "degree", "largest")
+        return {name: getattr(self, name) for name in names}
+
+    @classmethod
+    def from_dict(cls, content: dict[str, Any]) -> Self:
+        """Restore the masses."""
+        fields = Fields(content, ("kind", "center", "half", "bits", "degree", "largest"), what="masses")
+        half = fields.number("half")
+        if half <= 0:
+            raise ValueError("masses: half must be above 0")
+        bits, degree = fields.integer("bits", 1, FINEST), fields.integer("degree", 1, 2)
+        return cls(fields.number("center"), half, bits, degree, fields.integer("largest", 1, 2**FINEST))
+
+
+def check_room(masses: Masses, n_rows: int) -> None:
+    """Refuse rows whose masses might not fit 64 bits, with two to spare; from public numbers alone."""
+    if n_rows * masses.total * masses.largest > 2**SUM_BITS:
+        raise OverflowError("too many rows for the grid: its exact sums do not fit 64-bit integers.")
+
+
+def check_totals(masses: Masses, totals: NDArray[Any], n_rows: int) -> None:
+    """Refuse masses by group of rows, summed over the cells, that no n_rows rows have."""
+    amounts = [divmod(int(total), masses.total) for total in totals]
+    steps = sum(amount for amount, _ in amounts)
+    possible = steps == n_rows if masses.largest == 1 else 0 <= steps <= n_rows * masses.largest
+    if not possible or any(rest for _, rest in amounts):
+        raise ValueError("the sums are not those of so many rows")
+
+
+_KINDS: dict[str, Any] = {masses.kind: masses for masses in (LabelMasses, NumberMasses)}
+
+
+def masses_from_dict(content: Any) -> Masses:
+    """Restore masses of any kind; ValueError for what none would write."""
+    kind = content.get("kind") if type(content) is dict else None
+    if type(kind) is not str or kind not in _KINDS:
+        raise ValueError("a plan has masses of an unknown kind")
+    masses: Masses = _KINDS[kind].from_dict(content)
+    return masses
+
+
+def _weighted(masses: IntArray, rows: PreparedRows, largest: int) -> IntArray:
+    """Multiply masses by the steps of their rows, clipped to [0, largest] and rounded down, in place."""
+    if largest == 1:
+        return masses
+    if rows.steps is None:
+        raise ValueError("the rows have no weights.")
+    if not multiply(masses, np.ascontiguousarray(rows.steps, dtype=np.float64), largest):
+        raise ValueError("the weights contain NaN.")
+    return masses
+
+
+# Plan of masses: their sums by leaf of a partition, or by the cells of other axes.
+
+# Most sums of a plan, 1 GiB.
+_MOST_SUMS = 2**27
+# Rows of a block, whose leaves and masses stay in the second-level cache.
+_BLOCK_ROWS = 2**13
+
+
+@dataclass(frozen=True, eq=False)
+class MassesPlan:
+    """Sums of masses by the cells of axes: a table for each.
+
+    Attributes
+    ----------
+    axes : tuple of Axis
+        Each puts a row into one of its cells; tables follow each other in the sums.
+    masses : Masses
+        What a row adds to its cell of every axis.
+
+    Notes
+    -----
+    **Privacy.** A row is in one cell of every axis, by itself. Adding or removing it moves the sums of an
+    axis by at most ``masses.total * masses.largest`` in L1, replacing it by twice that. Without weights the
+    sum of all masses of an axis is ``masses.total`` times the number of rows, as public as that; with weights
+    it is as private as the rest.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skprivate.partition import Partition
+    >>> from skprivate.rounds._plans.masses import NumberMasses
+    >>> from skprivate.rounds._plans.masses import MassesPlan
+    >>> from skprivate.rounds._rows import PreparedRows
+    >>> halves = Partition.from_splits([0, -1, -1], [0.5], lower=[0.0], upper=[1.0])
+    >>> plan = MassesPlan.of_leaves(halves, NumberMasses(center=0.0, half=1.0, bits=2))
+    >>> rows = PreparedRows(np.array([[0.1], [0.9], [0.7]]), y=np.array([-1.0, 0.0, 1.0]))
+    >>> plan.tables(plan.sums(rows))[0]
+    array([[16,  0,  0],
+           [ 4,  8, 20]])
+    """
+
+    axes: tuple[Axis, ...]
+    masses: Masses
+    kind: ClassVar[str] = "masses"
+
+    @classmethod
+    def of_leaves(cls, partition: Partition, masses: Masses) -> "MassesPlan":
+        """Return the plan of sums by leaf of a partition."""
+        return cls((LeafAxis(partition),), masses)
+
+    @property
+    def n_sums(self) -> int:
+        """Number of sums, of all axes together."""
+        return sum(axis.size for axis in self.axes) * self.masses.n_cells
+
+    def tables(self, values: IntArray) -> list[IntArray]:
+        """Return the sums of every axis as a table of shape (size, n_cells), a view."""
+        whole = values.reshape(-1, self.masses.n_cells)
+        return np.split(whole, np.cumsum([axis.size for axis in self.axes])[:-1])
+
+    def sums(self, rows: PreparedRows) -> IntArray:
+        """Return the sums by axis, cell of it, and cell of the masses, the last fastest."""
+        sums = np.zeros(self.n_sums, dtype=np.int64)
+        tables = self.tables(sums)
+        for block in blocks_of(rows.only_kept(), _BLOCK_ROWS):
+            placed = self.masses.place(block)
+            for axis, table in zip(self.axes, tables, strict=True):
+                add_masses(np.ascontiguousarray(axis.codes(block), dtype=np.int32), *placed, table)
+        return sums
+
+    def check_sums(self, values: IntArray, n_rows: int) -> None:
+        """Refuse sums that no n_rows rows have."""
+        if (values < 0).any() or (values > n_rows * self.masses.total * self.masses.largest).any():
+            raise ValueError("the sums are not those of so many rows")
+        for table in self.tables(values):
+            # Python's integers have no end: so many cells of so large sums may pass 64 bits.
+            check_totals(self.masses, table.astype(object).sum(axis=1), n_rows)
+
+    def check_room(self, n_rows: int) -> None:
+        """Refuse rows that the sums have no room for."""
+        check_room(self.masses, n_rows)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return JSON values."""
+        axes = [axis.to_dict() for axis in self.axes]
+        return {"kind": self.kind, "axes": axes, "masses": self.masses.to_dict()}
+
+    @classmethod
+    def from_dict(cls, content: dict[str, Any]) -> "MassesPlan":
+        """Restore the plan; ValueError for what `to_dict` would not write."""
+        fields = Fields(content, ("kind", "axes", "masses"), what="a plan")
+        axes = tuple(axis_from_dict(axis) for axis in fields.items("axes"))
+        plan = cls(axes, masses_from_dict(fields.mapping("masses")))
+        if not axes or plan.n_sums > _MOST_SUMS:
+            raise ValueError("a plan: it has no sums, or too many")
+        return plan
+
+
+def blocks_of(rows: PreparedRows, n_rows: int) -> Iterator[PreparedRows]:
+    """Yield the rows, all of which count, so many at a time, as views: what masses read of them."""
+    for first in range(0, len(rows.X), n_rows):
+        here = slice(first, first + n_rows)
+        y, labels, steps = (
+            None if column is None else column[here] for column in (rows.y, rows.labels, rows.steps)
+        )
+        yield PreparedRows(rows.X[here], y=y, labels=labels, steps=steps)
+
+
+# Plan of histograms of masses: their sums by node of a partition, cell, and bin of every column.
+
+
+@dataclass(frozen=True, eq=False)
+class MassHistogramsPlan(HistogramsPlan):
+    """Sums of masses by leaf of a partition, cell, and bin of every column within the leaf's own box.
+
+    Made by `of`.
+
+    Attributes
+    ----------
+    partition : Partition
+        Its leaves are the nodes.
+    n_bins : tuple of int
+        Bins of every column; see `HistogramsPlan`.
+    n_labels : int
+        Number of cells of the masses.
+    masses : Masses
+        What a row adds to the cells of its bins.
+
+    Notes
+    -----
+    **Privacy.** A row is in one node, and there in one bin of every column. Adding or removing it moves the
+    sums of every column by at most ``masses.total * masses.largest`` in L1, all of one node.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skprivate.partition import Partition
+    >>> from skprivate.rounds._plans.masses import MassHistogramsPlan
+    >>> from skprivate.rounds._plans.masses import NumberMasses
+    >>> from skprivate.rounds._rows import PreparedRows
+    >>> root = Partition.from_splits([-1], [], lower=[0.0, 0.0], upper=[1.0, 1.0])
+    >>> plan = MassHistogramsPlan.of(root, (4, 2), NumberMasses(0.5, 0.5, bits=3).for_splits())
+    >>> rows = PreparedRows(np.array([[0.1, 0.9], [0.5, 0.2]]), y=np.array([0.25, 1.0]))
+    >>> plan.by_column(plan.sums(rows))[0].tolist()
+    [[[6, 0, 0, 0], [2, 0, 8, 0]]]
+    """
+
+    masses: Masses
+    kind: ClassVar[str] = "mass-histograms"
+
+    @classmethod
+    def of(cls, partition: Partition, n_bins: tuple[int, ...], masses: Masses) -> "MassHistogramsPlan":
+        """Return the plan of these masses."""
+        return cls(partition, n_bins, masses.n_cells, masses)
+
+    def sums(self, rows: PreparedRows) -> IntArray:
+        """Return the sums by leaf, cell, and column and bin, the last fastest."""
+        sums = np.zeros((self.partition.n_leaves, self.n_labels, sum(self.n_bins)), dtype=np.int64)
+        for block in blocks_of(rows.only_kept(), max(BLOCK_VALUES // rows.X.shape[1], 1)):
+            columns = self.partition.derive(np.ascontiguousarray(block.X, dtype=np.float64))
+            nodes, placed = self.partition.apply_derived(columns), self.masses.place(block)
+            add_bins(columns, nodes, *placed, self.first_bins, self.guesses, self.edges, sums)
+        return sums.ravel()
+
+    def check_sums(self, values: IntArray, n_rows: int) -> None:
+        """Refuse sums that no n_rows rows have."""
+        most = n_rows * self.masses.total * self.masses.largest
+        by_cell = [table.sum(axis=2) for table in self.by_column(values)]
+        # A row counts once in every column.
+        same = all(np.array_equal(totals, by_cell[0]) for totals in by_cell)
+        if (values < 0).any() or (values > most).any() or not same:
+            raise ValueError("the sums are not those of so many rows")
+        check_totals(self.masses, by_cell[0].astype(object).sum(axis=1), n_rows)
+
+    def check_room(self, n_rows: int) -> None:
+        """Refuse rows that the sums have no room for."""
+        check_room(self.masses, n_rows)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return JSON values."""
+        return {
+            "kind": self.kind,
+            "partition": self.partition.to_dict(),
+            "n_bins": list(self.n_bins),
+            "masses": self.masses.to_dict(),
+        }
+
+    @classmethod
+    def from_dict(cls, content: dict[str, Any]) -> "MassHistogramsPlan":
+        """Restore the plan; ValueError for what `to_dict` would not write."""
+        fields = Fields(content, ("kind", "partition", "n_bins", "masses"), what="a plan")
+        plan = cls.of(*read_nodes(fields), masses_from_dict(fields.mapping("masses")))
+        plan.check_size()
+        return plan

@@ -1,0 +1,823 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Validated rows as plans read them: features, and labels, numbers or what is known of lifetimes."""
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils import check_consistent_length, column_or_1d
+
+from .._typing import BoolArray, FloatArray, IndexArray
+from ..domain._labels import kind_of_labels, refuse_label_types
+from ..utils import as_column, as_labels, check_bounds, is_frame, is_structured
+from ..utils._private_fit import public_errors
+from ..utils._tables import numbers_of, validate_data, within_bounds
+
+# Rows in memory as plans read them: validated, as numbers.
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class PreparedRows:
+    """Validated rows of one batch; what a plan does not read may be None.
+
+    Attributes
+    ----------
+    X : ndarray of float64 or float32 of shape (n, n_features)
+    y : ndarray of float64 of shape (n,), or None
+        Target on the scale of the model.
+    event : ndarray of uint8 of shape (n,), or None
+        What the target tells (`CODES`): 1: the time of the event; 0: it comes later; 2: it came earlier;
+        3: it came after `start`, and not after the target.
+    labels : ndarray of int of shape (n,), or None
+        Positions among the classes.
+    steps : ndarray of float64 of shape (n,), or None
+        Weights as whole numbers.
+    start : ndarray of float64 of shape (n,), or None
+        Where intervals begin, on the scale of the model; read where `event` is 3.
+    entry : ndarray of float64 of shape (n,), or None
+        When watching began, on the scale of the model; -inf: from the start. None: all rows from the start.
+    kept : ndarray of bool or int, or None
+        Mask, or numbers, of the rows that count; None: all.
+    """
+
+    X: NDArray[Any]
+    y: FloatArray | None = None
+    event: NDArray[np.uint8] | None = None
+    labels: NDArray[Any] | None = None
+    steps: FloatArray | None = None
+    start: FloatArray | None = None
+    entry: FloatArray | None = None
+    kept: BoolArray | IndexArray | None = None
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows that count."""
+        if self.kept is None:
+            return len(self.X)
+        return int(np.count_nonzero(self.kept)) if self.kept.dtype == bool else len(self.kept)
+
+    def only_kept(self) -> "PreparedRows":
+        """Return the rows that count, copied where others stand between them."""
+        if self.kept is None:
+            return self
+        kept = self.kept
+
+        def chosen(column: Any) -> Any:
+            return None if column is None else column[kept]
+
+        names = ("y", "event", "labels", "steps", "start", "entry")
+        return PreparedRows(self.X[kept], **{name: chosen(getattr(self, name)) for name in names})
+
+    def keeping(self, kept: BoolArray | IndexArray | None) -> "PreparedRows":
+        """Return the same rows, of which only these count."""
+        return replace(self, kept=kept)
+
+
+# Kinds of observation of a lifetime, which are declared in public.
+
+#: Seen when it happened; known to be later, earlier, or between two times; watched from a later time on.
+KINDS = ("exact", "right", "left", "interval", "entry")
+#: Codes of an event column (`PreparedRows.event`), by kind; an entry may go with any of them.
+CODES = {"right": 0, "exact": 1, "left": 2, "interval": 3}
+#: A value so far beyond a bound, in half-widths of the bounds, is on it: logarithms are rounded.
+BESIDE = 1e-9
+
+
+def check_observations(observations: Any, structured: bool, roles: tuple[str, ...] = ()) -> tuple[str, ...]:
+    """Return the declared kinds of observation in one order; a public input, never read from rows.
+
+    Parameters
+    ----------
+    observations : None or iterable of {"exact", "right", "left", "interval", "entry"}
+        None: numbers are exact; structured targets are exact or right-censored.
+    structured : bool
+        Whether the target is a structured one.
+    roles : tuple of str, default=()
+        What its fields are, as far as it is known.
+
+    Raises
+    ------
+    ValueError
+        An unknown kind, none at all, or kinds that numbers cannot have; fields whose kinds of observation are
+        not declared.
+
+    Examples
+    --------
+    >>> from skprivate.rounds._rows import check_observations
+    >>> check_observations(None, structured=True), check_observations(["interval", "right"], structured=True)
+    (('exact', 'right'), ('right', 'interval'))
+    """
+    if observations is None:
+        if "lower" in roles:
+            raise ValueError(
+                "y has the fields lower and upper: declare the kinds of observation that may occur, such as "
+                "observations=['right', 'interval']."
+            )
+        kinds: tuple[str, ...] = KINDS[:2] if structured else KINDS[:1]
+    else:
+        kinds = _declared(observations, structured)
+    if "entry" in roles and "entry" not in kinds:
+        raise ValueError("y has a field of entries: declare 'entry' among observations.")
+    return kinds
+
+
+def _declared(observations: Any, structured: bool) -> tuple[str, ...]:
+    if isinstance(observations, str):
+        raise ValueError(f"observations must be a list of kinds, such as [{observations!r}].")
+    given = list(observations)
+    if not set(given) <= set(KINDS) or not set(given) - {"entry"}:
+        raise ValueError(f"observations must name some of {', '.join(KINDS)}, and not 'entry' alone.")
+    if not structured and set(given) != {"exact"}:
+        raise ValueError("observations: a target of plain numbers is exact; other kinds need a structured y.")
+    return tuple(kind for kind in KINDS if kind in given)
+
+
+# What is known of each lifetime, by kind of observation: kinds that are declared, within declared bounds.
+
+_RIGHT, _EXACT, _LEFT, _INTERVAL = (CODES[kind] for kind in ("right", "exact", "left", "interval"))
+_NAMES = {
+    "exact": "rows of an event at a known time",
+    "right": "right-censored rows",
+    "left": "left-censored rows",
+    "interval": "interval-censored rows",
+}
+# What a row of an undeclared kind is read as in strict mode: the first of these that is declared. It says no
+# more than the row, but for an event at a time that is known only from one side.
+_WEAKER = {
+    _RIGHT: ("interval", "left", "exact"),
+    _EXACT: ("interval", "right", "left"),
+    _LEFT: ("interval", "right", "exact"),
+    _INTERVAL: ("right", "left", "exact"),
+}
+
+
+@dataclass(frozen=True, eq=False)
+class Target:
+    """A target on the scale of the model.
+
+    Attributes
+    ----------
+    time_on_model_scale : ndarray of shape (n_samples,)
+        Log time where the model is about log time, else the values as passed: that of the event, or of
+        right-censoring; where the event came earlier, or between two times, the later end.
+    event : ndarray of uint8 of shape (n_samples,), or None
+        What is known (`CODES`); None for a numeric target.
+    start : ndarray of shape (n_samples,), or None
+        Where intervals begin, else -inf; None: there are none.
+    entry : ndarray of shape (n_samples,), or None
+        When watching began; -inf: from the start. None: all rows from the start.
+    """
+
+    time_on_model_scale: FloatArray
+    event: NDArray[np.uint8] | None = None
+    start: FloatArray | None = None
+    entry: FloatArray | None = None
+
+    @property
+    def structured(self) -> bool:
+        """Whether the target has fields."""
+        return self.event is not None
+
+    def range(self) -> tuple[float, float]:
+        """Return the least and the greatest finite time; (0, 0) where there is none."""
+        parts = [self.time_on_model_scale] + ([] if self.start is None else [self.start])
+        finite = [part[np.isfinite(part)] for part in parts]
+        low = min((float(part.min()) for part in finite if part.size), default=0.0)
+        high = max((float(part.max()) for part in finite if part.size), default=0.0)
+        return low, high
+
+
+def codes_of(lower: FloatArray, upper: FloatArray) -> NDArray[np.uint8]:
+    """Return the kind of observation of every pair of ends (`CODES`).
+
+    Parameters
+    ----------
+    lower, upper : ndarray of shape (n,)
+        On any scale on which 0, or minus infinity, is before every time; lower is at most upper.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skprivate.rounds._rows import codes_of
+    >>> codes_of(np.array([2.0, 2.0, 0.0, 1.0]), np.array([2.0, np.inf, 3.0, 3.0]))
+    array([1, 0, 2, 3], dtype=uint8)
+    """
+    codes = np.full(len(lower), _INTERVAL, dtype=np.uint8)
+    codes[lower <= 0] = _LEFT
+    codes[upper == np.inf] = _RIGHT
+    codes[lower == upper] = _EXACT
+    return codes
+
+
+def refuse_undeclared(event: NDArray[np.uint8], kinds: tuple[str, ...]) -> None:
+    """Refuse rows of a kind that is not declared; the message names the kind and nothing else."""
+    for kind, code in CODES.items():
+        if kind not in kinds and (event == code).any():
+            raise ValueError(f"y holds {_NAMES[kind]}, which observations does not declare.")
+
+
+def read_undeclared(target: Target, kinds: tuple[str, ...], bounds: tuple[float, float]) -> Target:
+    """Read rows of undeclared kinds as declared ones, in strict mode; a row by itself decides.
+
+    Parameters
+    ----------
+    target : Target
+        Structured.
+    kinds : tuple of str
+        Declared.
+    bounds : tuple of two floats
+        Of the target, on the scale of the model.
+
+    Returns
+    -------
+    target : Target
+        A row of an undeclared kind is of the first declared one of these, with the ends that it has; an end
+        that it lacks is a bound:
+
+        - an event: an interval from the lower bound, right-censored, left-censored;
+        - right-censored: an interval to the upper bound, left-censored (at the upper bound), an event;
+        - left-censored: an interval from the lower bound, right-censored (at the lower bound), an event;
+        - an interval: right-censored, left-censored, an event at its end.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skprivate.rounds._rows import Target, read_undeclared
+    >>> target = Target(np.array([1.5]), np.array([2], dtype=np.uint8))
+    >>> read = read_undeclared(target, ("exact", "interval"), (0.0, 5.0))
+    >>> read.event, read.start, read.time_on_model_scale
+    (array([3], dtype=uint8), array([0.]), array([1.5]))
+    """
+    assert target.event is not None
+    missing = [code for kind, code in CODES.items() if kind not in kinds and (target.event == code).any()]
+    if not missing:
+        return target
+    low, high = bounds
+    begin, end = _ends(target)
+    event, time = target.event.copy(), target.time_on_model_scale.copy()
+    start = np.full(len(time), -np.inf) if target.start is None else target.start.copy()
+    for code in missing:
+        rows = target.event == code
+        kind = next(kind for kind in _WEAKER[code] if kind in kinds)
+        first, last = begin[rows], end[rows]
+        event[rows] = CODES[kind]
+        if kind == "interval":
+            start[rows] = np.where(np.isfinite(first) & (first < last), first, low)
+            time[rows] = np.where(np.isfinite(last), last, high)
+        elif kind == "right":
+            time[rows] = np.where(np.isfinite(first), first, low)
+        elif kind == "left":
+            time[rows] = np.where(np.isfinite(last), last, high)
+        else:
+            time[rows] = np.where(np.isfinite(last), last, np.where(np.isfinite(first), first, low))
+    start[event != _INTERVAL] = -np.inf
+    return Target(time, event, start, target.entry)
+
+
+def within_target_bounds(target: Target, kinds: tuple[str, ...], bounds: tuple[float, float]) -> Target:
+    """Put rows of declared kinds within the bounds of the target; kinds that are not declared do not arise.
+
+    Parameters
+    ----------
+    target : Target
+        Of declared kinds alone; numbers are events.
+    kinds : tuple of str
+        Declared.
+    bounds : tuple of two floats
+        Of the target, on the scale of the model.
+
+    Returns
+    -------
+    target : Target
+        Of events and times, where these two kinds are declared: an event after the upper bound is censored
+        there, and times are as they were, to be clipped. Else times are within the bounds, and
+
+        - an event after the upper bound is right-censored there if that is declared, one before the lower
+          bound left-censored there if that is declared, and else at the bound;
+        - an interval that ends after the upper bound is right-censored at its beginning; where that is not
+          declared it ends at the bound, and one that begins after it is an event there, or says nothing;
+        - an interval that begins before the lower bound is left-censored at its end; where that is not
+          declared it begins at the bound, and one that ends before it is an event there, or says nothing;
+        - an entry before the lower bound is none; a row that ends, then, before its entry says nothing.
+
+        A row that says nothing is right-censored at the lower bound, or an interval between the bounds, or
+        left-censored at the upper one, whichever is declared first, and has no entry. Where events alone are
+        declared, it is an event without an entry.
+
+    Notes
+    -----
+    **Privacy.** What becomes of a row depends on public facts and on that row alone: neighbouring tables stay
+    neighbours.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skprivate.rounds._rows import Target, within_target_bounds
+    >>> target = Target(np.array([9.0, 2.0]), np.array([3, 3], dtype=np.uint8), np.array([4.0, 1.0]))
+    >>> inside = within_target_bounds(target, ("right", "interval"), (0.0, 5.0))
+    >>> inside.event, inside.start, inside.time_on_model_scale
+    (array([0, 3], dtype=uint8), array([-inf,   1.]), array([4., 2.]))
+    """
+    low, high = bounds
+    # Numbers are events; what becomes of those after the upper bound is for the fit to choose.
+    time = target.time_on_model_scale
+    exact = np.ones(len(time), dtype=bool) if target.event is None else target.event == _EXACT
+    plain = kinds == ("exact", "right") and target.start is None and target.entry is None
+    if target.event is None or plain:
+        return Target(time, event_within(time, exact, high))
+    begin, end = _ends(target)
+    event, time = target.event.copy(), time.copy()
+    nothing = np.zeros(len(event), dtype=bool)
+    late = (event == _INTERVAL) & (begin >= high)
+    if "right" in kinds:
+        late = np.isin(event, (_EXACT, _INTERVAL)) & (end > high)
+        event[late], time[late] = _RIGHT, begin[late]
+    elif "exact" in kinds:
+        event[late] = _EXACT
+    else:
+        nothing |= late
+    early = (event == _INTERVAL) & (end <= low)
+    if "left" in kinds:
+        event[early | (np.isin(event, (_EXACT, _INTERVAL)) & (begin < low))] = _LEFT
+    elif "exact" in kinds:
+        event[early] = _EXACT
+    else:
+        nothing |= early
+    time = np.clip(time, low, high)
+    start = np.where(event == _INTERVAL, np.maximum(begin, low), -np.inf)
+    # Ends that differ by less than their logarithms show.
+    narrow = (start >= time) & ~nothing
+    if "exact" in kinds:
+        event[narrow], start[narrow] = _EXACT, -np.inf
+    else:
+        start[narrow] = np.nextafter(time[narrow], -np.inf)
+    entry = None
+    if target.entry is not None:
+        entry = np.where((target.entry > low) & (event != _LEFT), target.entry, -np.inf)
+        nothing |= entry >= time
+        entry[nothing] = -np.inf
+    said = _say_nothing(kinds, bounds)
+    if said is not None:
+        event[nothing], time[nothing], start[nothing] = said
+    return Target(time, event, start if "interval" in kinds else None, entry)
+
+
+def event_within(time: FloatArray, event: BoolArray, last: float) -> NDArray[np.uint8]:
+    """Return 1 for events at or before the upper bound of the target: what comes later is censored there."""
+    # A row by itself decides: neighbours stay neighbours.
+    return np.ascontiguousarray(np.asarray(event, dtype=np.bool_) & (time <= last)).view(np.uint8)
+
+
+def _say_nothing(kinds: tuple[str, ...], bounds: tuple[float, float]) -> tuple[int, float, float] | None:
+    """Return code, time and start of a row that says nothing; None where events alone are declared."""
+    low, high = bounds
+    if "right" in kinds:
+        return _RIGHT, low, -np.inf
+    if "interval" in kinds:
+        return _INTERVAL, high, low
+    return (_LEFT, high, -np.inf) if "left" in kinds else None
+
+
+def _ends(target: Target) -> tuple[FloatArray, FloatArray]:
+    """Ends between which every lifetime is known to be; they are equal for events."""
+    time, event = target.time_on_model_scale, target.event
+    begin = np.where((event == _EXACT) | (event == _RIGHT), time, -np.inf)
+    if target.start is not None:
+        begin = np.where(event == _INTERVAL, target.start, begin)
+    return begin, np.where(event == _RIGHT, np.inf, time)
+
+
+# Reading and checking of targets: numbers, or what is known of lifetimes.
+
+# Of half the distance of bounds: its square, and that times the noise of a tiny epsilon, is a float.
+_NARROWEST, _WIDEST = 1e-135, 1e135
+_LARGEST = np.finfo(np.float64).max
+_FORM = "y must have two fields, the event (True or False) and then the time"
+_FORMS = f"{_FORM}; or the fields lower and upper; and may have a field entry beside them"
+_MAKE = "np.array(list(zip(event, time)), dtype=[('event', bool), ('time', float)])"
+
+
+def refuse_other_forms(y: Any) -> None:
+    """Refuse text, pairs without field names, and dates and durations, which would be read as nanoseconds.
+
+    Parameters
+    ----------
+    y : array-like
+        A target as passed by the user, not structured.
+
+    Raises
+    ------
+    TypeError
+        Dates or durations, or an array or a column of text.
+    ValueError
+        Several columns, or a text that is no number.
+
+    Examples
+    --------
+    >>> from skprivate.rounds._rows import refuse_other_forms
+    >>> refuse_other_forms([1.0, 2.5])
+    """
+    refuse_text(y)
+    values = np.asarray(y)
+    if values.dtype.kind in "OUS" and np.isnan(numbers_of(values, "y")[_is_text_cell(values)]).any():
+        raise ValueError("y holds text that is no number: turn it into numbers of one unit.")
+    if values.dtype.kind in "mM":
+        raise TypeError("y holds dates or durations; turn them into numbers of one unit, such as days.")
+    if values.ndim == 2 and values.shape[1] > 1:
+        raise ValueError(
+            f"y should be a 1d array, got {values.shape[1]} columns. Times of which some are censored are a "
+            f"structured array: {_MAKE}."
+        )
+
+
+def refuse_text(y: Any) -> None:
+    """Refuse a target whose type is text, which is public; a list has no type."""
+    if kind_of_labels(y) == "text":
+        raise TypeError("y holds text, not numbers: pass y.astype(float), or pandas.to_numeric(y).")
+
+
+def _is_text_cell(values: NDArray[Any]) -> BoolArray:
+    cells = [isinstance(cell, str | bytes) for cell in values.ravel().tolist()]
+    return np.array(cells, dtype=bool).reshape(values.shape)
+
+
+def find_roles(y: Any) -> tuple[str, ...]:
+    """Return what the fields of a structured target are, by their public names and number.
+
+    Parameters
+    ----------
+    y : structured array, record array or data frame
+        Two fields "lower" and "upper", in any order; or two others, the event and then the time, whose names
+        do not matter, as in scikit-survival. A field "entry" may stand beside them.
+
+    Returns
+    -------
+    roles : tuple of str
+        Of the fields in their order: "event", "time", "lower", "upper", "entry".
+
+    Raises
+    ------
+    TypeError
+        A masked array.
+    ValueError
+        Other fields.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skprivate.rounds._rows import find_roles
+    >>> find_roles(np.empty(0, dtype=[("failed", bool), ("days", float), ("entry", float)]))
+    ('event', 'time', 'entry')
+    """
+    if isinstance(y, np.ma.MaskedArray):
+        raise TypeError("y must not be a masked array: a hidden time is neither an event nor censored.")
+    names = _names(y)
+    others = [name for name in names if name != "entry"]
+    if len(others) != 2 or len(names) > 3:
+        raise ValueError(f"{_FORMS}; it has {len(names)}.")
+    roles = dict(zip(others, others if set(others) == {"lower", "upper"} else ("event", "time"), strict=True))
+    return tuple(roles.get(name, "entry") for name in names)
+
+
+def _names(y: Any) -> list[Any]:
+    return list(y.columns) if is_frame(y) else list(y.dtype.names)
+
+
+def read_target(y: Any, log_target: bool, kinds: tuple[str, ...] | None = None) -> Target:
+    """Read a target in any of its forms.
+
+    Parameters
+    ----------
+    y : array-like of shape (n_samples,)
+        Finite numbers, already validated; or a structured array, a record array or a data frame with the
+        fields of `find_roles`: the event is boolean (True: it happened at the time), the others are numbers.
+        An event between lower and upper happened after lower, and not after upper: at it, where they are
+        equal; after lower, where upper is infinite; before upper, where lower is 0 (or minus infinity).
+        An entry of 0 or less says that the row was watched from the start.
+    log_target : bool
+        Whether the model is about log time. The times of a structured target are always put on log scale.
+    kinds : tuple of str, default=None
+        Kinds of observation that are declared; None: nothing is declared, and rows of any kind are read.
+
+    Returns
+    -------
+    target : Target
+        The event of a row that is known to come before `upper` came after its entry, too: it is of the kind
+        "interval", and begins there.
+
+    Raises
+    ------
+    TypeError
+        The event is not boolean (0 and 1 are refused: fields may be in the wrong order), or a time is not
+        a number.
+    ValueError
+        Other fields; not one-dimensional; a time is missing, infinite or not above 0; lower is above upper;
+        an entry is not before the end of its row; a row is of a kind that is not declared.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skprivate.rounds._rows import read_target
+    >>> y = np.array([(True, 1.0), (False, np.e)], dtype=[("event", bool), ("time", float)])
+    >>> target = read_target(y, log_target=True)
+    >>> target.time_on_model_scale, target.event
+    (array([0., 1.]), array([1, 0], dtype=uint8))
+    """
+    if not is_structured(y):
+        values = np.asarray(y, dtype=np.float64)
+        return Target(_log_times(values) if log_target else values)
+    fields = _fields(y)
+    if "event" in fields:
+        event = _check_event(fields["event"], y)
+        lower = upper = times = _check_times(fields["time"], "time")
+        _refuse_early(times)
+        codes = np.ascontiguousarray(event).view(np.uint8)
+    else:
+        lower, upper = _check_ends(fields["lower"], fields["upper"])
+        codes, times = codes_of(lower, upper), np.where(upper == np.inf, lower, upper)
+    entry = None
+    if "entry" in fields:
+        entry = np.maximum(_check_times(fields["entry"], "entry", lowest=-np.inf), 0.0)
+        if (entry >= times).any():
+            raise ValueError("y holds an entry that is not before the end of its row.")
+    target = _on_log_scale(times, codes, lower if "lower" in fields else None, entry)
+    if kinds is not None:
+        refuse_undeclared(target.event, kinds)  # type: ignore[arg-type]
+    return target
+
+
+def _check_ends(lower: NDArray[Any], upper: NDArray[Any]) -> tuple[FloatArray, FloatArray]:
+    lower, upper = _numbers(lower, "lower"), _numbers(upper, "upper")
+    if np.isnan(lower).any() or np.isnan(upper).any():
+        raise ValueError("y holds NaN: an end that is not known is 0 below, and infinity above.")
+    if (np.isfinite(lower) & (lower < 0)).any() or (upper <= 0).any():
+        raise ValueError("y holds times that are below 0, or upper ends that are not above 0.")
+    if (lower == np.inf).any():
+        raise ValueError("y holds lower ends that are infinite.")
+    if (lower > upper).any():
+        raise ValueError("y holds rows whose lower end is above their upper end.")
+    return np.maximum(lower, 0.0), upper
+
+
+def _on_log_scale(
+    times: FloatArray, codes: NDArray[np.uint8], lower: FloatArray | None, entry: FloatArray | None
+) -> Target:
+    """Put ends and entries on log scale; what is known to come after an entry begins there."""
+    start = None
+    # Contiguous: the logarithm of a value must not depend on where it stands.
+    with np.errstate(divide="ignore"):
+        if lower is not None:
+            begin = lower if entry is None else np.maximum(lower, entry)
+            codes = np.where((codes == CODES["left"]) & (begin > 0), np.uint8(CODES["interval"]), codes)
+            start = np.where(codes == CODES["interval"], np.log(begin), -np.inf)
+        entry = None if entry is None else np.log(np.ascontiguousarray(entry))
+        return Target(np.log(np.ascontiguousarray(times)), codes, start, entry)
+
+
+def replace_target(
+    y: Any, bounds: tuple[float, float], log_target: bool, kinds: tuple[str, ...] = KINDS[:2]
+) -> Target:
+    """Read a target in strict mode: no value of it makes this fail.
+
+    Parameters
+    ----------
+    y : array-like of shape (n_samples,)
+        As for `read_target`, not validated.
+    bounds : tuple of two floats
+        Declared, in the units of `y`; above 0 with `log_target`.
+    log_target : bool
+        Whether the model is about log time.
+    kinds : tuple of str, default=("exact", "right")
+        Kinds of observation that are declared, of a structured target.
+
+    Returns
+    -------
+    target : Target
+        Times that are not above 0 are at the lower bound, and infinite ones the largest float; of targets
+        that are no times infinities are at the bounds. What is missing or no number is in the middle of the
+        bounds, on the scale of the model; a time of a structured target is then censored at the lower bound,
+        which carries no information, and so is a row whose event is neither True nor False.
+
+        Of lower and upper ends: one that is missing or no number is not known (0 below, infinity above); an
+        upper end that is not above 0 is the lower bound, two infinite ones are right-censored at the upper
+        bound; and ends in the wrong order change places. An entry that is missing, no number, or not before
+        the end of its row is none. Rows of undeclared kinds are read as `read_undeclared` says.
+
+    Raises
+    ------
+    TypeError, ValueError
+        The form or the type of the whole target is none of those of `read_target`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skprivate.rounds._rows import replace_target
+    >>> replace_target(["text", -1.0, np.e], (1.0, np.exp(2.0)), log_target=True).time_on_model_scale
+    array([1., 0., 1.])
+    """
+    low, high = bounds
+    if not is_structured(y):
+        refuse_text(y)
+        values = _one_column(numbers_of(as_column(y), "y"))
+        if log_target:
+            times = np.where(np.isnan(values), np.sqrt(low) * np.sqrt(high), _positive(values, low))
+            return Target(np.log(np.ascontiguousarray(times)))
+        return Target(within_bounds(values, low, high))
+    fields = _fields(y)
+    if "event" in fields:
+        times = _strict_numbers(fields["time"], "time")
+        event, known = _strict_event(fields["event"], y)
+        times = np.where(known, times, np.nan)
+        codes = (event & ~np.isnan(times)).view(np.uint8)
+        # Beyond the bounds, but finite: an event there is treated as outside strict mode.
+        lower = upper = times = _positive(times, low)
+    else:
+        lower, upper = _strict_ends(fields["lower"], fields["upper"], bounds)
+        codes, times = codes_of(lower, upper), np.where(upper == np.inf, lower, upper)
+    entry = None
+    if "entry" in fields:
+        entry = _strict_numbers(fields["entry"], "entry")
+        entry = np.where((entry > 0) & (entry < times), entry, 0.0)
+    target = _on_log_scale(times, codes, lower if "lower" in fields else None, entry)
+    return read_undeclared(target, kinds, on_model_scale(bounds, log_target))
+
+
+def _strict_ends(
+    lower: NDArray[Any], upper: NDArray[Any], bounds: tuple[float, float]
+) -> tuple[FloatArray, FloatArray]:
+    ends = _strict_numbers(lower, "lower"), _strict_numbers(upper, "upper")
+    first = np.where(ends[0] > 0, ends[0], 0.0)
+    last = np.where(np.isnan(ends[1]), np.inf, np.where(ends[1] > 0, ends[1], bounds[0]))
+    first, last = np.minimum(first, last), np.maximum(first, last)
+    return np.where(first == np.inf, bounds[1], first), last
+
+
+def _positive(times: FloatArray, low: float) -> FloatArray:
+    """Return finite times above 0: `low` where they are not, or missing."""
+    return np.where(times > 0, np.minimum(times, _LARGEST), low)
+
+
+def _strict_event(event: NDArray[Any], y: Any) -> tuple[BoolArray, BoolArray]:
+    """Return which events happened, and of which that is known."""
+    if event.dtype == bool:
+        return event, np.ones(len(event), dtype=bool)
+    if event.dtype != object:
+        # Its type is not told: a missing cell turns integers of pandas into floats.
+        raise TypeError(f"{_FORM}; the event is not boolean. {_declare_events(y)}")
+    # By its type: other objects may refuse to be compared.
+    known = np.array([type(cell) in (bool, np.bool_) for cell in event], dtype=bool)
+    happened = np.zeros(len(event), dtype=bool)
+    happened[known] = event[known].astype(bool)
+    return happened, known
+
+
+def _declare_events(y: Any) -> str:
+    """Return what to write where the events are no booleans, with the names of the fields."""
+    named = dict(zip(find_roles(y), _names(y), strict=True))
+    if np.asarray(y[named["time"]][:0]).dtype.kind == "b":  # in the wrong order
+        return (
+            f"Pass life_data(time=y[{named['event']!r}], event=y[{named['time']!r}]): the event comes first."
+        )
+    return (
+        "Declare the value which means that the event happened (2 where 1 is censored, 1 where 0 is): "
+        f"life_data(time=y[{named['time']!r}], event=y[{named['event']!r}], happened=...), or "
+        "TableSource(..., happened=...). The event comes first."
+    )
+
+
+def _strict_numbers(times: NDArray[Any], role: str) -> FloatArray:
+    # Nullable booleans are objects where one is missing: both are read as numbers.
+    if times.dtype.kind not in "biufO":
+        raise TypeError(f"{_FORMS}; the {role} is of type {times.dtype}, not a number.")
+    values: FloatArray = numbers_of(times, "y")
+    return values
+
+
+def _one_column(values: Any) -> FloatArray:
+    if isinstance(values, list | tuple):
+        raise ValueError("y should be a 1d array; its rows are of different lengths.")
+    if values.ndim == 2 and values.shape[1] > 1:
+        refuse_other_forms(values)
+    column: FloatArray = values if values.ndim == 1 else column_or_1d(values, warn=True)
+    return column
+
+
+def check_form(no_targets: Any, log_target: bool, *, strict: bool) -> None:
+    """Refuse the form or the type of a target, of which no row is passed."""
+    if strict:
+        replace_target(no_targets, (1.0, 2.0), log_target)
+    elif is_structured(no_targets):
+        read_target(no_targets, log_target)
+    else:
+        refuse_other_forms(no_targets)
+
+
+def check_target_bounds(bounds: Any, log_target: bool) -> tuple[float, float]:
+    """Return declared bounds of the target as two floats, in the units that they have."""
+    lower, upper = check_bounds(bounds, 1, name="bounds_y")
+    if log_target and lower[0] <= 0:
+        raise ValueError("bounds_y must be above 0: the target is a time, modelled by its logarithm.")
+    return float(lower[0]), float(upper[0])
+
+
+def check_target_width(bounds: tuple[float, float]) -> None:
+    """Refuse bounds of a target for which squares of their distance are no floats."""
+    if not _NARROWEST <= bounds[1] / 2 - bounds[0] / 2 <= _WIDEST:
+        raise ValueError("bounds_y are too close together or too far apart for floats.")
+
+
+def on_model_scale(bounds: tuple[float, float], log_target: bool) -> tuple[float, float]:
+    """Put bounds of the target on the scale of the model."""
+    low, high = bounds
+    return (float(np.log(low)), float(np.log(high))) if log_target else (low, high)
+
+
+def _fields(y: Any) -> dict[str, NDArray[Any]]:
+    """The fields as arrays, by their roles."""
+    fields = {role: np.asarray(y[name]) for role, name in zip(find_roles(y), _names(y), strict=True)}
+    if any(field.ndim != 1 for field in fields.values()):
+        raise ValueError("y must be one-dimensional, one value of every field per row.")
+    return fields
+
+
+def _check_event(event: NDArray[Any], y: Any) -> BoolArray:
+    if event.dtype == object and all(isinstance(value, bool | np.bool_) for value in event):
+        event = event.astype(bool)
+    if event.dtype != bool:
+        raise TypeError(f"{_FORM}; the event is of type {event.dtype}, not boolean. {_declare_events(y)}")
+    return event
+
+
+def _numbers(times: NDArray[Any], role: str) -> FloatArray:
+    if times.dtype.kind not in "iuf":
+        raise TypeError(f"{_FORMS}; the {role} is of type {times.dtype}, not a number.")
+    with np.errstate(over="ignore"):
+        return times.astype(np.float64)
+
+
+def _check_times(times: NDArray[Any], role: str, lowest: float = 0.0) -> FloatArray:
+    values = _numbers(times, role)
+    if not (np.isfinite(values) | (values == lowest)).all():
+        raise ValueError("Input y contains NaN or infinity: every time must be a finite number.")
+    return values
+
+
+def _refuse_early(times: FloatArray) -> None:
+    if not (times > 0).all():
+        raise ValueError(
+            "y holds times that are not above 0; the model is about log time. Half a unit may stand for a "
+            "time of 0, row by row: times.clip(lower=0.5). Distributions 'sev', 'logistic' and 'normal' take "
+            "numbers of any sign."
+        )
+
+
+def _log_times(times: FloatArray) -> FloatArray:
+    _refuse_early(times)
+    # Contiguous: the logarithm of a value must not depend on where it stands.
+    return np.log(np.ascontiguousarray(times))
+
+
+# Rows and targets that ``fit`` is passed, validated: labels, and numbers without censoring.
+
+
+def read_labelled_rows(model: Any, X: Any, y: Any) -> tuple[FloatArray, NDArray[Any]]:
+    """Validate X and labels; in strict mode no cell of them makes it fail."""
+    with public_errors():
+        refuse_label_types(y, model.classes)
+    X = model.encode_rows(X)
+    if model.is_strict():
+        X = model.read_numbers(X)
+        y = model.read_labels(y, len(X))
+    else:
+        X, y = validate_data(model, X, as_labels(y), dtype=np.float64, order="C")
+    model.name_columns()
+    return X, y
+
+
+def read_numbered_rows(model: Any, X: Any, y: Any) -> tuple[FloatArray, NDArray[Any]]:
+    """Validate X and numbers; in strict mode no cell of them makes it fail."""
+    if is_structured(y):
+        raise ValueError("y must be numbers, and no times with events.")
+    X = model.encode_rows(X)
+    if model.is_strict():
+        if y is None:
+            raise ValueError("requires y to be passed, but the target y is None.")
+        X = model.read_numbers(X)
+        y = replace_target(y, _known_range(model.bounds_y), False).time_on_model_scale
+        check_consistent_length(X, y)
+    else:
+        refuse_other_forms(y)
+        X, y = validate_data(model, X, y, dtype=np.float64, order="C", y_numeric=True)
+        y = np.asarray(y, dtype=np.float64)
+    model.name_columns()
+    return X, y
+
+
+def _known_range(bounds_y: Any) -> tuple[float, float]:
+    """Return declared bounds of y; without them those of the largest floats."""
+    if bounds_y is not None:
+        return check_target_bounds(bounds_y, False)
+    # Halves: the width is finite.
+    largest = float(np.finfo(np.float64).max) / 2
+    return -largest, largest

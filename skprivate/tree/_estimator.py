@@ -1,0 +1,643 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""A private tree: public design, charge, one private release, post-processing, predictions."""
+
+import copy
+import functools
+from abc import abstractmethod
+from collections.abc import Mapping
+from numbers import Integral, Real
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_is_fitted
+
+from .._typing import BoolArray, FloatArray, IntArray, Relation, SplitCriterion, SplitRule
+from ..accounting import PrivacySpent
+from ..accounting._statements.spent import name_inputs, source_of_input
+from ..base import (
+    SHARED_CONSTRAINTS,
+    PlannedCost,
+    PrivateEstimatorMixin,
+    PublicShape,
+    assign_roles,
+    claim_of,
+    private_fit,
+    redact_errors,
+)
+from ..base._mixin import DomainMixin
+from ..domain import TableDomain
+from ..exceptions import UtilityWarning
+from ..noise import check_entropy
+from ..noise._mechanisms import Entropy
+from ..partition import RULES, Partition, build_partition
+from ..randomizers import LocalRandomizer
+from ..utils import check_epsilon, check_row_mask
+from ..utils._arguments import number_units
+from ..utils._compat import Interval, StrOptions, validate_parameter_constraints
+from ..utils._private_fit import public_errors, warn_user
+from ..utils._tables import within_bounds
+from ._leaf_estimates import LeafEstimates, ModelWithOffsets, estimate_leaves, pruning_method
+from ._leaf_shares import variance_per_row
+from ._plan import (
+    DEEPEST,
+    LEAST_INFORMATION,
+    DepthInputs,
+    ReleaseMechanism,
+    TreeDesign,
+    choose_depth,
+    deepest_to_grow,
+    slope_of_public_rows,
+)
+from ._public_model import LeafModel, PublicModel
+from ._reading import NodeEstimates, gini_importances, leaf_paths, warn_of_low_utility
+from ._rows import NumberCells, PublicVotes, TreeRows
+from ._splits import SplitBudget
+
+# Fitted private trees: attributes of a release, post-processing again, leaves and predictions of rows.
+
+
+class TreePredictionsMixin(DomainMixin):
+    """The methods of a private tree that need its released counts and no private row."""
+
+    public_weight: Any
+    prune: Any
+    _parameter_constraints: dict[str, list[Any]]
+
+    bounds_: tuple[FloatArray, FloatArray]
+    rule_: str
+    partition_: Partition
+    randomizer_: ReleaseMechanism
+    public_counts_: IntArray | FloatArray
+    report_counts_: IntArray
+    n_reports_: int
+    leaf_sizes_: FloatArray
+    leaf_errors_: FloatArray
+    split_counts_: IntArray | None
+    split_randomizer_: LocalRandomizer | None
+    split_share: Any
+    public_model: Any
+    _leaf_model: LeafModel | None
+    _offsets: ModelWithOffsets | None
+    _number_cells: NumberCells | None
+    _public_variances: tuple[float, float]
+    _split_noise: tuple[tuple[float, ...], int]
+
+    @abstractmethod
+    def _name_target(self, design: TreeDesign) -> None:
+        """Set the attributes of the target that a design knows."""
+
+    @abstractmethod
+    def _known_target(self) -> NDArray[Any]:
+        """Return the ``classes`` of the design."""
+
+    @abstractmethod
+    def _set_estimates(self, estimates: LeafEstimates) -> None:
+        """Set the attributes that say what the leaves predict."""
+
+    @property
+    @abstractmethod
+    def _leaf_shares(self) -> FloatArray:
+        """What the leaves predict, as shares of the labels, of shape (n_leaves, n_labels)."""
+
+    @property
+    @abstractmethod
+    def _share_errors(self) -> FloatArray:
+        """Standard deviations of these shares by noise and sampling, of shape (n_leaves,)."""
+
+    @abstractmethod
+    def _describe_estimate(self, leaf: int, decimals: int) -> str:
+        """Return what a leaf predicts, plus or minus a standard deviation."""
+
+    def _adopt(self, design: TreeDesign, counts: IntArray, n_used: int, spent: PrivacySpent) -> None:
+        """Take over a release, whoever collected it, and post-process it."""
+        self.n_features_in_ = design.partition.n_features
+        if design.feature_names is not None:
+            self.feature_names_in_ = np.array(design.feature_names, dtype=object)
+        self.name_columns()
+        self._name_target(design)
+        self.bounds_ = design.bounds
+        self.rule_, self.mechanism_ = design.rule, design.randomizer.name
+        self.partition_, self.randomizer_ = design.partition, design.randomizer
+        self.public_counts_, self.public_slope_ = design.public_counts, design.public_slope
+        self._leaf_model, self._number_cells = design.leaf_model, design.cells
+        self._public_variances = design.public_row_variance, design.public_total_variance
+        self._split_noise = design.split_scales, design.n_candidates
+        first = design.first_phase
+        self.split_counts_ = None if first is None else first.counts
+        self.split_randomizer_ = None if first is None else first.randomizer
+        self.max_depth_ = design.partition.max_depth
+        self.n_leaves_ = design.partition.n_leaves
+        self.report_counts_, self.n_reports_ = counts, n_used
+        self.privacy_spent_ = spent
+        self._post_process()
+        warn_of_low_utility(self)
+
+    def _design_of_release(self) -> TreeDesign:
+        """Return the public side of what was released."""
+        return TreeDesign(
+            self.partition_,
+            self.randomizer_,
+            self._known_target(),
+            self.bounds_,
+            self.rule_,
+            self.public_counts_,
+            public_slope=self.public_slope_,
+            leaf_model=self._leaf_model,
+            cells=self._number_cells,
+            public_row_variance=self._public_variances[0],
+            public_total_variance=self._public_variances[1],
+            split_scales=self._split_noise[0],
+            n_candidates=self._split_noise[1],
+        )
+
+    def _post_process(self) -> None:
+        estimates = estimate_leaves(
+            self._design_of_release(), self.report_counts_, self.n_reports_, self.public_weight, self.prune
+        )
+        self.public_weight_, self.leaf_depth_ = estimates.weight, estimates.depth
+        self.leaf_sizes_, self._offsets = estimates.sizes, estimates.offsets
+        self._set_estimates(estimates)
+
+    def _estimated_anew(self, given: dict[str, Any]) -> Self:
+        """Return a copy with other parameters of the post-processing."""
+        check_is_fitted(self)
+        changed = copy.copy(self)
+        vars(changed).update(given)
+        validate_parameter_constraints(self._parameter_constraints, given, type(self).__name__)
+        pruning_method(changed.prune).check_classes(len(self._known_target()))
+        changed._post_process()
+        return changed
+
+    @redact_errors
+    def apply(self, X: ArrayLike) -> NDArray[np.int32]:
+        """Return the leaf of every row.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+
+        Returns
+        -------
+        leaves : ndarray of int32 of shape (n_samples,)
+            Between 0 and ``n_leaves_ - 1``.
+        """
+        check_is_fitted(self)
+        return self.partition_.apply(self.read_fitted(X, order="C"))
+
+    def get_depth(self) -> int:
+        """Return the depth of the tree: the number of splits between the root and its deepest leaf.
+
+        Returns
+        -------
+        depth : int
+        """
+        check_is_fitted(self)
+        return self.partition_.max_depth
+
+    def get_n_leaves(self) -> int:
+        """Return the number of leaves.
+
+        Returns
+        -------
+        n_leaves : int
+        """
+        check_is_fitted(self)
+        return self.partition_.n_leaves
+
+    def decision_path(self, X: ArrayLike) -> Any:
+        """Return which nodes every row passes.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+
+        Returns
+        -------
+        indicator : scipy.sparse.csr_matrix of shape (n_samples, n_nodes)
+            1 where a row passes a node, root and leaf included; nodes are numbered as in ``partition_``.
+        """
+        leaves = self.apply(X)
+        return leaf_paths(self.partition_)[leaves]
+
+    @property
+    def feature_importances_(self) -> FloatArray:
+        """Share of every feature in the decrease of the Gini impurity by the splits, (n_features,).
+
+        Impurities are those of ``leaf_proba_``, weighted by ``leaf_sizes_``: of what was released, so they
+        cost nothing, and share its noise. They add up to 1; all are 0 for a tree of one leaf, and where no
+        split gains anything. What a public model predicts within a leaf is not in them. With ``domain`` they
+        are about its columns: all splits on levels of a column, or on its missing cells, count for it.
+        """
+        check_is_fitted(self)
+        nodes = NodeEstimates.of(self.partition_, self.leaf_sizes_, self._leaf_shares)
+        domain, source = getattr(self, "domain_", None), None
+        if domain is not None and self.partition_.derived is None:
+            # Where no split was paid for, the root still has the box of the encoded columns.
+            source = np.repeat(
+                np.arange(len(domain.groups)), [group.end - group.start for group in domain.groups]
+            )
+        return gini_importances(self.partition_, nodes, source)
+
+
+# Base class of the private trees: public design, charge, one private release, post-processing.
+
+#: Without public rows no cell stops early: 2^16 leaves.
+DEEPEST_COMPLETE = 16
+
+TREE_CONSTRAINTS: dict[str, list[Any]] = {
+    **SHARED_CONSTRAINTS,
+    "max_depth": [StrOptions({"auto"}), Interval(Integral, 1, 30, closed="both")],
+    "public_weight": [StrOptions({"auto"}), Interval(Real, 0, 1e100, closed="both")],
+    "rule": [StrOptions(set(RULES))],
+    "min_samples_leaf": [Interval(Integral, 0, None, closed="left")],
+    "domain": [TableDomain, None],
+    "partition_seed": [Interval(Integral, 0, None, closed="left")],
+    "split_share": [StrOptions({"auto"}), Interval(Real, 0, 1, closed="left")],
+}
+
+
+TREE_ROLES = assign_roles(
+    release="epsilon max_depth rule min_samples_leaf domain partition_seed split_share public_model "
+    "max_rows_per_group random_state",
+    post_processing="public_weight",
+    computing="ledger",
+)
+
+
+class BasePrivateTree(TreePredictionsMixin, PrivateEstimatorMixin, BaseEstimator):
+    """Base of the private trees: one mixin provides the release mechanism, another one the kind of target.
+
+    A fit validates the rows and separates public from private ones (`_part_rows`), makes everything that is
+    public (`_design`), charges the cost, draws the release, and post-processes it (`_adopt`).
+    """
+
+    epsilon: Any
+    max_depth: Any
+    public_weight: Any
+    rule: SplitRule
+    criterion: SplitCriterion
+    prune: Any
+    min_samples_leaf: int
+    domain: TableDomain | None
+    partition_seed: int
+    max_rows_per_group: int
+    random_state: Any
+
+    # Asked for by default: the mask and the groups are what the guarantee is about.
+    __metadata_request__fit = {"is_public": True, "groups": True}
+
+    #: Where the noise is added, as in `PrivacySpent`.
+    _deployment: str
+    #: The name of private rows in a statement.
+    _rows_are_called = "private rows"
+
+    declared_roles: Mapping[str, str] = TREE_ROLES
+    #: The parameter that says what is publicly known of the target, and what is said where rows told it.
+    _target_parameter: str
+    _target_leak: str
+    #: What a statement calls the values of the target.
+    _targets: str
+
+    @property
+    def _public_inputs(self) -> tuple[str, ...]:
+        """Parameters that are public knowledge about the rows."""
+        return ("domain", self._bounds_parameter, self._target_parameter)
+
+    @abstractmethod
+    def _make_randomizer(
+        self, n_cells: int, n_labels: int, rows_per_unit: int, n_rows: int = 0, n_public: int = 0
+    ) -> ReleaseMechanism:
+        """Return the mechanism for n_cells leaves, under which so many rows of one unit are protected."""
+
+    def _inputs_to_declare(self) -> tuple[str, ...]:
+        """Parameters that would be read from protected values if they were not declared."""
+        return (self._bounds_parameter, self._target_parameter)
+
+    @abstractmethod
+    def _read_rows(self, X: Any, y: Any) -> tuple[FloatArray, NDArray[Any]]:
+        """Validate X and y; in strict mode no cell of them makes it fail."""
+
+    @abstractmethod
+    def _resolve_target(self, y: NDArray[Any], public: BoolArray) -> dict[str, Any]:
+        """Resolve what is public of the target; return ``classes`` and the target as fields of `TreeRows`."""
+
+    @abstractmethod
+    def _check_target(self, shape: PublicShape) -> int:
+        """Raise what is wrong about the declared target; return the number of labels, as far as known."""
+
+    @abstractmethod
+    def _fit_to_public_rows(self, votes: PublicVotes, classes: NDArray[Any]) -> PublicModel | None:
+        """Fit the public model; None where it has learnt noise."""
+
+    @property
+    def _declared_bounds(self) -> Any:
+        return getattr(self, self._bounds_parameter)
+
+    @private_fit
+    def fit(self, X: Any, y: Any, is_public: Any = None, groups: Any = None) -> Self:
+        """Build the tree on the public rows and fill it with one release about the private rows.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Finite numbers; in strict mode what is no finite number is put within the bounds.
+        y : array-like of shape (n_samples,)
+            Labels, or numbers. A list of labels may mix types; an array or a column that was made from mixed
+            labels has already given them one type.
+        is_public : array-like of bool of shape (n_samples,), default=None
+            Marks public rows. None: every row is private.
+        groups : array-like of shape (n_samples,), default=None
+            Person of every row; of a person's private rows ``max_rows_per_group`` count, drawn at random.
+            None: the unit of privacy is the row. In a search or a pipeline, groups arrive here only where
+            scikit-learn's metadata routing is on; ``privacy_spent_.unit`` is the unit that was used.
+
+        Returns
+        -------
+        self : estimator
+
+        Raises
+        ------
+        TypeError, ValueError
+            Unusable rows, targets, mask, groups or parameters; nothing is charged then, and the ledger counts
+            a failure. In strict mode the reason is public: it lies in no single row.
+        PrivacyLeakError
+            In strict mode, where bounds or classes would be read from private rows, or the noise be seeded.
+        BudgetExceededError, LedgerError
+            The ledger refused; nothing is charged, and a previous fit is as it was.
+        """
+        self._check_parameters()
+        X, y = self._read_rows(X, y)
+        public = check_row_mask(is_public, len(X), strict=self.is_strict())
+        if public.all():
+            raise ValueError("is_public marks every row, so there is nothing to protect; use a plain tree.")
+        leaks = self._find_leaks(bool(public.any()))
+        self.announce_leaks(leaks)
+        with public_errors():
+            self.check_public(self._shape_of(X, y[public], groups))
+        rows = self._part_rows(X, y, public, groups)
+        design = self._design(rows, rows.n_used)
+        entropy = check_entropy(self.random_state)
+        spent = self._describe_spending(
+            design,
+            rows.n_used,
+            rows.units is not None,
+            leaks,
+            source=entropy.source,
+            deployment=self._deployment,
+        )
+        design, counts = self._release(design, rows, spent, entropy)
+        self._adopt(design, counts, design.reports_of_leaves(rows.n_used), spent)
+        return self
+
+    @abstractmethod
+    def _release(
+        self, design: TreeDesign, rows: TreeRows, spent: PrivacySpent, entropy: Entropy
+    ) -> tuple[TreeDesign, IntArray]:
+        """Charge the cost, and return the finished design and what is released of its leaves."""
+
+    def _check_parameters(self) -> None:
+        check_epsilon(self.epsilon)
+
+    def _shape_of(self, X: FloatArray, public_labels: NDArray[Any], groups: Any) -> PublicShape:
+        names = getattr(self, "feature_names_in_", None)
+        return PublicShape(
+            n_features=self.n_features_in_,
+            feature_names=None if names is None else tuple(names),
+            n_rows=len(X),
+            grouped=groups is not None,
+            public_labels=public_labels if len(public_labels) else None,
+        )
+
+    def check_public(self, shape: PublicShape) -> None:
+        self._check_parameters()
+        self.encoded_shape(shape).check_bounds(self._declared_bounds, self._bounds_parameter)
+        n_labels = self._check_target(shape)
+        pruning_method(self.prune).check_classes(n_labels)
+        if self.public_model is not None and not shape.n_public:
+            raise ValueError("public_model is fitted to public rows, and there are none.")
+        depth = self._check_depth(shape.n_public)
+        # Without public rows a tree of a given depth is complete, and otherwise of any number of cells.
+        complete = not shape.n_public and self.max_depth != "auto"
+        rows_per_unit = self.max_rows_per_group if shape.grouped else 1
+        self._budget_of_splits(shape.n_rows or 1, shape.n_public, rows_per_unit, shape.n_features, n_labels)
+        self._make_randomizer(
+            2**depth if complete else 2, n_labels, self.max_rows_per_group if shape.grouped else 1
+        )
+
+    def _find_leaks(self, any_public: bool) -> list[str]:
+        """What would have to be read from private rows; found before any of them is read."""
+        if any_public:
+            return []
+        texts = {
+            self._bounds_parameter: "the bounds of X were read from private rows",
+            self._target_parameter: self._target_leak,
+        }
+        missing = [name for name in self._inputs_to_declare() if getattr(self, name) is None]
+        return [texts[name] for name in missing if name != self._bounds_parameter or self.domain is None]
+
+    def _part_rows(self, X: FloatArray, y: NDArray[Any], public: BoolArray, groups: Any) -> TreeRows:
+        """Resolve bounds and target, and separate public from private rows."""
+        units = number_units(groups, ~public, strict=self.is_strict())
+        declared = self._declared_bounds if self.domain is None else self.domain.bounds
+        bounds = self.resolve_bounds(declared, X, X[public], name=self._bounds_parameter)
+        # Only strict mode lets what is not finite come so far.
+        X = within_bounds(X, *bounds) if self.is_strict() else X
+        rows_per_unit = 1 if units is None else self.max_rows_per_group
+        target = self._resolve_target(y, public)
+        return TreeRows(X=X, public=public, units=units, bounds=bounds, rows_per_unit=rows_per_unit, **target)
+
+    def _design(self, rows: TreeRows, n_used: int) -> TreeDesign:
+        """Make everything public: the partition at its final depth, and the release mechanism."""
+        lower, upper = rows.bounds
+        n_labels = len(rows.classes)
+        pruning_method(self.prune).check_classes(n_labels)
+        votes, n_public = rows.votes, rows.n_public
+        model = self._fit_public_model(votes, rows.classes)
+        rule = self.rule if n_public else "random"
+        rule = rule if model is None or rule == "random" else "cart"
+        grow = functools.partial(
+            build_partition,
+            lower=lower,
+            upper=upper,
+            max_depth=self._depth_to_grow(n_public, n_used),
+            n_labels=n_labels,
+            rule=rule,
+            criterion=self.criterion,
+            min_samples_leaf=self.min_samples_leaf,
+            seed=self.partition_seed,
+            groups=None if self.domain is None else self.domain.groups,
+            copies=votes.copies,
+        )
+        partition = grow(votes.X, votes.labels) if model is None else grow(*model.soft_rows(), copies=1)
+        if self.max_depth == "auto":
+            partition = partition.truncate(
+                self._automatic_depth(partition, rule, rows, n_used, model is not None)
+            )
+        design = TreeDesign(
+            partition=partition,
+            randomizer=self._make_randomizer(
+                partition.n_leaves, n_labels, rows.rows_per_unit, n_used, n_public
+            ),
+            classes=rows.classes,
+            bounds=rows.bounds,
+            rule=rule,
+            public_counts=np.zeros((partition.n_leaves, n_labels), dtype=np.int64),
+            feature_names=self.names_of_features(),
+            public_slope=slope_of_public_rows(grow, votes, partition.max_depth),
+            public_model=model,
+            cells=self._cells(),
+        )
+        return design.with_leaves(partition, design.randomizer, votes)
+
+    def _usual_variance(self, votes: PublicVotes | None) -> float:
+        """Return the variance of the target as a part of the largest, where only public rows may tell it."""
+        return 1.0
+
+    def _cells(self) -> NumberCells | None:
+        """Return what the cells of a release say of numbers; None of labels."""
+        return None
+
+    def _fit_public_model(self, votes: PublicVotes, classes: NDArray[Any]) -> PublicModel | None:
+        """Fit the public model to public rows, before anything is charged; None where there is none."""
+        if self.public_model is None:
+            return None
+        with public_errors():
+            model = self._fit_to_public_rows(votes, classes)
+        if model is None:
+            warn_user(
+                "public_model predicts public rows that it has not seen no better than their base rate does; "
+                f"the tree is made without it. Are the public {self._targets} those of the public rows?",
+                UtilityWarning,
+            )
+        return model
+
+    def _budget_of_splits(
+        self, n_rows: int, n_public: int, rows_per_unit: int, n_features: int | None, n_labels: int
+    ) -> SplitBudget | None:
+        """Return how epsilon is divided where private rows choose splits; None where they do not."""
+        return None
+
+    def _check_depth(self, n_public: int) -> int:
+        if self.max_depth == "auto":
+            return DEEPEST
+        if not n_public and self.max_depth > DEEPEST_COMPLETE:
+            raise ValueError(
+                f"max_depth must be at most {DEEPEST_COMPLETE} without public rows: the tree is complete "
+                "then, with 2^max_depth leaves."
+            )
+        return int(self.max_depth)
+
+    def _depth_to_grow(self, n_public: int, n_used: int) -> int:
+        """Return the depth of the partition that an automatic depth is chosen from, or the depth itself."""
+        depth = self._check_depth(n_public)
+        automatic = self.max_depth == "auto" and not pruning_method(self.prune).has_own_depth
+        # Without public rows the tree is complete, so that the depths which cannot be chosen are known.
+        return min(depth, deepest_to_grow(n_used)) if automatic and not n_public else depth
+
+    def _automatic_depth(
+        self, partition: Partition, rule: str, rows: TreeRows, n_used: int, with_model: bool
+    ) -> int:
+        # Numbers vary less than labels: by so much less noise hides them.
+        signal = self._usual_variance(rows.votes)
+
+        def variance(n_leaves: int) -> float:
+            randomizer = self._make_randomizer(
+                n_leaves, len(rows.classes), rows.rows_per_unit, n_used, rows.n_public
+            )
+            return variance_per_row(randomizer, n_used, self._cells()) / signal
+
+        epsilon = check_epsilon(self.epsilon)
+        inputs = DepthInputs(partition, rule, n_used, rows.n_public, epsilon, variance)
+        depth = pruning_method(self.prune).choose_depth(inputs)
+        if self._cells() is not None:
+            # Where noise hides more, public rows fill the leaves. With 500 of them, epsilon .5 to 2 and
+            # 4,000 clients it won .1 to .6 in R2 on Friedman's, a linear and a step function, and lost up to
+            # .2 on a weak one; with 50 it changed little.
+            depth = max(depth, choose_depth(rows.n_public, partition.leaf_counts_by_depth(), lambda n: 1 / n))
+        if not rows.n_public and n_used < LEAST_INFORMATION * variance(2):
+            return 0
+        # Offsets from a model need fewer leaves than a tree that stands by itself.
+        return max(depth - 1, 1) if with_model else depth
+
+    def _describe_spending(
+        self,
+        design: TreeDesign,
+        n_used: int,
+        grouped: bool,
+        leaks: list[str],
+        *,
+        source: Any,
+        deployment: Any,
+    ) -> PrivacySpent:
+        """Return the statement on a release about n_used private rows."""
+        randomizer = design.randomizer
+        public = [f"public rows with their {self._targets}"] if design.n_public else []
+        with_model = design.first_phase is None and (design.public_model or design.leaf_model) is not None
+        # Without public rows a model is that of the first phase: released, and paid for.
+        with_model = with_model and design.first_phase is None
+        public += ["a model fitted to the public rows"] if with_model else []
+        return PrivacySpent(
+            releases=design.releases(),
+            mechanism=design.describe_mechanism(),
+            epsilon=randomizer.epsilon,
+            relation=randomizer.relation,  # type: ignore[arg-type]
+            unit="group" if grouped else "row",
+            max_rows_per_unit=self.max_rows_per_group if grouped else 1,
+            sensitivity=randomizer.sensitivity,
+            noise_scale=randomizer.noise_scale,
+            noise_source=source,
+            deployment=deployment,
+            public_inputs=(*public, *name_inputs(self, self._public_inputs)),
+            unprotected=self._unprotected(design, n_used, grouped),
+            **claim_of(leaks, source, self, self._public_inputs),
+        )
+
+    def _unprotected(self, design: TreeDesign, n_used: int, grouped: bool) -> dict[str, Any]:
+        protected = self._inputs_to_declare()
+        sources = {}
+        for name in (self._bounds_parameter, self._target_parameter):
+            if name == self._bounds_parameter and self.domain is not None:
+                sources[name] = "declared by the domain"
+            elif getattr(self, name) is not None:
+                sources[name] = source_of_input(getattr(self, name))
+            elif design.n_public:
+                sources[name] = "those of the public rows"
+            else:
+                sources[name] = "READ FROM PRIVATE ROWS" if name in protected else "those of the rows"
+        facts: dict[str, Any] = {
+            self._rows_are_called: n_used,
+            "public rows": design.n_public,
+            "depth": design.partition.max_depth,
+            "leaves": design.partition.n_leaves,
+            **sources,
+        }
+        if design.pending is not None:
+            # Before they are chosen; a path may end where its box has no width.
+            levels = len(design.pending.budget.level_epsilons)
+            facts.update({"depth": f"at most {levels}", "leaves": f"at most {2**levels}"})
+        if design.first_phase is not None:
+            facts["reports that shape the tree"] = design.first_phase.n_reports
+            if design.first_phase.counts is None:
+                facts.update(dict.fromkeys(("depth", "leaves"), "found from these reports"))
+        if self._bounds_parameter not in protected:
+            facts["features"] = f"ALL features of the private rows: only their {self._targets} are protected"
+        if grouped and design.n_public:
+            facts["public rows of a person"] = "used in clear; only the person's private rows are protected"
+        return facts
+
+    def _planned_relation(self) -> Relation:
+        return "replace-one"
+
+    def planned_cost(self, any_public: bool) -> PlannedCost:
+        self._check_parameters()
+        return PlannedCost(
+            epsilon=check_epsilon(self.epsilon),
+            relation=self._planned_relation(),
+            leaks=tuple(self._find_leaks(any_public)),
+            seeded=self.random_state is not None,
+        )
+
+    def post_processed(self, parameters: Mapping[str, Any]) -> Self:
+        return self._estimated_anew(dict(parameters))

@@ -1,0 +1,742 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Estimates of the leaves: pruning, offsets of a public model, and intervals of means.
+
+Everything here is a function of released or public quantities: pruning costs no privacy.
+
+All of it is behind `PaperPruning`, which `pruning_method` returns.
+
+Everything here is a function of released or public quantities: it costs no privacy.
+"""
+
+import math
+from dataclasses import dataclass, replace
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.stats import norm
+
+from .._typing import BoolArray, FloatArray, IntArray
+from ..metrics._probabilities import BaseRate, log, pool_base_rates, row_totals, softmax
+from ..partition import Partition
+from ..utils._public_module import public_module
+from ._leaf_shares import (
+    LEAST_DRIFT,
+    ClassShares,
+    LeafCounts,
+    bounded_shares,
+    choose_weight,
+    estimate_public_drift,
+    estimate_shares_of_classes,
+    measure_drift,
+    smooth_over_tree,
+    with_variances,
+)
+from ._plan import DEEPEST, DepthInputs, TreeDesign, choose_depth, count_split_features
+from ._public_model import LeafModel
+from ._rows import NoisyHistogram, NumberCells
+
+# Pruning: every leaf takes the estimate of itself or of an ancestor, from the same release.
+
+# These thresholds are evaluated in benchmarks/figures/trees/depth_and_weight.py.
+# Margin, in standard errors, at which a leaf takes the estimate of a node no deeper than the noise supports.
+# Low, since an ancestor mixes leaves of different majorities; lower with several labels, which it mixes more.
+_SUPPORTED_MARGIN = {"two labels": 0.2, "more": 0.05}
+# Below that depth: a clear margin, or so much more than that of the node chosen so far. Of two labels noise
+# alone makes one lead by .8 errors; the first of several leads the second by less.
+_DEEPER_MARGIN = 2.0
+_CLEARLY_MORE = {"two labels": 0.5, "more": 0.0}
+# Standard errors of the drift of public labels that show them to be wrong.
+_CONTRADICTION = 2.0
+
+
+def leaf_ancestors(partition: Partition) -> NDArray[np.int32]:
+    """Return the number of every leaf's ancestor at every depth.
+
+    Parameters
+    ----------
+    partition : Partition
+        The tree.
+
+    Returns
+    -------
+    ancestors : ndarray of int32 of shape (max_depth + 1, n_leaves)
+        Row k holds leaf numbers of ``partition.truncate(k)``; a leaf shallower than k is its own ancestor.
+    """
+    inner = np.flatnonzero(partition.leaf_index < 0)
+    parent = np.arange(len(partition.left))
+    parent[partition.left[inner]] = inner
+    parent[partition.left[inner] + 1] = inner
+    node = np.flatnonzero(partition.leaf_index >= 0)
+    ancestors = np.empty((partition.max_depth + 1, len(node)), dtype=np.int32)
+    for depth in range(partition.max_depth, -1, -1):
+        node = np.where(partition.depth[node] > depth, parent[node], node)
+        ancestors[depth] = np.unique(node, return_inverse=True)[1]
+    return ancestors
+
+
+def prune_leaves(
+    ancestors: NDArray[np.int32],
+    counts: LeafCounts,
+    *,
+    weight: float | None = None,
+    n_features: int | IntArray = 2,
+) -> tuple[ClassShares, IntArray]:
+    """Return the class probabilities of every leaf after pruning, and the depth they come from.
+
+    Up from the depth that the noise supports, a leaf takes the estimate of the first node whose leading class
+    leads the second by enough standard errors, or else of the one with the largest margin; below that depth
+    it takes that of a node with a clear margin, or with a clearly larger one than the node found so far. The
+    variance of a node's estimates is that of all its leaves, and of a public row's, with the drift of public
+    labels at that depth.
+
+    Parameters
+    ----------
+    ancestors : ndarray of int32 of shape (max_depth + 1, n_leaves)
+        From `leaf_ancestors`.
+    counts : LeafCounts
+        Of the leaves.
+    weight : float, default=None
+        Weight of a public row at every depth; None: the automatic weight of every depth.
+    n_features : int or ndarray of int of shape (max_depth + 1,), default=2
+        Number of features among which the leaves are divided, at every depth.
+
+    Returns
+    -------
+    shares : ClassShares
+        Each node's are drawn to the base rate, not to those of its ancestors, which it was preferred to.
+    depth : ndarray of int of shape (n_leaves,)
+        Depth of the node whose estimate the leaf takes; the largest at which the leaf is undivided where it
+        takes its own.
+    """
+    supported = _supported_depth(ancestors, counts, n_features)
+    chosen, best = np.full(counts.n_leaves, -1), np.full(counts.n_leaves, -1.0)
+    probabilities, errors = np.empty(counts.label_estimates.shape), np.empty(counts.n_leaves)
+    rates: list[BaseRate] = []
+
+    def assign_leaves(depths: range, least: float | FloatArray) -> None:
+        """Assign to each leaf the first node on the way up with enough margin, or that with the largest."""
+        open_leaves = np.ones(counts.n_leaves, dtype=bool)
+        for depth in depths:
+            node, nodes = ancestors[depth], counts.aggregate(ancestors[depth])
+            weights = choose_weight(nodes) if weight is None else np.full(nodes.n_leaves, float(weight))
+            margin = _standardised_margins(nodes, weights)[node]
+            enough = open_leaves & (margin >= least)
+            taken = enough | (open_leaves & (margin > best)) if depth <= supported else enough
+            chosen[taken], best[taken] = depth, margin[taken]
+            drift = estimate_public_drift(nodes) if weight is None else 0.0
+            shares = estimate_shares_of_classes(nodes, weights, _root_and_leaves(nodes.n_leaves), drift)
+            probabilities[taken], errors[taken] = (
+                shares.probabilities[node[taken]],
+                shares.errors[node[taken]],
+            )
+            rates.append(shares.base)
+            open_leaves &= ~enough
+
+    case = "two labels" if counts.n_labels == 2 else "more"
+    assign_leaves(range(supported, -1, -1), _SUPPORTED_MARGIN[case])
+    assign_leaves(
+        range(len(ancestors) - 1, supported, -1), np.minimum(_DEEPER_MARGIN, best + _CLEARLY_MORE[case])
+    )
+    return ClassShares(probabilities, errors, rates[0]), chosen
+
+
+def _root_and_leaves(n_leaves: int) -> NDArray[np.int32]:
+    """Return the ancestors of leaves that have none but the root."""
+    return np.stack([np.zeros(n_leaves, dtype=np.int32), np.arange(n_leaves, dtype=np.int32)])
+
+
+def _supported_depth(ancestors: NDArray[np.int32], counts: LeafCounts, n_features: int | IntArray) -> int:
+    """The depth that the release supports, or public rows, unless the release shows these to be wrong."""
+    n_nodes = ancestors.max(axis=1).astype(np.int64) + 1
+    total = float(counts.variance.sum())
+    # A node has the noise of all its leaves.
+    supported = choose_depth(counts.n_rows, n_nodes, lambda count: total / count, n_features)
+    if _public_labels_contradicted(ancestors[supported], counts):
+        return supported
+    return max(supported, choose_depth(counts.n_public, n_nodes, lambda count: 1 / count, n_features))
+
+
+def _public_labels_contradicted(node: NDArray[np.int32], counts: LeafCounts) -> bool:
+    """Whether the release shows that public labels are wrong, by leaves or by nodes, which are less noisy."""
+    if counts.n_public == 0:
+        return True
+    leaves = replace(counts, cell_estimates=None)
+    found = [measure_drift(table) for table in (leaves, leaves.aggregate(node)) if table.n_rows]
+    return any(drift - _CONTRADICTION * error > LEAST_DRIFT for drift, error in found)
+
+
+def _standardised_margins(nodes: LeafCounts, weight: FloatArray) -> FloatArray:
+    """Margin of the first over the second class in every node, in standard errors."""
+    drift = estimate_public_drift(nodes)
+    ordered = np.sort(nodes.label_estimates + weight[:, np.newaxis] * nodes.public_counts, axis=1)
+    # A row adds at most 1 to the variance of the difference of two classes.
+    private_part = nodes.n_rows * nodes.variance + nodes.cell_sizes
+    variances = private_part + weight**2 * (nodes.public_rows + drift * nodes.public_rows**2)
+    margins: FloatArray = (ordered[:, -1] - ordered[:, -2]) / np.sqrt(np.maximum(variances, 1e-300))
+    return margins
+
+
+# Depth and pruning as the paper prints them, for comparison: ``prune="paper"``.
+
+
+class PaperPruning:
+    """The paper's depth, and its pruning on top of it; see `PruningMethod`."""
+
+    several_classes = False
+    has_own_depth = True
+
+    def check_classes(self, n_labels: int) -> None:
+        """Refuse more than two classes: the method is not defined there."""
+        if n_labels > 2:
+            raise ValueError('Only binary classification is supported by prune="paper".')
+
+    def choose_depth(self, inputs: DepthInputs) -> int:
+        """Return the depth that the paper prunes from, at most 12."""
+        n_features, epsilon = inputs.partition.n_sources, float(inputs.epsilon)
+        return min(paper_depth(inputs.n_rows, inputs.n_public, n_features, epsilon), DEEPEST)
+
+    def estimate(
+        self, design: TreeDesign, counts: LeafCounts, weight: FloatArray, given_weight: float | None
+    ) -> tuple[ClassShares, IntArray]:
+        """Return the probabilities of the leaves, and the depths they come from; no weight enters."""
+        ancestors, epsilon = leaf_ancestors(design.partition), float(design.randomizer.epsilon)
+        printed, depth = paper_prune(ancestors, counts, design.partition.n_sources, epsilon)
+        plain = estimate_shares_of_classes(counts, weight, ancestors)
+        # The printed shares are often 0 or 1, which nobody can know; the order of the classes stays.
+        least = 1.0 / (counts.n_rows + counts.n_public + 2.0)
+        return replace(plain, probabilities=least + (1.0 - 2.0 * least) * printed), depth
+
+
+def paper_depth(n_private: int, n_public: int, n_features: int, epsilon: float) -> int:
+    """Return the depth p0 that the paper prunes from.
+
+    ``floor(d / (2 + 2 d) log2(n_P epsilon^2 + n_Q^((2 + 2 d) / d)))``, at least 1.
+
+    Parameters
+    ----------
+    n_private, n_public : int
+        Numbers of rows.
+    n_features : int
+        Number of features d.
+    epsilon : float
+        Privacy loss of a report.
+
+    Returns
+    -------
+    depth : int
+    """
+    exponent = n_features / (2 + 2 * n_features)
+    information = n_private * epsilon**2 + n_public ** (1 / exponent)
+    return max(1, math.floor(exponent * math.log2(information))) if information > 1 else 1
+
+
+def paper_prune(
+    ancestors: NDArray[np.int32], counts: LeafCounts, n_features: int, epsilon: float
+) -> tuple[FloatArray, IntArray]:
+    """Return the class probabilities of every leaf by Algorithm 2 of the paper as printed, and the depths.
+
+    Its thresholds are made for noise that a report does not have: predictions are near chance at times.
+
+    Parameters
+    ----------
+    ancestors : ndarray of int32 of shape (max_depth + 1, n_leaves)
+        From `leaf_ancestors`.
+    counts : LeafCounts
+        Of the leaves, with two labels. Their private rows are counted by the unbiased estimates, which may be
+        negative, where there are some.
+    n_features : int
+        Number of features.
+    epsilon : float
+        Privacy loss of a report.
+
+    Returns
+    -------
+    probabilities : ndarray of shape (n_leaves, 2)
+    depth : ndarray of int of shape (n_leaves,)
+        Depth of the node whose estimate the leaf takes, at least 1 in a tree that has splits.
+
+    References
+    ----------
+    Ma, Y. and Yang, H. "Optimal Locally Private Nonparametric Classification with Public Data", algorithm 2
+    and appendix A.2.
+    """
+    deepest = len(ancestors) - 1
+    exponent = n_features / (2 + 2 * n_features)
+    limit = math.floor(exponent * math.log2(counts.n_rows * epsilon**2)) if counts.n_rows else 0
+    logarithm = math.log(max(counts.n_rows + counts.n_public, 2))
+    second, chosen = np.full(counts.n_leaves, 0.5), np.full(counts.n_leaves, -1)
+    for depth in range(deepest, min(1, deepest) - 1, -1):
+        node = ancestors[depth]
+        noise = 2 ** (deepest - depth + 3) * counts.n_rows / epsilon**2
+        share, strength, stops = _estimate_nodes(counts.aggregate(node), noise, logarithm)
+        stops = (strength >= 1) | (stops & (depth <= limit))
+        open_leaves = chosen < 0
+        second = np.where(open_leaves, share[node], second)
+        chosen = np.where(open_leaves & stops[node], depth, chosen)
+    second = np.clip(second, 0.0, 1.0)
+    return np.column_stack([1.0 - second, second]), np.where(chosen < 0, min(1, deepest), chosen)
+
+
+def _estimate_nodes(
+    nodes: LeafCounts, noise: float, logarithm: float
+) -> tuple[FloatArray, FloatArray, BoolArray]:
+    """Estimate, strength and whether the private one was taken, where noise outweighs the rows, per node."""
+    signed = nodes.label_estimates[:, 1] - nodes.label_estimates[:, 0]
+    rows = nodes.cell_sizes if nodes.cell_estimates is None else nodes.cell_estimates
+    public, per_node = nodes.public_counts, nodes.public_rows
+    # Distances of the two estimates from 1/2; strengths are distance / r with the printed r.
+    mine = np.divide(signed, 2 * rows, out=np.zeros(len(rows)), where=rows != 0)
+    theirs = (public[:, 1] - public[:, 0]) / (2 * np.maximum(per_node, 1))
+    public_strength = np.abs(theirs) * np.sqrt(per_node / (4 * logarithm))
+    noisy = noise >= rows
+    mass = np.where(noisy, rows**2 / (4 * noise), np.maximum(rows, 0) / 32)
+    private_strength = np.abs(mine) * np.sqrt(mass / logarithm)
+    own = public_strength <= private_strength
+    share, strength = np.where(own, mine, theirs), np.where(own, private_strength, public_strength)
+    # Appendix A.2: the weight 8 theirs / mine makes the strength largest where both are on one side of 1/2.
+    agree = ~noisy & (mine * theirs > 0)
+    weight = np.divide(8 * theirs, mine, out=np.zeros(len(rows)), where=agree)
+    total = np.where(agree, rows + weight * per_node, 1.0)
+    joint = (rows * mine + weight * per_node * theirs) / total
+    share = np.where(agree, joint, share)
+    strength = np.where(agree, np.hypot(private_strength, public_strength), strength)
+    return 0.5 + share, strength, own & noisy
+
+
+# Class probabilities by a public model and an offset in every leaf, estimated from released counts.
+
+# Standard deviations of two equally probable priors of the slope around what cross-fitting found on public
+# rows: private rows are of the same population, or of one in which the model says nothing, or twice as much.
+# With the second alone Friedman's function, predicted by boosting, lost .15 in R2 to noise at epsilon .5.
+_PRIOR_SLOPE_ERRORS = (0.05, 0.5)
+#: Slope below which the model is given up: it explains less than a tenth of what it seems to (2 s - s^2).
+LEAST_SLOPE = 0.05
+# Standard errors that are taken from the variance of offsets: a model that is right loses more by noise than
+# one that is wrong gains.
+_CAUTION = 2.0
+# Bounds of a mixed prediction.
+_LEAST_SHARE = 1e-4
+# Proportional fitting of shifts stops by then; it converges at a geometric rate.
+_FITTING_STEPS = 100
+_FITTED = 1e-10
+
+
+@public_module("skprivate.tree")
+@dataclass(frozen=True, eq=False)
+class Mixture:
+    """Predictions of a model, moved towards the base rate.
+
+    Attributes
+    ----------
+    slope : float
+        How much of the model's differences from its mean is kept, 0 to 1.
+    center : ndarray of shape (n_labels,)
+        The model's mean over private rows.
+    base : ndarray of shape (n_labels,)
+        The base rate, which its mean is moved to.
+    """
+
+    slope: float
+    center: FloatArray
+    base: FloatArray
+
+    def of(self, shares: FloatArray) -> FloatArray:
+        """Return the mixed probabilities, of the shape of the model's."""
+        mixed = np.maximum(self.base + self.slope * (shares - self.center), _LEAST_SHARE)
+        return mixed / row_totals(mixed)
+
+
+@public_module("skprivate.tree")
+@dataclass(frozen=True, eq=False)
+class ModelWithOffsets:
+    """Predictions of a public model, moved towards the base rate and shifted in every leaf.
+
+    Attributes
+    ----------
+    model : LeafModel
+    mixture : Mixture
+    shifts : ndarray of shape (n_leaves, n_labels)
+        Added to the logarithms of the probabilities, which are then normalised.
+    """
+
+    model: LeafModel
+    mixture: Mixture
+    shifts: FloatArray
+
+    def predict(self, X: FloatArray, leaves: NDArray[np.int32]) -> FloatArray:
+        """Return class probabilities of rows in these leaves, of shape (n, n_labels)."""
+        return _shifted(self.mixture.of(self.model.predict(X, leaves)), self.shifts[leaves])
+
+
+def estimate_offsets(
+    counts: LeafCounts, model: LeafModel, plain: ClassShares, ancestors: NDArray[np.int32]
+) -> tuple[ClassShares, ModelWithOffsets] | None:
+    """Return class probabilities of the leaves by a public model with offsets; None where the model is wrong.
+
+    The model's differences from its mean are kept by a slope: the regression, over the leaves, of released
+    shares on the model's means, under a normal prior around the slope that cross-fitting found on public
+    rows. What the released shares differ by from that is the offset of a leaf, smoothed over the tree by
+    empirical Bayes (`smooth_over_tree`) with its noise, the sampling of the leaf's rows, and the error of the
+    model's mean.
+
+    Parameters
+    ----------
+    counts : LeafCounts
+        Only the private estimates are used: public rows are in the model.
+    model : LeafModel
+    plain : ClassShares
+        What the leaves say without the model; its base rate is used.
+    ancestors : ndarray of int32 of shape (max_depth + 1, n_leaves)
+
+    Returns
+    -------
+    shares : ClassShares
+        Probabilities of the leaves: means over their rows.
+    offsets : ModelWithOffsets
+        Predicts rows.
+    """
+    rate = plain.base if model.base is None else pool_base_rates(plain.base, model.base)
+    base = rate.shares
+    totals, cells, rows = counts.label_totals(), counts.label_totals().sum(axis=1), counts.cell_sizes
+    noise = 0.5 * counts.n_rows * counts.variance
+    per_label = float(np.mean((1 - base) ** 2 + (len(base) - 1) * base**2))
+    even = float(np.mean(base * (1 - base)))
+    unknown = counts.row_variance / (rows + 2.0) ** 2
+    variance = (per_label * noise + counts.row_variance * even * rows) / rows**2 + unknown
+    deviations = (totals - base * cells[:, np.newaxis]) / rows[:, np.newaxis]
+    # Of private rows, as the leaves' sizes tell: features may be distributed otherwise among public rows.
+    center = np.average(model.means, axis=0, weights=rows)
+    slope, slope_variance = estimate_model_slope(deviations, variance, model, center)
+    if slope < LEAST_SLOPE:
+        return None
+    mix = Mixture(slope, center, base)
+    means = mix.of(model.means)
+    offsets = (totals - means * cells[:, np.newaxis]) / rows[:, np.newaxis]
+    sampling = counts.row_variance * np.mean(means * (1 - means), axis=1)
+    variance = (per_label * noise + sampling * rows) / rows**2 + slope**2 * model.variances
+    variance += unknown
+    largest = counts.total_variance * even
+    smooth, variances = smooth_over_tree(ancestors, offsets, variance, rows, largest, _CAUTION)
+    variances += unknown + slope_variance * np.mean((model.means - center) ** 2, axis=1)
+    found, errors = bounded_shares(means + smooth, variances, rate)
+    mixed = mix.of(model.shares)
+    shifts = _fit_shifts(mixed, model.weights, model.leaf, means, found)
+    return ClassShares(found, errors, rate), ModelWithOffsets(model, mix, shifts)
+
+
+def estimate_model_slope(
+    deviations: FloatArray, variance: FloatArray, model: LeafModel, center: FloatArray
+) -> tuple[float, float]:
+    """Return how much of the model's differences private rows show, from 0 to 1.
+
+    Parameters
+    ----------
+    deviations : ndarray of shape (n_leaves, n_labels)
+        Released shares, less the base rate.
+    variance : ndarray of shape (n_leaves,)
+    model : LeafModel
+    center : ndarray of shape (n_labels,)
+        The model's mean over private rows.
+
+    Returns
+    -------
+    slope, variance : float
+    """
+    differences = model.means - center
+    precision = float(np.sum(differences**2 / variance[:, np.newaxis]))
+    product = float(np.sum(differences * deviations / variance[:, np.newaxis]))
+    # Of each prior: the posterior, and how probable it makes what was released.
+    spread = np.array(_PRIOR_SLOPE_ERRORS) ** 2
+    variances = spread / (1.0 + precision * spread)
+    means = variances * (product + model.slope / spread)
+    surprise = (product - precision * model.slope) ** 2 * spread / (1.0 + precision * spread)
+    evidence = 0.5 * surprise - 0.5 * np.log1p(precision * spread)
+    weights = np.exp(evidence - evidence.max())
+    weights /= weights.sum()
+    slope = float(weights @ means)
+    return float(np.clip(slope, 0.0, 1.0)), float(weights @ (variances + means**2) - slope**2)
+
+
+def _shifted(shares: FloatArray, shifts: FloatArray) -> FloatArray:
+    return softmax(log(shares) + shifts)
+
+
+def _fit_shifts(
+    shares: FloatArray, weights: FloatArray, leaf: NDArray[np.int32], means: FloatArray, wanted: FloatArray
+) -> FloatArray:
+    """Return the shifts under which the mean prediction in every leaf is the wanted one."""
+    n_leaves, n_labels = wanted.shape
+    total = np.bincount(leaf, weights, n_leaves)
+    some = total > 0
+    # A leaf without any row: its mean stands for them.
+    shifts = np.where(some[:, np.newaxis], 0.0, np.log(wanted / means))
+    for _ in range(_FITTING_STEPS):
+        predicted = weights[:, np.newaxis] * _shifted(shares, shifts[leaf])
+        sums = np.column_stack([np.bincount(leaf, predicted[:, m], n_leaves) for m in range(n_labels)])
+        step = np.zeros_like(shifts)
+        step[some] = np.log(wanted[some] * total[some, np.newaxis] / sums[some])
+        shifts += step
+        if np.abs(step).max() < _FITTED:
+            break
+    return shifts
+
+
+# Post-processing of a release: weight of public rows, pruning, class probabilities of the leaves.
+
+
+@dataclass(frozen=True)
+class LeafEstimates:
+    """The estimates of the leaves.
+
+    Attributes
+    ----------
+    weight : ndarray of shape (n_leaves,)
+        Weight of a public row against a private one, in the leaf itself.
+    shares : ClassShares
+        Class probabilities, their errors, and the base rate.
+    depth : ndarray of int of shape (n_leaves,)
+        Depth of the node whose estimate the leaf takes.
+    sizes : ndarray of shape (n_leaves,)
+        Estimated private rows in the leaf, positive.
+    offsets : ModelWithOffsets or None
+        What predicts rows by a public model; None where there is none, or the release shows it to be wrong.
+    """
+
+    weight: FloatArray
+    shares: ClassShares
+    depth: IntArray
+    sizes: FloatArray
+    offsets: ModelWithOffsets | None = None
+
+
+class PruningMethod(Protocol):
+    """A value of ``prune``: how deep the tree is, and from which nodes its leaves take their estimates.
+
+    Attributes
+    ----------
+    several_classes : bool
+        Whether more than two classes are supported.
+    has_own_depth : bool
+        Whether its automatic depth is another than that of the other values.
+    """
+
+    several_classes: bool
+    has_own_depth: bool
+
+    def check_classes(self, n_labels: int) -> None:
+        """Raise ValueError if so many classes are not supported."""
+
+    def choose_depth(self, inputs: DepthInputs) -> int:
+        """Return the automatic depth."""
+
+    def estimate(
+        self, design: TreeDesign, counts: LeafCounts, weight: FloatArray, given_weight: float | None
+    ) -> tuple[ClassShares, IntArray]:
+        """Return the probabilities of the leaves, and the depths they come from.
+
+        `weight` is that of the leaves, `given_weight` the user's for every node, None where it is automatic.
+        """
+
+
+@dataclass(frozen=True)
+class MarginPruning:
+    """No pruning, or that by the margins of the nodes in standard errors; see `PruningMethod`."""
+
+    prunes: bool
+    several_classes = True
+    has_own_depth = False
+
+    def check_classes(self, n_labels: int) -> None:
+        """Accept any number of classes."""
+
+    def choose_depth(self, inputs: DepthInputs) -> int:
+        """Return the largest depth whose leaves can be estimated."""
+        # Smoothing makes up for leaves that are divided among many features: none of these count here.
+        return choose_depth(inputs.n_rows, inputs.partition.leaf_counts_by_depth(), inputs.variance)
+
+    def estimate(
+        self, design: TreeDesign, counts: LeafCounts, weight: FloatArray, given_weight: float | None
+    ) -> tuple[ClassShares, IntArray]:
+        """Return the probabilities of the leaves, and the depths they come from."""
+        partition = design.partition
+        if not self.prunes:
+            # Who gives a weight vouches for the public labels.
+            drift = estimate_public_drift(counts) if given_weight is None else 0.0
+            shares = estimate_shares_of_classes(counts, weight, leaf_ancestors(partition), drift)
+            return shares, np.full(counts.n_leaves, partition.max_depth)
+        n_features = count_split_features(partition, design.rule)
+        return prune_leaves(leaf_ancestors(partition), counts, weight=given_weight, n_features=n_features)
+
+
+def pruning_method(prune: Any) -> PruningMethod:
+    """Return what a value of ``prune`` stands for; the only place that looks for "paper"."""
+    return PaperPruning() if prune == "paper" else MarginPruning(bool(prune))
+
+
+def estimate_leaves(
+    design: TreeDesign, released: IntArray, n_rows: int, public_weight: Any, prune: Any
+) -> LeafEstimates:
+    """Return the estimates of the leaves: a function of what was released and of what is public.
+
+    Parameters
+    ----------
+    design : TreeDesign
+    released : ndarray
+        What the design's randomizer released about the private rows.
+    n_rows : int
+        Number of private rows behind it.
+    public_weight : float or "auto"
+    prune : bool or "paper"
+
+    Returns
+    -------
+    estimates : LeafEstimates
+    """
+    counts = LeafCounts.from_release(design, released, n_rows)
+    found = _estimate(with_variances(counts, design, released), design, public_weight, prune)
+    if design.cells is None:
+        return found
+    # What is left within the leaves is known once their means are.
+    shares = found.shares.probabilities[:, 1]
+    return _estimate(with_variances(counts, design, released, shares), design, public_weight, prune)
+
+
+def _estimate(counts: LeafCounts, design: TreeDesign, public_weight: Any, prune: Any) -> LeafEstimates:
+    given = None if public_weight == "auto" else float(public_weight)
+    weight = choose_weight(counts) if given is None else np.full(counts.n_leaves, given)
+    shares, depth = pruning_method(prune).estimate(design, counts, weight, given)
+    offsets = None
+    if design.leaf_model is not None:
+        corrected = estimate_offsets(counts, design.leaf_model, shares, leaf_ancestors(design.partition))
+        shares, offsets = (shares, None) if corrected is None else corrected
+    return LeafEstimates(weight, shares, depth, counts.cell_sizes, offsets)
+
+
+# Confidence intervals of the means of leaves, from what was released of numbers.
+
+# Excess kurtosis of Laplace noise.
+_LAPLACE_KURTOSIS = 3.0
+# Least variance within a leaf, as a part of the mean one: an estimate of it may be 0 by its own noise.
+_LEAST_SPREAD = 0.25
+
+
+def share_intervals(
+    design: TreeDesign, released: IntArray, n_rows: int, shares: FloatArray, confidence: float
+) -> FloatArray:
+    """Return intervals of the mean share t of the width in every leaf.
+
+    A mean m is in the interval of a leaf if the released sum of t - m over its rows, whose mean is 0 then, is
+    no more standard deviations away from 0 than a quantile says. That is a quadratic inequality in m.
+
+    Parameters
+    ----------
+    design : TreeDesign
+    released : ndarray
+        What the design's randomizer released.
+    n_rows : int
+        Number of private rows.
+    shares : ndarray of shape (n_leaves,)
+        Estimated means of the leaves.
+    confidence : float
+
+    Returns
+    -------
+    intervals : ndarray of shape (n_leaves, 2)
+        Within [0, 1].
+    """
+    cells = design.cells
+    assert cells is not None
+    mechanism = design.randomizer
+    counts = with_variances(LeafCounts.from_release(design, released, n_rows), design, released, shares)
+    n_rows = counts.n_rows
+    estimates = _cell_estimates(design, released, n_rows)
+    # Of one cell: the variance of a difference is that of two.
+    sizes = counts.cell_sizes * (n_rows / counts.cell_sizes.sum())
+    noise = mechanism.variance(n_rows, sizes) / 2
+    exact = mechanism.relation == "label"
+    values = cells.values - cells.values.mean() if exact else cells.values
+    rows, sums = estimates.sum(axis=1), estimates @ cells.values
+    weighted = mechanism.weight_variance if isinstance(mechanism, NoisyHistogram) else 1.0
+    counts = replace(counts, row_variance=counts.row_variance / weighted)
+    spreads = weighted * _spreads(cells, estimates, counts, noise, shares)
+    sampling = np.maximum(rows, 0.0) * spreads + rows**2 * _selection_variance(design, counts, spreads)
+    # The noise of the sum of t - m has the variance noise * (square - 2 m line + m^2 n_noisy).
+    square = float(values @ values)
+    line, n_noisy = (0.0, 0.0) if exact else (float(values.sum()), float(cells.n_cells))
+    center = np.clip(sums / np.where(rows > 0, rows, np.inf), 0.0, 1.0)
+    of_noise = noise * (square - 2 * center * line + center**2 * n_noisy)
+    kurtosis = 0.0
+    if isinstance(mechanism, NoisyHistogram):
+        fourth = np.sum((values - center[:, np.newaxis]) ** 4, axis=1) * noise**2
+        kurtosis = _LAPLACE_KURTOSIS * fourth / np.maximum(of_noise + sampling, 1e-300) ** 2
+    z = _quantile(confidence, kurtosis)
+    a = rows**2 - z**2 * noise * n_noisy
+    b = sums * rows - z**2 * noise * line
+    c = sums**2 - z**2 * (noise * square + sampling)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        half = np.sqrt(np.maximum(b**2 - a * c, 0.0))
+        ends = np.column_stack([b - half, b + half]) / a[:, np.newaxis]
+    # Where the number of rows may be 0 by its noise, every mean is possible.
+    seen = ((a > 0) & (rows > 0))[:, np.newaxis]
+    intervals: FloatArray = np.clip(np.where(seen, ends, [0.0, 1.0]), 0.0, 1.0)
+    return intervals
+
+
+def _cell_estimates(design: TreeDesign, released: IntArray, n_rows: int) -> FloatArray:
+    """Return estimates of the sums by leaf and cell."""
+    found = design.randomizer.estimate(released, n_rows)
+    if found.ndim == 2:
+        return found
+    rows = design.randomizer.estimate_cells(released, n_rows)
+    assert rows is not None
+    return np.column_stack([rows - found, rows + found]) / 2
+
+
+def _quantile(confidence: float, kurtosis: FloatArray | float) -> FloatArray | float:
+    """Return the number of standard deviations that hold so much of a symmetric distribution."""
+    z = float(norm.ppf(0.5 + confidence / 2))
+    return z + (z**3 - 3 * z) * kurtosis / 24
+
+
+def _spreads(
+    cells: NumberCells, estimates: FloatArray, counts: LeafCounts, noise: FloatArray, shares: FloatArray
+) -> FloatArray:
+    """Return the variance of a row's t within every leaf, drawn to the mean one as noise demands."""
+    largest = shares * (1 - shares)
+    if cells.n_cells == 2:
+        return largest
+    rows = np.maximum(estimates.sum(axis=1), 1.0)
+    usual = counts.row_variance * float(np.average(largest, weights=counts.cell_sizes))
+    # The mean of (t - s)^2 about the estimated mean s: no less than the variance, but for noise.
+    slopes = cells.squares - 2 * shares[:, np.newaxis] * cells.values + (shares**2)[:, np.newaxis]
+    found = np.sum(estimates * slopes, axis=1) / rows
+    error = noise * np.sum(slopes**2, axis=1) / rows**2 + 2 * usual**2 / rows
+    weight = 1.0 / error
+    between = max(float(np.average((found - usual) ** 2 - error, weights=weight**2)), 0.0)
+    kept = between / (between + error)
+    spreads: FloatArray = np.clip(usual + kept * (found - usual), _LEAST_SPREAD * usual, largest + usual)
+    return spreads
+
+
+def _selection_variance(design: TreeDesign, counts: LeafCounts, spreads: FloatArray) -> FloatArray:
+    """Return the variance of a leaf's mean by the choice of splits on the rows that it is the mean of.
+
+    Of candidates without signal, whose contrasts have the standard deviation c by sampling, the best by noisy
+    scores has a mean of about c^2 / s, where s is the scale of the noise, and of no more than c times
+    ``sqrt(2 log M)`` where M are compared. Half of that is the sum that the two sides are drawn apart by; the
+    levels of a path add their squares.
+    """
+    partition, found = design.partition, np.zeros(counts.n_leaves)
+    if not design.split_scales:
+        return found
+    most = math.sqrt(2 * math.log(max(design.n_candidates, 2)))
+    for node, scale in zip(leaf_ancestors(partition), design.split_scales, strict=False):
+        rows = np.maximum(np.bincount(node, counts.cell_sizes), 1.0)
+        spread = np.bincount(node, counts.cell_sizes * spreads) / rows
+        contrast = np.sqrt(spread * rows) / 2
+        drawn = np.minimum(contrast**2 / scale, most * contrast)
+        # A leaf above this level has no split here.
+        inner = np.bincount(node) > 1
+        found += (np.where(inner, 2 * drawn / rows, 0.0) ** 2)[node]
+    return found
