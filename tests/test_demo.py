@@ -110,8 +110,8 @@ def test_players_are_told_of_what_is_in_the_long_table(output, screen):
     prior, worst, error = (
         row(screen, name)
         for name in (
-            "nats told of one, prior known",
-            "nats told of one, all others known",
+            "leakage about one player (nats), prior known",
+            "leakage about one player (nats), all others known",
             "error of strategies",
         )
     )

@@ -26,7 +26,9 @@ _GUARANTEES: dict[str, tuple[View, Criterion]] = {
 def run(repetitions: int) -> Scores:
     """Print a table of errors and guarantees."""
     print("\nPlayers who seek an equilibrium and broadcast noisy estimates of the mean. Errors,")
-    print("and what the broadcasts tell of one player or of all, in nats. PML: pointwise maximal leakage,")
+    print(
+        "and what the broadcasts reveal about one player or about all, in nats. PML: pointwise maximal leakage,"
+    )
     print("exact, for who knows the prior alone. DP: whatever is known. Strategies are not covered.")
     print(f"\n{TITLE}")
     scores = evaluate(repetitions)
@@ -80,13 +82,13 @@ def summarise(repetitions: int) -> Summary:
         message=f"In a game, hiding players {'costs' if costs else 'may cost'} accuracy",
         data=f"{N_PLAYERS} SIMULATED players",
         rows={
-            "nats told of one, prior known": prior,
-            "nats told of one, all others known": worst,
+            "leakage about one player (nats), prior known": prior,
+            "leakage about one player (nats), all others known": worst,
             "error of strategies": error,
         },
         baselines=[Baseline("all play alike", alike, side="above, left")],
         panel=Panel(
-            x_name="told of one player, in nats (less hides more)",
+            x_name="leakage about one player, in nats (less hides more)",
             y_name="error of strategies",
             curves=[
                 Curve("to who knows\nthe prior", prior, error, at=1, side="below, left"),

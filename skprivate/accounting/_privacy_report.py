@@ -40,24 +40,24 @@ class StepReport:
         Where it stands: step names joined by " > ".
     estimator : str
         Its class.
-    status : {"paid", "paid before", "stateless", "public", "unpaid"}
+    status : {"covered", "covered before", "stateless", "public", "uncovered"}
         It drew calibrated noise; it is a parameter that was paid for separately, estimated bounds say; it
         learns nothing from rows; its user declared it public; or it read rows without paying.
     reason : str
         Why, in words.
     spent : PrivacySpent or None
-        What it spent, where status is "paid" or "paid before".
+        What it spent, where status is "covered" or "covered before".
 
     Examples
     --------
     >>> from skprivate.accounting import StepReport
-    >>> print(StepReport(path="scaler", estimator="StandardScaler", status="unpaid", reason="read rows"))
-    scaler (StandardScaler): unpaid: read rows
+    >>> print(StepReport(path="scaler", estimator="StandardScaler", status="uncovered", reason="read rows"))
+    scaler (StandardScaler): uncovered: read rows
     """
 
     path: str
     estimator: str
-    status: Literal["paid", "paid before", "stateless", "public", "unpaid"]
+    status: Literal["covered", "covered before", "stateless", "public", "uncovered"]
     reason: str
     spent: PrivacySpent | None = None
 
@@ -88,7 +88,7 @@ class PrivacyReport:
     Examples
     --------
     >>> from skprivate.accounting import PrivacyReport, StepReport
-    >>> step = StepReport(path="scaler", estimator="StandardScaler", status="unpaid", reason="read rows")
+    >>> step = StepReport(path="scaler", estimator="StandardScaler", status="uncovered", reason="read rows")
     >>> PrivacyReport((step,)).claim
     'not-private'
     """
@@ -96,12 +96,12 @@ class PrivacyReport:
     steps: tuple[StepReport, ...]
 
     @property
-    def unpaid(self) -> tuple[StepReport, ...]:
+    def uncovered(self) -> tuple[StepReport, ...]:
         """The steps that read private rows without paying."""
-        return tuple(step for step in self.steps if step.status == "unpaid")
+        return tuple(step for step in self.steps if step.status == "uncovered")
 
     @property
-    def paid(self) -> tuple[PrivacySpent, ...]:
+    def covered(self) -> tuple[PrivacySpent, ...]:
         """What the steps that drew noise spent, and what was paid for their bounds."""
         return tuple(step.spent for step in self.steps if step.spent is not None)
 
@@ -115,7 +115,7 @@ class PrivacyReport:
     @property
     def claim(self) -> Claim:
         """ "dp" if every step that read rows paid and is private, else "not-private"."""
-        covered = bool(self.paid) and not self.unpaid and all(spent.private for spent in self.paid)
+        covered = bool(self.covered) and not self.uncovered and all(spent.private for spent in self.covered)
         return "dp" if covered else "not-private"
 
     @property
@@ -126,12 +126,12 @@ class PrivacyReport:
     @property
     def epsilon(self) -> Fraction | float:
         """Sum of what the steps spent, whatever they protect; `effective_epsilon` is what holds."""
-        return sum((spent.epsilon for spent in self.paid), Fraction(0))
+        return sum((spent.epsilon for spent in self.covered), Fraction(0))
 
     @property
     def delta(self) -> Fraction:
         """Sum of the steps' deltas."""
-        return sum((spent.delta for spent in self.paid), Fraction(0))
+        return sum((spent.delta for spent in self.covered), Fraction(0))
 
     @property
     def effective_epsilon(self) -> float:
@@ -140,14 +140,14 @@ class PrivacyReport:
         Infinite when it is not private, and where the steps differ in relation or unit so that no sum means
         anything; see `compose`.
         """
-        return float(compose(self.paid).epsilon) if self.private else math.inf
+        return float(compose(self.covered).epsilon) if self.private else math.inf
 
     def headline(self) -> str:
         """Return the claim, and what was spent for it, in one line."""
         head = f"claim: {self.claim}"
         if not self.private:
             return head
-        part = compose(self.paid).parts[0]
+        part = compose(self.covered).parts[0]
         if not part.holds:
             return f"{head}, of each step by itself: they differ in relation or unit, and do not add up"
         head += f", epsilon = {show(part.epsilon)}, relation: {part.relation}"
@@ -162,7 +162,7 @@ class PrivacyReport:
             As `statement_schema` describes it. ``guarantee`` is None if the whole is not private, and if
             the steps differ in relation or unit: their amounts do not add up.
         """
-        kinds = {(spent.relation, spent.unit) for spent in self.paid}
+        kinds = {(spent.relation, spent.unit) for spent in self.covered}
         charged = {"epsilon": encode_amount(self.epsilon), "delta": encode_amount(self.delta)}
         return {
             "schema": _KIND,

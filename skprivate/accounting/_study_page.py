@@ -63,7 +63,7 @@ _NOT_COVERED = (
     ("other releases", "whatever was published of the same rows without this ledger"),
     (
         "what holds for everybody",
-        "a result may tell something of a person by what it says of people like them, whether or not that "
+        "a result may reveal something about a person by what it shows about people like them, whether or not that "
         "person's data were in it",
     ),
     ("more rows than declared", "persons with rows in several units, or in groups declared disjoint"),
@@ -235,7 +235,7 @@ def _uncharged(named: Sequence[tuple[str, Any]], entries: Sequence[LedgerEntry])
 
 def _spent_of(statement: Any) -> tuple[PrivacySpent, ...]:
     if isinstance(statement, PrivacyReport):
-        return statement.paid
+        return statement.covered
     return (statement,) if isinstance(statement, PrivacySpent) else ()
 
 
@@ -297,7 +297,7 @@ def _sentences(part: CompositionPart) -> list[tuple[str, str]]:
     delta = "0: the bound has no exception"
     if part.delta:
         delta = (
-            f"{show(part.delta)}: as if, with this probability at most, the results could tell everything, "
+            f"{show(part.delta)}: as if, with this probability at most, the results could reveal everything, "
             "and else obeyed the bound"
         )
     return [
@@ -348,5 +348,5 @@ def _exposed(account: Account) -> list[tuple[str, str]]:
     rows = [("charges that are not private", f"{exposed} of {len(account.entries)}")] if exposed else []
     failed = account.state.failures
     if failed:
-        rows.append(("failed fits", f"that {failed} failed may tell something of the rows"))
+        rows.append(("failed fits", f"that {failed} failed may reveal something about the rows"))
     return rows

@@ -60,7 +60,7 @@ class Hole:
     --------
     >>> from skprivate.audit import Hole
     >>> print(Hole(step="scaler", place="mean_", neighbour="zeros"))
-    scaler: mean_ tells of one row (zeros)
+    scaler: mean_ reveals one row (zeros)
     """
 
     step: str
@@ -68,7 +68,7 @@ class Hole:
     neighbour: str
 
     def __str__(self) -> str:
-        return escape_controls(f"{self.step}: {self.place} tells of one row ({self.neighbour})")
+        return escape_controls(f"{self.step}: {self.place} reveals one row ({self.neighbour})")
 
 
 @public_module("skprivate.audit")
@@ -81,20 +81,20 @@ class PipelineCheck:
     holes : tuple of Hole
     failures : tuple of str
         Changes of rows on which the fit fails: a claim does not cover that it fails.
-    unpaid : tuple of str
+    uncovered : tuple of str
         Steps that `privacy_report` names already, and that were not looked at.
     n_fits : int
 
     Examples
     --------
     >>> from skprivate.audit import PipelineCheck
-    >>> print(PipelineCheck(holes=(), failures=(), unpaid=(), n_fits=30))
+    >>> print(PipelineCheck(holes=(), failures=(), uncovered=(), n_fits=30))
     no hole found in 30 fits
     """
 
     holes: tuple[Hole, ...]
     failures: tuple[str, ...]
-    unpaid: tuple[str, ...]
+    uncovered: tuple[str, ...]
     n_fits: int
 
     @property
@@ -105,7 +105,7 @@ class PipelineCheck:
     def __str__(self) -> str:
         head = f"{len(self.holes)} holes" if self.holes else "no hole"
         lines = [f"{head} found in {self.n_fits} fits", *(f"- {hole}" for hole in self.holes)]
-        lines += [f"- not looked at, named by privacy_report: {step}" for step in self.unpaid]
+        lines += [f"- not looked at, named by privacy_report: {step}" for step in self.uncovered]
         lines += [f"- the fit fails on {failure}" for failure in self.failures]
         return "\n".join(map(escape_controls, lines))
 
@@ -144,7 +144,7 @@ def check_private_pipeline(
     fit_params : mapping, default=None
         Further arguments of ``fit``; rows that ``is_public`` marks are not changed.
     every_step : bool, default=False
-        Look at the steps that `privacy_report` names as unpaid, too: it shows what they keep.
+        Look at the steps that `privacy_report` names as uncovered, too: it shows what they keep.
     on_fail : {"raise"} or None, default="raise"
         Whether a hole is raised, or only returned.
 
@@ -237,11 +237,11 @@ class PipelineComparison:
         model, recording = self._fit(rows, None)
         self.started = True
         report = privacy_report(model)
-        self.unpaid = () if every_step else tuple(str(step) for step in report.unpaid)
-        self.skipped_steps = set() if every_step else {step.path for step in report.unpaid}
+        self.uncovered = () if every_step else tuple(str(step) for step in report.uncovered)
+        self.skipped_steps = set() if every_step else {step.path for step in report.uncovered}
         self.replayed = bool(recording.releases) and not recording.drawn_in_other_threads
         self.noisy_steps = (
-            set() if self.replayed else {step.path for step in report.steps if step.status == "paid"}
+            set() if self.replayed else {step.path for step in report.steps if step.status == "covered"}
         )
         self.first = _PipelineFit(self._look(model, recording), recording.outputs)
 
@@ -254,7 +254,7 @@ class PipelineComparison:
         return PipelineCheck(
             holes=tuple(self.holes.values()),
             failures=tuple(sorted(self.failures)),
-            unpaid=self.unpaid,
+            uncovered=self.uncovered,
             n_fits=self.n_fits,
         )
 

@@ -447,7 +447,7 @@ class PrivateEstimatorMixin(_config.StrictMixin, PrivacyHTMLMixin):
             The estimator does not override it: it states no epsilon before it is fitted.
         """
         raise TypeError(
-            f"{type(self).__name__} states no epsilon before it is fitted, so a private search cannot pay "
+            f"{type(self).__name__} states no epsilon before it is fitted, so a private search cannot charge "
             "for it in advance."
         )
 
@@ -515,7 +515,7 @@ class PrivateEstimatorMixin(_config.StrictMixin, PrivacyHTMLMixin):
         rows = public_rows if public_rows is not None and len(public_rows) else X
         lower, upper = rows.min(axis=0), rows.max(axis=0)
         if not (np.isfinite(lower).all() and np.isfinite(upper).all()):
-            raise ValueError(f"the rows that tell the bounds hold NaN or infinity: declare {name}.")
+            raise ValueError(f"the rows that the bounds are read from hold NaN or infinity: declare {name}.")
         return lower, upper
 
     def read_numbers(self, X: Any) -> FloatArray:

@@ -70,7 +70,7 @@ def privacy_report(estimator: BaseEstimator) -> PrivacyReport:
 
     It believes the estimators of this package, and classes of others that declare themselves by
     `PrivateEstimatorMixin` or `StatelessMixin` among their own bases; their steps say "as declared by module
-    M". A subclass that does not declare itself is unpaid, whatever it inherits.
+    M". A subclass that does not declare itself is uncovered, whatever it inherits.
 
     It sees the object as it is: a step swapped after the fit, or a ``best_estimator_`` taken out of the
     search that chose it, no longer tells where it came from.
@@ -128,7 +128,7 @@ def privacy_report(estimator: BaseEstimator) -> PrivacyReport:
     >>> report = privacy_report(make_pipeline(StandardScaler(), tree).fit(X, y))
     >>> report.claim
     'not-private'
-    >>> [(step.path, step.estimator) for step in report.unpaid]
+    >>> [(step.path, step.estimator) for step in report.uncovered]
     [('standardscaler', 'StandardScaler')]
     """
     check_is_fitted(estimator)
@@ -143,13 +143,15 @@ def _walk(estimator: Any, path: str, counted: set[str]) -> Iterator[StepReport]:
     if isinstance(spent, PrivacySpent) and type(estimator).releases_state:
         doubt = reason_against(estimator, "PrivateEstimatorMixin")
         if doubt is not None:
-            yield step(status="unpaid", reason=doubt)
-        paid = "noise was paid for" if spent.private else f"not private: {'; '.join(spent.reasons)}"
-        yield step(status="paid", reason=paid + _by_whom(estimator), spent=spent)
+            yield step(status="uncovered", reason=doubt)
+        paid = (
+            "noise is covered by the budget" if spent.private else f"not private: {'; '.join(spent.reasons)}"
+        )
+        yield step(status="covered", reason=paid + _by_whom(estimator), spent=spent)
         return
-    unpaid = reads_rows(estimator)
-    if unpaid is not None:
-        yield step(status="unpaid", reason=unpaid)
+    uncovered = reads_rows(estimator)
+    if uncovered is not None:
+        yield step(status="uncovered", reason=uncovered)
     elif type(estimator) is PublicEstimator:
         inside = type(estimator.estimator).__name__
         yield step(status="public", reason=f"declared public by you: the {inside} inside")
@@ -207,7 +209,7 @@ def _paid_bounds(estimator: Any, path: str, counted: set[str]) -> Iterator[StepR
         paid = "paid for separately" if private else f"not private: {'; '.join(bounds.spent.reasons)}"
         where = f"{path} > {name}" if path else name
         yield StepReport(
-            path=where, estimator="estimate_bounds", status="paid before", reason=paid, spent=bounds.spent
+            path=where, estimator="estimate_bounds", status="covered before", reason=paid, spent=bounds.spent
         )
 
 

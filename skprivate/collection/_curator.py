@@ -471,5 +471,5 @@ def _n_columns(bounds: Any) -> int:
         return len(bounds)
     sizes = [np.size(side) for side in bounds if np.ndim(side)]
     if not sizes:
-        raise ValueError("features must name the columns: the bounds do not tell how many there are.")
+        raise ValueError("features must name the columns: the bounds do not say how many there are.")
     return max(sizes)

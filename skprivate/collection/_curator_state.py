@@ -247,7 +247,7 @@ def _check_agreement(tree: LocalTree, design: TreeDesign) -> None:
             np.zeros(randomizer.counts_shape, dtype=np.int64), 0
         )
         if told is None:
-            raise ValueError("reports of this mechanism do not tell how full a leaf is")
+            raise ValueError("reports of this mechanism do not show how many clients a leaf holds")
     if (design.public_counts < 0).any():
         raise ValueError("a number of public rows is negative")
 

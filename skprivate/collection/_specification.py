@@ -414,7 +414,7 @@ def check_protection(specification: TreeSpecification, protect: str) -> None:
         raise ValueError(f"protect must be 'record' or 'label', got {protect!r}.")
     if protect == "record" and specification.randomizer.relation == "label":
         raise PrivacyLeakError(
-            "This specification protects the label alone: a report tells the leaf, and so the features, "
+            "This specification protects the label alone: a report reveals the leaf, and so the features, "
             'exactly. If the curator knows the features already, answer it with protect="label".'
         )
 

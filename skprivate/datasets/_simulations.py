@@ -184,7 +184,7 @@ def _check_censoring(censoring: Any, structured: bool | None) -> bool:
     if not _is_number(censoring) or not 0 <= censoring < 1:
         raise ValueError("censoring must be a share, at least 0 and below 1.")
     if structured is False and censoring > 0:
-        raise ValueError("structured=False cannot tell censored machines from others.")
+        raise ValueError("structured=False cannot mark which machines are censored.")
     return censoring > 0 if structured is None else bool(structured)
 
 

@@ -280,7 +280,7 @@ def _refuse_hopeless(n_rows: int, noise: CountsNoise, confidence: float) -> None
     if 2 * reach >= n_rows:
         raise ValueError(
             f"epsilon is too small for {noise.n_tables} tables of {n_rows} rows: the noise of a count has a "
-            f"standard deviation of {noise.std:.4g} rows, and no share could be told. It takes a larger "
+            f"standard deviation of {noise.std:.4g} rows, and no share is above the noise. Use a larger "
             "epsilon, more rows, fewer columns or fewer crosstabs."
         )
 
@@ -295,7 +295,9 @@ def _warn_of_mistakes(description: TableDescription, domain: TableDomain) -> Non
     sentences = [mostly_missing(domain, least), columns_at_a_bound(_bounded_columns(description, domain))]
     lines = description.lines()
     # Where most cells are no values of the column, there is nothing that noise could hide.
-    hidden = [line for line in lines if not line.estimate.told and not least.get(line.column, 0.0) > MOSTLY]
+    hidden = [
+        line for line in lines if not line.estimate.above_noise and not least.get(line.column, 0.0) > MOSTLY
+    ]
     if hidden:
         names = list(dict.fromkeys(line.column for line in hidden))
         shown = ", ".join(names[:_SHOWN]) + (", ..." if len(names) > _SHOWN else "")
@@ -387,7 +389,7 @@ class _Unit:
         """Return an estimate in [0, 1] in the column's unit."""
         shares = np.array([estimate.value, estimate.lower, estimate.upper])
         value, lower, upper = (self.lower * (1 - shares) + self.upper * shares).tolist()
-        return Estimate(value, lower, upper, estimate.told)
+        return Estimate(value, lower, upper, estimate.above_noise)
 
 
 def _texts(column: Column, estimate: Estimate) -> tuple[str, str]:

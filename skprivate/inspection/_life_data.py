@@ -467,7 +467,7 @@ class ResidualDisplay:
         Confidence intervals of noise and sampling.
     noise_band_ : matplotlib PolyCollection
         Those of the noise alone.
-    law_line_ : matplotlib Line2D
+    distribution_line_ : matplotlib Line2D
         The diagonal: what a right law shows but for noise and sampling.
 
     See Also
@@ -562,7 +562,7 @@ class ResidualDisplay:
         self.ax_: Any = new_axes(ax, type(self).__name__)
         self.figure_, fit = self.ax_.figure, self.fit
         shown = fit.cumulative_hazard > 0
-        places = (fit.errors if kind == "probability" else fit.law_hazard)[shown]
+        places = (fit.errors if kind == "probability" else fit.model_hazard)[shown]
         values, band, noise = (
             self._heights(hazard[shown], kind)
             for hazard in (fit.cumulative_hazard, fit.interval, fit.noise_interval)
@@ -576,7 +576,7 @@ class ResidualDisplay:
         )
         self.line_: Any = self.ax_.plot(places, values, "C0.-", label="residuals")[0]
         ends = places[[0, -1]] if len(places) else np.zeros(2)
-        self.law_line_: Any = self.ax_.plot(ends, ends, "k--", linewidth=1, label="law")[0]
+        self.distribution_line_: Any = self.ax_.plot(ends, ends, "k--", linewidth=1, label="law")[0]
         self._name_axes(kind, values)
         return self
 
@@ -598,7 +598,7 @@ class ResidualDisplay:
             ax.set(xlabel="standardised residual", ylabel="share that has failed")
         if len(values):
             # The picture is that of the estimate and the law: ends of wide bands may be far away.
-            ends = [*values[[0, -1]], *self.law_line_.get_ydata()]
+            ends = [*values[[0, -1]], *self.distribution_line_.get_ydata()]
             low, high = min(ends), max(ends)
             margin = 0.05 * (high - low)
             ax.set_ylim(low - margin, high + margin)

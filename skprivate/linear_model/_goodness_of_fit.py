@@ -35,7 +35,7 @@ class GoodnessOfFit:
         at risk stand out of the noise.
     cumulative_hazard : ndarray of shape (n_edges,)
         Estimated from the counts, never falling.
-    law_hazard : ndarray of shape (n_edges,)
+    model_hazard : ndarray of shape (n_edges,)
         That of the law. It is the Cox-Snell residual of a row at that error.
     interval : ndarray of shape (n_edges, 2)
         Confidence interval of the cumulative hazard, of noise and sampling, each by itself.
@@ -90,7 +90,7 @@ class GoodnessOfFit:
 
     errors: FloatArray
     cumulative_hazard: FloatArray
-    law_hazard: FloatArray
+    model_hazard: FloatArray
     interval: FloatArray
     noise_interval: FloatArray
     confidence: float
@@ -146,7 +146,7 @@ def goodness_of_fit(
     noise = np.where(counts.any(axis=1), noise_std, 0.0)[:, np.newaxis]
     cells = _Cells(edges, counts, distribution)
     usable = _usable(counts, noise)
-    law = cells.law_hazard[:usable]
+    law = cells.model_hazard[:usable]
     of_noise, of_rows = (std[:usable] for std in cells.errors_of_hazard(counts, noise))
     both = np.maximum(np.hypot(of_noise, of_rows), np.finfo(float).eps)
 
@@ -163,7 +163,7 @@ def goodness_of_fit(
     return GoodnessOfFit(
         errors=edges[1 : usable + 1],
         cumulative_hazard=hazard,
-        law_hazard=law,
+        model_hazard=law,
         interval=_log_interval(hazard, width * both),
         noise_interval=_log_interval(hazard, width * of_noise),
         confidence=confidence,
@@ -200,14 +200,14 @@ class _Cells:
 
     def __init__(self, edges: FloatArray, counts: FloatArray, distribution: ErrorDistribution) -> None:
         inner = edges[1:-1]
-        self.law_hazard = -distribution.log_survival(inner)
-        self.steps = np.diff(self.law_hazard, prepend=0.0)
+        self.model_hazard = -distribution.log_survival(inner)
+        self.steps = np.diff(self.model_hazard, prepend=0.0)
         # Shares of the cell's hazard that leaving rows are at risk for, of shape (n_inner,). The first cell
         # has no end; one half will do, as the law has next to no hazard there.
         self.censored, self.events = np.full((2, len(inner)), 0.5)
         points = (np.arange(_N_POINTS) + 0.5) / _N_POINTS
         at = inner[:-1, np.newaxis] + np.diff(inner)[:, np.newaxis] * points
-        passed = -distribution.log_survival(at) - self.law_hazard[:-1, np.newaxis]
+        passed = -distribution.log_survival(at) - self.model_hazard[:-1, np.newaxis]
         steps = np.maximum(self.steps[1:, np.newaxis], np.finfo(float).tiny)
         lost, slopes = _censoring(counts)
         # Density of the rows' places within the cell: censored ones exponential, events by the law and by how

@@ -51,7 +51,7 @@ class Plan:
     ----------
     costs : tuple of PlannedCost
         Of its private steps.
-    unpaid : dict from str to str
+    uncovered : dict from str to str
         Steps that will read rows without paying, by path, and a sentence about each.
     max_rows_per_group : int
         The largest of its private steps.
@@ -60,7 +60,7 @@ class Plan:
     """
 
     costs: tuple[PlannedCost, ...]
-    unpaid: Mapping[str, str]
+    uncovered: Mapping[str, str]
     max_rows_per_group: int
     seeded: bool = False
 
@@ -75,7 +75,7 @@ class Plan:
         ValueError
             Groups are passed, and a private step takes none; or a parameter is out of range.
         """
-        costs, unpaid, most = [], {}, 1
+        costs, uncovered, most = [], {}, 1
         for path, step in _steps(estimator, ""):
             if is_private(step):
                 costs.append(_cost(step, any_public, grouped))
@@ -84,14 +84,14 @@ class Plan:
             else:
                 reason = reads_rows(step, any_row_fits=any_row_fits)
             if reason is not None:
-                unpaid[path] = f"{path or 'the estimator'} ({type(step).__name__}) {reason}"
+                uncovered[path] = f"{path or 'the estimator'} ({type(step).__name__}) {reason}"
         if not costs:
             raise TypeError(
                 f"{type(estimator).__name__} holds no private estimator that states its cost, so there is "
                 "nothing to search privately; a plain search does as much."
             )
         seeded = any(not bounds.spent.private for _, bounds in estimates_of(estimator))
-        return cls(tuple(costs), unpaid, most, seeded)
+        return cls(tuple(costs), uncovered, most, seeded)
 
     @property
     def cost(self) -> PlannedCost:
@@ -103,17 +103,17 @@ class Plan:
             epsilon=sum((part.epsilon for part in parts), Fraction(0)),
             delta=sum((part.delta for part in parts), Fraction(0)),
             relation="label" if label else "replace-one",
-            leaks=(*(leak for part in parts for leak in part.leaks), *self.unpaid.values()),
+            leaks=(*(leak for part in parts for leak in part.leaks), *self.uncovered.values()),
             seeded=self.seeded or any(part.seeded for part in parts),
         )
 
     def check_kept(self, fitted: Any, *, grouped: bool, seeded: bool) -> None:
         """Refuse a fitted candidate that spent more, or claims less, than was planned."""
         found = privacy_report(fitted).steps
-        steps = [step for step in found if step.status != "paid before" and not self._announced(step)]
+        steps = [step for step in found if step.status != "covered before" and not self._announced(step)]
         spent = [step.spent for step in steps if step.spent is not None]
         kept = (
-            not any(step.status == "unpaid" for step in steps)
+            not any(step.status == "uncovered" for step in steps)
             and sum(part.epsilon for part in spent) <= sum(cost.epsilon for cost in self.costs)
             and sum(part.delta for part in spent) <= sum(cost.delta for cost in self.costs)
             and {part.relation for part in spent} <= {cost.relation for cost in self.costs}
@@ -126,10 +126,10 @@ class Plan:
     def _announced(self, step: StepReport) -> bool:
         """Whether this step, or one that it stands in, was to read rows without paying."""
         path = "" if step.path == "estimator" else step.path  # the whole
-        if path in self.unpaid:
+        if path in self.uncovered:
             # What a private step spends was planned, even where its class is not trusted with more.
-            return step.status != "paid"
-        return any(path.startswith(f"{known} > ") for known in self.unpaid if known)
+            return step.status != "covered"
+        return any(path.startswith(f"{known} > ") for known in self.uncovered if known)
 
 
 def _cost(step: Any, any_public: bool, grouped: bool) -> PlannedCost:
@@ -540,7 +540,7 @@ def _fit_and_score(
     with sklearn.config_context(enable_metadata_routing=True):
         model.fit(task.X, task.y, **metadata)
     if task.scoring_rows.epsilon is not None and len(candidate.options) > 1:
-        raise RuntimeError("a run pays for one private score")
+        raise RuntimeError("a run is charged for one private score")
     candidate.plan.check_kept(model, grouped=task.grouped, seeded=task.seeded)
     entropy = check_entropy(seed)
     runs = []

@@ -45,7 +45,7 @@ def certified_response(epsilon: Fraction, n_others: int | Fraction) -> tuple[int
         odds = response_odds(threshold, n_others)
         if odds > 1:
             return threshold, odds
-    raise ValueError("epsilon is too small: a 64-bit threshold cannot tell it from 0.")
+    raise ValueError("epsilon is too small: a 64-bit threshold cannot distinguish it from 0.")
 
 
 def approximate_excess(epsilon: Fraction) -> float:

@@ -213,7 +213,7 @@ def find_facts(
     width = len(features) if features is not None else n_features
     if width is None:
         raise ValueError(
-            "a source with n_rows needs features, or an estimator whose bounds tell their number."
+            "a source with n_rows needs features, or an estimator whose bounds give their number."
         )
     roles = source.columns.roles
     return SourceFacts(source.n_rows, source.n_rows, features, width, True, roles, None, n_is_public)

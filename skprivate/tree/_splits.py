@@ -808,7 +808,7 @@ class PaidTreeMechanism:
 
     def simulate(self, categories: Any, random_state: Any = None) -> Any:
         """Refuse: it is several releases, each of which depends on the ones before."""
-        raise TypeError("a tree with paid splits is not released at once.")
+        raise TypeError("a tree whose private rows choose its splits is not released at once.")
 
     estimate = estimate_cells = variance = simulate
 

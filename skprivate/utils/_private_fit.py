@@ -155,7 +155,7 @@ def _take_again(ledgers: Sequence[Any], name: str) -> BudgetExceededError | None
         except BudgetExceededError:
             return BudgetExceededError(
                 f"A fit inside this one failed, and used up the failures that the ledger {ledger.path} "
-                "allows. Whether this one failed, too, is not told; what was charged is spent."
+                "allows. Whether this one failed, too, is not reported; what was charged is spent."
             )
         except LedgerError:
             continue

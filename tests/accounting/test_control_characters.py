@@ -167,8 +167,8 @@ def test_names_from_elsewhere_are_shown_escaped(private):
         **SPENT | ({} if private else {"claim": "not-private", "reasons": ("a",)}),
         unprotected={"classes": STRANGE},
     )
-    paid = StepReport(path=STRANGE, estimator=STRANGE, status="paid", reason=STRANGE, spent=spent)
-    other = StepReport(path=STRANGE, estimator=STRANGE, status="unpaid", reason=STRANGE)
+    paid = StepReport(path=STRANGE, estimator=STRANGE, status="covered", reason=STRANGE, spent=spent)
+    other = StepReport(path=STRANGE, estimator=STRANGE, status="uncovered", reason=STRANGE)
     risk = DisclosureRisk(**RISK | {"bound": {STRANGE: 6.4}}, unprotected=(STRANGE,), leaks=(STRANGE,))
     report = PrivacyReport((paid, paid) if private else (paid, other))
     for statement in (spent, paid, report, risk):
@@ -202,7 +202,7 @@ def test_results_that_carry_a_statement_show_names_escaped():
     description = private_describe(table, domain, 10.0)
     life = DPSEVRegressor(10.0, bounds_X=(0, 1), bounds_y=(1, 9)).fit(table[[STRANGE]], 1 + X[:, 0])
     hole = PipelineCheck(
-        holes=(Hole(step=STRANGE, place="a", neighbour="b"),), failures=(), unpaid=(), n_fits=1
+        holes=(Hole(step=STRANGE, place="a", neighbour="b"),), failures=(), uncovered=(), n_fits=1
     )
     for result in (evaluation, description, life.summary(), hole):
         assert_nothing_is_forged(str(result))

@@ -138,7 +138,7 @@ def test_kinds_that_do_not_add_up_have_no_sentence(ledger):
 
 def test_a_claim_that_nobody_charged_is_told(ledger):
     ledger.charge(spend(), "Tree")
-    statements = {"paid": STATEMENTS["report"], "forgotten": spend(delta=1e-9)}
+    statements = {"covered": STATEMENTS["report"], "forgotten": spend(delta=1e-9)}
     told = words(study_page(ledger, statements))
     assert "claim of forgotten no charge of this ledger" in told
     assert "claim of paid" not in told
@@ -155,7 +155,7 @@ class Fitted:
 STATEMENTS = {
     "spent": spend(),
     "report": PrivacyReport(
-        (StepReport(path="t", estimator="E", status="paid", reason="paid", spent=spend()),)
+        (StepReport(path="t", estimator="E", status="covered", reason="covered", spent=spend()),)
     ),
     "guarantee": PrivacyGuarantee(epsilon=0.5, status="exact", criterion="pml", subject="s", prior="p"),
     "risk": DisclosureRisk(protection="p", attack="a", metric="m", bound={"b": 6.4}, assumption="x"),

@@ -333,7 +333,7 @@ class TestPrivacyReport:
         steps += (FunctionTransformer(np.fabs, np.square, check_inverse=False),)
         report = privacy_report(make_pipeline(*steps, "passthrough", declared()).fit(X, Y))
         assert report.private
-        assert [step.status for step in report.steps] == ["stateless"] * 5 + ["paid"]
+        assert [step.status for step in report.steps] == ["stateless"] * 5 + ["covered"]
 
     @pytest.mark.parametrize(
         "step",
@@ -351,7 +351,7 @@ class TestPrivacyReport:
         report = privacy_report(make_pipeline(step, tree).fit(X, Y))
         assert not report.private
         assert report.effective_epsilon == math.inf
-        (culprit,) = report.unpaid
+        (culprit,) = report.uncovered
         assert culprit.estimator in ("StandardScaler", "MinMaxScaler")
         assert culprit.estimator in str(report)
         assert culprit.path in str(report)
@@ -374,7 +374,7 @@ class TestPrivacyReport:
         tree = LocallyPrivateTreeClassifier(bounds=(-5, 5), classes=[0, 1])
         report = privacy_report(make_pipeline(step, tree).fit(X, Y))
         assert not report.private
-        assert len(report.unpaid) == 1
+        assert len(report.uncovered) == 1
 
     def test_a_ufunc_that_takes_rows_together_may_mix_them(self):
         assert reads_rows(FunctionTransformer(np.matmul)) is not None
@@ -407,7 +407,7 @@ class TestPrivacyReport:
             search.fit(X, Y, is_public=IS_PUBLIC)
         report = privacy_report(search)
         assert not report.private
-        assert [step.estimator for step in report.unpaid] == ["GridSearchCV"]
+        assert [step.estimator for step in report.uncovered] == ["GridSearchCV"]
         assert [step.path for step in report.steps] == ["estimator", "best_estimator_"]
 
     def test_an_unknown_meta_estimator_is_not_private(self):
@@ -415,8 +415,8 @@ class TestPrivacyReport:
             bag = BaggingClassifier(declared(), n_estimators=2).fit(X, Y)
         report = privacy_report(bag)
         assert not report.private
-        assert report.unpaid[0].estimator == "BaggingClassifier"
-        assert [step.status for step in report.steps] == ["unpaid", "paid", "paid"]
+        assert report.uncovered[0].estimator == "BaggingClassifier"
+        assert [step.status for step in report.steps] == ["uncovered", "covered", "covered"]
 
     def test_nothing_paid_is_not_private(self):
         report = privacy_report(BoundsScaler())
@@ -434,7 +434,7 @@ class TestPrivacyReport:
             deployment="curator",
             claim="dp",
         )
-        step = StepReport(path="a", estimator="A", status="paid", reason="", spent=spent)
+        step = StepReport(path="a", estimator="A", status="covered", reason="", spent=spent)
         report = PrivacyReport((step, step))
         assert (report.epsilon, report.delta) == (1, Fraction(1, 50))
         assert "delta = 0.02" in str(report)
@@ -457,16 +457,16 @@ class TestPrivacyReport:
                 return self
 
         (step,) = privacy_report(Coarse()).steps
-        assert step.status == "unpaid"
+        assert step.status == "uncovered"
 
     def test_coarsening_within_declared_bounds_reads_nothing(self):
         pipeline = make_pipeline(TQMATransformer(bounds=(0, 1)), declared()).fit(X, Y)
         report = privacy_report(pipeline)
-        assert [step.status for step in report.steps] == ["stateless", "paid"]
+        assert [step.status for step in report.steps] == ["stateless", "covered"]
         assert report.private
         with pytest.warns(PrivacyLeakWarning):
             pipeline.set_params(tqmatransformer__bounds=None).fit(X, Y)
-        (step,) = privacy_report(pipeline).unpaid
+        (step,) = privacy_report(pipeline).uncovered
         assert "bounds of X were read from the rows" in step.reason
 
     def test_what_holds_rows_of_sites_is_not_to_be_published(self):

@@ -198,7 +198,7 @@ def test_a_memory_keeps_rows(tmp_path):
 def test_every_step_is_reported():
     pipeline = make_pipeline(*(BoundsScaler((0, 1)) for _ in range(4)), StandardScaler()).fit(X)
     report = privacy_report(pipeline)
-    assert [step.status for step in report.steps] == ["stateless"] * 4 + ["unpaid"]
+    assert [step.status for step in report.steps] == ["stateless"] * 4 + ["uncovered"]
 
 
 def test_functions_that_never_warn_do_not():
@@ -309,7 +309,7 @@ class TestSearches:
     def test_without_a_declaration_the_report_asks_for_one(self):
         report = privacy_report(make_pipeline(FrozenEstimator(StandardScaler().fit(X)), tree()).fit(X, Y))
         assert not report.private
-        assert "PublicEstimator" in report.unpaid[0].reason
+        assert "PublicEstimator" in report.uncovered[0].reason
 
 
 def test_a_wrapper_does_not_borrow_a_risk_without_leaks():
@@ -378,13 +378,13 @@ def test_a_private_step_with_methods_of_its_own_is_no_claim():
     own = tree().fit(X, Y)
     assert privacy_report(own).private
     own.predict = lambda rows: Y[: len(rows)]
-    assert "methods of its own" in privacy_report(own).unpaid[0].reason
+    assert "methods of its own" in privacy_report(own).uncovered[0].reason
 
 
 def test_a_declaration_does_not_hide_estimated_bounds():
     scaler = PublicEstimator(BoundsScaler(estimate_bounds(X, 1.0, random_state=0)).fit(X))
     report = privacy_report(make_pipeline(scaler, tree()).fit(X, Y))
     assert not report.private
-    assert [str(step.spent.epsilon) for step in report.steps if step.status == "paid before"] == ["1"]
+    assert [str(step.spent.epsilon) for step in report.steps if step.status == "covered before"] == ["1"]
     search = PrivateGridSearch(make_pipeline(scaler, tree()), {"dptreeclassifier__prune": [True]})
     assert not search.fit(X, Y).privacy_spent_.private

@@ -136,7 +136,7 @@ def test_the_report_of_a_pipeline(halves):
     pipeline = make_pipeline(BoundsScaler((0, 1)), halves(epsilon=Fraction(1, 2), **PUBLIC)).fit(X, Y)
     report = privacy_report(pipeline)
     assert (report.claim, report.epsilon) == ("dp", Fraction(1, 2))
-    assert [step.status for step in report.steps] == ["stateless", "paid"]
+    assert [step.status for step in report.steps] == ["stateless", "covered"]
 
 
 def test_clones_and_copies_by_other_processes(halves):

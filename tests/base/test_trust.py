@@ -166,7 +166,7 @@ def behind(step, model=None):
 
 
 def reasons(fitted):
-    return " | ".join(step.reason for step in privacy_report(fitted).unpaid)
+    return " | ".join(step.reason for step in privacy_report(fitted).uncovered)
 
 
 @pytest.mark.parametrize("container", CONTAINERS)
@@ -293,7 +293,7 @@ def test_a_statement_that_was_put_on_an_object_of_others_is_none(name):
     statement = getattr(tree().fit(X, Y) if name == "privacy_spent_" else SaysTQMA, name)
     setattr(scaler, name, statement)
     assert not privacy_report(make_pipeline(scaler, tree()).fit(X, Y)).private
-    assert [step.status for step in privacy_report(scaler).steps] == ["unpaid"]
+    assert [step.status for step in privacy_report(scaler).steps] == ["uncovered"]
     with pytest.raises(TypeError, match=UNDECLARED):
         privacy_section(scaler)
     # The statement alone is the user's word, and no object's.
@@ -401,7 +401,7 @@ def test_a_report_says_whose_word_it_takes():
     assert report.private
     said = [
         f"front (Steady): stateless: learns nothing from rows, as declared by module {__name__}",
-        f"model (Vouched): paid: noise was paid for, as declared by module {__name__}",
+        f"model (Vouched): covered: noise is covered by the budget, as declared by module {__name__}",
     ]
     assert [str(step) for step in report.steps] == said
     for shown in (str(report), report.to_html(), report._repr_html_(), json.dumps(report.to_dict())):

@@ -848,7 +848,7 @@ def test_estimated_bounds_of_a_plan_survive_a_saved_state(rows):
     for one in (curator, TreeCurator.from_bytes(curator.to_bytes())):
         spent = one.release().privacy_spent_
         assert spent.claim == "not-private"
-        assert "bounds (estimated for epsilon = 0.5, paid for separately)" in spent.public_inputs
+        assert "bounds (estimated for epsilon = 0.5, charged separately)" in spent.public_inputs
 
 
 # Threads

@@ -369,11 +369,11 @@ def test_groups_count_so_many_rows_of_a_person():
 def test_what_the_noise_hides_is_said():
     with pytest.warns(UtilityWarning, match="The noise hides"):
         told = private_describe(make_rows(), DOMAIN, 0.4)
-    hidden = [line for line in told.lines() if not line.estimate.told]
+    hidden = [line for line in told.lines() if not line.estimate.above_noise]
     assert hidden
-    assert str(told).count("not told: the noise is larger") == len(hidden)
-    assert told.to_html().count("not told: the noise is larger") == len(hidden)
-    assert (~told.to_frame()["told"]).sum() == len(hidden)
+    assert str(told).count("hidden: the noise is larger") == len(hidden)
+    assert told.to_html().count("hidden: the noise is larger") == len(hidden)
+    assert (~told.to_frame()["above_noise"]).sum() == len(hidden)
 
 
 def test_a_description_holds_no_rows():
@@ -395,7 +395,7 @@ def test_a_description_holds_no_rows():
 def test_frame_dict_and_text():
     told = private_describe(make_rows(4000), DOMAIN, 5.0, **OPTIONS)
     frame = told.to_frame()
-    assert list(frame) == ["column", "statistic", "value", "lower", "upper", "told", "text"]
+    assert list(frame) == ["column", "statistic", "value", "lower", "upper", "above_noise", "text"]
     assert ((frame["lower"] <= frame["value"]) & (frame["value"] <= frame["upper"])).all()
     plain = json.loads(json.dumps(told.to_dict()))
     assert plain["statistics"] == frame.to_dict("records")

@@ -174,7 +174,7 @@ class TestResiduals:
         ends = edges_of(display.band_)[inner]
         kept = (fit.interval[shown][inner] > 2e-6).all(axis=1) & (fit.interval[shown][inner] < 10).all(axis=1)
         np.testing.assert_allclose(ends[kept], np.log(fit.interval[shown][inner][kept]), rtol=1e-6)
-        np.testing.assert_array_equal(*display.law_line_.get_data())
+        np.testing.assert_array_equal(*display.distribution_line_.get_data())
         ticks = dict(zip([t.get_text() for t in axes.get_yticklabels()], axes.get_yticks(), strict=True))
         assert ticks["50 %"] == pytest.approx(np.log(np.log(2)))
 
@@ -183,7 +183,7 @@ class TestResiduals:
         display = ResidualDisplay.from_estimator(model, kind="cox-snell", ax=axes)
         fit = model.goodness_of_fit()
         shown = fit.cumulative_hazard > 0
-        np.testing.assert_array_equal(display.line_.get_xdata(), fit.law_hazard[shown])
+        np.testing.assert_array_equal(display.line_.get_xdata(), fit.model_hazard[shown])
         np.testing.assert_array_equal(display.line_.get_ydata(), fit.cumulative_hazard[shown])
         np.testing.assert_array_equal(edges_of(display.band_), fit.interval[shown])
         np.testing.assert_array_equal(edges_of(display.noise_band_), fit.noise_interval[shown])

@@ -133,7 +133,7 @@ def test_a_release_of_moments(interrupted, operation):
     def check(objects):
         check_moments(objects.moments)
         if objects.model is not None or objects.moments.released:
-            assert objects.ledger.entries(), "released unpaid"
+            assert objects.ledger.entries(), "released uncovered"
 
     def retry(objects):
         if objects.moments.released:

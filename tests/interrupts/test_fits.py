@@ -121,7 +121,7 @@ def test_a_fit(interrupted, operation, quiet, name, tmp_path):
         found = state_of(objects.estimator)
         assert found in (objects.old, new), "a mixture of two fits"
         if objects.ledger is not None and found != objects.old:
-            assert objects.ledger.entries(), "released unpaid"
+            assert objects.ledger.entries(), "released uncovered"
 
     interrupted(
         operation(
@@ -174,7 +174,7 @@ def test_rounds_of_a_game(interrupted, operation, quiet, method):
         assert np.array_equal(one.aggregate_, one.strategies_.mean(axis=0))
         if one._charged_ledger is not None:
             paid = sum(entry.epsilon for entry in objects.ledger.entries())
-            assert paid >= one.privacy_spent_.epsilon, "released unpaid"
+            assert paid >= one.privacy_spent_.epsilon, "released uncovered"
 
     def retry(objects):
         if objects.estimator._charged_ledger is None:

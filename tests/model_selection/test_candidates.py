@@ -80,7 +80,7 @@ def tree(epsilon=1.0):
 def test_a_private_step_in_a_container_is_paid_and_states_the_search(front):
     search = PrivateGridSearch(make_pipeline(front, tree()), DEPTHS).fit(X, Y)
     assert search.privacy_spent_.epsilon == 3 * (1 + Fraction(1, 2))
-    stated = privacy_report(search.best_estimator_).paid
+    stated = privacy_report(search.best_estimator_).covered
     assert len(stated) == 2
     assert all(spent == search.privacy_spent_ for spent in stated)
 

@@ -118,8 +118,8 @@ def test_a_report_knows_that_it_learns_nothing():
     with skprivate.config_context(strict=True):
         report = privacy_report(make_pipeline(DomainEncoder(DOMAIN), tree).fit(ROWS, y))
     assert report.claim == "dp"
-    assert [step.status for step in report.steps] == ["stateless", "paid"]
-    assert privacy_report(make_pipeline(DomainEncoder(DOMAIN), LogisticRegression()).fit(ROWS, y)).unpaid
+    assert [step.status for step in report.steps] == ["stateless", "covered"]
+    assert privacy_report(make_pipeline(DomainEncoder(DOMAIN), LogisticRegression()).fit(ROWS, y)).uncovered
 
 
 def test_the_test_of_pipelines_finds_nothing():

@@ -336,7 +336,7 @@ def test_other_shapes_are_refused(shape):
 PAIRS = np.random.default_rng(3).uniform(size=(3000, 2))
 LABELS = (PAIRS[:, 0] > 0.5).astype(int)
 TIMES = np.exp(PAIRS[:, 1] - 0.5)
-PAID_FOR = "(estimated for epsilon = 1, paid for separately)"
+PAID_FOR = "(estimated for epsilon = 1, charged separately)"
 
 
 @pytest.fixture(scope="module")
@@ -395,7 +395,7 @@ def test_what_takes_an_estimate_inherits_its_cost_and_its_seed(estimates, seed):
     for name, model in fits(estimates[seed]):
         spent, report = model.privacy_spent_, privacy_report(model)
         assert f"{name} {PAID_FOR}" in spent.public_inputs
-        assert spent.unprotected[name] == "estimated, and paid for separately"
+        assert spent.unprotected[name] == "estimated, and charged separately"
         assert report.epsilon == spent.epsilon + 1
         assert (spent.epsilon, spent.private, report.private) == (1, seed is None, seed is None)
         if seed is not None:
@@ -407,7 +407,7 @@ def test_an_estimate_counts_once_however_many_steps_take_it(estimates):
     pipe = make_pipeline(BoundsScaler(bounds), DPTreeClassifier(bounds=(0, 1), classes=[0, 1]))
     pipe = make_pipeline(TQMATransformer(bounds=bounds), *(step for _, step in pipe.steps)).fit(PAIRS, LABELS)
     report = privacy_report(pickle.loads(pickle.dumps(pipe)))
-    assert [step.status for step in report.steps] == ["paid before", "stateless", "stateless", "paid"]
+    assert [step.status for step in report.steps] == ["covered before", "stateless", "stateless", "covered"]
     assert (report.epsilon, report.effective_epsilon, report.private) == (2, 2.0, True)
     assert "tqmatransformer > bounds (estimate_bounds): paid before: paid for separately" in str(report)
     assert skprivate.accounting.PrivacyReport.from_dict(report.to_dict()) == report

@@ -193,7 +193,7 @@ def test_a_report_never_counts_it_as_paid():
     model = make_pipeline(TQMATransformer(bounds=(0, 1)), KNeighborsRegressor()).fit(X, y)
     coarse, neighbours = skprivate.privacy_report(model).steps
     assert (coarse.path, coarse.status, coarse.spent) == ("tqmatransformer", "stateless", None)
-    assert neighbours.status == "unpaid"
+    assert neighbours.status == "uncovered"
 
 
 # --- parameters -------------------------------------------------------------------------------------------

@@ -34,7 +34,7 @@ BOX = {"bounds": (0, 1), "classes": [0, 1]}
 NAMES = ["a", "b", "c"]
 
 
-def paid(epsilon=1.0, **parameters):
+def covered(epsilon=1.0, **parameters):
     return DPTreeClassifier(epsilon, **{**BOX, **parameters})
 
 
@@ -117,7 +117,7 @@ class TestStatement:
         assert (four.sensitivity, one.sensitivity) == (8, 2)
         assert float(four.noise_scale / one.noise_scale) == pytest.approx(4)
 
-    @pytest.mark.parametrize("case", ["paid", "point", "no levels", "few public rows"])
+    @pytest.mark.parametrize("case", ["covered", "point", "no levels", "few public rows"])
     def test_the_whole_cost_is_charged_once(self, tmp_path, case):
         ledger = PrivacyLedger(tmp_path / "one.ledger", epsilon=1)
         parameters, rows, labels, options = {}, X, Y, {}
@@ -156,7 +156,7 @@ class TestStatement:
 
 
 CASES = {
-    "paid": ({}, None, None),
+    "covered": ({}, None, None),
     "persons": ({"max_rows_per_group": 2}, PERSONS, None),
     "few public rows": ({}, None, FEW),
 }

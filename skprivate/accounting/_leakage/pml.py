@@ -512,9 +512,9 @@ def _subject_of_run(run: Run) -> str:
 
 def _bound_of_run(run: Run, p_min: Fraction, largest: float) -> tuple[float, str]:
     if not run.private:
-        return largest, "log 1 / p_min, all that the prior leaves to tell: the run is not private"
+        return largest, "log 1 / p_min, the most that the prior allows: the run is not private"
     if run.delta:
-        return largest, "log 1 / p_min, all that the prior leaves to tell: delta is above 0"
+        return largest, "log 1 / p_min, the most that the prior allows: delta is above 0"
     steps = _STEPS[run.relation]
     epsilon = "epsilon" if steps == 1 else f"{steps} epsilon"
     bound = pml_from_ldp(steps * run.epsilon, p_min)

@@ -171,7 +171,7 @@ def _step_label(step: Statement, whole_private: bool) -> Label:
     label = replace(alone, subject=f"{name_of_step(step)}: {alone.subject}")
     if whole_private or not label.private:
         return label
-    # Noise on what an unpaid step made of the rows protects nobody.
+    # Noise on what an uncovered step made of the rows protects nobody.
     return replace(
         label,
         private=False,

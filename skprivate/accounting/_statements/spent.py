@@ -741,7 +741,7 @@ class EstimatedBounds(Sequence[Any]):
     Fraction(1, 1)
     >>> tree = DPTreeClassifier(epsilon=2.0, bounds=bounds, classes=[0, 1]).fit(X, np.arange(5000) % 2)
     >>> tree.privacy_spent_.epsilon, tree.privacy_spent_.public_inputs[0]
-    (Fraction(2, 1), 'bounds (estimated for epsilon = 1, paid for separately)')
+    (Fraction(2, 1), 'bounds (estimated for epsilon = 1, charged separately)')
     """
 
     lower: Any
@@ -863,7 +863,7 @@ def decode_estimate(pair: Any, content: Mapping[str, Any]) -> EstimatedBounds:
 
 def source_of_input(value: Any) -> str:
     """Return where a parameter that is given came from."""
-    return "estimated, and paid for separately" if any(estimates_in(value)) else "declared"
+    return "estimated, and charged separately" if any(estimates_in(value)) else "declared"
 
 
 def _cost(estimates: list[EstimatedBounds]) -> str:
@@ -872,4 +872,4 @@ def _cost(estimates: list[EstimatedBounds]) -> str:
     # One estimate may stand for several columns.
     once = {bounds.release_id: bounds.spent for bounds in estimates}.values()
     amounts = " + ".join(show(spent.epsilon) for spent in once)
-    return f" (estimated for epsilon = {amounts}, paid for separately)"
+    return f" (estimated for epsilon = {amounts}, charged separately)"

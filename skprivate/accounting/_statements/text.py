@@ -126,7 +126,7 @@ def sentence_of_guarantee(statement: Statement) -> str:
     """Return the sentence for the holder of the secret; the factor is rounded up to three digits."""
     epsilon, subject = decode_number(statement["epsilon"]), statement["subject"]
     if math.isinf(epsilon):
-        return f"No bound holds for what {subject} tells about your value."
+        return f"No bound holds for what {subject} reveals about your value."
     sentence = _SENTENCES[statement["criterion"]].format(
         prior=statement["prior"], subject=subject, factor=show_factor(epsilon)
     )

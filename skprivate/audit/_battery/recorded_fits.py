@@ -165,8 +165,7 @@ def check_no_redraws(case: AuditCase) -> None:
     found = recorded_search(case)
     require(
         not found.redraws,
-        "noise is drawn again when it is far out, and what was thrown away is not paid for "
-        f"({found.redraws})",
+        f"noise is drawn again when it is far out, and the rejected draws are not charged ({found.redraws})",
     )
 
 

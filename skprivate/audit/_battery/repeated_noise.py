@@ -386,7 +386,7 @@ def check_released_values_on_grid(case: AuditCase) -> None:
         return
     require(
         on_grid(np.concatenate([one.astype(np.float64) for one in values])),
-        "released numbers are floats off any grid: their low bits can tell what the noise hides",
+        "released numbers are floats off any grid: their low bits can reveal what the noise hides",
     )
 
 

@@ -175,7 +175,7 @@ def check_views(case: AuditCase) -> None:
         paths = [
             path for path in differing_paths(first, other) if path not in set(differing_paths(first, again))
         ]
-        require(not paths, f"what is shown tells of private rows: {listed(paths)}")
+        require(not paths, f"what is shown depends on private rows: {listed(paths)}")
         loose = set(differing_paths(first, again)) & first.keys() & other.keys()
         _compare_texts(replay, data, sorted(path for path in loose if isinstance(first[path], str)))
 
@@ -193,7 +193,7 @@ def _compare_texts(replay: ReplayedCase, data: Any, paths: list[str]) -> None:
                 words = set(_TOKEN.findall(str(views.get(path, ""))))
                 always[path] = words if always[path] is None else always[path] & words
     told = [path for path in paths if mine[path] != theirs[path]]
-    require(not told, f"a word in what is shown tells of private rows: {listed(told)}")
+    require(not told, f"a word in what is shown depends on private rows: {listed(told)}")
 
 
 def _compare_views_of_random_fits(case: AuditCase) -> None:
@@ -203,7 +203,7 @@ def _compare_views_of_random_fits(case: AuditCase) -> None:
     mine = [look(case.data_sets[0]) for _ in range(3)]
     for data in case.data_sets[1:3]:
         found = exact_differences(case, mine, data, look)
-        require(not found, f"what is shown tells of private rows: {listed(sorted(found))}")
+        require(not found, f"what is shown depends on private rows: {listed(sorted(found))}")
 
 
 # Checks of what a fit leaves in the process and on the disk.

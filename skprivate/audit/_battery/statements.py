@@ -39,7 +39,7 @@ from .requirements import (
     spent_of,
 )
 
-# Checks of what a fitted estimator states: what was spent, numbers of rows, unpaid steps.
+# Checks of what a fitted estimator states: what was spent, numbers of rows, uncovered steps.
 
 # What a number of rows in privacy_spent_.unprotected is; NumPy's, where the statement is not ours.
 _NUMBERS = (int, np.integer)
@@ -116,16 +116,16 @@ def check_pipeline_steps(case: AuditCase) -> None:
     if not getattr(model, "releases_state", True):
         raise NotApplicable("releases_state is False: privacy_report says that it holds rows")
     report = privacy_report(model)
-    unpaid = [str(step) for step in report.unpaid if step.path != "estimator"]
+    uncovered = [str(step) for step in report.uncovered if step.path != "estimator"]
     inner = [f"{name} ({type(one).__name__})" for name, one in fitted_inside(model)]
-    require(not unpaid, f"steps that read rows without paying: {'; '.join(unpaid)}")
+    require(not uncovered, f"steps that read rows without paying: {'; '.join(uncovered)}")
     require(not inner, f"estimators inside that read rows without paying: {', '.join(inner)}")
     rows = {name: value for name, value in case.data_sets[0].items() if name in ("X", "y")}
     # Cells must stay cells.
     numbers = np.asarray(rows["X"]).dtype.kind != "O"
     step = StandardScaler() if numbers else SimpleImputer(strategy="most_frequent")
     behind = fit_quietly(Pipeline([("step", step), ("model", case.make())]), rows)
-    named = {step.estimator for step in privacy_report(behind).unpaid}
+    named = {step.estimator for step in privacy_report(behind).uncovered}
     front = type(step).__name__
     require(front in named, f"a {front} in front is not named by privacy_report")
 
@@ -135,7 +135,7 @@ def fitted_inside(model: Any) -> Iterator[tuple[str, Any]]:
     if not isinstance(model, PrivateEstimatorMixin):
         return
     for name, value in vars(model).items():
-        if isinstance(value, BaseEstimator) and name.endswith("_") and privacy_report(value).unpaid:
+        if isinstance(value, BaseEstimator) and name.endswith("_") and privacy_report(value).uncovered:
             yield name, value
 
 
@@ -161,7 +161,7 @@ def check_refit_spends_again(case: AuditCase) -> None:
         cost = case.fit(0, model).privacy_spent_.epsilon
         require(ledger.spent()[0] == cost, "the ledger was not charged what privacy_spent_ states")
         case.fit(0, model)
-        require(ledger.spent()[0] == 2 * cost, "fitting again is not charged: an unpaid refit")
+        require(ledger.spent()[0] == 2 * cost, "fitting again is not charged")
     with ledger_of(case, epsilon=cost, delta=model.privacy_spent_.delta) as ledger:
         model = case.fit(0, case.make(ledger=ledger))
         before = fitted_state(model)
@@ -222,7 +222,7 @@ def check_ledger_entries(case: AuditCase) -> None:
     first = _entries(case, replay, case.data_sets[0])
     for data in others:
         entries = _entries(case, replay, data)
-        require(entries == first, "what a fit writes into the ledger tells of private rows")
+        require(entries == first, "what a fit writes into the ledger depends on private rows")
 
 
 def _entries(case: AuditCase, replay: ReplayedCase | None, data: Any) -> list[str]:

@@ -37,14 +37,14 @@ class Estimate:
     value : float
     lower, upper : float
         Ends of the interval.
-    told : bool
+    above_noise : bool
         False where the interval covers nine tenths of what is possible, or more: the noise hides the value.
     """
 
     value: float
     lower: float
     upper: float
-    told: bool = True
+    above_noise: bool = True
 
     @classmethod
     def between(cls, value: float, lower: float, upper: float, least: float, most: float) -> "Estimate":
@@ -187,7 +187,7 @@ def table_counts(released: NoisyTables, confidence: float) -> tuple[Estimate, li
         for table in released.tables
     ]
     n = max(n, 0.0)
-    return Estimate(n, max(n - reach, 0.0), n + reach, told=reach < n or not n_variance), tables
+    return Estimate(n, max(n - reach, 0.0), n + reach, above_noise=reach < n or not n_variance), tables
 
 
 def mean_and_std(counts: TableCounts) -> tuple[Estimate, Estimate]:
@@ -319,7 +319,7 @@ class _Product:
 
 # What a private description holds: columns, crosstabs, survival; as a frame, as text and as HTML.
 
-NOT_TOLD = "not told: the noise is larger"
+NOT_TOLD = "hidden: the noise is larger"
 
 
 @dataclass(frozen=True)
@@ -479,10 +479,10 @@ class TableDescription:
     >>> told = private_describe(
     ...     table, TableDomain({"smokes": bool, "sex": ["f", "m"]}), 1.0, crosstabs=[("sex", "smokes")])
     >>> share = told.crosstab("sex", "smokes").row_shares[0][1]
-    >>> round(share.value, 1), share.told
+    >>> round(share.value, 1), share.above_noise
     (0.5, True)
     >>> list(told.to_frame().columns)
-    ['column', 'statistic', 'value', 'lower', 'upper', 'told', 'text']
+    ['column', 'statistic', 'value', 'lower', 'upper', 'above_noise', 'text']
     """
 
     n_rows: Estimate
@@ -598,7 +598,11 @@ class TableDescription:
         n = self.n_rows
         if n.lower == n.upper:
             return f"{n.value:.0f} rows"
-        return f"about {n.value:.0f} rows ({n.lower:.0f} to {n.upper:.0f})" if n.told else f"rows {NOT_TOLD}"
+        return (
+            f"about {n.value:.0f} rows ({n.lower:.0f} to {n.upper:.0f})"
+            if n.above_noise
+            else f"rows {NOT_TOLD}"
+        )
 
     def _foot(self) -> str:
         spent = self.privacy_spent
@@ -638,7 +642,7 @@ def _share_line(column: str, statistic: str, share: Estimate) -> Line:
 
 
 def _hidden(estimate: Estimate, value: str, interval: str) -> tuple[str, str]:
-    return (value, interval) if estimate.told else (NOT_TOLD, "")
+    return (value, interval) if estimate.above_noise else (NOT_TOLD, "")
 
 
 def _plain(estimate: Estimate) -> dict[str, Any]:
@@ -646,5 +650,5 @@ def _plain(estimate: Estimate) -> dict[str, Any]:
         "value": estimate.value,
         "lower": estimate.lower,
         "upper": estimate.upper,
-        "told": estimate.told,
+        "above_noise": estimate.above_noise,
     }

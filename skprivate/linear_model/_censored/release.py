@@ -254,7 +254,7 @@ def censored_warning(
         )
     if not release.rule.in_halves and _is_one_time(release.histogram):
         return (
-            "by the released counts, all rows were looked at at about one time: they tell the scale and the "
+            "by the released counts, all rows were looked at at about one time: they determine the scale and the "
             "slopes only relative to each other, and no lifetime but that time."
         )
     replicates = bootstrap_censored(release, _FEW_REPLICATES, constant=constant)

@@ -45,7 +45,7 @@ def test_statement_of_differential_privacy_needs_no_prior():
 
 def test_statement_without_a_bound_promises_nothing():
     sentence = make(epsilon=math.inf).statement()
-    assert sentence == "No bound holds for what your report tells about your value."
+    assert sentence == "No bound holds for what your report reveals about your value."
 
 
 @pytest.mark.parametrize(

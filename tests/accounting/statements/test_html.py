@@ -25,14 +25,14 @@ def make(**changes):
 
 
 EXPOSED = {"claim": "not-private", "reasons": ("bounds were read " + NASTY,)}
-UNPAID = StepReport(path="scaler", estimator=NASTY, status="unpaid", reason="read rows")
-PAID = StepReport(path="tree", estimator="E", status="paid", reason="paid", spent=make())
+UNCOVERED = StepReport(path="scaler", estimator=NASTY, status="uncovered", reason="read rows")
+PAID = StepReport(path="tree", estimator="E", status="covered", reason="covered", spent=make())
 STATEMENTS = {
     "spent": make(mechanism=NASTY, public_inputs=(NASTY,), unprotected={NASTY: NASTY}),
     "exposed": make(**EXPOSED),
     "audited": make().with_audit(0.25, 0.999, NASTY),
     "report": PrivacyReport((PAID,)),
-    "unpaid": PrivacyReport((PAID, UNPAID)),
+    "uncovered": PrivacyReport((PAID, UNCOVERED)),
     "guarantee": PrivacyGuarantee(epsilon=0.5, status="exact", criterion="pml", subject=NASTY, prior=NASTY),
     "risk": DisclosureRisk(
         protection=NASTY, attack=NASTY, metric=NASTY, bound={NASTY: 6.4}, assumption=NASTY, leaks=(NASTY,)
@@ -107,7 +107,7 @@ def test_words():
     assert "sources sha256" in text_of("spent")
 
 
-@pytest.mark.parametrize("name", ["exposed", "unpaid", "risk"])
+@pytest.mark.parametrize("name", ["exposed", "uncovered", "risk"])
 def test_what_is_not_private_shows_no_figure(name):
     page = STATEMENTS[name].to_html()
     assert "ε =" not in page

@@ -130,10 +130,10 @@ def numbers(value):
 
 
 def step(spent, name="tree"):
-    return StepReport(path=name, estimator="E", status="paid", reason="paid", spent=spent)
+    return StepReport(path=name, estimator="E", status="covered", reason="covered", spent=spent)
 
 
-UNPAID = StepReport(path="scaler", estimator="StandardScaler", status="unpaid", reason="read rows")
+UNCOVERED = StepReport(path="scaler", estimator="StandardScaler", status="uncovered", reason="read rows")
 
 
 @pytest.mark.parametrize(
@@ -142,8 +142,8 @@ UNPAID = StepReport(path="scaler", estimator="StandardScaler", status="unpaid", 
         make(**EXPOSED),
         make(**EXPOSED, noise_source="seeded"),
         make().with_audit(0.75, 0.999, "x"),
-        PrivacyReport((step(make()), UNPAID)),
-        PrivacyReport((UNPAID,)),
+        PrivacyReport((step(make()), UNCOVERED)),
+        PrivacyReport((UNCOVERED,)),
         RISK,
         PrivacyGuarantee(
             epsilon=0.5, status="estimate", criterion="pml", subject="x", prior="p", confidence=0.9
@@ -159,8 +159,8 @@ def test_what_is_not_private_is_exported_as_such_and_without_any_number(statemen
 
 
 def test_reasons_are_named():
-    described = deployment(PrivacyReport((step(make()), UNPAID)))["privacy_loss"]
-    assert "scaler (StandardScaler): unpaid: read rows" in described["privacy_parameters_description"]
+    described = deployment(PrivacyReport((step(make()), UNCOVERED)))["privacy_loss"]
+    assert "scaler (StandardScaler): uncovered: read rows" in described["privacy_parameters_description"]
 
 
 def test_an_audit_is_named():

@@ -47,13 +47,13 @@ def spent(**changes):
     return PrivacySpent(**(fields | changes))
 
 
-def report(*spents, unpaid=False):
+def report(*spents, uncovered=False):
     steps = [
-        StepReport(path=f"step {i}", estimator="E", status="paid", reason="paid", spent=one)
+        StepReport(path=f"step {i}", estimator="E", status="covered", reason="covered", spent=one)
         for i, one in enumerate(spents)
     ]
-    if unpaid:
-        steps.append(StepReport(path="scaler", estimator="S", status="unpaid", reason="read rows"))
+    if uncovered:
+        steps.append(StepReport(path="scaler", estimator="S", status="uncovered", reason="read rows"))
     return PrivacyReport(tuple(steps))
 
 
@@ -88,7 +88,7 @@ REPORTS = {
     "nothing": report(),
     "private": report(spent(), spent(delta=1e-7)),
     "mixed": report(spent(), spent(relation="add-remove")),
-    "unpaid": report(spent(), spent(**EXPOSED), unpaid=True),
+    "uncovered": report(spent(), spent(**EXPOSED), uncovered=True),
 }
 
 

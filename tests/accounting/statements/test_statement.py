@@ -280,13 +280,13 @@ class TestGuarantee:
             PrivacyGuarantee.from_dict(LEAKAGE.to_dict() | {"statement": "Perfectly safe."})
 
 
-def report(*spents, unpaid=False):
+def report(*spents, uncovered=False):
     steps = [
-        StepReport(path=f"step {i}", estimator="E", status="paid", reason="paid", spent=spent)
+        StepReport(path=f"step {i}", estimator="E", status="covered", reason="covered", spent=spent)
         for i, spent in enumerate(spents)
     ]
-    if unpaid:
-        steps.append(StepReport(path="scaler", estimator="S", status="unpaid", reason="read rows"))
+    if uncovered:
+        steps.append(StepReport(path="scaler", estimator="S", status="uncovered", reason="read rows"))
     return PrivacyReport(tuple(steps))
 
 
@@ -300,9 +300,9 @@ class TestReport:
     @pytest.mark.parametrize(
         "spents", [(), (make(),), (make(**EXPOSED),), (make(**EXPOSED, epsilon=math.inf),)]
     )
-    @pytest.mark.parametrize("unpaid", [True, False])
-    def test_is_valid_and_read_back(self, spents, unpaid):
-        whole = report(*spents, unpaid=unpaid)
+    @pytest.mark.parametrize("uncovered", [True, False])
+    def test_is_valid_and_read_back(self, spents, uncovered):
+        whole = report(*spents, uncovered=uncovered)
         statement = through_json(whole.to_dict())
         VALIDATOR.validate(statement)
         assert PrivacyReport.from_dict(statement) == whole
@@ -326,7 +326,7 @@ class TestReport:
         assert implied.headline().startswith("claim: dp, epsilon = 0.666667, relation: replace-one")
 
     def test_a_step_that_was_left_out_is_noticed(self):
-        statement = report(make(), unpaid=True).to_dict()
+        statement = report(make(), uncovered=True).to_dict()
         statement["steps"].pop()
         with pytest.raises(ValueError, match="in: claim, guarantee, private, reasons"):
             PrivacyReport.from_dict(statement)

@@ -403,7 +403,7 @@ PLANTED = {
     "a row in the pickle": (KeepsARow(), "check_sentinels"),
     "classes from private labels": (ClassesFromLabels(), "check_labels_outside_the_classes"),
     "classes read silently": (ClassesFromLabels(), "check_domain_is_declared"),
-    "unpaid refit": (UnpaidRefit(), "check_refit_spends_again"),
+    "uncovered refit": (UnpaidRefit(), "check_refit_spends_again"),
     "noise before the charge": (PaysAfterwards(), "check_refit_spends_again"),
     "seed reuse after fork": (SharedGenerator(), "check_fork_repeats_nothing"),
     "seed reuse in copies": (GeneratorFromTheStart(), "check_copies_repeat_nothing"),

@@ -85,7 +85,7 @@ def test_everything_that_counts_as_stateless_passes():
     # A frame whose types hold any row: "whole" stands aside.
     check = check_private_pipeline(pipeline, FRAME, Y)
     assert check.passed
-    assert not check.unpaid
+    assert not check.uncovered
     assert privacy_report(pipeline.fit(FRAME, Y)).private
 
 
@@ -169,7 +169,7 @@ def test_what_other_settings_keep_is_found():
     assert named >= {"auto", "rare", "kind", "type", "mean", "mark", "some"}
     assert any("unknown categories" in place for _, place in found)
     report = privacy_report(make_pipeline(parts, FunctionTransformer(np.isfinite), tree()).fit(FRAME, Y))
-    refused = {step.path.split(" > ")[1] for step in report.unpaid}
+    refused = {step.path.split(" > ")[1] for step in report.uncovered}
     assert refused == {name for name, _, _ in parts.transformers}
 
 

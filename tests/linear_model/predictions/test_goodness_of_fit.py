@@ -46,7 +46,7 @@ class TestCurve:
         np.testing.assert_array_equal(fit.errors, edges_of(law)[1 : 1 + len(fit.errors)])
         # Events leave within cells as the law says, not exactly as these did.
         np.testing.assert_allclose(np.exp(-fit.cumulative_hazard), empirical, atol=2e-3)
-        np.testing.assert_allclose(fit.law_hazard, -IN_SCIPY[law.name].logsf(fit.errors), rtol=1e-9)
+        np.testing.assert_allclose(fit.model_hazard, -IN_SCIPY[law.name].logsf(fit.errors), rtol=1e-9)
         # No noise: its interval is empty, and that of the rows has Greenwood's width, to first order.
         np.testing.assert_allclose(fit.noise_interval, fit.cumulative_hazard[:, np.newaxis] * [1, 1])
         half = 0.5 * np.diff(fit.interval, axis=1)[:, 0]
@@ -58,9 +58,9 @@ class TestCurve:
         """A million rows; five standard errors of sampling, a share of 1e-6 of all tables."""
         counts = counts_of(law, 1, n=1_000_000, censored=0.5, cells=law)
         fit = goodness_of_fit(edges_of(law), counts, 0.0, law, "laplace")
-        known = fit.law_hazard < 1.0
+        known = fit.model_hazard < 1.0
         width = np.abs(fit.interval - fit.cumulative_hazard[:, np.newaxis]).max(axis=1) / 1.645
-        difference = np.abs(fit.cumulative_hazard - fit.law_hazard)
+        difference = np.abs(fit.cumulative_hazard - fit.model_hazard)
         assert known.sum() > 20
         assert (difference[known] < 5 * width[known] + 1e-9).all()
 
@@ -93,7 +93,7 @@ def test_a_late_edge_does_not_bend_the_early_ones():
         fit = goodness_of_fit(edges_of(LOGISTIC), counts, 28.0, LOGISTIC, "laplace")
         early = slice(4, 14)
         width = (fit.interval[early, 1] - fit.cumulative_hazard[early]) / 1.645
-        assert (np.abs(fit.cumulative_hazard - fit.law_hazard)[early] < 5 * width).all()
+        assert (np.abs(fit.cumulative_hazard - fit.model_hazard)[early] < 5 * width).all()
 
 
 def test_the_interval_of_the_noise_is_what_fresh_noise_does():
@@ -141,7 +141,9 @@ def test_intervals_hold_the_law(law):
     for seed in range(40):
         counts = counts_of(law, seed, censored=0.8, cells=law, noise_std=30.0)
         fit = goodness_of_fit(edges_of(law), counts, 30.0, law, "laplace")
-        held.append(np.mean((fit.interval[:, 0] <= fit.law_hazard) & (fit.law_hazard <= fit.interval[:, 1])))
+        held.append(
+            np.mean((fit.interval[:, 0] <= fit.model_hazard) & (fit.model_hazard <= fit.interval[:, 1]))
+        )
     assert 0.72 < np.mean(held) <= 0.99
 
 
