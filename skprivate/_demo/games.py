@@ -27,7 +27,8 @@ def run(repetitions: int) -> Scores:
     """Print a table of errors and guarantees."""
     print("\nPlayers who seek an equilibrium and broadcast noisy estimates of the mean. Errors,")
     print(
-        "and what the broadcasts reveal about one player or about all, in nats. PML: pointwise maximal leakage,"
+        "and what the broadcasts reveal about one player or about all, in nats. "
+        "PML: pointwise maximal leakage,"
     )
     print("exact, for who knows the prior alone. DP: whatever is known. Strategies are not covered.")
     print(f"\n{TITLE}")

@@ -63,8 +63,8 @@ _NOT_COVERED = (
     ("other releases", "whatever was published of the same rows without this ledger"),
     (
         "what holds for everybody",
-        "a result may reveal something about a person by what it shows about people like them, whether or not that "
-        "person's data were in it",
+        "a result may reveal something about a person by what it shows about people like them, whether or "
+        "not that person's data were in it",
     ),
     ("more rows than declared", "persons with rows in several units, or in groups declared disjoint"),
     ("the rows themselves", "whoever may read them: access rights, copies and logs are no part of this page"),

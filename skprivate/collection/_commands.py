@@ -101,7 +101,7 @@ def _parser(prog: str) -> argparse.ArgumentParser:
     client.add_argument(
         "--protect",
         default="record",
-        help='"label": answer even if SPEC protects the label alone and reveals the features (default: record)',
+        help='"label": answer even if SPEC protects the label alone, not the features (default: record)',
     )
     client.set_defaults(run=_run_client)
     curator = commands.add_parser("curator", help="plan a collection, add reports, merge, release the tree")

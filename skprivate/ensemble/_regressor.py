@@ -150,10 +150,7 @@ class DPBoostingRegressor(RegressorMixin, BaseDPBoosting):
     """
 
     _bounds_parameter = "bounds_X"
-    leak_remedy = (
-        "Declare them from public knowledge (bounds_X=..., bounds_y=...), or estimate them from part of the "
-        "budget: estimate_bounds."
-    )
+    leak_remedy = "Declare them from public knowledge (bounds_X=..., bounds_y=...), or use estimate_bounds."
 
     _parameter_constraints: dict[str, list[Any]] = {
         **BOOSTING_CONSTRAINTS,

@@ -87,7 +87,7 @@ class BaseLogLocationScale(
 
     distribution: Distribution
 
-    leak_remedy = "Declare them from public knowledge (bounds_X=..., bounds_y=...), or estimate them from part of the budget: estimate_bounds."
+    leak_remedy = "Declare them from public knowledge (bounds_X=..., bounds_y=...), or use estimate_bounds."
 
     _parameter_constraints: dict[str, list[Any]] = LLS_CONSTRAINTS
 

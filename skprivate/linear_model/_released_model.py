@@ -273,7 +273,7 @@ class ReleasedModel(LogLocationScalePredictions):
         if residuals is None or len(residuals.edges) != residuals.counts.shape[1] + 1:
             raise ValueError(
                 "the fit released no histogram of residuals about its estimates: nothing that was released "
-                "tells whether its distribution is right."
+                "shows whether its distribution is right."
             )
         return goodness_of_fit(
             residuals.edges,

@@ -201,7 +201,7 @@ class LeafCountAccumulator(PlanAccumulator):
         tree._validate_params()
         if tree.split_share != "auto" and tree.split_share > 0:
             raise ValueError(
-                "rows that are read once cannot be used to choose splits: pass split_share=0, or fit_rounds the tree."
+                "rows that are read once cannot choose splits: pass split_share=0, or fit_rounds the tree."
             )
         tree.split_share = 0
         tree._max_sample_weight = self._max_weight

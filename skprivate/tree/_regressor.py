@@ -82,7 +82,7 @@ class NumberTargetMixin(RegressorMixin):
     _target_parameter = "bounds_y"
     _target_leak = "the bounds of y were read from private rows"
     _targets = "targets"
-    leak_remedy = "Declare them from public knowledge (bounds_X=..., bounds_y=...), or estimate them from part of the budget: estimate_bounds."
+    leak_remedy = "Declare them from public knowledge (bounds_X=..., bounds_y=...), or use estimate_bounds."
 
     _read_rows = read_numbered_rows
 

@@ -407,8 +407,8 @@ def _known_states(
         except (LedgerError, sqlite3.Error, UnicodeError) as error:
             if not discard_newer and mark is None:
                 raise LedgerError(
-                    f"The file {target} is damaged, and no mark records how many entries it held: some may be "
-                    f"newer than the backup. {_ADVICE}"
+                    f"The file {target} is damaged, and no mark records how many entries it held: some may "
+                    f"be newer than the backup. {_ADVICE}"
                 ) from error
     if any(uuid != identity.uuid for uuid, _ in found):
         raise LedgerError(

@@ -325,8 +325,8 @@ def require_few_failures(identity: Identity, state: LedgerState, place: Path) ->
         return
     raise BudgetExceededError(
         f"The ledger {place} counts {state.failures} failed fits, and its limit is {identity.max_failures}: "
-        "a failure reveals something about the rows and costs no epsilon. Nothing was spent. Find out why fits "
-        "fail, on data that are not private; the limit is fixed, so that more fits need a new ledger."
+        "a failure reveals something about the rows and costs no epsilon. Nothing was spent. Find out why "
+        "fits fail, on data that are not private; the limit is fixed, so that more fits need a new ledger."
     )
 
 

@@ -366,8 +366,8 @@ class PrivacyGuarantee:
             raise ValueError("only criterion 'pml' moves to another prior; 'dp' holds under every prior.")
         if not self.movable:
             raise ValueError(
-                "what is told about one player does not move to another prior, under which others may tell "
-                "of it: take the guarantee about all players, or compute it under that prior."
+                "leakage about one player does not carry over to another prior, under which others may "
+                "reveal it: take the guarantee about all players, or compute it under that prior."
             )
         ratio = check_positive(rho, "rho")
         if ratio > 1 or not float(ratio):
