@@ -77,27 +77,18 @@ def fetch_census(
 
 @overload
 def fetch_census(
-    *,
-    data_home: str | os.PathLike[str] | None = None,
-    return_X_y: Literal[True],
-    as_frame: Literal[True],
+    *, data_home: str | os.PathLike[str] | None = None, return_X_y: Literal[True], as_frame: Literal[True]
 ) -> tuple["pd.DataFrame", "pd.Series", BoolArray]: ...
 
 
 @overload
 def fetch_census(
-    *,
-    data_home: str | os.PathLike[str] | None = None,
-    return_X_y: bool = False,
-    as_frame: bool = False,
+    *, data_home: str | os.PathLike[str] | None = None, return_X_y: bool = False, as_frame: bool = False
 ) -> Bunch | tuple[Any, ...]: ...
 
 
 def fetch_census(
-    *,
-    data_home: str | os.PathLike[str] | None = None,
-    return_X_y: bool = False,
-    as_frame: bool = False,
+    *, data_home: str | os.PathLike[str] | None = None, return_X_y: bool = False, as_frame: bool = False
 ) -> Bunch | tuple[Any, ...]:
     """Load the census data of the LPCT paper: the training part of UCI Adult.
 

@@ -39,11 +39,7 @@ _DRUGS = {
     "enzyme inducer": ("Carbamazepine (Tegretol)", "Phenytoin (Dilantin)", "Rifampin or Rifampicin"),
 }
 # Name -> range, known without the data: the classes of the questionnaire, and what a person may measure.
-_QUASI_IDENTIFIERS = {
-    "age": (10.0, 100.0),
-    "height": (120.0, 220.0),
-    "weight": (30.0, 250.0),
-}
+_QUASI_IDENTIFIERS = {"age": (10.0, 100.0), "height": (120.0, 220.0), "weight": (30.0, 250.0)}
 _TARGET_RANGE = (0.0, 250.0)
 
 _DESCRIPTION = """Stable doses of warfarin, International Warfarin Pharmacogenetics Consortium, CC BY-SA 4.0.

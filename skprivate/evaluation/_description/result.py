@@ -646,9 +646,4 @@ def _hidden(estimate: Estimate, value: str, interval: str) -> tuple[str, str]:
 
 
 def _plain(estimate: Estimate) -> dict[str, Any]:
-    return {
-        "value": estimate.value,
-        "lower": estimate.lower,
-        "upper": estimate.upper,
-        "above_noise": estimate.above_noise,
-    }
+    return {"value": estimate.value, "lower": estimate.lower, "upper": estimate.upper, "above_noise": estimate.above_noise}

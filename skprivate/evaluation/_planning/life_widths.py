@@ -211,12 +211,7 @@ class LifeStudyPlan:
 
     def __str__(self) -> str:
         rows = [(_HEAD[0], "epsilon", "rows", self._title, *_HEAD[1:]), *map(self._cells, self.table)]
-        lines = [
-            f"{self.estimator}: half-widths of 90 % intervals",
-            f"({self.mark})",
-            "",
-            *_aligned(rows),
-        ]
+        lines = [f"{self.estimator}: half-widths of 90 % intervals", f"({self.mark})", "", *_aligned(rows)]
         if self.half_width is not None:
             wanted = [self._needed(one) for one in self.rows_needed]
             lines += ["", self._wanted, *wanted]
