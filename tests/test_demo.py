@@ -10,8 +10,9 @@ import numpy as np
 import pytest
 
 import skprivate
+from skprivate import __main__ as demonstration
 from skprivate.__main__ import main
-from skprivate._demo import demonstration, games, life, parties, summary, trees
+from skprivate._demo import games, life, parties, summary, trees
 
 # Fewer than the demonstration shows; a test needs no more.
 N_PEOPLE, N_MACHINES = 20_000, 20_000
