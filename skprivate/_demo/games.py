@@ -26,10 +26,8 @@ _GUARANTEES: dict[str, tuple[View, Criterion]] = {
 def run(repetitions: int) -> None:
     """Print a table of errors and guarantees."""
     print("\nPlayers who seek an equilibrium and broadcast noisy estimates of the mean. Errors,")
-    print(
-        "and what the broadcasts reveal about one player or about all, in nats. "
-        "PML: pointwise maximal leakage,"
-    )
+    text = "and what the broadcasts reveal about one player or about all, in nats."
+    print(f"{text} PML: pointwise maximal leakage,")
     print("exact, for who knows the prior alone. DP: whatever is known. Strategies are not covered.")
     print(f"\n{TITLE}")
     print_table("noise scale", NOISE_SCALES, evaluate(repetitions), ".3g")
