@@ -111,8 +111,8 @@ def test_players_are_told_of_what_is_in_the_long_table(output, screen):
     prior, worst, error = (
         row(screen, name)
         for name in (
-            "leakage about one player (nats), prior known",
-            "leakage about one player (nats), all others known",
+            "leakage (nats), prior known",
+            "leakage (nats), all others known",
             "error of strategies",
         )
     )

@@ -79,8 +79,8 @@ def summarise(repetitions: int) -> Summary:
         message=f"In a game, hiding players {'costs' if costs else 'may cost'} accuracy",
         data=f"{N_PLAYERS} SIMULATED players",
         rows={
-            "leakage about one player (nats), prior known": prior,
-            "leakage about one player (nats), all others known": worst,
+            "leakage (nats), prior known": prior,
+            "leakage (nats), all others known": worst,
             "error of strategies": error,
         },
         baselines=[Baseline("all play alike", alike, side="above, left")],
