@@ -27,7 +27,7 @@ class Record:
     #: Tells the JSON of one class from that of another; empty: nothing has to.
     kind: ClassVar[str] = ""
     #: The record, for messages.
-    what: ClassVar[str] = "a plan"
+    _what: ClassVar[str] = "a plan"
 
     def to_dict(self) -> dict[str, Any]:
         """Return JSON values."""
@@ -41,7 +41,7 @@ class Record:
     def from_dict(cls, content: Any) -> Self:
         """Restore the record; ValueError for what `to_dict` would not write."""
         names = ["kind"] if cls.kind else []
-        return cls._of_fields(Fields(content, names + cls._names(), what=cls.what))
+        return cls._of_fields(Fields(content, names + cls._names(), what=cls._what))
 
     @classmethod
     def _from_sealed(cls, content: dict[str, Any]) -> Self:
@@ -69,7 +69,7 @@ class Record:
 
     def _require(self, fits: Any, rule: str) -> None:
         if not fits:
-            raise ValueError(f"{self.what}: {rule}")
+            raise ValueError(f"{self._what}: {rule}")
 
 
 def _key(field: "dataclasses.Field[Any]") -> str:

@@ -90,7 +90,7 @@ class RowSchema(Record):
     strict: bool = stored(Fields.flag, default=False)
     max_rows_per_unit: int | None = stored(maybe, Fields.integer, 1, _MOST_ROWS, default=None)
     key: bytes = stored(_read_key, default=b"")
-    what: ClassVar[str] = "a schema"
+    _what: ClassVar[str] = "a schema"
 
     def read(self, table: Any) -> Iterator[tuple[PreparedRows, int]]:
         """Read a batch piece by piece; also the number of persons, or rows, in each.

@@ -63,7 +63,7 @@ class TableFacts(Record):
     kinds: tuple[str, ...] = stored(texts)
     has_target: bool = stored(Fields.flag)
     roles: tuple[str, ...] = stored(texts, default=())
-    what: ClassVar[str] = "it"
+    _what: ClassVar[str] = "it"
 
     def to_bytes(self) -> bytes:
         """Return the facts as JSON with a checksum."""

@@ -199,34 +199,30 @@ def read_pieces(
     TypeError, ValueError
         Columns are missing; outside strict mode also what is no number. No value is repeated.
     """
-    if isinstance(table, tuple):
-        refuse_label_types(table[1] if len(table) > 1 else None, classes)
-        yield _of_arrays(*table, columns=columns, domain=domain)
-    elif has_names(table):
-        names = columns.choose(list(table.columns))
-        wanted = columns.others if domain is not None else (*names, *columns.others)
-        columns.refuse_types(table.__getitem__, classes)
-        if domain is None:
-            refuse_text(table, takes_domain=True, columns=names)
-        encoded = None if domain is None else domain.encode(table[list(names)])
-        values = {name: frame_column(table, name) for name in wanted if name != columns.group}
+    is_named = has_names(table)
+    if not is_named and not holds_arrow(table):
+        parts = table if isinstance(table, tuple) else (table,)
+        refuse_label_types(parts[1] if len(parts) > 1 else None, classes)
+        yield _of_arrays(*parts, columns=columns, domain=domain)
+        return
+    found, tables = (list(table.columns), [table]) if is_named else arrow_records(table)
+    names = columns.choose(list(found))
+    wanted = columns.others if domain is not None else (*names, *columns.others)
+    for part in tables:
+        column_of = part.__getitem__ if is_named else part.column
+        columns.refuse_types(column_of, classes)
+        refuse_text(part, takes_domain=True, columns=names if domain is None else ())
+        values = {
+            name: frame_column(part, name) if is_named else arrow_columns(part, (name,))[0]
+            for name in wanted
+            if name != columns.group
+        }
         if columns.group is not None:
-            values[columns.group] = exact_names(table[columns.group])
+            values[columns.group] = exact_names(column_of(columns.group))
+        encoded = None
+        if domain is not None:
+            encoded = domain.encode(part[list(names)] if is_named else part.select(list(names)))
         yield from _slices(values, names, columns, encoded)
-    elif holds_arrow(table):
-        schema, records = arrow_records(table)
-        names = columns.choose(list(schema))
-        for record in records:
-            columns.refuse_types(record.column, classes)
-            wanted = columns.others if domain is not None else (*names, *columns.others)
-            features = names if domain is None else ()
-            values = dict(zip(wanted, number_columns(record, features, wanted), strict=True))
-            if columns.group is not None:
-                values[columns.group] = exact_names(record.column(columns.group))
-            encoded = None if domain is None else domain.encode(record.select(list(names)))
-            yield from _slices(values, names, columns, encoded)
-    else:
-        yield _of_arrays(table, columns=columns, domain=domain)
 
 
 def _of_arrays(

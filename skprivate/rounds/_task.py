@@ -97,7 +97,7 @@ class RoundTask(Record):
     number: int = stored(Fields.integer, 0, _MOST_ROUNDS)
     schema: RowSchema = stored(record, RowSchema.from_dict)
     plan: Plan = stored(record, plan_from_dict)
-    what: ClassVar[str] = "it"
+    _what: ClassVar[str] = "it"
 
     @functools.cached_property
     def id(self) -> str:

@@ -66,7 +66,7 @@ class CodedFeature(Record):
     n_levels: int = stored(Fields.integer, 0, MOST_CELLS - 1, default=0)
     missing: int | None = stored(maybe, Fields.integer, 0, _MOST, default=None)
     no_level: bool = stored(Fields.flag, default=False)
-    what: ClassVar[str] = "a feature"
+    _what: ClassVar[str] = "a feature"
 
     @classmethod
     def of_levels(
@@ -192,7 +192,7 @@ class CellGrid(Record):
 
     features: tuple[int, ...] = stored(integers, 0, _MOST - 1, "cells: features and groups belong together")
     groups: tuple[NDArray[np.int32], ...] = stored(records, _read_group)
-    what: ClassVar[str] = "cells"
+    _what: ClassVar[str] = "cells"
 
     @classmethod
     def of_feature(cls, number: int, size: int) -> "CellGrid":
@@ -229,9 +229,49 @@ class CellGrid(Record):
         self._require(len(self.features) == len(self.groups), "features and groups belong together")
 
 
+def _read_base(fields: Fields, name: str) -> IntArray:
+    most, problem = int(_MOST_WEIGHT / UNIT), "a model: its constants must be whole numbers"
+    base = integers(fields, name, -most, most, problem)
+    if not base:
+        raise ValueError(problem)
+    return np.array(base, dtype=np.int64)
+
+
+def _read_tables(fields: Fields, name: str) -> tuple[IntArray, ...]:
+    (codes, n_outputs), tables = _layout(fields), fields.texts(name)
+    if len(tables) != len(codes.features):
+        raise ValueError("a model must have a table for every feature")
+    return tuple(
+        _read_weights(table, size, n_outputs) for table, size in zip(tables, codes.sizes, strict=True)
+    )
+
+
+def _read_terms(fields: Fields, name: str) -> tuple[tuple[CellGrid, IntArray], ...]:
+    (codes, n_outputs), terms = _layout(fields), []
+    for term in fields.items(name):
+        if type(term) is not list or len(term) != 2:
+            raise ValueError("a model: a term must be cells and weights")
+        cells = CellGrid.from_dict(term[0])
+        cells.check(codes.sizes)
+        terms.append((cells, _read_weights(term[1], cells.size, n_outputs)))
+    return tuple(terms)
+
+
+def _layout(fields: Fields) -> tuple[FeatureCodes, int]:
+    """Return the codes, and the number of outputs."""
+    return FeatureCodes.from_dict({"features": fields.items("features")}), len(fields.items("base"))
+
+
+def _read_weights(text: str, size: int, n_outputs: int) -> IntArray:
+    weights = unpack_integers(text, (size, n_outputs))
+    if (np.abs(weights) > _MOST_WEIGHT / UNIT).any():
+        raise ValueError("a model: a weight is too large")
+    return weights
+
+
 @public_module("skprivate.ensemble")
 @dataclass(frozen=True, eq=False)
-class AdditiveModel:
+class AdditiveModel(Record):
     """Scores of rows: a constant, a table of weights for every feature, and one for every grid of cells.
 
     Attributes
@@ -251,11 +291,12 @@ class AdditiveModel:
     that are added up anew, bit by bit.
     """
 
-    codes: FeatureCodes
-    base: IntArray
-    tables: tuple[IntArray, ...]
-    terms: tuple[tuple[CellGrid, IntArray], ...] = ()
-    offsets: tuple[int, ...] = ()
+    codes: FeatureCodes = spread(FeatureCodes)
+    base: IntArray = stored(_read_base)
+    tables: tuple[IntArray, ...] = stored(_read_tables)
+    terms: tuple[tuple[CellGrid, IntArray], ...] = stored(_read_terms, default=())
+    offsets: tuple[int, ...] = stored(integers, 0, _MOST - 1, "a model: offsets must be columns", default=())
+    _what: ClassVar[str] = "a model"
 
     @classmethod
     def constant(
@@ -269,6 +310,19 @@ class AdditiveModel:
     def n_outputs(self) -> int:
         """Number of scores of a row."""
         return len(self.base)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return JSON values."""
+        return {
+            **self.codes.to_dict(),
+            "base": self.base.tolist(),
+            "tables": [pack_integers(table) for table in self.tables],
+            "terms": [[cells.to_dict(), pack_integers(weights)] for cells, weights in self.terms],
+            "offsets": list(self.offsets),
+        }
+
+    def _check_fields(self) -> None:
+        self._require(len(self.offsets) in (0, self.n_outputs), "offsets must be columns")
 
     def with_table(self, number: int, table: IntArray) -> "AdditiveModel":
         """Return the model with another table of one feature."""
@@ -296,61 +350,12 @@ class AdditiveModel:
             add_cell_weights(cells.cells(codes), weights, scores)
         return scores
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return JSON values."""
-        return {
-            **self.codes.to_dict(),
-            "base": self.base.tolist(),
-            "tables": [pack_integers(table) for table in self.tables],
-            "terms": [[cells.to_dict(), pack_integers(weights)] for cells, weights in self.terms],
-            "offsets": list(self.offsets),
-        }
-
-    @classmethod
-    def from_dict(cls, content: Any) -> "AdditiveModel":
-        """Restore the model; ValueError for what `to_dict` would not write."""
-        fields = Fields(content, ("features", "base", "tables", "terms", "offsets"), what="a model")
-        codes = FeatureCodes.from_dict({"features": fields.items("features")})
-        base, tables = fields.items("base"), fields.texts("tables")
-        most = int(_MOST_WEIGHT / UNIT)
-        if not base or not all(type(value) is int and abs(value) <= most for value in base):
-            raise ValueError("a model: its constants must be whole numbers")
-        if len(tables) != len(codes.features):
-            raise ValueError("a model must have a table for every feature")
-        offsets = integers(fields, "offsets", 0, _MOST - 1, "a model: offsets must be columns")
-        if len(offsets) not in (0, len(base)):
-            raise ValueError("a model: offsets must be columns")
-        return cls(
-            codes,
-            np.array(base, dtype=np.int64),
-            tuple(
-                _read_weights(table, size, len(base)) for table, size in zip(tables, codes.sizes, strict=True)
-            ),
-            tuple(_read_term(term, codes.sizes, len(base)) for term in fields.items("terms")),
-            offsets,
-        )
-
 
 def to_units(values: Any) -> IntArray:
     """Return weights as whole numbers; what is too large, or NaN, is cut off."""
     numbers = np.nan_to_num(np.asarray(values, dtype=np.float64))
     units: IntArray = np.rint(np.clip(numbers, -_MOST_WEIGHT, _MOST_WEIGHT) / UNIT).astype(np.int64)
     return units
-
-
-def _read_weights(text: str, size: int, n_outputs: int) -> IntArray:
-    weights = unpack_integers(text, (size, n_outputs))
-    if (np.abs(weights) > _MOST_WEIGHT / UNIT).any():
-        raise ValueError("a model: a weight is too large")
-    return weights
-
-
-def _read_term(term: Any, sizes: tuple[int, ...], n_outputs: int) -> tuple[CellGrid, IntArray]:
-    if type(term) is not list or len(term) != 2:
-        raise ValueError("a model: a term must be cells and weights")
-    cells = CellGrid.from_dict(term[0])
-    cells.check(sizes)
-    return cells, _read_weights(term[1], cells.size, n_outputs)
 
 
 class CodedRows:
@@ -474,7 +479,7 @@ class ClassLoss(Record):
 
     n_labels: int = stored(Fields.integer, 2, 2**16)
     kind: ClassVar[str] = "classes"
-    what: ClassVar[str] = "a loss"
+    _what: ClassVar[str] = "a loss"
 
     @property
     def n_outputs(self) -> int:
@@ -513,7 +518,7 @@ class NumberLoss(Record):
     clip: float = stored(Fields.number)
     n_outputs: ClassVar[int] = 1
     kind: ClassVar[str] = "numbers"
-    what: ClassVar[str] = "a loss"
+    _what: ClassVar[str] = "a loss"
 
     def add(
         self, scores: IntArray, rows: PreparedRows, cells: NDArray[np.int32], one: int, out: IntArray

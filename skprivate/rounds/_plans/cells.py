@@ -137,7 +137,7 @@ def _kept(codes: NDArray[Any], rows: PreparedRows) -> NDArray[Any]:
 
 
 class _StoredAxis(Record):
-    what: ClassVar[str] = "an axis"
+    _what: ClassVar[str] = "an axis"
 
 
 @dataclass(frozen=True, eq=False)

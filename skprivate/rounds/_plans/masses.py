@@ -263,7 +263,7 @@ class LabelMasses(Record):
     largest: int = stored(Fields.integer, 1, 2**FINEST, default=1)
     total: ClassVar[int] = 1
     kind: ClassVar[str] = "labels"
-    what: ClassVar[str] = "masses"
+    _what: ClassVar[str] = "masses"
 
     def place(self, rows: PreparedRows) -> tuple[NDArray[np.int32], IntArray]:
         """Return each row's label, and its steps.
@@ -334,7 +334,7 @@ class NumberMasses(Record):
     degree: int = stored(Fields.integer, 1, 2, default=2)
     largest: int = stored(Fields.integer, 1, 2**FINEST, default=1)
     kind: ClassVar[str] = "numbers"
-    what: ClassVar[str] = "masses"
+    _what: ClassVar[str] = "masses"
 
     @property
     def n_cells(self) -> int:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from ..._typing import FloatArray, IntArray
 from ...utils._json_documents import Fields
 from ...utils._public_module import public_module
-from .._codec import Record, array, stored
+from .._codec import Record, array, maybe, pair, stored
 from .._rows import PreparedRows
 from .moment_kernels import add_products, has_vectors, pack_ball, pack_cube
 
@@ -44,7 +44,7 @@ NARROWEST = 1e-100
 
 @public_module("skprivate.linear_model")
 @dataclass(frozen=True, eq=False, kw_only=True)
-class MomentGrid:
+class MomentGrid(Record):
     """Public description of how a row is rounded to integers.
 
     A row is z = (1, y', x'): the target and the features, centred and divided by their half-widths, so that
@@ -65,12 +65,13 @@ class MomentGrid:
         Which norm; None without `x_norm`.
     """
 
-    lower: FloatArray
-    upper: FloatArray
-    target: tuple[float, float]
-    exponent: int
-    x_norm: float | None = None
-    norm_order: int | None = None
+    lower: FloatArray = stored(array)
+    upper: FloatArray = stored(array)
+    target: tuple[float, float] = stored(pair)
+    exponent: int = stored(Fields.integer, 0, FINEST)
+    x_norm: float | None = stored(maybe, Fields.number, default=None)
+    norm_order: int | None = stored(maybe, Fields.integer, 1, 2, default=None)
+    _what: ClassVar[str] = "its grid"
 
     @property
     def n_features(self) -> int:
@@ -105,34 +106,10 @@ class MomentGrid:
         """Half-width of the target."""
         return self.target[1] / 2 - self.target[0] / 2
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return the grid as plain JSON values; two grids are the same if these are equal."""
-        return {
-            "lower": self.lower.tolist(),
-            "upper": self.upper.tolist(),
-            "target": list(self.target),
-            "exponent": self.exponent,
-            "x_norm": self.x_norm,
-            "norm_order": self.norm_order,
-        }
-
-    @classmethod
-    def from_dict(cls, values: dict[str, Any]) -> "MomentGrid":
-        """Restore a grid from `to_dict`; ValueError for a field that is not of its type and range."""
-        names = ("lower", "upper", "target", "exponent", "x_norm", "norm_order")
-        fields = Fields(values, names, what="its grid")
-        lower = np.array(fields.numbers("lower"))
-        if not len(lower):
+    def _check_fields(self) -> None:
+        if not len(self.lower):
             raise ValueError("its grid has no column")
-        low, high = fields.numbers("target", 2)
-        return cls(
-            lower=lower,
-            upper=np.array(fields.numbers("upper", len(lower))),
-            target=(low, high),
-            exponent=fields.integer("exponent", 0, FINEST),
-            x_norm=fields.maybe(fields.number, "x_norm"),
-            norm_order=fields.maybe(fields.integer, "norm_order", 1, 2),
-        )
+        self._require(len(self.upper) == len(self.lower), "upper must be a list of finite numbers")
 
 
 def choose_exponent(n_rows: int, scale: Fraction) -> int:
