@@ -36,12 +36,11 @@ from ..metrics._probabilities import log_softmax, products, softmax
 from ..noise import check_entropy
 from ..noise._fit_budget import FitBudget
 from ..rounds._driver import Rounds, RowsInMemory, drive, with_releases
-from ..rounds._fit import RoundsMixin
 from ..rounds._plans.moments import MomentGrid
 from ..rounds._rows import PreparedRows, read_labelled_rows
 from ..rounds._schema import RowSchema
 from ..rounds._sources import SourceFacts
-from ..rounds._tables import TableColumns, count_columns
+from ..rounds._tables import TableColumns
 from ..utils import check_bounds
 from ..utils._arguments import KEY_BYTES, number_units
 from ..utils._compat import CallbackSupportMixin, Interval, StrOptions
@@ -58,7 +57,7 @@ _CONFIDENCE = 0.9
 
 
 @public_module("skprivate.linear_model")
-class DPLogisticRegression(CallbackSupportMixin, DomainMixin, RoundsMixin, ClassifierMixin, BaseEstimator):
+class DPLogisticRegression(CallbackSupportMixin, DomainMixin, ClassifierMixin, BaseEstimator):
     """Differentially private logistic regression of a trusted curator, of two or more classes.
 
     Released are noisy moments of the columns, which standardise them, and then noisy gradients of the log
@@ -192,6 +191,7 @@ class DPLogisticRegression(CallbackSupportMixin, DomainMixin, RoundsMixin, Class
         computing="ledger",
     )
 
+    _has_rounds = True
     _parameter_constraints: dict[str, list[Any]] = {
         **SHARED_CONSTRAINTS,
         "delta": [Fraction, Interval(Real, 0, 1, closed="left")],
@@ -366,9 +366,6 @@ class DPLogisticRegression(CallbackSupportMixin, DomainMixin, RoundsMixin, Class
             leaks=tuple(self._find_leaks()),
             seeded=self.random_state is not None,
         )
-
-    def _known_columns(self) -> int | None:
-        return count_columns(self.bounds) if self.domain is None else len(self.domain.names)
 
     def _open_source(
         self, columns: TableColumns, facts: SourceFacts, public: Any
