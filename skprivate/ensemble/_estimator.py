@@ -44,13 +44,7 @@ from ._plan import (
 )
 from ._public_scores import PublicScores
 from ._release import BoostingRelease, BoostingTask, boosting_rounds
-from ._shape_functions import (
-    bounded_columns,
-    importances_of,
-    least_missing,
-    random_cells_of,
-    shapes_of,
-)
+from ._shape_functions import bounded_columns, importances_of, least_missing, random_cells_of, shapes_of
 from ._step_weights import shows_effect
 
 BOOSTING_CONSTRAINTS: dict[str, list[Any]] = {
