@@ -19,9 +19,4 @@ _HOMES = {
 }
 __getattr__, __dir__ = lazy_exports(__name__, _HOMES)
 
-__all__ = [
-    "ClassReporter",
-    "LabelPrivateClassifier",
-    "LabelPrivateRegressor",
-    "NumberReporter",
-]
+__all__ = ["ClassReporter", "LabelPrivateClassifier", "LabelPrivateRegressor", "NumberReporter"]
