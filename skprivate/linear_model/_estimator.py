@@ -202,6 +202,8 @@ class BaseLogLocationScale(CallbackSupportMixin, DomainMixin, RoundsMixin, Regre
 
     _parameter_constraints: dict[str, list[Any]] = LLS_CONSTRAINTS
 
+    _replicates: FloatArray | None
+
     # Requested by default: the guarantee is about the groups.
     __metadata_request__fit = {"groups": True}
 
