@@ -170,6 +170,7 @@ class AccumulatorPlan:
         return {
             "distribution": self.distribution,
             "mechanism": self.mechanism,
+            "max_rows": self.max_rows,
             "max_sample_weight": None if self.weights is None else self.weights.cap,
             "max_rows_per_group": self.max_rows_per_group,
         }
@@ -180,7 +181,7 @@ class AccumulatorPlan:
             return self
         sides = (np.full(n_features, side[0]) for side in (self.grid.lower, self.grid.upper))
         bounds, x_norm = tuple(sides), self.grid.x_norm
-        plan = type(self).of(bounds, self.bounds_y, self.max_rows, x_norm=x_norm, **self._options)
+        plan = type(self).of(bounds, self.bounds_y, x_norm=x_norm, **self._options)
         return replace(plan, estimates=self.estimates)
 
     @property
@@ -239,7 +240,6 @@ class AccumulatorPlan:
             "domain": None if self.domain is None else self.domain.to_dict(),
             "grid": self.grid.to_dict(),
             "bounds_y": list(self.bounds_y),
-            "max_rows": self.max_rows,
             **self._options,
             "columns_known": self.columns_known,
         }
