@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from ._accumulator import LeafCountAccumulator as LeafCountAccumulator
     from ._classifier import DPTreeClassifier as DPTreeClassifier
     from ._classifier import LocallyPrivateTreeClassifier as LocallyPrivateTreeClassifier
-    from ._export_text import export_text as export_text
+    from ._reading import export_text as export_text
     from ._regressor import DPTreeRegressor as DPTreeRegressor
     from ._regressor import LocallyPrivateTreeRegressor as LocallyPrivateTreeRegressor
 
@@ -19,7 +19,7 @@ _HOMES = {
     "LeafCountAccumulator": "._accumulator",
     "LocallyPrivateTreeClassifier": "._classifier",
     "LocallyPrivateTreeRegressor": "._regressor",
-    "export_text": "._export_text",
+    "export_text": "._reading",
     # Not for users: pickles of fitted estimators name them here, so that files can be moved.
     "BaseRate": "..metrics._probabilities",
     "FirstPhase": "._first_phase",
