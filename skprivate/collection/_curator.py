@@ -315,12 +315,7 @@ class SplitCurator(ReportCounter):
     _shapes = True
 
     def __init__(
-        self,
-        tree: LocalTree,
-        *,
-        n_clients: int,
-        features: Sequence[str] | None = None,
-        label: str = "label",
+        self, tree: LocalTree, *, n_clients: int, features: Sequence[str] | None = None, label: str = "label"
     ) -> None:
         n_clients = check_int(n_clients, "n_clients", least=1)
         plan = check_tree(tree)
