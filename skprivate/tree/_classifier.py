@@ -8,6 +8,7 @@ from typing import Any, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from sklearn.base import ClassifierMixin
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
@@ -23,7 +24,7 @@ from .._typing import (
 )
 from ..accounting import PrivacyLedger
 from ..base import PublicShape, assign_roles, redact_errors
-from ..base._public_facts import PrivateClassifierMixin
+from ..base._public_facts import known_classes, resolve_classes, score_labels
 from ..domain import TableDomain
 from ..domain._labels import declared_classes, number_labels
 from ..metrics._probabilities import log, row_totals
@@ -57,7 +58,7 @@ LABEL_CONSTRAINTS: dict[str, list[Any]] = {
 LABEL_ROLES = assign_roles(release="criterion bounds classes", post_processing="prune class_weight")
 
 
-class TreeClassifier(PrivateClassifierMixin, PrivateTree):
+class TreeClassifier(ClassifierMixin, PrivateTree):
     """A private tree whose target is a label."""
 
     criterion: SplitCriterion
@@ -74,16 +75,17 @@ class TreeClassifier(PrivateClassifierMixin, PrivateTree):
     _targets = "labels"
 
     _read_rows = read_labelled_rows
+    score = score_labels
 
     def _resolve_target(self, y: NDArray[Any], public: BoolArray) -> dict[str, Any]:
-        classes = self._resolve_classes(y, public)
+        classes = resolve_classes(self.classes, y, public)
         label_weights(self.class_weight, classes)
         return {"classes": classes, "labels": number_labels(y, classes)}
 
     def _check_target(self, shape: PublicShape) -> int:
         if shape.structured:
             raise ValueError("the target must be labels, and no times with events.")
-        classes = self._known_classes(shape)
+        classes = known_classes(self.classes, shape)
         if classes is None:
             return 2
         label_weights(self.class_weight, classes)

@@ -297,10 +297,6 @@ class PrivateTree(DomainMixin, PrivateEstimatorMixin, BaseEstimator):
         return "label" if self.protect == "label" else "local"
 
     @property
-    def _declared_bounds(self) -> Any:
-        return getattr(self, self._bounds_parameter)
-
-    @property
     def _public_inputs(self) -> tuple[str, ...]:
         """Parameters that are public knowledge about the rows."""
         return ("domain", self._bounds_parameter, self._target_parameter)
