@@ -240,7 +240,7 @@ class PrivacyReport:
         return describe_report(self.to_dict(), self.headline())
 
 
-# The privacy section of a model card, for a statement or for the fitted estimator that holds it.
+# The section of a model card, for a statement or for the fitted estimator that holds it.
 
 Card = TypeVar("Card")
 

@@ -223,18 +223,14 @@ def _claims(named: Sequence[tuple[str, Any]]) -> list[Label]:
 def _uncharged(named: Sequence[tuple[str, Any]], entries: Sequence[LedgerEntry]) -> list[tuple[str, str]]:
     """Return the claims for which nothing like them was charged."""
     charged = {_kind(entry) for entry in entries}
-    return [
-        (f"claim of {name}", "no charge of this ledger has its mechanism, amounts, relation and unit")
-        for name, statement in named
-        for spent in _spent_of(statement)
-        if _kind(spent) not in charged
-    ]
-
-
-def _spent_of(statement: Any) -> tuple[PrivacySpent, ...]:
-    if isinstance(statement, PrivacyReport):
-        return statement.covered
-    return (statement,) if isinstance(statement, PrivacySpent) else ()
+    rows = []
+    for name, statement in named:
+        several = statement.covered if isinstance(statement, PrivacyReport) else (statement,)
+        for spent in several:
+            if isinstance(spent, PrivacySpent) and _kind(spent) not in charged:
+                missing = "no charge of this ledger has its mechanism, amounts, relation and unit"
+                rows.append((f"claim of {name}", missing))
+    return rows
 
 
 def _kind(run: PrivacySpent | LedgerEntry) -> tuple[Any, ...]:

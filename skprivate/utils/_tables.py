@@ -304,9 +304,10 @@ def refuse_cells(values: Any, name: str = "X") -> None:
                 raise TypeError(f"{name} {_DATES}")
             if issubclass(kind, np.ma.MaskedArray):
                 raise _masked(name)
-            exact = (cell for cell in cells if isinstance(cell, int | Fraction))
-            if issubclass(kind, int | Fraction) and any(abs(cell) > _LARGEST_FLOAT for cell in exact):
-                raise ValueError(f"{name} holds a number that a float cannot hold.")
+            if issubclass(kind, int | Fraction):
+                exact = [cell for cell in cells if isinstance(cell, int | Fraction)]
+                if not all(-_LARGEST_FLOAT <= cell <= _LARGEST_FLOAT for cell in exact):
+                    raise ValueError(f"{name} holds a number that a float cannot hold.")
 
 
 def refuse_missing(values: Any, name: str = "y") -> None:

@@ -16,8 +16,6 @@ from ...utils import check_epsilon, check_int, check_positive, check_probability
 from ...utils._public_module import public_module
 from .._amounts import show
 
-# Privacy blanket of a local randomizer, and the (epsilon, delta) of shuffled reports that it gives.
-
 # Lattice steps per standard deviation of one report's part: the lattice adds at most 1/4 of its inverse
 # square to the variance, so this costs a thousandth of epsilon.
 _STEPS = 16
@@ -321,7 +319,7 @@ def _power(lattice: IntArray, masses: FloatArray, n: int, size: int) -> tuple[Fl
     return np.fft.irfft(characteristic**n, size), error
 
 
-# Privacy amplification by shuffling: the (epsilon, delta) of local reports that are shuffled.
+# The (epsilon, delta) of local reports that are shuffled, by their blanket.
 
 CONDITION = "if shuffled by a party that does not collude"
 
@@ -393,8 +391,11 @@ class ShuffledPrivacy:
     bounds: Mapping[str, float]
 
     def __str__(self) -> str:
+        digits = 2 - math.floor(math.log10(self.epsilon))
+        rounded = math.ceil(self.epsilon * 10**digits - 1e-9) / 10**digits
+        epsilon = f"{rounded:.{max(digits, 0)}f}"  # three digits, rounded up
         lines = [
-            f"Shuffled reports: epsilon = {_up(self.epsilon)}, delta = {show(self.delta)}, {self.condition}",
+            f"Shuffled reports: epsilon = {epsilon}, delta = {show(self.delta)}, {self.condition}",
             f"one report by itself: epsilon = {show(self.epsilon0)}, whoever shuffles",
             f"reports: {self.n}, one of each client, of which no other is known to the adversary",
             f"method: {self.method}",
@@ -571,12 +572,6 @@ def _mechanism_bound(
 def _solve(blanket: Blanket, n: int, delta: Fraction) -> float:
     # Delta as a float that is not above it.
     return blanket.epsilon(min(n, _LARGEST_N), math.nextafter(float(delta), 0))
-
-
-def _up(epsilon: float) -> str:
-    """Three digits, rounded up."""
-    digits = 2 - math.floor(math.log10(epsilon))
-    return f"{math.ceil(epsilon * 10**digits - 1e-9) / 10**digits:.{max(digits, 0)}f}"
 
 
 def _restore(fields: dict[str, object]) -> ShuffledPrivacy:
