@@ -64,6 +64,16 @@ def check_positive(value: Any, name: str) -> Fraction:
     return amount
 
 
+def check_epsilons(epsilons: Any) -> list[float | Fraction]:
+    """Return different budgets of plans and pictures, in rising order."""
+    if isinstance(epsilons, str) or not np.iterable(epsilons):
+        raise TypeError(f"epsilons must be a sequence of numbers, got {type(epsilons).__name__}.")
+    grid = sorted(epsilons, key=lambda epsilon: check_positive(epsilon, "each of epsilons"))
+    if not grid or len(set(grid)) < len(grid):
+        raise ValueError("epsilons must be at least one number, and none of them twice.")
+    return [epsilon if isinstance(epsilon, Fraction) else float(epsilon) for epsilon in grid]
+
+
 def check_probability(value: Any, name: str) -> Fraction:
     """Return a real number in [0, 1) as the Fraction equal to it."""
     amount = _exact(value, name)
