@@ -24,8 +24,6 @@ from ._statements.text import (
     describe_step,
 )
 
-# Privacy report of a pipeline: what each step did with private rows, and the claim for the whole.
-
 _KIND = "skprivate.privacy_report"
 
 

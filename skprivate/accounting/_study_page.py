@@ -16,6 +16,7 @@ from ._ledger.ledger import PrivacyLedger
 from ._ledger.report import (
     Account,
     count_exposed,
+    describe_ceiling,
     describe_expiry,
     describe_failures,
     describe_refusals,
@@ -23,7 +24,6 @@ from ._ledger.report import (
     sums_of,
     verdict_of,
 )
-from ._ledger.state import left_of
 from ._privacy_report import PrivacyReport
 from ._statements.fields import check_text, check_texts
 from ._statements.guarantees import DisclosureRisk, PrivacyGuarantee
@@ -174,7 +174,6 @@ def _section(
         subject=subject,
         private=private,
         verdict=verdict,
-        figure="",
         rows=rows or [("nothing", "no charge was made")],
         caption=name,
     )
@@ -238,17 +237,12 @@ def _kind(run: PrivacySpent | LedgerEntry) -> tuple[Any, ...]:
 
 
 def _head(account: Account, file: str) -> Label:
-    identity, entries = account.identity, account.entries
-    rows = [("ledger", f"{file}, {identity.uuid}"), ("charges", str(len(entries)))]
+    entries = account.entries
+    rows = [("ledger", f"{file}, {account.identity.uuid}"), ("charges", str(len(entries)))]
     if entries:
-        rows.append(
-            ("from, to (UTC)", f"{entries[0].time:%Y-%m-%d %H:%M}, {entries[-1].time:%Y-%m-%d %H:%M}")
-        )
-    if identity.epsilon is None:
-        rows.append(("ceiling", "none"))
-    else:
-        rows.append(("ceiling", show_pair(identity.epsilon, identity.delta, down=True)))
-        rows.append(("remaining", show_pair(*left_of(identity, account.spent), down=True)))
+        first, last = (f"{entry.time:%Y-%m-%d %H:%M}" for entry in (entries[0], entries[-1]))
+        rows.append(("from, to (UTC)", f"{first}, {last}"))
+    rows += [(name.lower(), text) for name, text in describe_ceiling(account)]
     rows.append(("hash of all charges", account.state.chain or "-"))
     return Label(
         subject=f"Made on {datetime.now(UTC):%Y-%m-%d} (UTC) from the study's ledger.",

@@ -18,8 +18,6 @@ import numpy as np
 
 from ..exceptions import BudgetExceededError, LedgerError, PrivacyLeakError, PrivacyLeakWarning
 
-# Decorators of ``fit`` and of methods that read rows: validation, atomic change, messages without values.
-
 Fit = TypeVar("Fit", bound=Callable[..., Any])
 
 # Messages of scikit-learn and numpy that repeat values of the data, and what is said instead.

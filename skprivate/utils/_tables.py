@@ -1,16 +1,16 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Tables of rows: kinds that are refused, cells read as numbers, and scikit-learn's validation.
 
-Arrays of other libraries become NumPy's, whatever ``array_api_dispatch`` says: exact sums and noise are made
-of its integers. scikit-learn is imported where it is called: what stands beside it serves clients that have
-NumPy alone.
-
 Whether a date is a number of days or of nanoseconds is for its owner to say. The type of an array or of a
-frame's column is public; a single object in a column of objects is not. So the first is refused in every
-mode, the second outside strict mode, where other values make a fit fail too.
+frame's column is public; a single object in a column of objects is not. So dates are refused by their type in
+every mode, and as single objects outside strict mode, where other values make a fit fail too.
 
-A failure that depends on one row is a release that nobody pays for. These rules have no exception: a cell is
-read as a number or is missing, infinity is beyond every bound, what is missing is the middle of the bounds.
+In strict mode no value of a row makes a fit fail: a failure that depends on one row is a release that no
+budget covers. The rules have no exception: a cell is read as a number or is missing, infinity is beyond every
+bound, what is missing is the middle of the bounds.
+
+Arrays of other libraries become NumPy's, whatever ``array_api_dispatch`` says: exact sums and noise are made
+of its integers. scikit-learn is imported where it is called: clients that have NumPy alone read tables too.
 """
 
 import json

@@ -104,8 +104,7 @@ class LedgerViews(ABC):
         try:
             label = label_of_ledger(title, self._account())
         except LedgerError as error:
-            verdict = "The ledger cannot be read"
-            label = Label(subject=title, private=False, verdict=verdict, figure="", rows=[], note=str(error))
+            label = Label(subject=title, verdict="The ledger cannot be read", note=str(error))
         return label_fragment([label])
 
     def to_html(self, path: str | os.PathLike[str] | None = None) -> str:
@@ -247,18 +246,24 @@ def _numbers(entries: Sequence[LedgerEntry], sums: tuple[Fraction, Fraction]) ->
 
 def _rows(account: Account) -> list[tuple[str, str]]:
     """Return names and texts of the limits, and of what the totals do not say."""
-    identity, entries, exposed = account.identity, account.entries, count_exposed(account.entries)
-    ceiling = [("Ceiling", "none")]
-    if identity.epsilon is not None:
-        left = show_pair(*left_of(identity, account.spent), down=True)
-        ceiling = [("Ceiling", show_pair(identity.epsilon, identity.delta, down=True)), ("Remaining", left)]
+    entries, exposed = account.entries, count_exposed(account.entries)
     nominal = ", charged their nominal amounts: no total holds for their rows" if exposed else ""
     return [
-        *ceiling,
+        *describe_ceiling(account),
         ("Not private", f"{exposed} of {len(entries)} entries{nominal}"),
         describe_failures(account),
         *describe_refusals(account.refusals),
     ]
+
+
+def describe_ceiling(account: Account) -> list[tuple[str, str]]:
+    """Return the ceiling, and what it leaves."""
+    identity = account.identity
+    if identity.epsilon is None:
+        return [("Ceiling", "none")]
+    ceiling = show_pair(identity.epsilon, identity.delta, down=True)
+    left = show_pair(*left_of(identity, account.spent), down=True)
+    return [("Ceiling", ceiling), ("Remaining", left)]
 
 
 def describe_failures(account: Account) -> tuple[str, str]:

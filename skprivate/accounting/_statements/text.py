@@ -11,8 +11,6 @@ from typing import Any
 from .._amounts import show
 from .fields import decode_number, decode_required, decode_scale, decode_value, escape_controls
 
-# The text of statements, in print, on labels and in model cards; a statement is what ``to_dict`` returns.
-
 Statement = Mapping[str, Any]
 
 RELATIONS = {
