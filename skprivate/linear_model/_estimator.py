@@ -29,7 +29,7 @@ from ..base import SHARED_CONSTRAINTS, PlannedCost, PublicShape, assign_roles, c
 from ..base._mixin import DomainMixin
 from ..domain import TableDomain
 from ..noise import check_entropy
-from ..noise._fit_budget import FitBudget
+from ..noise._mechanisms import FitBudget
 from ..rounds._driver import Rounds, RowsInMemory, drive, with_releases
 from ..rounds._fit import RoundsMixin
 from ..rounds._rows import (

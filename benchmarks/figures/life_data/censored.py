@@ -12,7 +12,7 @@ from skprivate.linear_model._censored.rounds import fit_censored, plan_censored
 from skprivate.linear_model._distributions import LOGISTIC, NORMAL, SEV, ErrorDistribution
 from skprivate.linear_model._moments.released_moments import Neighbours, unscale
 from skprivate.linear_model._noise_scales import moment_weights
-from skprivate.noise._fit_budget import FitBudget
+from skprivate.noise._mechanisms import FitBudget
 from skprivate.rounds._plans.moments import MomentGrid
 
 from ..._tables import Table, across

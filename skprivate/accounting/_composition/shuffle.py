@@ -11,7 +11,7 @@ from typing import Protocol, Self, runtime_checkable
 import numpy as np
 
 from ..._typing import FloatArray, IntArray
-from ...noise._fit_budget import warn_of_large_delta
+from ...noise._mechanisms import warn_of_large_delta
 from ...utils import check_epsilon, check_int, check_positive, check_probability
 from ...utils._public_module import public_module
 from .._amounts import show

@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 from ..._typing import FloatArray
 from ...accounting import PrivacySpent
 from ...noise import check_entropy
-from ...noise._fit_budget import FitBudget
+from ...noise._mechanisms import FitBudget
 from ...rounds._driver import Round, Rounds, RowsInMemory, drive
 from ...rounds._plans.cells import CellsPlan
 from ...rounds._plans.moments import MANY_ROWS, MomentGrid
@@ -227,7 +227,7 @@ def fit_censored(
     >>> from skprivate.linear_model._censored.rounds import fit_censored, plan_censored
     >>> from skprivate.linear_model._distributions import SEV
     >>> from skprivate.rounds._plans.moments import MomentGrid
-    >>> from skprivate.noise._fit_budget import FitBudget
+    >>> from skprivate.noise._mechanisms import FitBudget
     >>> from skprivate.linear_model._moments.released_moments import Neighbours
     >>> from skprivate.linear_model._noise_scales import moment_weights
     >>> rng = np.random.default_rng(0)
