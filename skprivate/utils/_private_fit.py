@@ -18,7 +18,7 @@ import numpy as np
 
 from ..exceptions import BudgetExceededError, LedgerError, PrivacyLeakError, PrivacyLeakWarning
 
-Fit = TypeVar("Fit", bound=Callable[..., Any])
+Method = TypeVar("Method", bound=Callable[..., Any])
 
 # Messages of scikit-learn and numpy that repeat values of the data, and what is said instead.
 _REVEALING = {
@@ -38,7 +38,7 @@ _REVEALING = {
 }
 
 
-def redact_errors(method: Fit) -> Fit:
+def redact_errors(method: Method) -> Method:
     """Decorate a method that reads data: no message of scikit-learn or numpy repeats a value of it.
 
     Parameters
@@ -81,7 +81,7 @@ def redact_errors(method: Fit) -> Fit:
         # Raised outside the handler, so that the original is not kept as __context__.
         raise kind(instead[0])
 
-    return cast(Fit, wrapper)
+    return cast(Method, wrapper)
 
 
 @contextmanager
@@ -220,7 +220,7 @@ _PUBLIC = (
 _COUNTED = "_skprivate_counted"
 
 
-def private_fit(fit: Fit) -> Fit:
+def private_fit(fit: Method) -> Method:
     """Decorate ``fit``: parameters are validated first, and the object changes in whole or not at all.
 
     The fit works on a draft, another object with the same attributes, which this one takes over by one
@@ -279,12 +279,11 @@ def private_fit(fit: Fit) -> Fit:
         self.__dict__ = dict(vars(draft))
         return self
 
-    return cast(Fit, wrapper)
+    return cast(Method, wrapper)
 
 
 # Changes of an object's state that no interrupt and no other thread can divide.
 
-Method = TypeVar("Method", bound=Callable[..., Any])
 
 # Beside the objects, not in them: a copy and a pickle hold no lock.
 _LOCKS: WeakKeyDictionary[Any, Any] = WeakKeyDictionary()
