@@ -87,12 +87,12 @@ class ReadableAmounts:
     """Mixin of dataclasses: exact amounts are printed as numbers of six digits; their fields hold them."""
 
     def __repr__(self) -> str:
-        told = []
+        shown = []
         for name in (one.name for one in fields(self) if one.repr):  # type: ignore[arg-type]
             value = getattr(self, name)
             exact = isinstance(value, Fraction)
-            told.append(f"{name}={show(value, down=name == 'noise_scale') if exact else repr(value)}")
-        return f"{type(self).__name__}({', '.join(told)})"
+            shown.append(f"{name}={show(value, down=name == 'noise_scale') if exact else repr(value)}")
+        return f"{type(self).__name__}({', '.join(shown)})"
 
 
 def _parse(text: Any, pattern: re.Pattern[str], base: int) -> Fraction:

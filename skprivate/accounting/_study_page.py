@@ -302,8 +302,8 @@ def _runs(entries: Sequence[LedgerEntry]) -> list[tuple[str, str]]:
     for (purpose, label, name), group in groups.items():
         exposed = count_exposed(group)
         nominal = f"; NOT PRIVATE: {exposed}, nominal amounts" if exposed else ""
-        told = f"{name}: {show_pair(*sums_of(group))} ({len(group)} charges){nominal}"
-        rows.append((f"{purpose}; {label}", told))
+        spent = f"{name}: {show_pair(*sums_of(group))} ({len(group)} charges){nominal}"
+        rows.append((f"{purpose}; {label}", spent))
     return rows
 
 

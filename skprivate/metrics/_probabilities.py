@@ -199,7 +199,7 @@ def estimate_base_rate(
 
 
 def pool_base_rates(first: BaseRate, second: BaseRate) -> BaseRate:
-    """Return the mean of two independent estimates, each weighted by what it is worth."""
+    """Return the mean of two independent estimates, each weighted by its precision."""
     precision = 1.0 / first.variances + 1.0 / second.variances
     shares = (first.shares / first.variances + second.shares / second.variances) / precision
     return BaseRate(shares / shares.sum(), 1.0 / precision)

@@ -668,7 +668,7 @@ def geometric_bit_probabilities(n: int, scale: Fraction) -> NDArray[np.uint64]:
     return np.array(rows, dtype=np.uint64).reshape(-1, PROBABILITY_BITS // 64)
 
 
-# A pure function of a public scale, and not of n, so that what is kept tells of no number of rows.
+# A pure function of a public scale, and not of n, so that what is kept reveals no number of rows.
 @functools.lru_cache(maxsize=64)
 def _bits_of_scale(scale: Fraction) -> tuple[tuple[Fraction, tuple[int, ...]], ...]:
     """Return p_i, and its 256 binary digits in words, of every digit that counts for 2^40 terms or fewer."""

@@ -344,9 +344,9 @@ def is_temporal_type(dtype: Any) -> bool:
     """Tell whether the type of a column, of NumPy, pandas or polars, is one of dates or durations."""
     if getattr(dtype, "kind", None) in ("m", "M"):  # NumPy, pandas with a time zone or of Arrow
         return True
-    tells = getattr(dtype, "is_temporal", None)  # polars
-    if callable(tells):
-        return bool(tells())
+    decides = getattr(dtype, "is_temporal", None)  # polars
+    if callable(decides):
+        return bool(decides())
     inner = getattr(getattr(dtype, "categories", None), "dtype", None)
     kind = getattr(dtype, "type", None)
     if inner is not None:
@@ -360,9 +360,9 @@ def is_text_type(dtype: Any) -> bool:
     """Tell whether the type of a column, of NumPy, pandas, polars or pyarrow, is text or objects."""
     if is_temporal_type(dtype):
         return False
-    tells = getattr(dtype, "is_numeric", None)  # polars
-    if callable(tells):
-        return not (tells() or str(dtype) in ("Boolean", "Null"))
+    decides = getattr(dtype, "is_numeric", None)  # polars
+    if callable(decides):
+        return not (decides() or str(dtype) in ("Boolean", "Null"))
     inner = getattr(getattr(dtype, "categories", None), "dtype", getattr(dtype, "value_type", None))
     if inner is not None:  # categories are what they hold
         return is_text_type(inner)

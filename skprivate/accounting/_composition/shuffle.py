@@ -221,8 +221,8 @@ def log_delta(values: FloatArray, masses: FloatArray, n: int) -> float:
 
     Each value is split between two points of a lattice so that its mean stays, which increases the mean of
     every convex function. The distribution is tilted by e^(theta z), which makes the sum's mean near 0
-    whatever the size of delta, and its n-th power comes from a Fourier transform. All float errors are paid
-    for by terms added: to the log of the tilt's normaliser, and to the probability of every point.
+    whatever the size of delta, and its n-th power comes from a Fourier transform. All float errors are
+    covered by terms added: to the log of the tilt's normaliser, and to the probability of every point.
     """
     if values.max() <= 0:
         return -math.inf

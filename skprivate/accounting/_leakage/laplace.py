@@ -74,7 +74,7 @@ def pml_laplace_query(
     others: counts of leaves, one value in each. The worst a need not be at an end of the range.
 
     **Privacy**: a function of public things alone. The secret is one person's record. The others' records are
-    fixed, or independent of it under the prior: then this is an upper bound. It says nothing if they tell of
+    fixed, or independent of it under the prior: then this is an upper bound. It says nothing if they reveal
     the person's. Several releases about one person are one release of all their queries: stack the columns;
     the leakages of each do not add up. Where earlier outcomes choose a query, the formula with the largest
     distances over the choices is an upper bound, and so is `pml_from_ldp` of the sum of epsilons.

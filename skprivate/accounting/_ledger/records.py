@@ -25,7 +25,7 @@ from .._statements.ledger_entry import LedgerEntry
 from .state import REMEDY, Identity, LedgerState, Row, damaged, undamaged
 
 SCHEMA = 6
-_APPLICATION = 0x736B7072  # "skpr", in the header of the file: tells a ledger from other databases
+_APPLICATION = 0x736B7072  # "skpr", in the header of the file: marks a ledger among other databases
 _ROW = """
     id INTEGER PRIMARY KEY, time TEXT NOT NULL, estimator TEXT NOT NULL,
     mechanism TEXT NOT NULL, epsilon TEXT NOT NULL, delta TEXT NOT NULL, relation TEXT NOT NULL,

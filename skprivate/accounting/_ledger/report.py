@@ -193,8 +193,8 @@ def label_of_ledger(title: str, account: Account) -> Label:
     for (label, estimator), group in _by_label_and_estimator(account.entries).items():
         n_fits, epsilon, delta, n_exposed = _numbers(group, sums_of(group))
         exposed = f", {n_exposed} not private" if n_exposed != "0" else ""
-        told = f"epsilon = {epsilon}, delta = {delta} ({n_fits} fits{exposed})"
-        rows.append((f"label {label}, {estimator}", told))
+        spent = f"epsilon = {epsilon}, delta = {delta} ({n_fits} fits{exposed})"
+        rows.append((f"label {label}, {estimator}", spent))
     return Label(
         subject=title,
         private=not count_exposed(account.entries),
@@ -298,8 +298,8 @@ def describe_expiry(entries: Sequence[LedgerEntry]) -> str:
         return "-"
     late = sum(entry.has_expired(entry.time.date()) for entry in entries)
     expired = first.has_expired(datetime.now(UTC).date())
-    told = f"{first.expiry}{' (EXPIRED)' if expired else ''}"
-    return f"{told}, {late} entries CHARGED AFTER IT" if late else told
+    text = f"{first.expiry}{' (EXPIRED)' if expired else ''}"
+    return f"{text}, {late} entries CHARGED AFTER IT" if late else text
 
 
 def _records(entries: Sequence[LedgerEntry]) -> list[tuple[str, str]]:

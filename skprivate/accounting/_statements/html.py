@@ -22,7 +22,7 @@ from .text import (
 # Contrast of every pair of colours is at least 4.5 : 1, in light and in dark (WCAG 2.2, AA).
 _LIGHT = "--fg:#111;--bg:#fff;--line:#111;--soft:#595959;--good:#0b5d1e;--bad:#a40000"
 _DARK = "--fg:#eee;--bg:#161616;--line:#ccc;--soft:#b0b0b0;--good:#7ddb8f;--bad:#ff9a8f"
-# What JupyterLab, VS Code and documentation sites set when they are told to be light or dark; without it the
+# What JupyterLab, VS Code and documentation sites set when they show a light or a dark theme; without it the
 # browser's preference counts.
 _SAYS_LIGHT = ('[data-jp-theme-light="true"]', '[data-theme="light"]', ".vscode-light")
 _SAYS_DARK = ('[data-jp-theme-light="false"]', '[data-theme="dark"]', ".vscode-dark")

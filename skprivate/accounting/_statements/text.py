@@ -105,14 +105,14 @@ def describe_release(record: Statement) -> str:
     """Return a release in a line."""
     amounts: dict[str, Any] = {name: decode_scale(record[name]) for name in AMOUNTS_OF_RELEASE}
     norm = "squared L2" if record["mechanism"] == GAUSSIAN else "L1"
-    told = [record["mechanism"]]
-    told += [f"{norm} sensitivity {show(amounts['sensitivity'])}"] if amounts["sensitivity"] else []
-    told += [f"noise scale {show(amounts['noise_scale'], down=True)}"] if amounts["noise_scale"] else []
+    parts = [record["mechanism"]]
+    parts += [f"{norm} sensitivity {show(amounts['sensitivity'])}"] if amounts["sensitivity"] else []
+    parts += [f"noise scale {show(amounts['noise_scale'], down=True)}"] if amounts["noise_scale"] else []
     unit = "epsilon" if amounts["rho"] is None else "rho"
     share = f"{unit} {show(amounts[unit])}"
     share += f", {show(amounts['times'])} times" if amounts["times"] != 1 else ""
     share += f", of {record['rows']}" if record["rows"] is not None else ""
-    return f"{record['name']}: {', '.join(told)}; {share}"
+    return f"{record['name']}: {', '.join(parts)}; {share}"
 
 
 def describe_guarantee(statement: Statement) -> str:
@@ -298,7 +298,7 @@ def blocks_of_report(statement: Statement, headline: str) -> list[str]:
 
 
 def blocks_of_text(text: str) -> list[str]:
-    """Return the blocks of a statement that is told in lines: the first, and a list of the others."""
+    """Return the blocks of a statement that is written in lines: the first, and a list of the others."""
     head, *lines = text.splitlines()
     items = [f"- {_escape_markdown(line.strip().removeprefix('- '))}" for line in lines]
     return [f"**{_escape_markdown(head)}**", "\n".join(items)]
