@@ -30,7 +30,7 @@ from ..base._mixin import CURATOR_CONSTRAINTS, DomainMixin
 from ..base._public_facts import cost_of
 from ..domain import TableDomain
 from ..noise import check_entropy
-from ..noise._fit_budget import FitBudget
+from ..noise._mechanisms import FitBudget
 from ..rounds._driver import Rounds, RowsInMemory, drive, with_releases
 from ..rounds._rows import (
     Target,

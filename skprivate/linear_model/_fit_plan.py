@@ -11,7 +11,7 @@ import numpy as np
 from .._typing import FloatArray, IndexArray
 from ..accounting import PrivacySpent
 from ..base import PublicShape
-from ..noise._fit_budget import FitBudget
+from ..noise._mechanisms import FitBudget
 from ..rounds._driver import Rounds
 from ..rounds._plans.moments import MANY_ROWS
 from ..rounds._rows import (

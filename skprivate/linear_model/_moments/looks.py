@@ -10,7 +10,7 @@ import numpy as np
 
 from ..._typing import FloatArray, IntArray
 from ...accounting import PrivacySpent
-from ...noise._fit_budget import FitBudget
+from ...noise._mechanisms import FitBudget
 from ...rounds._driver import Round, Rounds
 from ...rounds._plans.cells import CellsPlan, ResidualAxis
 from ...rounds._plans.moments import (
