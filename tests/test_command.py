@@ -19,7 +19,7 @@ HEAVY = ("sklearn", "scipy", "joblib", "pandas", "matplotlib")
 
 def test_the_demonstration_gets_its_options(monkeypatch, tmp_path):
     calls = []
-    monkeypatch.setattr(demonstration.demonstration, "run", lambda *options: calls.append(options))
+    monkeypatch.setattr(demonstration, "run", lambda *options: calls.append(options))
     picture = tmp_path / "picture.png"
     assert main(["demo", "--full", str(picture)]) == 0
     assert main(["demo"]) == 0

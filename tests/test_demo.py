@@ -10,8 +10,9 @@ import numpy as np
 import pytest
 
 import skprivate
+from skprivate import __main__ as demonstration
 from skprivate.__main__ import main
-from skprivate._demo import demonstration, games, life, parties, summary, trees
+from skprivate._demo import games, life, parties, summary, trees
 
 # Fewer than the demonstration shows; a test needs no more.
 N_PEOPLE, N_MACHINES = 20_000, 20_000
@@ -110,8 +111,8 @@ def test_players_are_told_of_what_is_in_the_long_table(output, screen):
     prior, worst, error = (
         row(screen, name)
         for name in (
-            "leakage about one player (nats), prior known",
-            "leakage about one player (nats), all others known",
+            "leakage (nats), prior known",
+            "leakage (nats), all others known",
             "error of strategies",
         )
     )

@@ -7,7 +7,7 @@ from scipy import stats
 from .._typing import Criterion, FloatArray
 from ..games import PrivateNashSolver, QuadraticAggregativeGame
 from ..games._leakage.guarantees import View
-from .summary import Baseline, Curve, Panel, Scores, Summary, print_table, progress
+from .summary import Axis, Baseline, Curve, Panel, Scores, Summary, print_table, progress
 
 NOISE_SCALES = (1.0, 3.0, 10.0, 30.0, 100.0)
 N_PLAYERS, N_ROUNDS = 100, 50
@@ -23,17 +23,14 @@ _GUARANTEES: dict[str, tuple[View, Criterion]] = {
 }
 
 
-def run(repetitions: int) -> Scores:
+def run(repetitions: int) -> None:
     """Print a table of errors and guarantees."""
     print("\nPlayers who seek an equilibrium and broadcast noisy estimates of the mean. Errors,")
-    print(
-        "and what the broadcasts reveal about one player or about all, in nats. PML: pointwise maximal leakage,"
-    )
+    text = "and what the broadcasts reveal about one player or about all, in nats."
+    print(f"{text} PML: pointwise maximal leakage,")
     print("exact, for who knows the prior alone. DP: whatever is known. Strategies are not covered.")
     print(f"\n{TITLE}")
-    scores = evaluate(repetitions)
-    print_table("noise scale", NOISE_SCALES, scores, ".3g")
-    return scores
+    print_table("noise scale", NOISE_SCALES, evaluate(repetitions), ".3g")
 
 
 def evaluate(repetitions: int) -> Scores:
@@ -82,22 +79,17 @@ def summarise(repetitions: int) -> Summary:
         message=f"In a game, hiding players {'costs' if costs else 'may cost'} accuracy",
         data=f"{N_PLAYERS} SIMULATED players",
         rows={
-            "leakage about one player (nats), prior known": prior,
-            "leakage about one player (nats), all others known": worst,
+            "leakage (nats), prior known": prior,
+            "leakage (nats), all others known": worst,
             "error of strategies": error,
         },
         baselines=[Baseline("all play alike", alike, side="above, left")],
         panel=Panel(
-            x_name="leakage about one player, in nats (less hides more)",
-            y_name="error of strategies",
-            curves=[
+            Axis("leakage about one player, in nats (less hides more)", "log", (1, 10, 100), (0.3, 700)),
+            Axis("error of strategies", "log", (0.1, 1, 10), (0.07, 20)),
+            [
                 Curve("to who knows\nthe prior", prior, error, at=1, side="below, left"),
                 Curve("to who knows\nall others", worst, error, at=1, side="above, right"),
             ],
-            scales=("log", "log"),
-            x_ticks=(1, 10, 100),
-            y_ticks=(0.1, 1, 10),
-            x_limits=(0.3, 700),
-            y_limits=(0.07, 20),
         ),
     )

@@ -11,7 +11,7 @@ from .._typing import FloatArray
 from ..datasets import make_location_scale
 from ..exceptions import UtilityWarning
 from ..linear_model import DPLogLocationScaleRegressor
-from .summary import EPSILONS, Baseline, Curve, Panel, Scores, Side, Summary, print_table, progress
+from .summary import EPSILONS, Axis, Baseline, Curve, Panel, Scores, Side, Summary, print_table, progress
 
 N_MACHINES = 200_000
 SCALE = 0.5
@@ -27,14 +27,12 @@ TITLE = f"B10 life of machines, SIMULATED: {N_MACHINES:,} Weibull lifetimes, 5 f
 CONSTANT = "constant"
 
 
-def run(repetitions: int) -> Scores:
+def run(repetitions: int) -> None:
     """Print a table of errors."""
     print("\nLife data, noise added by a trusted curator. The B10 life is what a tenth of the machines")
     print("do not reach; median relative error over machines. 'constant' takes all machines alike.")
     print(f"\n{TITLE}")
-    errors = evaluate(repetitions, METHODS)
-    print_table("epsilon", EPSILONS, errors, ".3f")
-    return errors
+    print_table("epsilon", EPSILONS, evaluate(repetitions, METHODS), ".3f")
 
 
 def evaluate(repetitions: int, methods: Iterable[str]) -> Scores:
@@ -82,16 +80,11 @@ def summarise(repetitions: int) -> Summary:
         },
         baselines=[Baseline("all machines alike", alike, side="above, left")],
         panel=Panel(
-            x_name="epsilon of the release (smaller hides more)",
-            y_name="error of the B10 life, %",
-            curves=[
+            Axis("epsilon of the release (smaller hides more)", "log", EPSILONS, (0.42, 60)),
+            Axis("error of the B10 life, %", "log", (0.1, 1, 10, 100), (0.1, 100)),
+            [
                 Curve("all failed", EPSILONS, complete, at=-1, side=sides[0]),
                 Curve("80 % still\nrunning", EPSILONS, censored, at=-1, side=sides[1]),
             ],
-            scales=("log", "log"),
-            x_ticks=EPSILONS,
-            y_ticks=(0.1, 1, 10, 100),
-            x_limits=(0.42, 60),
-            y_limits=(0.1, 100),
         ),
     )

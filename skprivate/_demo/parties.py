@@ -13,7 +13,7 @@ from ..datasets import make_parties
 from ..exceptions import DisclosureWarning
 from ..metrics import correct_orientation_score
 from ..preprocessing import TQMATransformer
-from .summary import Baseline, Curve, Panel, Scores, Summary, print_table, progress
+from .summary import Axis, Baseline, Curve, Panel, Scores, Summary, print_table, progress
 
 DEPTHS = (1, 2, 3, 4, 5, 6, 7, 8)
 N_ROWS, N_HOSPITALS, N_QUERIES = 10_000, 20, 1_000
@@ -24,16 +24,14 @@ TITLE = (
 ALONE, TOGETHER, COARSENED, LINKABLE = "one alone", "together", "coarsened", "linkable, %"
 
 
-def run(repetitions: int) -> Scores:
+def run(repetitions: int) -> None:
     """Print a table of errors and linkable shares, and what an operator gains by a copy."""
     print("\nHospitals that predict together. This is NOT differential privacy. Queries leave coarsened;")
     print("who has a table that is right up to 0.1 % of the range can link the share in the last column.")
     print(f"\n{TITLE}")
-    scores = evaluate(repetitions)
-    print_table("depth", DEPTHS, scores, ".4g")
+    print_table("depth", DEPTHS, evaluate(repetitions), ".4g")
     print("\nAn operator copies one hospital's model; near 1 times, the copy does as well as the hospital:")
     print(attack())
-    return scores
 
 
 def evaluate(repetitions: int) -> Scores:
@@ -95,13 +93,8 @@ def summarise(repetitions: int) -> Summary:
             Baseline("together, exact queries", together[0], side="below, right"),
         ],
         panel=Panel(
-            x_name="queried values that an outsider can link, %",
-            y_name="error of a dose",
-            curves=[Curve("together, coarsened queries", linkable, coarsened, at=1, side="above, right")],
-            scales=("log", "linear"),
-            x_ticks=(0.3, 1, 3, 10, 30, 100),
-            y_ticks=(0.02, 0.03, 0.04, 0.05),
-            x_limits=(0.3, 130),
-            y_limits=(0.02, 0.052),
+            Axis("queried values that an outsider can link, %", "log", (0.3, 1, 3, 10, 30, 100), (0.3, 130)),
+            Axis("error of a dose", "linear", (0.02, 0.03, 0.04, 0.05), (0.02, 0.052)),
+            [Curve("together, coarsened queries", linkable, coarsened, at=1, side="above, right")],
         ),
     )

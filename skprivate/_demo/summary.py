@@ -10,8 +10,6 @@ from typing import Any, Literal, TypeVar
 
 from .._typing import FloatArray
 
-# Long tables, and the progress counter of the demonstration.
-
 #: Column of a table -> scores of shape (n_levels, n_repetitions).
 Scores = dict[str, FloatArray]
 
@@ -42,8 +40,6 @@ def print_table(heading: str, levels: Iterable[float], scores: Scores, number_fo
         means = [values[row].mean() for values in scores.values()]
         print(f"{level:>15g}" + "".join(f"{mean:>15{number_format}}" for mean in means))
 
-
-# What the demonstration shows of one family: a short table, and a panel of four in a picture.
 
 # The palette of Okabe and Ito: readers who do not see red or green tell these from each other.
 COLOURS = ("#0072B2", "#D55E00", "#009E73")
@@ -82,18 +78,23 @@ class Baseline:
     side: Side = "above, right"
 
 
+@dataclass(frozen=True)
+class Axis:
+    """Name, scale, ticks and ends of one side of a panel."""
+
+    name: str
+    scale: str
+    ticks: Sequence[float]
+    limits: tuple[float, float]
+
+
 @dataclass(frozen=True, eq=False)
 class Panel:
     """Curves and axes."""
 
-    x_name: str
-    y_name: str
+    x: Axis
+    y: Axis
     curves: Sequence[Curve]
-    scales: tuple[str, str]
-    x_ticks: Sequence[float]
-    y_ticks: Sequence[float]
-    x_limits: tuple[float, float]
-    y_limits: tuple[float, float]
 
 
 @dataclass(frozen=True, eq=False)
@@ -143,7 +144,7 @@ def draw_picture(summaries: Sequence[Summary]) -> Any:
 
 def _draw(axis: Any, summary: Summary) -> None:
     panel = summary.panel
-    axis.set(xscale=panel.scales[0], yscale=panel.scales[1], xlim=panel.x_limits, ylim=panel.y_limits)
+    axis.set(xscale=panel.x.scale, yscale=panel.y.scale, xlim=panel.x.limits, ylim=panel.y.limits)
     for curve, colour in zip(panel.curves, COLOURS, strict=False):
         axis.plot(curve.x, curve.y, color=colour, marker="o", markersize=3.5, linewidth=2)
         _write(axis, curve.name, (curve.x[curve.at], curve.y[curve.at]), curve.side, colour, axis.transData)
@@ -153,10 +154,9 @@ def _draw(axis: Any, summary: Summary) -> None:
         _write(axis, baseline.name, place, baseline.side, GREY, axis.get_yaxis_transform())
     axis.set_title(summary.message, fontsize=TITLE_SIZE, fontweight="bold", loc="left", pad=17)
     axis.text(0, 1.02, summary.data, transform=axis.transAxes, fontsize=TEXT_SIZE, color=GREY)
-    axis.set_xlabel(panel.x_name, fontsize=TEXT_SIZE)
-    axis.set_ylabel(panel.y_name, fontsize=TEXT_SIZE)
-    for side, ticks in ((axis.xaxis, panel.x_ticks), (axis.yaxis, panel.y_ticks)):
-        side.set_ticks(ticks, [f"{tick:g}" for tick in ticks])
+    for side, one in ((axis.xaxis, panel.x), (axis.yaxis, panel.y)):
+        side.set_label_text(one.name, fontsize=TEXT_SIZE)
+        side.set_ticks(one.ticks, [f"{tick:g}" for tick in one.ticks])
     axis.minorticks_off()
     axis.tick_params(labelsize=TEXT_SIZE)
     axis.spines[["top", "right"]].set_visible(False)

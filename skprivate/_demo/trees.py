@@ -16,7 +16,7 @@ from sklearn.tree import DecisionTreeClassifier
 from .._typing import FloatArray
 from ..datasets import make_posterior_drift
 from ..tree import DPTreeClassifier, LocallyPrivateTreeClassifier
-from .summary import EPSILONS, Baseline, Curve, Panel, Scores, Summary, print_table, progress
+from .summary import EPSILONS, Axis, Baseline, Curve, Panel, Scores, Summary, print_table, progress
 
 #: Training rows and labels, which of them are public, test rows and labels.
 Split = tuple[NDArray[Any], NDArray[Any], NDArray[np.bool_], NDArray[Any], NDArray[Any]]
@@ -162,13 +162,8 @@ def _summary(reports: FloatArray, plain: float, forest: float, frequent: float) 
             Baseline("one answer", frequent, side="below, right"),
         ],
         panel=Panel(
-            x_name="epsilon of a report (smaller hides more)",
-            y_name="accuracy",
-            curves=[Curve("tree on private\nreports", EPSILONS, reports, at=-1, side="below, right")],
-            scales=("log", "linear"),
-            x_ticks=EPSILONS,
-            y_ticks=(0.5, 0.6, 0.7, 0.8),
-            x_limits=(0.42, 60),
-            y_limits=(0.5, 0.83),
+            Axis("epsilon of a report (smaller hides more)", "log", EPSILONS, (0.42, 60)),
+            Axis("accuracy", "linear", (0.5, 0.6, 0.7, 0.8), (0.5, 0.83)),
+            [Curve("tree on private\nreports", EPSILONS, reports, at=-1, side="below, right")],
         ),
     )

@@ -144,9 +144,7 @@ def _walk(estimator: Any, path: str, counted: set[str]) -> Iterator[StepReport]:
         doubt = reason_against(estimator, "PrivateEstimatorMixin")
         if doubt is not None:
             yield step(status="uncovered", reason=doubt)
-        paid = (
-            "noise is covered by the budget" if spent.private else f"not private: {'; '.join(spent.reasons)}"
-        )
+        paid = "the noise is in the budget" if spent.private else f"not private: {'; '.join(spent.reasons)}"
         yield step(status="covered", reason=paid + _by_whom(estimator), spent=spent)
         return
     uncovered = reads_rows(estimator)

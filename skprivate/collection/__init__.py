@@ -23,10 +23,4 @@ _HOMES = {
 }
 __getattr__, __dir__ = lazy_exports(__name__, _HOMES)
 
-__all__ = [
-    "ReportWriter",
-    "SplitCurator",
-    "TreeClient",
-    "TreeCurator",
-    "TreeSpecification",
-]
+__all__ = ["ReportWriter", "SplitCurator", "TreeClient", "TreeCurator", "TreeSpecification"]

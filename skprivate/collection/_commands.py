@@ -101,7 +101,7 @@ def _parser(prog: str) -> argparse.ArgumentParser:
     client.add_argument(
         "--protect",
         default="record",
-        help='"label": answer even if SPEC protects the label alone and reveals the features (default: record)',
+        help='"label": answer even if SPEC protects the label alone, not the features (default: record)',
     )
     client.set_defaults(run=_run_client)
     curator = commands.add_parser("curator", help="plan a collection, add reports, merge, release the tree")
@@ -153,10 +153,7 @@ def _add_plan_options(plan: argparse.ArgumentParser) -> None:
         help="[0, 100]: bounds of numbers; default: of the public rows",
     )
     plan.add_argument(
-        "--bounds",
-        type=_json,
-        metavar="JSON",
-        help='{"age": [0, 120], ...}; default: of the public rows',
+        "--bounds", type=_json, metavar="JSON", help='{"age": [0, 120], ...}; default: of the public rows'
     )
     plan.add_argument(
         "--domain",
@@ -241,19 +238,9 @@ def _run_plan(options: argparse.Namespace) -> None:
     X, y, features = None, None, None
     if options.public is not None:
         X, y, features = _read_public(options, tree.domain)
-    curator = TreeCurator(
-        tree,
-        X,
-        y,
-        n_clients=options.clients,
-        features=features,
-        label=options.label,
-    )
+    curator = TreeCurator(tree, X, y, n_clients=options.clients, features=features, label=options.label)
     text = curator.specification.to_json()
-    with (
-        create_atomically(options.state) as state,
-        create_atomically(options.specification) as specification,
-    ):
+    with create_atomically(options.state) as state, create_atomically(options.specification) as specification:
         state.write(curator.to_bytes())
         specification.write(text.encode("ascii"))
     print(curator.specification)

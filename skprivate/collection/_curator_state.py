@@ -107,10 +107,7 @@ class CuratorState:
         return replace(self, counts=np.zeros_like(self.counts), history={}, stream=None)
 
     def with_counts(
-        self,
-        counts: IntArray,
-        batches: Mapping[str, tuple[int, int]],
-        stream: str | None = None,
+        self, counts: IntArray, batches: Mapping[str, tuple[int, int]], stream: str | None = None
     ) -> Self:
         """Return the state with other counts, and with the numbers of reports of some batches."""
         history = {**self.history, **batches}

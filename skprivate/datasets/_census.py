@@ -2,16 +2,15 @@
 """Income and census answers (UCI Adult), with people born outside the United States as the public rows."""
 
 import csv
-import os
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any, Literal, overload
+from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import Bunch
 
 from .._typing import BoolArray, FloatArray, IntArray
-from ._files import as_bunch, find_data_file
+from ._files import DataHome, No, Yes, as_bunch, find_data_file
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -58,46 +57,29 @@ tells private rows from public ones).
 
 
 @overload
-def fetch_census(
-    *,
-    data_home: str | os.PathLike[str] | None = None,
-    return_X_y: Literal[False] = False,
-    as_frame: bool = False,
-) -> Bunch: ...
+def fetch_census(*, data_home: DataHome = None, return_X_y: No = False, as_frame: bool = False) -> Bunch: ...
 
 
 @overload
 def fetch_census(
-    *,
-    data_home: str | os.PathLike[str] | None = None,
-    return_X_y: Literal[True],
-    as_frame: Literal[False] = False,
+    *, data_home: DataHome = None, return_X_y: Yes, as_frame: No = False
 ) -> tuple[FloatArray, IntArray, BoolArray]: ...
 
 
 @overload
 def fetch_census(
-    *,
-    data_home: str | os.PathLike[str] | None = None,
-    return_X_y: Literal[True],
-    as_frame: Literal[True],
+    *, data_home: DataHome = None, return_X_y: Yes, as_frame: Yes
 ) -> tuple["pd.DataFrame", "pd.Series", BoolArray]: ...
 
 
 @overload
 def fetch_census(
-    *,
-    data_home: str | os.PathLike[str] | None = None,
-    return_X_y: bool = False,
-    as_frame: bool = False,
+    *, data_home: DataHome = None, return_X_y: bool = False, as_frame: bool = False
 ) -> Bunch | tuple[Any, ...]: ...
 
 
 def fetch_census(
-    *,
-    data_home: str | os.PathLike[str] | None = None,
-    return_X_y: bool = False,
-    as_frame: bool = False,
+    *, data_home: DataHome = None, return_X_y: bool = False, as_frame: bool = False
 ) -> Bunch | tuple[Any, ...]:
     """Load the census data of the LPCT paper: the training part of UCI Adult.
 
@@ -140,21 +122,9 @@ def fetch_census(
     path = find_data_file("census", "adult.data", _SHA256, data_home=data_home, source=_SOURCE)
     with open(path, encoding="utf-8", newline="") as file:
         data, target, is_public = _parse(file)
-    return as_bunch(
-        data,
-        target,
-        is_public,
-        feature_names=_feature_names(),
-        target_name="income above 50K",
-        description=_DESCRIPTION,
-        return_X_y=return_X_y,
-        as_frame=as_frame,
-    )
-
-
-def _feature_names() -> list[str]:
     levels = [f"{name}={level}" for name, levels in _LEVELS.values() for level in levels.split()]
-    return [*_NUMBERS, *levels]
+    options: dict[str, Any] = {"return_X_y": return_X_y, "as_frame": as_frame, "DESCR": _DESCRIPTION}
+    return as_bunch(data, target, [*_NUMBERS, *levels], "income above 50K", is_public, **options)
 
 
 def _parse(lines: Iterable[str]) -> tuple[Any, Any, NDArray[np.bool_]]:

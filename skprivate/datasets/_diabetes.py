@@ -1,14 +1,13 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Diabetes outcomes of the LPCT paper, with its public rows, without the replicated rows."""
 
-import os
-from typing import TYPE_CHECKING, Any, Literal, overload
+from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 from sklearn.utils import Bunch
 
 from .._typing import BoolArray, FloatArray, IntArray
-from ._files import as_bunch, find_data_file
+from ._files import DataHome, No, Yes, as_bunch, find_data_file
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -28,50 +27,30 @@ rows are the public ones, as in the LPCT paper; by default only the first copy o
 
 @overload
 def fetch_diabetes_outcome(
-    *,
-    data_home: str | os.PathLike[str] | None = None,
-    deduplicate: bool = True,
-    return_X_y: Literal[False] = False,
-    as_frame: bool = False,
+    *, data_home: DataHome = None, deduplicate: bool = True, return_X_y: No = False, as_frame: bool = False
 ) -> Bunch: ...
 
 
 @overload
 def fetch_diabetes_outcome(
-    *,
-    data_home: str | os.PathLike[str] | None = None,
-    deduplicate: bool = True,
-    return_X_y: Literal[True],
-    as_frame: Literal[False] = False,
+    *, data_home: DataHome = None, deduplicate: bool = True, return_X_y: Yes, as_frame: No = False
 ) -> tuple[FloatArray, IntArray, BoolArray]: ...
 
 
 @overload
 def fetch_diabetes_outcome(
-    *,
-    data_home: str | os.PathLike[str] | None = None,
-    deduplicate: bool = True,
-    return_X_y: Literal[True],
-    as_frame: Literal[True],
+    *, data_home: DataHome = None, deduplicate: bool = True, return_X_y: Yes, as_frame: Yes
 ) -> tuple["pd.DataFrame", "pd.Series", BoolArray]: ...
 
 
 @overload
 def fetch_diabetes_outcome(
-    *,
-    data_home: str | os.PathLike[str] | None = None,
-    deduplicate: bool = True,
-    return_X_y: bool = False,
-    as_frame: bool = False,
+    *, data_home: DataHome = None, deduplicate: bool = True, return_X_y: bool = False, as_frame: bool = False
 ) -> Bunch | tuple[Any, ...]: ...
 
 
 def fetch_diabetes_outcome(
-    *,
-    data_home: str | os.PathLike[str] | None = None,
-    deduplicate: bool = True,
-    return_X_y: bool = False,
-    as_frame: bool = False,
+    *, data_home: DataHome = None, deduplicate: bool = True, return_X_y: bool = False, as_frame: bool = False
 ) -> Bunch | tuple[Any, ...]:
     """Load the diabetes outcomes of the LPCT paper.
 
@@ -120,13 +99,5 @@ def fetch_diabetes_outcome(
         first = np.sort(np.unique(table, axis=0, return_index=True)[1])
         table, is_public = table[first], is_public[first]
     data, target = table[:, :-1], table[:, -1].astype(np.int64)
-    return as_bunch(
-        data,
-        target,
-        is_public,
-        feature_names=columns[:-1],
-        target_name=columns[-1],
-        description=_DESCRIPTION,
-        return_X_y=return_X_y,
-        as_frame=as_frame,
-    )
+    options: dict[str, Any] = {"return_X_y": return_X_y, "as_frame": as_frame, "DESCR": _DESCRIPTION}
+    return as_bunch(data, target, columns[:-1], columns[-1], is_public, **options)

@@ -4,14 +4,19 @@
 import hashlib
 import os
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
-import numpy as np
 from numpy.typing import NDArray
 from sklearn.datasets import get_data_home
 from sklearn.utils import Bunch
 
-# Paths of downloaded data files, checked by their hashes.
+from .._typing import BoolArray, FloatArray
+
+#: The folder of the data files; None: that of the environment variable, or of scikit-learn.
+DataHome = str | os.PathLike[str] | None
+#: Values of ``return_X_y`` and ``as_frame``, by which the type of the result is known.
+Yes = Literal[True]
+No = Literal[False]
 
 
 def find_data_file(
@@ -60,19 +65,16 @@ def find_data_file(
     return path
 
 
-# Return values of the loaders: a Bunch or a tuple, as arrays or as data frames.
-
-
 def as_bunch(
-    data: NDArray[np.float64],
-    target: NDArray[np.int64],
-    is_public: NDArray[np.bool_],
-    *,
-    feature_names: list[str],
+    data: FloatArray,
+    target: NDArray[Any],
+    names: list[str],
     target_name: str,
-    description: str,
+    is_public: BoolArray | None = None,
+    *,
     return_X_y: bool,
     as_frame: bool,
+    **more: Any,
 ) -> Bunch | tuple[Any, ...]:
     """Return a Bunch, or with ``return_X_y`` a tuple; with ``as_frame`` data and target are of pandas."""
     X: Any = data
@@ -80,7 +82,8 @@ def as_bunch(
     if as_frame:
         import pandas as pd
 
-        X, y = pd.DataFrame(data, columns=feature_names), pd.Series(target, name=target_name)
+        X, y = pd.DataFrame(data, columns=names), pd.Series(target, name=target_name)
+    mask = {} if is_public is None else {"is_public": is_public}
     if return_X_y:
-        return X, y, is_public
-    return Bunch(data=X, target=y, is_public=is_public, feature_names=feature_names, DESCR=description)
+        return X, y, *mask.values()
+    return Bunch(data=X, target=y, **mask, feature_names=names, **more)

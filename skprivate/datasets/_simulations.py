@@ -11,15 +11,11 @@ from sklearn.utils import check_random_state
 from .._typing import Distribution, FloatArray, RandomSource
 from ..utils import check_int
 
-# The random number generator that a `random_state` stands for.
-
 
 def make_random_source(random_state: Any) -> Any:
     """Return a Generator as it is, and a RandomState for all else that scikit-learn takes."""
     return random_state if isinstance(random_state, np.random.Generator) else check_random_state(random_state)
 
-
-# Simulated lifetimes of a fleet that follow a log-location-scale model, censored at the machines' ages.
 
 #: Distribution of y -> that of the errors, and whether y is a time, whose logarithm follows the model.
 _ERROR_DISTRIBUTIONS = {
@@ -227,9 +223,6 @@ def _oldest_age(lifetimes: FloatArray, censoring: float) -> float:
     return float(np.exp(high))
 
 
-# Simulated rows of several parties that follow one regression function.
-
-
 def make_parties(
     n_samples: int = 10_000,
     n_parties: int = 20,
@@ -292,7 +285,7 @@ def make_parties(
     n_parties = check_int(n_parties, "n_parties", least=1)
     n_samples = check_int(n_samples, "n_samples", least=n_parties)
     n_features = check_int(n_features, "n_features", least=1)
-    if isinstance(noise, bool) or not isinstance(noise, Real) or not 0 <= noise < np.inf:
+    if not _is_number(noise) or not 0 <= noise < np.inf:
         raise ValueError("noise must be a number of at least 0, and finite.")
     rng = make_random_source(random_state)
     X = rng.uniform(size=(n_samples, n_features))
@@ -316,8 +309,6 @@ def _regression_function(X: FloatArray) -> FloatArray:
     norm = np.sqrt(np.square(X).sum(axis=1))
     return np.maximum(0.0, 1.0 - norm) ** 5 * (1.0 + 5.0 * norm) + norm**2 / 5.0
 
-
-# Simulated private and public rows whose labels have different posterior probabilities.
 
 _DRIFTS = ("power", "flipped", "unrelated")
 

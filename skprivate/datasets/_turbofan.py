@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Lifetimes of turbofan engines from their first cycles; the test engines' inputs are public."""
 
-import os
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Literal, overload
+from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,7 +10,7 @@ from sklearn.utils import Bunch
 
 from .._typing import FloatArray
 from ..utils import check_int
-from ._files import find_data_file
+from ._files import DataHome, No, Yes, find_data_file
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -47,11 +46,11 @@ the inputs of the training engines are private; nothing here is computed from th
 @overload
 def fetch_turbofan(
     *,
-    data_home: str | os.PathLike[str] | None = None,
+    data_home: DataHome = None,
     n_components: int = 3,
     n_cycles: int = 150,
     sensors: Sequence[int] = (4, 17, 20),
-    return_X_y: Literal[False] = False,
+    return_X_y: No = False,
     as_frame: bool = False,
 ) -> Bunch: ...
 
@@ -59,31 +58,31 @@ def fetch_turbofan(
 @overload
 def fetch_turbofan(
     *,
-    data_home: str | os.PathLike[str] | None = None,
+    data_home: DataHome = None,
     n_components: int = 3,
     n_cycles: int = 150,
     sensors: Sequence[int] = (4, 17, 20),
-    return_X_y: Literal[True],
-    as_frame: Literal[False] = False,
+    return_X_y: Yes,
+    as_frame: No = False,
 ) -> tuple[FloatArray, FloatArray]: ...
 
 
 @overload
 def fetch_turbofan(
     *,
-    data_home: str | os.PathLike[str] | None = None,
+    data_home: DataHome = None,
     n_components: int = 3,
     n_cycles: int = 150,
     sensors: Sequence[int] = (4, 17, 20),
-    return_X_y: Literal[True],
-    as_frame: Literal[True],
+    return_X_y: Yes,
+    as_frame: Yes,
 ) -> tuple["pd.DataFrame", "pd.Series"]: ...
 
 
 @overload
 def fetch_turbofan(
     *,
-    data_home: str | os.PathLike[str] | None = None,
+    data_home: DataHome = None,
     n_components: int = 3,
     n_cycles: int = 150,
     sensors: Sequence[int] = (4, 17, 20),
@@ -94,7 +93,7 @@ def fetch_turbofan(
 
 def fetch_turbofan(
     *,
-    data_home: str | os.PathLike[str] | None = None,
+    data_home: DataHome = None,
     n_components: int = 3,
     n_cycles: int = 150,
     sensors: Sequence[int] = (4, 17, 20),

@@ -2,15 +2,14 @@
 """Stable doses of warfarin with what a doctor knows of the patient, for collaborative prediction."""
 
 import csv
-import os
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any, Literal, overload
+from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 from sklearn.utils import Bunch
 
 from .._typing import FloatArray
-from ._files import find_data_file
+from ._files import DataHome, No, Yes, as_bunch, find_data_file
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -39,11 +38,7 @@ _DRUGS = {
     "enzyme inducer": ("Carbamazepine (Tegretol)", "Phenytoin (Dilantin)", "Rifampin or Rifampicin"),
 }
 # Name -> range, known without the data: the classes of the questionnaire, and what a person may measure.
-_QUASI_IDENTIFIERS = {
-    "age": (10.0, 100.0),
-    "height": (120.0, 220.0),
-    "weight": (30.0, 250.0),
-}
+_QUASI_IDENTIFIERS = {"age": (10.0, 100.0), "height": (120.0, 220.0), "weight": (30.0, 250.0)}
 _TARGET_RANGE = (0.0, 250.0)
 
 _DESCRIPTION = """Stable doses of warfarin, International Warfarin Pharmacogenetics Consortium, CC BY-SA 4.0.
@@ -72,50 +67,30 @@ _NOT_IMPUTED = "Missing values are NaN."
 
 @overload
 def fetch_warfarin(
-    *,
-    data_home: str | os.PathLike[str] | None = None,
-    impute: bool = True,
-    return_X_y: Literal[False] = False,
-    as_frame: bool = False,
+    *, data_home: DataHome = None, impute: bool = True, return_X_y: No = False, as_frame: bool = False
 ) -> Bunch: ...
 
 
 @overload
 def fetch_warfarin(
-    *,
-    data_home: str | os.PathLike[str] | None = None,
-    impute: bool = True,
-    return_X_y: Literal[True],
-    as_frame: Literal[False] = False,
+    *, data_home: DataHome = None, impute: bool = True, return_X_y: Yes, as_frame: No = False
 ) -> tuple[FloatArray, FloatArray]: ...
 
 
 @overload
 def fetch_warfarin(
-    *,
-    data_home: str | os.PathLike[str] | None = None,
-    impute: bool = True,
-    return_X_y: Literal[True],
-    as_frame: Literal[True],
+    *, data_home: DataHome = None, impute: bool = True, return_X_y: Yes, as_frame: Yes
 ) -> tuple["pd.DataFrame", "pd.Series"]: ...
 
 
 @overload
 def fetch_warfarin(
-    *,
-    data_home: str | os.PathLike[str] | None = None,
-    impute: bool = True,
-    return_X_y: bool = False,
-    as_frame: bool = False,
+    *, data_home: DataHome = None, impute: bool = True, return_X_y: bool = False, as_frame: bool = False
 ) -> Bunch | tuple[Any, ...]: ...
 
 
 def fetch_warfarin(
-    *,
-    data_home: str | os.PathLike[str] | None = None,
-    impute: bool = True,
-    return_X_y: bool = False,
-    as_frame: bool = False,
+    *, data_home: DataHome = None, impute: bool = True, return_X_y: bool = False, as_frame: bool = False
 ) -> Bunch | tuple[Any, ...]:
     """Load the case study of the collaborative prediction paper: stable doses of warfarin.
 
@@ -176,7 +151,15 @@ def fetch_warfarin(
         data, target = _parse(file)
     if impute:
         data = np.where(np.isnan(data), np.nanmedian(data, axis=0), data)
-    return _pack(data, target, impute=impute, return_X_y=return_X_y, as_frame=as_frame)
+    names = [*_QUASI_IDENTIFIERS, *_RACES, *_DRUGS]
+    ranges = np.array([*_QUASI_IDENTIFIERS.values(), *[(0.0, 1.0)] * (len(_RACES) + len(_DRUGS))])
+    facts: dict[str, Any] = {
+        "quasi_identifiers": list(_QUASI_IDENTIFIERS),
+        "bounds": (ranges[:, 0].copy(), ranges[:, 1].copy()),
+        "target_range": _TARGET_RANGE,
+        "DESCR": _DESCRIPTION.format(imputation=_IMPUTED if impute else _NOT_IMPUTED),
+    }
+    return as_bunch(data, target, names, "dose", return_X_y=return_X_y, as_frame=as_frame, **facts)
 
 
 def _parse(lines: Iterable[str]) -> tuple[FloatArray, FloatArray]:
@@ -204,27 +187,3 @@ def _number(text: str) -> float:
 def _any_taken(answers: list[float]) -> float:
     # One drug that is taken settles it; else one unknown answer leaves it unknown.
     return 1.0 if 1.0 in answers else float(np.sum(answers))
-
-
-def _pack(
-    data: FloatArray, target: FloatArray, *, impute: bool, return_X_y: bool, as_frame: bool
-) -> Bunch | tuple[Any, ...]:
-    names = [*_QUASI_IDENTIFIERS, *_RACES, *_DRUGS]
-    ranges = np.array([*_QUASI_IDENTIFIERS.values(), *[(0.0, 1.0)] * (len(_RACES) + len(_DRUGS))])
-    X: Any = data
-    y: Any = target
-    if as_frame:
-        import pandas as pd
-
-        X, y = pd.DataFrame(data, columns=names), pd.Series(target, name="dose")
-    if return_X_y:
-        return X, y
-    return Bunch(
-        data=X,
-        target=y,
-        feature_names=names,
-        quasi_identifiers=list(_QUASI_IDENTIFIERS),
-        bounds=(ranges[:, 0].copy(), ranges[:, 1].copy()),
-        target_range=_TARGET_RANGE,
-        DESCR=_DESCRIPTION.format(imputation=_IMPUTED if impute else _NOT_IMPUTED),
-    )

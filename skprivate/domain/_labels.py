@@ -82,7 +82,7 @@ def find_classes(labels: Any) -> NDArray[Any]:
         classes = classes.astype(np.int64)
     if len(classes) < 2:
         raise ValueError(
-            "The rows that the classes are read from hold one class only; declare them all with classes=[...]."
+            "The rows that the classes are read from hold one class only; declare all with classes=[...]."
         )
     return classes
 

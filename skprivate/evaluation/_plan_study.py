@@ -21,7 +21,7 @@ from .._typing import FloatArray
 from ..base._pipeline_report import last_step
 from ..domain import TableDomain
 from ..domain._labels import codes_of, declared_classes, plain_labels, refuse_unknown_labels
-from ..utils import check_int, check_positive
+from ..utils import check_epsilons, check_int
 from ..utils._compat import Interval, num_samples, validate_parameter_constraints
 from ._planning.fits import (
     N_TEST,
@@ -194,7 +194,7 @@ def plan_study(
     """
     given = {name: value for name, value in locals().items() if name in _CONSTRAINTS}
     validate_parameter_constraints(_CONSTRAINTS, given, "plan_study")
-    grid = _check_epsilons(epsilons)
+    grid = check_epsilons(epsilons)
     check_domain(domain)
     labels = _predicts_labels(estimator)
     template = prepare(estimator, domain, target)
@@ -269,15 +269,6 @@ class _Public:
     y: NDArray[Any]
     classes: NDArray[Any] | None
     codes: NDArray[Any]
-
-
-def _check_epsilons(epsilons: Any) -> list[float | Fraction]:
-    if isinstance(epsilons, str) or not np.iterable(epsilons):
-        raise TypeError(f"epsilons must be a sequence of numbers, got {type(epsilons).__name__}.")
-    grid = sorted(epsilons, key=lambda epsilon: check_positive(epsilon, "each of epsilons"))
-    if not grid or len(set(grid)) < len(grid):
-        raise ValueError("epsilons must be at least one number, and none of them twice.")
-    return [epsilon if isinstance(epsilon, Fraction) else float(epsilon) for epsilon in grid]
 
 
 def _predicts_labels(estimator: Any) -> bool:
@@ -531,7 +522,7 @@ def plan_life_study(
     """
     given = {name: value for name, value in locals().items() if name in _LIFE_CONSTRAINTS}
     validate_parameter_constraints(_LIFE_CONSTRAINTS, given, "plan_life_study")
-    grid = _check_epsilons(epsilons)
+    grid = check_epsilons(epsilons)
     sizes = [check_int(one, "n", least=_FEWEST_LIVES) for one in ([n] if np.ndim(n) == 0 else n)]  # type: ignore[union-attr]
     template = _prepare_life_model(estimator)
     warn_of_planned_delta(template, "epsilon", max(sizes))
@@ -622,12 +613,7 @@ def _widths(name: str, epsilon: float | Fraction, n: int, fits: list[FitWidths])
 
 
 def _find_rows(
-    name: str,
-    epsilon: float | Fraction,
-    trials: Trials,
-    half_width: float,
-    assurance: float,
-    max_rows: int,
+    name: str, epsilon: float | Fraction, trials: Trials, half_width: float, assurance: float, max_rows: int
 ) -> RowsNeeded:
     """Return the fewest rows of those that are tried at which enough trials have narrow intervals."""
 

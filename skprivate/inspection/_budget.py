@@ -2,6 +2,7 @@
 """Display of a ledger: epsilon or delta by entry, label, estimator or group of data, against the ceiling."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, Literal, Self, get_args
 
@@ -29,6 +30,7 @@ _MOST_COLUMNS = 3
 
 
 @public_module("skprivate.inspection")
+@dataclass(kw_only=True, eq=False, repr=False)
 class BudgetDisplay:
     """What a ledger has spent, entry by entry or stacked by group, against its ceiling.
 
@@ -111,32 +113,17 @@ class BudgetDisplay:
     [(0.0, 0.5), (0.5, 0.5), (1.0, 0.5)]
     """
 
-    def __init__(
-        self,
-        *,
-        times: Sequence[datetime],
-        groups: Sequence[str],
-        amounts: Any,
-        ceiling: float | None = None,
-        quantity: Quantity = "epsilon",
-        n_not_private: int = 0,
-        n_kinds: int = 1,
-        by: By = "label",
-        private: Sequence[bool] | None = None,
-        names: Sequence[str] | None = None,
-        n_data: int = 0,
-    ) -> None:
-        self.times = times
-        self.groups = groups
-        self.amounts = amounts
-        self.ceiling = ceiling
-        self.quantity = quantity
-        self.n_not_private = n_not_private
-        self.n_kinds = n_kinds
-        self.by = by
-        self.private = private
-        self.names = names
-        self.n_data = n_data
+    times: Sequence[datetime]
+    groups: Sequence[str]
+    amounts: Any
+    ceiling: float | None = None
+    quantity: Quantity = "epsilon"
+    n_not_private: int = 0
+    n_kinds: int = 1
+    by: By = "label"
+    private: Sequence[bool] | None = None
+    names: Sequence[str] | None = None
+    n_data: int = 0
 
     @classmethod
     def from_ledger(
@@ -247,13 +234,8 @@ class BudgetDisplay:
         self.areas_ = [] if as_bars else self._draw_areas(against, kwargs)
         self.bars_ = self._draw_bars(kwargs) if as_bars else []
         self._draw_ceiling()
-        ax.set_xlabel(
-            "entry, in the order of the charges"
-            if as_bars
-            else "time (UTC)"
-            if against == "time"
-            else "number of entries"
-        )
+        over = {"time": "time (UTC)", "fits": "number of entries"}[against]
+        ax.set_xlabel("entry, in the order of the charges" if as_bars else over)
         ax.set_ylabel(f"{self.quantity} spent")
         ax.set_title(self._title())
         ax.set_ylim(0, self._highest())
@@ -265,20 +247,13 @@ class BudgetDisplay:
         self.ceiling_line_ = self.remaining_ = None
         if self.ceiling is None:
             return
-        style = {"color": "black", "linestyle": "--", "label": f"ceiling {self.ceiling:.6g}"}
+        style: dict[str, Any] = {"color": "black", "linestyle": "--", "label": f"ceiling {self.ceiling:.6g}"}
         self.ceiling_line_ = self.ax_.axhline(self.ceiling, **style)
         remaining = self.ceiling - sum(self.amounts)
         if remaining > 0:
-            self.remaining_ = self.ax_.axhspan(
-                self.ceiling - remaining,
-                self.ceiling,
-                facecolor="none",
-                edgecolor="0.75",
-                hatch="//",
-                linewidth=0,
-                zorder=0,
-                label=f"remaining {remaining:.6g}",
-            )
+            style = {"facecolor": "none", "edgecolor": "0.75", "hatch": "//", "linewidth": 0, "zorder": 0}
+            style["label"] = f"remaining {remaining:.6g}"
+            self.remaining_ = self.ax_.axhspan(self.ceiling - remaining, self.ceiling, **style)
 
     def _highest(self) -> float:
         """Height of what is drawn, and a little room above the ceiling's line."""
@@ -341,15 +316,12 @@ class BudgetDisplay:
             options = {"step": "post", "label": label} | style
             areas.append(self.ax_.fill_between(self._positions(against), bottom, top, **options))
         if against == "time":
-            self._format_times()
+            from matplotlib.dates import AutoDateLocator, ConciseDateFormatter
+
+            locator = AutoDateLocator()
+            self.ax_.xaxis.set_major_locator(locator)
+            self.ax_.xaxis.set_major_formatter(ConciseDateFormatter(locator))
         return areas
-
-    def _format_times(self) -> None:
-        from matplotlib.dates import AutoDateLocator, ConciseDateFormatter
-
-        locator = AutoDateLocator()
-        self.ax_.xaxis.set_major_locator(locator)
-        self.ax_.xaxis.set_major_formatter(ConciseDateFormatter(locator))
 
     def _positions(self, against: Against) -> list[Any]:
         """Where every entry begins, and where the last one ends: a charge holds until the next one."""

@@ -2,6 +2,7 @@
 """Pictures of life data: survival curves, quantiles by a column, and residuals."""
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any, Literal, Self, get_args
 
 import numpy as np
@@ -10,14 +11,12 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._typing import FloatArray
 from ..linear_model import GoodnessOfFit
-from ..utils import check_int
 from ..utils._public_module import public_module
-from ._matplotlib import new_axes
-
-# Display of survival functions of rows with bands, beside the private Kaplan-Meier curve of all rows.
+from ._matplotlib import find_feature, new_axes, plain_legend
 
 
 @public_module("skprivate.inspection")
+@dataclass(kw_only=True, eq=False, repr=False)
 class SurvivalCurveDisplay:
     """Survival functions that a life model predicts for some rows, with pointwise confidence bands.
 
@@ -74,20 +73,11 @@ class SurvivalCurveDisplay:
     (2, False)
     """
 
-    def __init__(
-        self,
-        *,
-        times: FloatArray,
-        survival: FloatArray,
-        interval: FloatArray,
-        names: Any,
-        kaplan_meier: tuple[FloatArray, FloatArray] | None = None,
-    ) -> None:
-        self.times = times
-        self.survival = survival
-        self.interval = interval
-        self.names = names
-        self.kaplan_meier = kaplan_meier
+    times: FloatArray
+    survival: FloatArray
+    interval: FloatArray
+    names: Any
+    kaplan_meier: tuple[FloatArray, FloatArray] | None = None
 
     @classmethod
     def from_estimator(
@@ -176,16 +166,12 @@ class SurvivalCurveDisplay:
                 times, survival, where="post", color="black", linewidth=1, label="all rows, Kaplan-Meier"
             )
         self.ax_.set(xlabel="time", ylabel="survival probability", ylim=(-0.02, 1.02))
-        # Names are not formulas, whatever they hold.
-        for text in self.ax_.legend(fontsize="small").get_texts():
-            text.set_parse_math(False)
+        plain_legend(self.ax_, fontsize="small")
         return self
 
 
-# Display of a quantile of the lifetime against one feature, with bands, at given values of the others.
-
-
 @public_module("skprivate.inspection")
+@dataclass(kw_only=True, eq=False, repr=False)
 class QuantileDependenceDisplay:
     """A quantile of a life model against one feature, with its pointwise confidence band.
 
@@ -244,22 +230,12 @@ class QuantileDependenceDisplay:
     ((50,), 'x0')
     """
 
-    def __init__(
-        self,
-        *,
-        name: str,
-        values: NDArray[Any],
-        quantiles: FloatArray,
-        interval: FloatArray,
-        q: float,
-        beyond: bool = False,
-    ) -> None:
-        self.name = name
-        self.values = values
-        self.quantiles = quantiles
-        self.interval = interval
-        self.q = q
-        self.beyond = beyond
+    name: str
+    values: NDArray[Any]
+    quantiles: FloatArray
+    interval: FloatArray
+    q: float
+    beyond: bool = False
 
     @classmethod
     def from_estimator(
@@ -381,14 +357,7 @@ class _Columns:
 
     def find(self, feature: Any) -> str:
         """Return the name of a feature that is given by number or name."""
-        if isinstance(feature, str):
-            if feature not in self._names:
-                raise ValueError(f"there is no feature {feature!r}: they are {self._names}.")
-            return feature
-        number = check_int(feature, "feature", least=0)
-        if number >= len(self._names):
-            raise ValueError(f"there is no feature {number}: there are {len(self._names)}.")
-        name: str = self._names[number]
+        name: str = self._names[find_feature(feature, self._names)]
         return name
 
     def choices(self, name: str) -> Any:
@@ -434,8 +403,6 @@ class _Columns:
         return dict(zip(self._names, row, strict=True))
 
 
-# Display of the residuals of a life model against its law: probability plot and Cox-Snell plot.
-
 Kind = Literal["probability", "cox-snell"]
 
 # Shares that have failed, as probability paper is ruled.
@@ -443,6 +410,7 @@ _TICKS = (0.001, 0.01, 0.05, 0.1, 0.25, 0.5, 0.75, 0.9, 0.99, 0.999)
 
 
 @public_module("skprivate.inspection")
+@dataclass(kw_only=True, eq=False, repr=False)
 class ResidualDisplay:
     """Probability plot or Cox-Snell plot of the residuals that a life model released.
 
@@ -490,18 +458,17 @@ class ResidualDisplay:
     >>> from matplotlib.figure import Figure
     >>> from skprivate.inspection import ResidualDisplay
     >>> from skprivate.linear_model._distributions import SEV
-    >>> from skprivate.linear_model._goodness_of_fit import goodness_of_fit
+    >>> from skprivate.linear_model._goodness_of_fit import compare_residuals
     >>> edges = np.concatenate([[-np.inf], np.linspace(-8, 2, 49), [np.inf]])
     >>> events = -1e5 * np.diff(SEV.survival(edges))
-    >>> fit = goodness_of_fit(edges, np.stack([0 * events, events]), 1.0, SEV, "laplace")
+    >>> fit = compare_residuals(edges, np.stack([0 * events, events]), 1.0, SEV, "laplace")
     >>> display = ResidualDisplay(fit=fit, distribution=SEV).plot(ax=Figure().subplots())
     >>> display.ax_.get_xlabel()
     'standardised residual'
     """
 
-    def __init__(self, *, fit: GoodnessOfFit, distribution: Any) -> None:
-        self.fit = fit
-        self.distribution = distribution
+    fit: GoodnessOfFit
+    distribution: Any
 
     @classmethod
     def from_estimator(

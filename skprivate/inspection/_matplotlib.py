@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Checks that matplotlib is installed, and of the axes to draw on."""
+"""What every display shares: the axes to draw on, legends, colours of classes, and features by name."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from .._typing import FloatArray
+from ..utils import check_int
 
 # Classes that matplotlib's "tab10" tells apart.
 _MOST_DISTINCT_COLOURS = 10
@@ -36,6 +38,24 @@ def new_axes(ax: Any, display: str) -> Any:
     from matplotlib import pyplot
 
     return pyplot.subplots()[1]
+
+
+def plain_legend(ax: Any, **options: Any) -> None:
+    """Draw a legend whose names are no formulas, whatever they hold."""
+    for text in ax.legend(**options).get_texts():
+        text.set_parse_math(False)
+
+
+def find_feature(feature: Any, names: Sequence[str]) -> int:
+    """Return the place of a feature that is given by its name or its number."""
+    if isinstance(feature, str):
+        if feature not in names:
+            raise ValueError(f"there is no feature {feature!r}: they are {list(names)}.")
+        return list(names).index(feature)
+    number = check_int(feature, "feature", least=0)
+    if number >= len(names):
+        raise ValueError(f"there is no feature {number}: there are {len(names)}.")
+    return number
 
 
 def class_colours(n_classes: int, cmap: Any) -> FloatArray:

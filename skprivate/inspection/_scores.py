@@ -2,15 +2,16 @@
 """Pictures of scores: utility against epsilon, and the curves of a private evaluation."""
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 from numbers import Integral
-from typing import Any, Literal, NamedTuple, Self, get_args
+from typing import Any, Literal, Self, get_args
 
 import numpy as np
 from joblib import Parallel, delayed
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, clone, is_classifier
+from sklearn.base import clone, is_classifier
 from sklearn.exceptions import FitFailedWarning
 from sklearn.metrics import check_scoring
 from sklearn.model_selection import GroupShuffleSplit, ShuffleSplit, StratifiedShuffleSplit
@@ -18,29 +19,19 @@ from sklearn.utils import indexable
 from sklearn.utils.validation import has_fit_parameter
 
 from .._typing import FloatArray, RandomSource
-from ..utils import check_positive
+from ..utils import check_epsilons
 from ..utils._compat import num_samples, rows_of, safe_indexing
 from ..utils._private_fit import warn_user
 from ..utils._public_module import public_module
-from ._matplotlib import check_axes, check_matplotlib, class_colours, new_axes
-
-# Display of the test score against epsilon, over repeated splits.
+from ._matplotlib import check_axes, check_matplotlib, class_colours, new_axes, plain_legend
 
 #: The epsilon of the line that stands for no privacy, where no other estimator is given for it.
 ALMOST_NO_NOISE = 1e6
 _WARNING = "For planning, on public or simulated data: this picture itself is NOT private"
 
 
-class _Fit(NamedTuple):
-    """One fit: row of the scores (-1: the line without privacy), repeat, what is fitted, keywords of fit."""
-
-    row: int
-    repeat: int
-    estimator: BaseEstimator
-    params: Mapping[str, Any]
-
-
 @public_module("skprivate.inspection")
+@dataclass(kw_only=True, eq=False, repr=False)
 class PrivacyUtilityDisplay:
     """Test score against epsilon: median and quartiles over repeated splits and fresh noise.
 
@@ -102,22 +93,12 @@ class PrivacyUtilityDisplay:
     (3, 3)
     """
 
-    def __init__(
-        self,
-        *,
-        epsilons: FloatArray,
-        scores: FloatArray,
-        non_private_scores: FloatArray | None = None,
-        non_private_name: str = "not private",
-        score_name: str = "score",
-        failures: tuple[str, ...] = (),
-    ) -> None:
-        self.epsilons = epsilons
-        self.scores = scores
-        self.non_private_scores = non_private_scores
-        self.non_private_name = non_private_name
-        self.score_name = score_name
-        self.failures = failures
+    epsilons: FloatArray
+    scores: FloatArray
+    non_private_scores: FloatArray | None = None
+    non_private_name: str = "not private"
+    score_name: str = "score"
+    failures: tuple[str, ...] = ()
 
     @classmethod
     def from_estimator(
@@ -195,21 +176,24 @@ class PrivacyUtilityDisplay:
         check_matplotlib(cls.__name__)
         check_axes(ax)
         _check_options(estimator, n_repeats, test_size)
-        grid = _check_epsilons(epsilons)
+        grid = check_epsilons(epsilons)
         X, y = indexable(X, y)
         params = {} if fit_params is None else dict(fit_params)
         splits = _split(estimator, X, y, params, n_repeats=n_repeats, test_size=test_size, seed=random_state)
         reference, name = _non_private_reference(estimator, non_private, param_name)
-        private = [clone(estimator).set_params(**{param_name: epsilon}) for epsilon in grid]
-        tasks = _list_fits(private, reference, params, len(splits))
+        models = [(clone(estimator).set_params(**{param_name: epsilon}), params) for epsilon in grid]
+        if reference is not None:
+            known = {key: value for key, value in params.items() if has_fit_parameter(reference, key)}
+            models.append((reference, known))
         scorer = check_scoring(estimator, scoring)
+        # Repeat by repeat: a budget that runs out leaves whole repeats, not whole epsilons.
         outcomes = Parallel(n_jobs=n_jobs)(
-            delayed(_score)(task.estimator, X, y, task.params, splits[task.repeat], scorer) for task in tasks
+            delayed(_score)(model, X, y, own, split, scorer) for split in splits for model, own in models
         )
-        table, failures = _collect(tasks, outcomes, len(grid), len(splits))
+        table, failures = _collect(outcomes, len(models), len(grid))
         display = cls(
             epsilons=np.array([float(epsilon) for epsilon in grid]),
-            scores=table[:-1],
+            scores=table[: len(grid)],
             non_private_scores=None if reference is None else table[-1],
             non_private_name=name,
             score_name=scoring if isinstance(scoring, str) else "score",
@@ -238,7 +222,10 @@ class PrivacyUtilityDisplay:
         """
         self.ax_ = ax = new_axes(ax, type(self).__name__)
         self.figure_ = ax.figure
-        lower, median, upper = _quartiles(self.scores)
+        known = ~np.isnan(self.scores).all(axis=1)
+        quartiles = np.full((3, len(self.scores)), math.nan)
+        quartiles[:, known] = np.nanpercentile(self.scores[known], (25, 50, 75), axis=1)
+        lower, median, upper = quartiles
         (self.line_,) = ax.plot(self.epsilons, median, **({"marker": "o", "label": "median"} | kwargs))
         colour = self.line_.get_color()
         band = {"color": colour, "alpha": 0.25, "linewidth": 0, "label": "middle half of the repeats"}
@@ -268,15 +255,6 @@ def _check_options(estimator: Any, n_repeats: Any, test_size: float) -> None:
         raise TypeError(f"estimator must be an estimator, not {type(estimator).__name__}.")
 
 
-def _check_epsilons(epsilons: Any) -> list[float | Fraction]:
-    if isinstance(epsilons, str) or not np.iterable(epsilons):
-        raise TypeError(f"epsilons must be a sequence of numbers, got {type(epsilons).__name__}.")
-    grid = sorted(epsilons, key=lambda epsilon: check_positive(epsilon, "each of epsilons"))
-    if not grid or len(set(grid)) < len(grid):
-        raise ValueError("epsilons must be at least one number, and none of them twice.")
-    return [epsilon if isinstance(epsilon, Fraction) else float(epsilon) for epsilon in grid]
-
-
 def _split(
     estimator: Any, X: Any, y: Any, params: Mapping[str, Any], *, n_repeats: int, test_size: float, seed: Any
 ) -> list[tuple[NDArray[np.intp], NDArray[np.intp]]]:
@@ -303,17 +281,6 @@ def _non_private_reference(estimator: Any, non_private: Any, param_name: str) ->
     return clone(estimator).set_params(**{param_name: ALMOST_NO_NOISE}), f"epsilon = {ALMOST_NO_NOISE:.0e}"
 
 
-def _list_fits(
-    private: Sequence[Any], reference: Any, params: Mapping[str, Any], n_repeats: int
-) -> list[_Fit]:
-    """Return the fits, repeat by repeat: a budget that runs out leaves whole repeats, not whole epsilons."""
-    fits = [(row, one, params) for row, one in enumerate(private)]
-    if reference is not None:
-        known = {name: value for name, value in params.items() if has_fit_parameter(reference, name)}
-        fits.append((-1, reference, known))
-    return [_Fit(row, repeat, one, own) for repeat in range(n_repeats) for row, one, own in fits]
-
-
 def _score(
     template: Any,
     X: Any,
@@ -334,40 +301,26 @@ def _score(
 
 
 def _collect(
-    tasks: Sequence[_Fit], outcomes: Sequence[float | Exception], n_epsilons: int, n_repeats: int
+    outcomes: Sequence[float | Exception], n_models: int, n_epsilons: int
 ) -> tuple[FloatArray, tuple[str, ...]]:
-    """Return the table of scores, the line without privacy last, and the messages of the fits that failed."""
-    table = np.full((n_epsilons + 1, n_repeats), math.nan)
-    errors = [outcome for outcome in outcomes if isinstance(outcome, Exception)]
-    for task, outcome in zip(tasks, outcomes, strict=True):
-        if not isinstance(outcome, Exception):
-            table[task.row, task.repeat] = outcome
-    if errors and np.isnan(table[:-1]).all():
+    """Return the table of scores, a row for each model, and the messages of the fits that failed."""
+    errors = [one for one in outcomes if isinstance(one, Exception)]
+    scores = [math.nan if isinstance(one, Exception) else one for one in outcomes]
+    table: FloatArray = np.array(scores).reshape(-1, n_models).T.copy()
+    if errors and np.isnan(table[:n_epsilons]).all():
         raise errors[0]
     messages = tuple(f"{type(error).__name__}: {error}" for error in errors)
     if messages:
-        message = (
-            f"{len(messages)} of {len(tasks)} fits failed; the others are kept. The first one: {messages[0]}"
-        )
-        warn_user(message, FitFailedWarning)
+        share = f"{len(messages)} of {len(scores)} fits failed"
+        warn_user(f"{share}; the others are kept. The first one: {messages[0]}", FitFailedWarning)
     return table, messages
 
-
-def _quartiles(scores: FloatArray) -> Iterator[FloatArray]:
-    """Quartiles of every row that has a score, NaN for the others."""
-    known = ~np.isnan(scores).all(axis=1)
-    for percent in (25, 50, 75):
-        quartile = np.full(len(scores), math.nan)
-        quartile[known] = np.nanpercentile(scores[known], percent, axis=1)
-        yield quartile
-
-
-# Display of a private evaluation: its calibration curve with intervals, and its ROC curve.
 
 Curve = Literal["calibration", "roc"]
 
 
 @public_module("skprivate.inspection")
+@dataclass(kw_only=True, eq=False, repr=False)
 class PrivateEvaluationDisplay:
     """Calibration curve or ROC curve of a model on private rows, from released counts.
 
@@ -416,9 +369,8 @@ class PrivateEvaluationDisplay:
     'score'
     """
 
-    def __init__(self, *, evaluation: Any, groups: Any = (None,)) -> None:
-        self.evaluation = evaluation
-        self.groups = groups
+    evaluation: Any
+    groups: Any = (None,)
 
     @classmethod
     def from_evaluation(
@@ -498,7 +450,8 @@ class PrivateEvaluationDisplay:
         ):
             name = "all rows" if group is None else str(group)
             if curve == "roc":
-                label = f"{name}: AUC {self._auc(group)}"
+                metrics = self.evaluation.metrics if group is None else self.evaluation.by_group[group]
+                label = f"{name}: AUC {metrics['auc']}"
                 self.lines_ += self.ax_.plot(*found, color=tuple(colour), label=label)
             else:
                 x, y, reach = found
@@ -508,15 +461,10 @@ class PrivateEvaluationDisplay:
             ("score", "observed share") if curve == "calibration" else ("false positives", "true positives")
         )
         self.ax_.set(xlabel=names[0], ylabel=names[1], xlim=(0, 1), ylim=(0, 1.02))
-        for text in self.ax_.legend().get_texts():
-            text.set_parse_math(False)
+        plain_legend(self.ax_)
         if self.evaluation.on_training_rows:
             self.ax_.set_title("on rows that the model was fitted on")
         return self
-
-    def _auc(self, group: Any) -> Any:
-        metrics = self.evaluation.metrics if group is None else self.evaluation.by_group[group]
-        return metrics["auc"]
 
     def _calibration(self, group: Any) -> tuple[Any, Any, Any]:
         """Return scores, observed shares and the reach of their intervals down and up."""

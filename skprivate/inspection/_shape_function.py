@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Display of what one feature adds to the scores of a boosting, with the noise of its own steps."""
 
+from dataclasses import dataclass
 from numbers import Real
 from typing import Any, Self
 
@@ -9,9 +10,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._typing import FloatArray
 from ..ensemble import ShapeFunction
-from ..utils import check_int
 from ..utils._public_module import public_module
-from ._matplotlib import class_colours, new_axes
+from ._matplotlib import class_colours, find_feature, new_axes, plain_legend
 
 # Share of the distance between two levels that their marks take, where there are several classes.
 _SPREAD = 0.6
@@ -20,6 +20,7 @@ _BAND = 0.25
 
 
 @public_module("skprivate.inspection")
+@dataclass(kw_only=True, eq=False, repr=False)
 class ShapeFunctionDisplay:
     """What one feature adds to the scores: steps over the bins of numbers, marks for levels.
 
@@ -76,10 +77,9 @@ class ShapeFunctionDisplay:
     ('x0', 1)
     """
 
-    def __init__(self, *, shape: ShapeFunction, score: str = "score", classes: Any = None) -> None:
-        self.shape = shape
-        self.score = score
-        self.classes = classes
+    shape: ShapeFunction
+    score: str = "score"
+    classes: Any = None
 
     @classmethod
     def from_estimator(
@@ -114,7 +114,8 @@ class ShapeFunctionDisplay:
             Matplotlib is not installed.
         """
         check_is_fitted(estimator, "shape_functions_")
-        shape = _find(estimator.shape_functions_, feature)
+        shapes = estimator.shape_functions_
+        shape = shapes[find_feature(feature, [one.name for one in shapes])]
         classes = getattr(estimator, "classes_", None)
         score = "prediction" if classes is None else "log odds"
         if classes is not None and shape.values.ndim == 1:
@@ -193,21 +194,8 @@ class ShapeFunctionDisplay:
             place = shape.edges[-1] + 0.1 * (shape.edges[-1] - shape.edges[0])
             ax.set_xticks([*ticks, place], [*(f"{tick:g}" for tick in ticks), "missing"])
         if self.classes is not None:
-            for text in ax.legend(title="class").get_texts():
-                text.set_parse_math(False)
+            plain_legend(ax, title="class")
 
 
 def _marks(ax: Any, places: FloatArray, values: FloatArray, reach: FloatArray, style: dict[str, Any]) -> Any:
     return ax.errorbar(places, values, yerr=reach, fmt="o", capsize=3, **style)
-
-
-def _find(shapes: tuple[ShapeFunction, ...], feature: int | str) -> ShapeFunction:
-    if isinstance(feature, str):
-        found = [shape for shape in shapes if shape.name == feature]
-        if not found:
-            raise ValueError(f"there is no feature {feature!r}: they are {[shape.name for shape in shapes]}.")
-        return found[0]
-    number = check_int(feature, "feature", least=0)
-    if number >= len(shapes):
-        raise ValueError(f"there is no feature {number}: there are {len(shapes)}.")
-    return shapes[number]

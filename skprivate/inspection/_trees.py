@@ -16,9 +16,7 @@ from ..partition._partition import FilledColumn, LevelsColumn
 from ..tree._reading import NodeEstimates, SplitRules, round_to_noise
 from ..utils import check_int
 from ..utils._public_module import public_module
-from ._matplotlib import class_colours, new_axes
-
-# Display of a fitted tree: its nodes as boxes, coloured by the class and its probability, or by the mean.
+from ._matplotlib import class_colours, new_axes, plain_legend
 
 # Size of letters in points: that of boxes with much room, and the least that can be read.
 _LARGEST_FONT, _LEAST_FONT = 9.0, 3.0
@@ -34,6 +32,7 @@ _BOX_WIDTH, _BOX_HEIGHT = 0.9, 0.55
 
 
 @public_module("skprivate.inspection")
+@dataclass(kw_only=True, eq=False, repr=False)
 class PrivateTreeDisplay:
     """A fitted private tree as boxes and lines, the root on top.
 
@@ -92,20 +91,11 @@ class PrivateTreeDisplay:
     (7, 'feature_0 < 0.50')
     """
 
-    def __init__(
-        self,
-        *,
-        left: NDArray[np.integer[Any]],
-        labels: Sequence[str],
-        node_proba: FloatArray | None = None,
-        classes: NDArray[Any] | None = None,
-        node_values: FloatArray | None = None,
-    ) -> None:
-        self.left = left
-        self.labels = labels
-        self.node_proba = node_proba
-        self.classes = classes
-        self.node_values = node_values
+    left: NDArray[np.integer[Any]]
+    labels: Sequence[str]
+    node_proba: FloatArray | None = None
+    classes: NDArray[Any] | None = None
+    node_values: FloatArray | None = None
 
     @classmethod
     def from_estimator(
@@ -198,7 +188,11 @@ class PrivateTreeDisplay:
         corners = places[:, np.newaxis] + half
         self.boxes_ = PolyCollection(list(corners), edgecolor="grey", zorder=2)
         if self.node_values is not None:
-            self._colour_by_value(self.node_values, cmap)
+            values = self.node_values
+            # Half transparent on white: black letters are read on any.
+            limits = values.min(), values.max()
+            self.boxes_.set(array=values, cmap=cmap or "viridis", alpha=_CLEAR, clim=limits)
+            self.figure_.colorbar(self.boxes_, ax=ax, label="estimated mean of y")
         elif self.node_proba is not None and self.classes is not None:
             self._colour_by_class(self.node_proba, self.classes, cmap)
         else:
@@ -210,11 +204,6 @@ class PrivateTreeDisplay:
         self.texts_ = self._write(places, kwargs)
         return self
 
-    def _colour_by_value(self, values: FloatArray, cmap: Any) -> None:
-        # Half transparent on white: black letters are read on any.
-        self.boxes_.set(array=values, cmap=cmap or "viridis", alpha=_CLEAR, clim=(values.min(), values.max()))
-        self.figure_.colorbar(self.boxes_, ax=self.ax_, label="estimated mean of y")
-
     def _colour_by_class(self, shares: FloatArray, classes: NDArray[Any], cmap: Any) -> None:
         """Colour boxes: white where classes are equally probable, that of a class where it is sure."""
         from matplotlib.patches import Patch
@@ -223,8 +212,7 @@ class PrivateTreeDisplay:
         sure = np.clip((shares.max(axis=1) - even) / (1 - even), 0.0, 1.0)[:, np.newaxis]
         self.boxes_.set(facecolor=1 - _STRONGEST * sure * (1 - colours[shares.argmax(axis=1), :3]))
         handles = [Patch(facecolor=c, label=str(k)) for c, k in zip(colours, classes, strict=True)]
-        for text in self.ax_.legend(handles=handles, title="class").get_texts():
-            text.set_parse_math(False)
+        plain_legend(self.ax_, handles=handles, title="class")
 
     def _write(self, places: FloatArray, style: dict[str, Any]) -> list[Any]:
         """Write the text of the boxes in letters that fit, or nothing where these would be too small."""
@@ -232,11 +220,8 @@ class PrivateTreeDisplay:
         leaves = np.asarray(self.left) == np.arange(len(self.left))
         columns, levels = np.count_nonzero(leaves), 1 - places[:, 1].min()
         area = self.ax_.get_window_extent()
-        width = (
-            _BOX_WIDTH
-            * area.width
-            / (columns * _LETTER_WIDTH * max(len(one) for box in lines for one in box))
-        )
+        longest = max(len(one) for box in lines for one in box)
+        width = _BOX_WIDTH * area.width / (columns * _LETTER_WIDTH * longest)
         height = _BOX_HEIGHT * area.height / (levels * _LINE_HEIGHT * max(map(len, lines)))
         fitting = _POINTS * min(width, height) / self.figure_.dpi
         if fitting < _LEAST_FONT and "fontsize" not in style:
@@ -297,10 +282,8 @@ def _places(left: NDArray[np.integer[Any]]) -> FloatArray:
     return places
 
 
-# Display of a fitted tree: its cells in two features, coloured by the prediction.
-
-
 @public_module("skprivate.inspection")
+@dataclass(kw_only=True, eq=False, repr=False)
 class PartitionDisplay:
     """Cells of a fitted private tree in two features, as coloured rectangles.
 
@@ -360,32 +343,17 @@ class PartitionDisplay:
     True
     """
 
-    def __init__(
-        self,
-        *,
-        lower: FloatArray,
-        upper: FloatArray,
-        leaf_proba: FloatArray | None = None,
-        classes: NDArray[Any] | None = None,
-        leaves: NDArray[np.intp] | None = None,
-        xlabel: str | None = None,
-        ylabel: str | None = None,
-        xticks: dict[str, float] | None = None,
-        yticks: dict[str, float] | None = None,
-        leaf_values: FloatArray | None = None,
-        value_range: tuple[float, float] | None = None,
-    ) -> None:
-        self.lower = lower
-        self.upper = upper
-        self.leaf_proba = leaf_proba
-        self.classes = classes
-        self.leaves = leaves
-        self.xlabel = xlabel
-        self.ylabel = ylabel
-        self.xticks = xticks
-        self.yticks = yticks
-        self.leaf_values = leaf_values
-        self.value_range = value_range
+    lower: FloatArray
+    upper: FloatArray
+    leaf_proba: FloatArray | None = None
+    classes: NDArray[Any] | None = None
+    leaves: NDArray[np.intp] | None = None
+    xlabel: str | None = None
+    ylabel: str | None = None
+    xticks: dict[str, float] | None = None
+    yticks: dict[str, float] | None = None
+    leaf_values: FloatArray | None = None
+    value_range: tuple[float, float] | None = None
 
     @classmethod
     def from_estimator(

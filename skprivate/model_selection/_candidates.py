@@ -38,8 +38,6 @@ from ..utils._private_fit import one_thread_at_a_time, public_errors
 from ..utils._public_module import reason_against
 from ._scoring import WRONG_SHAPE, ClassScorer, RowScorer, ScoreShapeError, ScoringRows
 
-# Candidates of a private search, with their costs, leaks and free parameters.
-
 Parameters = dict[str, Any]
 
 
@@ -76,7 +74,7 @@ class Plan:
             Groups are passed, and a private step takes none; or a parameter is out of range.
         """
         costs, uncovered, most = [], {}, 1
-        for path, step in _steps(estimator, ""):
+        for path, step in steps_within(estimator):
             if is_private(step):
                 costs.append(_cost(step, any_public, grouped))
                 most = max(most, getattr(step, "max_rows_per_group", 1))
@@ -141,12 +139,12 @@ def _cost(step: Any, any_public: bool, grouped: bool) -> PlannedCost:
     return cost
 
 
-def _steps(estimator: Any, path: str) -> Iterator[tuple[str, Any]]:
-    """An estimator and, in containers, what stands in it; paths are those of `privacy_report`."""
+def steps_within(estimator: Any, path: str = "") -> Iterator[tuple[str, Any]]:
+    """Yield an estimator and, in containers, what stands in it; paths are those of `privacy_report`."""
     yield path, estimator
     if is_container(estimator):
         for name, child in steps_of(estimator):
-            yield from _steps(child, f"{path} > {name}" if path else name)
+            yield from steps_within(child, f"{path} > {name}" if path else name)
 
 
 @dataclass(frozen=True, eq=False)
@@ -218,17 +216,13 @@ def make_candidates(
         # private score is paid for once.
         if free_choice or not options:
             options.append((free, parameters))
-    return [_candidate(estimator, options, known) for options in entries.values()]
-
-
-def _candidate(
-    estimator: Any, options: list[tuple[Parameters, Parameters]], known: Mapping[str, bool]
-) -> Candidate:
-    # The parameters themselves stay as they are in the grid: clones share nothing with other runs.
-    changed = clone(clone(estimator).set_params(**options[0][1]))
-    removed = _silence(changed)
-    plan = Plan.of(changed, **known)
-    return Candidate(changed, plan, tuple(options), removed)
+    candidates = []
+    for options in entries.values():
+        # The parameters themselves stay as they are in the grid: clones share nothing with other runs.
+        changed = clone(clone(estimator).set_params(**options[0][1]))
+        removed = _silence(changed)
+        candidates.append(Candidate(changed, Plan.of(changed, **known), tuple(options), removed))
+    return candidates
 
 
 def _silence(estimator: Any) -> Parameters:
@@ -236,13 +230,12 @@ def _silence(estimator: Any) -> Parameters:
     parameters = estimator.get_params(deep=True)
     instead: Parameters = {}
     for name, value in parameters.items():
+        last = name.split("__")[-1]
         if isinstance(value, PrivacyLedger):
             instead[name] = None
-        elif name.split("__")[-1] == "verbose" and value:
-            instead[name] = False
-        elif name.split("__")[-1] == "copy" and value is False:
-            # The next run gets the same rows.
-            instead[name] = True
+        # The next run gets the same rows.
+        elif (last == "verbose" and value) or (last == "copy" and value is False):
+            instead[name] = last == "copy"
     removed = {name: parameters[name] for name in instead}
     estimator.set_params(**instead)
     for part in (estimator, *parameters.values()):
@@ -302,18 +295,19 @@ def _check_step(step: Any, X: Any, shape: PublicShape) -> PublicShape:
         if hasattr(step, "check_public"):
             step.check_public(shape)
     keeps = isinstance(step, OneToOneFeatureMixin | PrivateEstimatorMixin)
-    return replace(
-        shape, n_features=shape.n_features if keeps else None, feature_names=None, names_known=False
-    )
+    return _unnamed(shape, shape.n_features if keeps else None)
+
+
+def _unnamed(shape: PublicShape, n_features: int | None) -> PublicShape:
+    return replace(shape, n_features=n_features, feature_names=None, names_known=False)
 
 
 def _shape_of_columns(choice: Any, X: Any, shape: PublicShape) -> PublicShape:
     """Shape of what one part of a ColumnTransformer takes; columns that are not there are refused."""
     if X is None or callable(choice):
-        return replace(shape, n_features=None, feature_names=None, names_known=False)
+        return _unnamed(shape, None)
     chosen = safe_indexing(X, [choice] if isinstance(choice, str) else choice, axis=1)
-    width = 1 if len(chosen.shape) == 1 else int(chosen.shape[1])
-    return replace(shape, n_features=width, feature_names=None, names_known=False)
+    return _unnamed(shape, 1 if len(chosen.shape) == 1 else int(chosen.shape[1]))
 
 
 def with_post_processing(fitted: Any, parameters: Parameters) -> Any:
@@ -327,27 +321,6 @@ def with_post_processing(fitted: Any, parameters: Parameters) -> Any:
     changed = copy.copy(fitted)
     changed.steps = [*fitted.steps[:-1], (name, with_post_processing(last, inner))]
     return changed
-
-
-def private_steps(fitted: Any) -> Iterator[PrivateEstimatorMixin]:
-    """The private steps of a fitted candidate."""
-    for _, step in _steps(fitted, ""):
-        if is_private(step):
-            yield step
-
-
-def find_ledger(own: PrivacyLedger | None, others: Iterable[PrivacyLedger]) -> PrivacyLedger | None:
-    """Return the one ledger of a search and of everything in it.
-
-    Raises
-    ------
-    ValueError
-        There are several.
-    """
-    found = {*others, *(() if own is None else (own,))}
-    if len(found) > 1:
-        raise ValueError("the search and its candidates have several different ledgers; one entry needs one.")
-    return found.pop() if found else None
 
 
 def route_metadata(
@@ -374,7 +347,7 @@ def route_metadata(
     return dict(routed)
 
 
-# The runs of a private search: each fits one candidate and scores it; only the best one is kept.
+# The runs: each fits one candidate and scores it.
 
 _PACKAGE = os.path.join(os.path.dirname(os.path.dirname(__file__)), "")
 _FAILED = (

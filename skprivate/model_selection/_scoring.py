@@ -32,8 +32,6 @@ from ..utils import check_int, is_structured
 from ..utils._compat import BaseScorer, num_samples
 from ..utils._private_fit import public_errors
 
-# Scores of a private search: means of rows' scores, or tables of counts; exact sums, released with noise.
-
 RowScorer = Callable[[Any, Any, Any], Any]
 
 #: A row's score is a whole number of steps of 2^-20.
@@ -235,7 +233,7 @@ def hold_out(n_units: int, share: float, random_bytes: Callable[[int], bytes]) -
     return held
 
 
-# Log loss, balanced accuracy and AUC of a candidate, from one noisy sum or table; exact on public rows.
+# Scores of classifiers.
 
 
 class LogLoss(ClassScorer):
@@ -400,7 +398,7 @@ def _of_second_class(estimator: Any, X: Any) -> FloatArray:
     return second
 
 
-# What ``scoring`` stands for: a score per row by name or by the user, or a score of classifiers.
+# What ``scoring`` stands for.
 
 
 def accuracy(estimator: Any, X: Any, y: Any) -> NDArray[np.bool_]:

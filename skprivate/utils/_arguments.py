@@ -64,6 +64,16 @@ def check_positive(value: Any, name: str) -> Fraction:
     return amount
 
 
+def check_epsilons(epsilons: Any) -> list[float | Fraction]:
+    """Return different budgets of plans and pictures, in rising order."""
+    if isinstance(epsilons, str) or not np.iterable(epsilons):
+        raise TypeError(f"epsilons must be a sequence of numbers, got {type(epsilons).__name__}.")
+    grid = sorted(epsilons, key=lambda epsilon: check_positive(epsilon, "each of epsilons"))
+    if not grid or len(set(grid)) < len(grid):
+        raise ValueError("epsilons must be at least one number, and none of them twice.")
+    return [epsilon if isinstance(epsilon, Fraction) else float(epsilon) for epsilon in grid]
+
+
 def check_probability(value: Any, name: str) -> Fraction:
     """Return a real number in [0, 1) as the Fraction equal to it."""
     amount = _exact(value, name)
@@ -240,6 +250,14 @@ def as_cells(values: list[Any] | tuple[Any, ...]) -> Any:
             for j, cell in enumerate(row):
                 table[i, j] = cell
         return table
+    return _as_objects(values)
+
+
+def _is_row(value: Any) -> bool:
+    return isinstance(value, Sized) and hasattr(value, "__getitem__") and not isinstance(value, str | bytes)
+
+
+def _as_objects(values: Any) -> NDArray[Any]:
     column = np.empty(len(values), dtype=object)
     for i, cell in enumerate(values):
         column[i] = cell
@@ -257,10 +275,8 @@ def as_column(values: Any) -> Any:
     widths = [_width(value) for value in values]
     if len(set(widths)) == 1 and widths[0] not in (None, 1):
         return as_cells(values)
-    column = np.empty(len(values), dtype=object)
-    for i, (value, width) in enumerate(zip(values, widths, strict=True)):
-        column[i] = value[0] if width == 1 else value
-    return column
+    pairs = zip(values, widths, strict=True)
+    return _as_objects([value[0] if width == 1 else value for value, width in pairs])
 
 
 def _width(value: Any) -> int | None:
@@ -269,10 +285,6 @@ def _width(value: Any) -> int | None:
     if issubclass(type(value), np.ndarray):
         return len(value) if value.ndim else None
     return len(value) if issubclass(type(value), list | tuple) else None
-
-
-def _is_row(value: Any) -> bool:
-    return isinstance(value, Sized) and hasattr(value, "__getitem__") and not isinstance(value, str | bytes)
 
 
 def is_frame(values: Any) -> bool:
@@ -414,7 +426,7 @@ def exact_names(groups: Any) -> NDArray[Any]:
     if not lacks.any():
         return _plain(np.asarray(groups))
     names = np.empty(len(lacks), dtype=object)
-    names[~lacks] = _as_objects(_plain(np.asarray(drop())))
+    names[~lacks] = _as_objects(_plain(np.asarray(drop())).tolist())
     return names
 
 
@@ -429,14 +441,8 @@ def _plain(names: NDArray[Any]) -> NDArray[Any]:
     lacks, numbers = np.isnat(names), names.view(np.int64)
     if not lacks.any():
         return numbers
-    objects = _as_objects(numbers)
+    objects = _as_objects(numbers.tolist())
     objects[lacks] = None
-    return objects
-
-
-def _as_objects(names: NDArray[Any]) -> NDArray[Any]:
-    objects = np.empty(len(names), dtype=object)
-    objects[:] = names.tolist() if names.dtype != object else names
     return objects
 
 

@@ -401,7 +401,7 @@ def test_a_report_says_whose_word_it_takes():
     assert report.private
     said = [
         f"front (Steady): stateless: learns nothing from rows, as declared by module {__name__}",
-        f"model (Vouched): covered: noise is covered by the budget, as declared by module {__name__}",
+        f"model (Vouched): covered: the noise is in the budget, as declared by module {__name__}",
     ]
     assert [str(step) for step in report.steps] == said
     for shown in (str(report), report.to_html(), report._repr_html_(), json.dumps(report.to_dict())):

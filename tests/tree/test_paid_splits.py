@@ -34,7 +34,7 @@ BOX = {"bounds": (0, 1), "classes": [0, 1]}
 NAMES = ["a", "b", "c"]
 
 
-def covered(epsilon=1.0, **parameters):
+def paid(epsilon=1.0, **parameters):
     return DPTreeClassifier(epsilon, **{**BOX, **parameters})
 
 

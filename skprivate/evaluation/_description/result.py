@@ -3,7 +3,7 @@
 
 import math
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from html import escape
 from os import PathLike
 from pathlib import Path
@@ -546,7 +546,7 @@ class TableDescription:
     def to_dict(self) -> dict[str, Any]:
         """Return the description as plain values that `json` writes."""
         return {
-            "n_rows": _plain(self.n_rows),
+            "n_rows": asdict(self.n_rows),
             "confidence": self.confidence,
             "noise_std": self.noise_std,
             "n_bins": self.n_bins,
@@ -590,7 +590,7 @@ class TableDescription:
 
     def _records(self) -> list[dict[str, Any]]:
         return [
-            {"column": line.column, "statistic": line.statistic, **_plain(line.estimate), "text": line.value}
+            {"column": line.column, "statistic": line.statistic, **asdict(line.estimate), "text": line.value}
             for line in self.lines()
         ]
 
@@ -643,12 +643,3 @@ def _share_line(column: str, statistic: str, share: Estimate) -> Line:
 
 def _hidden(estimate: Estimate, value: str, interval: str) -> tuple[str, str]:
     return (value, interval) if estimate.above_noise else (NOT_TOLD, "")
-
-
-def _plain(estimate: Estimate) -> dict[str, Any]:
-    return {
-        "value": estimate.value,
-        "lower": estimate.lower,
-        "upper": estimate.upper,
-        "above_noise": estimate.above_noise,
-    }

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The result of planning a study of life data: half-widths by epsilon and rows, and rows needed."""
 
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from fractions import Fraction
 from html import escape
 from typing import Any
@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ...utils._public_module import public_module
-from .scores import _MARKS, _plain
+from .scores import Plan
 
 
 @public_module("skprivate.evaluation")
@@ -113,7 +113,7 @@ class RowsNeeded:
 
 @public_module("skprivate.evaluation")
 @dataclass(frozen=True)
-class LifeStudyPlan:
+class LifeStudyPlan(Plan):
     """How wide the intervals of a private study of life data will be, before anything is spent.
 
     Attributes
@@ -171,17 +171,12 @@ class LifeStudyPlan:
     unknowns: tuple[str, ...]
     source: str
 
-    @property
-    def mark(self) -> str:
-        """What it was computed from."""
-        return _MARKS[self.source]
-
     def to_dict(self) -> dict[str, Any]:
         """Return everything as plain values, which JSON takes; exact numbers become text such as "9/10".
 
         An infinite half-width, of fits that warned, is None.
         """
-        plain: dict[str, Any] = _finite(_plain({**asdict(self), "mark": self.mark}))
+        plain: dict[str, Any] = _finite(super().to_dict())
         return plain
 
     def to_frame(self) -> Any:
@@ -210,53 +205,39 @@ class LifeStudyPlan:
         }
 
     def __str__(self) -> str:
-        rows = [(_HEAD[0], "epsilon", "rows", self._title, *_HEAD[1:]), *map(self._cells, self.table)]
-        lines = [
-            f"{self.estimator}: half-widths of 90 % intervals",
-            f"({self.mark})",
-            "",
-            *_aligned(rows),
-        ]
+        lines = _aligned([self._head, *map(self._cells, self.table)])
         if self.half_width is not None:
-            wanted = [self._needed(one) for one in self.rows_needed]
-            lines += ["", self._wanted, *wanted]
-        return "\n".join([*lines, "", "What this cannot know:", *(f"- {text}" for text in self.unknowns)])
+            lines += ["", self._wanted, *map(self._needed, self.rows_needed)]
+        return self._as_text(f"{self.estimator}: half-widths of 90 % intervals", lines)
 
     def to_html(self) -> str:
         """Return it as a fragment of HTML: no scripts, nothing to load, every text escaped."""
-        head = "".join(
-            f"<th>{escape(text)}</th>" for text in (_HEAD[0], "epsilon", "rows", self._title, *_HEAD[1:])
-        )
-        body = "".join(
-            "<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in self._cells(row)) + "</tr>"
-            for row in self.table
-        )
         needed = ""
         if self.half_width is not None:
             items = "".join(f"<li>{escape(self._needed(one))}</li>" for one in self.rows_needed)
             needed = f"<p>{self._wanted}</p><ul>{items}</ul>"
-        return (
-            f"<div><p><b>{escape(self.estimator)}: half-widths of 90 % intervals</b></p>"
-            f"<p><i>{escape(self.mark)}</i></p>"
-            f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{needed}"
-            "<p>What this cannot know:</p><ul>"
-            + "".join(f"<li>{escape(text)}</li>" for text in self.unknowns)
-            + "</ul></div>"
-        )
-
-    def _repr_html_(self) -> str:
-        return self.to_html()
+        title = f"<b>{escape(self.estimator)}: half-widths of 90 % intervals</b>"
+        return self._as_html(title, self._head, map(self._cells, self.table), needed)
 
     @property
-    def _title(self) -> str:
-        return f"{self.quantile:g} quantile{', relative' if self.relative else ''}"
+    def _head(self) -> tuple[str, ...]:
+        quantile = f"{self.quantile:g} quantile{', relative' if self.relative else ''}"
+        return (
+            "variant",
+            "epsilon",
+            "rows",
+            quantile,
+            "slopes",
+            "scale, relative",
+            "eight of ten widest",
+            "warned",
+        )
 
     @property
     def _wanted(self) -> str:
         return f"Rows for a half-width of {self.half_width:g} in {self.assurance:.0%} of fits:"
 
     def _cells(self, row: PlannedHalfWidths) -> tuple[str, ...]:
-        counts = f"{row.warned:.0%}"
         return (
             row.variant,
             f"{float(row.epsilon):g}",
@@ -265,7 +246,7 @@ class LifeStudyPlan:
             _numbers(row.slopes),
             f"{row.scale:.2g}",
             " to ".join(f"{end:.2g}" for end in row.range),
-            counts,
+            f"{row.warned:.0%}",
         )
 
     def _needed(self, one: RowsNeeded) -> str:
@@ -274,9 +255,6 @@ class LifeStudyPlan:
             return f"{what}{one.n:,}, where its median is {one.widths.widest:.2g}"
         warned = f", and {one.widths.warned:.0%} of the fits warn" if one.widths.warned else ""
         return f"{what}more than {self.max_rows:,}, where its median is {one.widths.widest:.2g}{warned}"
-
-
-_HEAD = ("variant", "slopes", "scale, relative", "eight of ten widest", "warned")
 
 
 def _numbers(values: tuple[float, ...]) -> str:

@@ -2,7 +2,7 @@
 """Bands of planned scores, the split of a budget, and the result of planning a study."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 from fractions import Fraction
 from html import escape
@@ -15,8 +15,6 @@ from ..._typing import FloatArray
 from ...utils import check_epsilon
 from ...utils._public_module import public_module
 from .._counts import plan_noise
-
-# Bands of planned scores, and what they recommend.
 
 #: Nine studies of ten should end in the band, if all assumptions hold.
 COVERAGE = 0.9
@@ -198,8 +196,6 @@ def _fails(row: PlannedScore, base: float) -> bool:
     return row.gain + norm.ppf((1 + COVERAGE) / 2) * row.gain_error <= 0
 
 
-# A total epsilon, split between the description of a table, a fit and its evaluation.
-
 # 95 % intervals.
 _Z = 1.96
 # Bins of a score in an evaluation; each holds rows of every class.
@@ -348,17 +344,54 @@ def evaluation_half_width(score: float, n: int, epsilon: Fraction, share: float,
     return min(_Z * math.sqrt(max(sampling, 0.0) / (first * second) + noise), 1.0)
 
 
-# The result of planning a study: a table by epsilon, a recommendation, and what cannot be known.
+# The result of planning a study.
 
-_MARKS = {
-    "public": "computed from public rows: nothing was spent",
-    "simulated": "computed from simulated rows: nothing was spent",
-}
+
+class Plan:
+    """What the plans of both planners share: how they become plain values, text and HTML."""
+
+    unknowns: tuple[str, ...]
+    source: str
+
+    @property
+    def mark(self) -> str:
+        """What it was computed from."""
+        return f"computed from {self.source} rows: nothing was spent"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything as plain values, which JSON takes; exact numbers become text such as "9/10"."""
+        fields: Any = self
+        plain: dict[str, Any] = _plain({**asdict(fields), "mark": self.mark})
+        return plain
+
+    def _as_text(self, title: str, lines: Iterable[str]) -> str:
+        unknown = (f"- {text}" for text in self.unknowns)
+        return "\n".join([title, f"({self.mark})", "", *lines, "", "What this cannot know:", *unknown])
+
+    def _as_html(
+        self, title: str, head: Iterable[str], rows: Iterable[Iterable[str]], after_table: str
+    ) -> str:
+        names = "".join(f"<th>{escape(name)}</th>" for name in head)
+        body = "".join("<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row) + "</tr>" for row in rows)
+        return (
+            f"<div><p>{title}</p><p><i>{escape(self.mark)}</i></p>"
+            f"<table><thead><tr>{names}</tr></thead><tbody>{body}</tbody></table>{after_table}"
+            "<p>What this cannot know:</p><ul>"
+            + "".join(f"<li>{escape(text)}</li>" for text in self.unknowns)
+            + "</ul></div>"
+        )
+
+    def to_html(self) -> str:
+        """Return it as a fragment of HTML: no scripts, nothing to load, every text escaped."""
+        raise NotImplementedError
+
+    def _repr_html_(self) -> str:
+        return self.to_html()
 
 
 @public_module("skprivate.evaluation")
 @dataclass(frozen=True)
-class StudyPlan:
+class StudyPlan(Plan):
     """What a private fit is expected to be worth, before anything is spent.
 
     Attributes
@@ -428,16 +461,6 @@ class StudyPlan:
     unknowns: tuple[str, ...]
     source: str
 
-    @property
-    def mark(self) -> str:
-        """What it was computed from."""
-        return _MARKS[self.source]
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return everything as plain values, which JSON takes; exact numbers become text such as "9/10"."""
-        plain: dict[str, Any] = _plain({**asdict(self), "mark": self.mark})
-        return plain
-
     def to_frame(self) -> Any:
         """Return the table as a DataFrame of pandas, one row for each epsilon.
 
@@ -451,21 +474,13 @@ class StudyPlan:
         return pd.DataFrame([asdict(row) for row in self.table])
 
     def __str__(self) -> str:
-        lines = [
-            f"{self.estimator} on {self.n:,} private rows: {self.recommendation}",
-            f"({self.mark})",
-            "",
-            f"{'epsilon':>8}  {self.score_name:>10}  band",
-            *(
-                f"{row.epsilon:>8g}  {row.score:>10.3f}  {row.lower:.3f} to {row.upper:.3f}"
-                for row in self.table
-            ),
-            "",
-            *self._baselines(),
+        rows = [
+            f"{row.epsilon:>8g}  {row.score:>10.3f}  {row.lower:.3f} to {row.upper:.3f}" for row in self.table
         ]
-        if self.split is not None:
-            lines += ["", f"Suggested split {self.split}.", self.split.argument]
-        return "\n".join([*lines, "", "What this cannot know:", *(f"- {text}" for text in self.unknowns)])
+        head = f"{'epsilon':>8}  {self.score_name:>10}  band"
+        title = f"{self.estimator} on {self.n:,} private rows: {self.recommendation}"
+        split = self._suggested_split()
+        return self._as_text(title, [head, *rows, "", *self._baselines(), *([""] if split else []), *split])
 
     def _baselines(self) -> list[str]:
         found = [f"base rate: {self.base_rate:.3f}"]
@@ -476,31 +491,22 @@ class StudyPlan:
             )
         return found
 
+    def _suggested_split(self) -> list[str]:
+        return [] if self.split is None else [f"Suggested split {self.split}.", self.split.argument]
+
     def to_html(self) -> str:
         """Return it as a fragment of HTML: no scripts, nothing to load, every text escaped."""
-        head = "".join(
-            f"<th>{escape(name)}</th>" for name in ("epsilon", self.score_name, "from", "to", "fits")
-        )
-        body = "".join(
-            f"<tr><td>{row.epsilon:g}</td><td>{row.score:.3f}</td><td>{row.lower:.3f}</td>"
-            f"<td>{row.upper:.3f}</td><td>{row.repeats}</td></tr>"
+        rows = [
+            (
+                f"{row.epsilon:g}",
+                *(f"{one:.3f}" for one in (row.score, row.lower, row.upper)),
+                f"{row.repeats}",
+            )
             for row in self.table
-        )
-        texts = [*self._baselines()]
-        if self.split is not None:
-            texts += [f"Suggested split {self.split}.", self.split.argument]
-        return (
-            f"<div><p><b>{escape(self.estimator)} on {self.n:,} private rows</b>: "
-            f"{escape(self.recommendation)}</p><p><i>{escape(self.mark)}</i></p>"
-            f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
-            + "".join(f"<p>{escape(text)}</p>" for text in texts)
-            + "<p>What this cannot know:</p><ul>"
-            + "".join(f"<li>{escape(text)}</li>" for text in self.unknowns)
-            + "</ul></div>"
-        )
-
-    def _repr_html_(self) -> str:
-        return self.to_html()
+        ]
+        texts = "".join(f"<p>{escape(text)}</p>" for text in (*self._baselines(), *self._suggested_split()))
+        title = f"<b>{escape(self.estimator)} on {self.n:,} private rows</b>: {escape(self.recommendation)}"
+        return self._as_html(title, ("epsilon", self.score_name, "from", "to", "fits"), rows, texts)
 
 
 def _plain(value: Any) -> Any:

@@ -254,8 +254,8 @@ def censored_warning(
         )
     if not release.rule.in_halves and _is_one_time(release.histogram):
         return (
-            "by the released counts, all rows were looked at at about one time: they determine the scale and the "
-            "slopes only relative to each other, and no lifetime but that time."
+            "by the released counts, all rows were looked at at about one time: they determine the scale and "
+            "the slopes only relative to each other, and no lifetime but that time."
         )
     replicates = bootstrap_censored(release, _FEW_REPLICATES, constant=constant)
     if _noise_hides_slopes(release, replicates, constant):
