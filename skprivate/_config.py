@@ -154,12 +154,35 @@ def _own_block() -> _Block | None:
     return block
 
 
+def is_strict_for(holder: Any) -> bool:
+    """Return whether strict mode holds for an object: that of the process, or of its pickle."""
+    return get_config()["strict"] or getattr(holder, "_pickled_strict", False)
+
+
+def are_seeds_allowed_for(holder: Any) -> bool:
+    """Whether strict mode lets seeds pass; that of this process decides, where it has one."""
+    config = get_config()
+    if config["strict"] or not is_strict_for(holder):
+        return config["allow_seeds"]
+    return getattr(holder, "_pickled_seeds", False)
+
+
+def with_mode_of(holder: Any, state: Any) -> dict[str, Any]:
+    """Return the state of a pickle, with the mode in which the object is pickled."""
+    if not is_strict_for(holder):
+        return dict(state)
+    return {**state, "_pickled_strict": True, "_pickled_seeds": are_seeds_allowed_for(holder)}
+
+
+def keep_mode_of(holder: Any, copy: Any) -> Any:
+    """Return a clone, with the mode in which its original was pickled."""
+    if getattr(holder, "_pickled_strict", False):
+        copy._pickled_strict, copy._pickled_seeds = True, getattr(holder, "_pickled_seeds", False)
+    return copy
+
+
 class StrictMixin:
     """Mixin of what reads rows by the rules of strict mode: the mode travels with its pickles and clones."""
-
-    # Set on objects that were unpickled, and on their clones.
-    _pickled_strict: bool
-    _pickled_seeds: bool
 
     def is_strict(self) -> bool:
         """Return whether strict mode holds for this object: that of the process, or of its pickle.
@@ -168,24 +191,10 @@ class StrictMixin:
         -------
         strict : bool
         """
-        return get_config()["strict"] or getattr(self, "_pickled_strict", False)
-
-    def _may_be_seeded(self) -> bool:
-        """Whether strict mode lets seeds pass; that of this process decides, where it has one."""
-        config = get_config()
-        if config["strict"] or not self.is_strict():
-            return config["allow_seeds"]
-        return getattr(self, "_pickled_seeds", False)
+        return is_strict_for(self)
 
     def __getstate__(self) -> dict[str, Any]:
-        state: dict[str, Any] = dict(super().__getstate__())  # type: ignore[call-overload]
-        if self.is_strict():
-            state["_pickled_strict"] = True
-            state["_pickled_seeds"] = self._may_be_seeded()
-        return state
+        return with_mode_of(self, super().__getstate__())
 
     def __sklearn_clone__(self) -> Any:
-        copy = super().__sklearn_clone__()  # type: ignore[misc]
-        if getattr(self, "_pickled_strict", False):
-            copy._pickled_strict, copy._pickled_seeds = True, getattr(self, "_pickled_seeds", False)
-        return copy
+        return keep_mode_of(self, super().__sklearn_clone__())  # type: ignore[misc]

@@ -14,6 +14,7 @@ import pytest
 from sklearn.base import clone
 
 import skprivate
+from skprivate._config import are_seeds_allowed_for
 
 
 def test_context_restores_even_after_an_error():
@@ -148,7 +149,7 @@ def test_clones_of_what_was_pickled_in_strict_mode_are_strict(seeds):
         pickled = pickle.dumps(skprivate.BoundsScaler())
     copy = clone(clone(pickle.loads(pickled)))
     assert copy.is_strict()
-    assert copy._may_be_seeded() == seeds
+    assert are_seeds_allowed_for(copy) == seeds
 
 
 def test_overlapping_contexts_of_tasks_do_not_undo_each_other():

@@ -3,24 +3,23 @@
 
 import math
 import os
-from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
-from ..utils._files import write_atomically
 from ..utils._public_module import reason_against
 from ._amounts import show, show_pair
 from ._composition.compose import CompositionPart, compose
 from ._ledger.audit import LedgerAudit
-from ._ledger.ledger import PrivacyLedger, resolve
-from ._ledger.records import refuse_own_files
+from ._ledger.ledger import PrivacyLedger
 from ._ledger.report import (
     Account,
+    count_exposed,
     describe_expiry,
     describe_failures,
     describe_refusals,
+    grouped,
     sums_of,
     verdict_of,
 )
@@ -152,7 +151,11 @@ def study_page(
         _section("What was run", "Every charge, by purpose, label and estimator.", _runs(account.entries)),
         _section("Who saw what", "As the users said; nothing checks it.", _people(account.entries)),
         *_claims(named),
-        _section("Refused and failed", "Neither cost epsilon.", _refused_and_failed(account)),
+        _section(
+            "Refused and failed",
+            "Neither cost epsilon.",
+            [describe_failures(account), *describe_refusals(account.refusals)],
+        ),
         _section(
             "What this does not cover",
             "No epsilon bounds it.",
@@ -160,12 +163,7 @@ def study_page(
         ),
         _section("Signatures", "Name, date and signature.", [(role, "_" * 40) for role in signatures]),
     ]
-    page = label_page(labels, title)
-    if path is not None:
-        target = resolve(path)
-        refuse_own_files(ledger._path, target)
-        write_atomically(target, page.encode("utf-8"))
-    return page
+    return ledger._written(label_page(labels, title), path)
 
 
 def _section(
@@ -258,7 +256,7 @@ def _head(account: Account, file: str) -> Label:
     rows.append(("hash of all charges", account.state.chain or "-"))
     return Label(
         subject=f"Made on {datetime.now(UTC):%Y-%m-%d} (UTC) from the study's ledger.",
-        private=all(entry.private for entry in entries),
+        private=not count_exposed(entries),
         verdict=verdict_of(entries),
         figure=f"{amounts_figure(*account.spent)} spent",
         rows=rows,
@@ -309,25 +307,18 @@ def _sentences(part: CompositionPart) -> list[tuple[str, str]]:
 
 
 def _runs(entries: Sequence[LedgerEntry]) -> list[tuple[str, str]]:
-    groups: defaultdict[tuple[str, str, str], list[LedgerEntry]] = defaultdict(list)
-    for entry in entries:
-        groups[entry.purpose or "no purpose", entry.label or "no label", entry.estimator].append(entry)
+    groups = grouped(entries, lambda it: (it.purpose or "no purpose", it.label or "no label", it.estimator))
     rows = []
     for (purpose, label, name), group in groups.items():
-        told = f"{name}: {show_pair(*sums_of(group))} ({len(group)} charges){_exposure(group)}"
+        exposed = count_exposed(group)
+        nominal = f"; NOT PRIVATE: {exposed}, nominal amounts" if exposed else ""
+        told = f"{name}: {show_pair(*sums_of(group))} ({len(group)} charges){nominal}"
         rows.append((f"{purpose}; {label}", told))
     return rows
 
 
-def _exposure(entries: Sequence[LedgerEntry]) -> str:
-    exposed = sum(not entry.private for entry in entries)
-    return f"; NOT PRIVATE: {exposed}, nominal amounts" if exposed else ""
-
-
 def _people(entries: Sequence[LedgerEntry]) -> list[tuple[str, str]]:
-    groups: defaultdict[tuple[str | None, ...], list[LedgerEntry]] = defaultdict(list)
-    for it in entries:
-        groups[it.person, it.data, it.approver, it.expiry].append(it)
+    groups = grouped(entries, lambda it: (it.person, it.data, it.approver, it.expiry))
     return [
         (
             person or "person not said",
@@ -339,12 +330,8 @@ def _people(entries: Sequence[LedgerEntry]) -> list[tuple[str, str]]:
     ]
 
 
-def _refused_and_failed(account: Account) -> list[tuple[str, str]]:
-    return [describe_failures(account), *describe_refusals(account.refusals)]
-
-
 def _exposed(account: Account) -> list[tuple[str, str]]:
-    exposed = sum(not entry.private for entry in account.entries)
+    exposed = count_exposed(account.entries)
     rows = [("charges that are not private", f"{exposed} of {len(account.entries)}")] if exposed else []
     failed = account.state.failures
     if failed:

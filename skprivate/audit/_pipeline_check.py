@@ -9,8 +9,9 @@ import functools
 import re
 import sys
 import warnings
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from itertools import repeat
 from typing import Any, Literal
 
 import numpy as np
@@ -19,11 +20,10 @@ from scipy import sparse
 from sklearn.base import clone, is_classifier
 
 from .._config import config_context
-from ..accounting import PrivacyLedger
 from ..accounting._statements.fields import escape_controls
 from ..base import privacy_report
 from ..utils._public_module import public_module
-from ._cases.case import fit_with
+from ._cases.case import fit_with, without_ledgers
 from ._cases.domain import Arguments, extreme_targets, make_rows, n_rows, private_rows
 from ._observation.fitted_objects import (
     DISPLAYS,
@@ -263,7 +263,13 @@ class PipelineComparison:
             yield what, {**self.rows, "X": table}
         if self.rows.get("y") is None:
             return
-        for target in _other_targets(self.pipeline, self.rows):
+        y = np.asarray(self.rows["y"])
+        targets: Iterable[Any] = ()
+        if is_classifier(self.pipeline) or y.dtype.kind in "OU":
+            targets = np.unique(y)[:2]
+        elif y.dtype.names is None:
+            targets = list(extreme_targets(self.pipeline, self.rows))[:2]
+        for target in targets:
             y = np.array(self.rows["y"])
             y = y.astype(np.result_type(y.dtype, np.asarray(target).dtype)) if y.dtype.kind in "Uiuf" else y
             y[rows] = target
@@ -378,21 +384,10 @@ def _ready(pipeline: Any) -> Any:
     """Return an unfitted copy that is seeded, so that all but the noise repeats, and charges no ledger."""
     copy = clone(pipeline)
     known = copy.get_params(deep=True)
-    changes: dict[str, Any] = {
-        name: None for name, value in known.items() if isinstance(value, PrivacyLedger)
-    }
-    changes |= {
-        name: 0 for name, value in known.items() if name.split("__")[-1] == "random_state" and value is None
-    }
-    return copy.set_params(**changes)
-
-
-def _other_targets(pipeline: Any, rows: Arguments) -> Iterator[Any]:
-    y = np.asarray(rows["y"])
-    if is_classifier(pipeline) or y.dtype.kind in "OU":
-        yield from np.unique(y)[:2]
-    elif y.dtype.names is None:
-        yield from list(extreme_targets(pipeline, rows))[:2]
+    seeds = [
+        name for name, value in known.items() if name.split("__")[-1] == "random_state" and value is None
+    ]
+    return without_ledgers(copy).set_params(**dict.fromkeys(seeds, 0))
 
 
 def _home_of_warning(path: str) -> tuple[str, str]:
@@ -429,17 +424,9 @@ def changed_tables(X: Any, rows: NDArray[np.intp]) -> Iterator[tuple[str, Any]]:
     cells = _cells_of(X)
     for what, change in _CHANGES.items():
         yield what, _rebuild(X, [_changed(column, rows, change) for column in cells])
-    yield (
-        "copies of one row",
-        _rebuild(X, [_with(column, rows, column[0]) for column in cells]),
-    )
-    if len(rows) == 1 and len(cells) > 1:
-        yield from _changed_cells(X, cells, rows)
-
-
-def _changed_cells(X: Any, cells: Cells, rows: NDArray[np.intp]) -> Iterator[tuple[str, Any]]:
-    """Change one cell alone: a row that is strange in one column may pass where a whole one does not."""
-    for position, column in enumerate(cells):
+    yield "copies of one row", _rebuild(X, [_with(column, rows, repeat(column[0])) for column in cells])
+    # One cell alone: a row that is strange in one column may pass where a whole one does not.
+    for position, column in enumerate(cells if len(rows) == 1 and len(cells) > 1 else ()):
         for what in ("zeros", "halves", "missing values"):
             changed = [*cells[:position], _changed(column, rows, _CHANGES[what]), *cells[position + 1 :]]
             yield f"{what} in column {position}", _rebuild(X, changed)
@@ -453,24 +440,20 @@ def mixed_table(X: Any, other: Any, n_rows: int) -> Any:
 
 def _changed(column: list[Any], rows: NDArray[np.intp], change: Any) -> list[Any]:
     number, text = change
-    is_text = any(isinstance(value, str) for value in column)
-    result = list(column)
-    for row in rows:
-        result[row] = (text if is_text else number)(column[row], int(row))
-    return result
+    new = text if any(isinstance(value, str) for value in column) else number
+    return _with(column, rows, (new(column[row], int(row)) for row in rows))
 
 
-def _with(column: list[Any], rows: NDArray[np.intp], value: Any) -> list[Any]:
+def _with(column: list[Any], rows: NDArray[np.intp], values: Iterable[Any]) -> list[Any]:
     result = list(column)
-    for row in rows:
+    for row, value in zip(rows, values, strict=False):
         result[row] = value
     return result
 
 
 def _cells_of(X: Any) -> Cells:
     if hasattr(X, "columns"):
-        columns = [X[name] for name in X.columns]
-        return [list(column.to_list()) for column in columns]
+        return [list(X[name].to_list()) for name in X.columns]
     return [column.tolist() for column in np.asarray(X.toarray() if sparse.issparse(X) else X).T]
 
 
@@ -514,10 +497,13 @@ def _pandas_column(pandas: Any, old: Any, values: list[Any]) -> Any:
         same = inferred.astype(old.dtype)
     except (TypeError, ValueError, OverflowError):
         return inferred
-    equal = all(
-        a == b or (_is_missing(a) and _is_missing(b)) for a, b in zip(same.to_list(), values, strict=True)
+    return same if _are_equal(same, values) else inferred
+
+
+def _are_equal(column: Any, values: list[Any]) -> bool:
+    return all(
+        a == b or (_is_missing(a) and _is_missing(b)) for a, b in zip(column.to_list(), values, strict=True)
     )
-    return same if equal else inferred
 
 
 def _is_missing(value: Any) -> bool:
@@ -528,9 +514,7 @@ def _is_missing(value: Any) -> bool:
 def _polars_column(polars: Any, old: Any, values: list[Any]) -> Any:
     try:
         same = polars.Series(values, dtype=old.dtype)
-        if all(
-            a == b or (_is_missing(a) and _is_missing(b)) for a, b in zip(same.to_list(), values, strict=True)
-        ):
+        if _are_equal(same, values):
             return same
     except (TypeError, ValueError, OverflowError, polars.exceptions.PolarsError):
         pass

@@ -6,14 +6,14 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from fractions import Fraction
 from numbers import Integral, Real
-from typing import Any, Self, TypedDict
+from typing import Any, Self, TypedDict, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.base import BaseEstimator
 from sklearn.utils import column_or_1d, estimator_html_repr
 
-from .. import _config
-from .._config import StrictMixin
+from .._config import are_seeds_allowed_for, get_config, is_strict_for, keep_mode_of, with_mode_of
 from .._typing import Claim, FloatArray
 from ..accounting import DisclosureRisk, PrivacyLedger, PrivacySpent
 from ..accounting._statements.html import (
@@ -32,17 +32,37 @@ from ..domain._labels import plain_cells
 from ..exceptions import PrivacyLeakError, PrivacyLeakWarning
 from ..noise._fit_budget import warn_of_large_delta
 from ..utils import as_column, check_bounds, check_epsilon
-from ..utils._compat import Interval, captioned_block
+from ..utils._compat import Interval, StrOptions, captioned_block
 from ..utils._private_fit import draft_of, warn_user
 from ..utils._public_module import declared_by, public_module, reason_against
 from ..utils._tables import check_array, domain_line, read_numbers, refuse_kinds, validate_data, within_bounds
 from ._public_facts import PlannedCost, PublicShape
 
-# Whether a release may claim differential privacy, and the refusal of seeds in strict mode.
+#: Constraints of the parameters that every private estimator shares.
+SHARED_CONSTRAINTS: dict[str, list[Any]] = {
+    "epsilon": [Fraction, Interval(Real, 0, None, closed="neither")],
+    "max_rows_per_group": [Interval(Integral, 1, None, closed="left")],
+    "random_state": [np.random.Generator, "random_state"],
+    "ledger": [PrivacyLedger, None],
+}
+#: Those of the parameters that estimators of a trusted curator share.
+CURATOR_CONSTRAINTS: dict[str, list[Any]] = {
+    **SHARED_CONSTRAINTS,
+    "delta": [Fraction, Interval(Real, 0, 1, closed="left")],
+    "mechanism": [StrOptions({"auto", "laplace", "gaussian"})],
+    "domain": [TableDomain, None],
+    "relation": [StrOptions({"replace-one", "add-remove"})],
+}
 
-UNSEEDED = (
+_UNSEEDED = (
     "Leave it None; in a test or a simulation declare that with skprivate.config_context(allow_seeds=True)."
 )
+# Clones of what had no seed: one that they have later is not their owner's. No attribute: all would show it.
+_UNSEEDED_CLONES: "weakref.WeakSet[PrivateEstimatorMixin]" = weakref.WeakSet()
+# Says so in a pickle.
+_CLONED_UNSEEDED = "_cloned_unseeded"
+
+Class = TypeVar("Class", bound=type)
 
 
 class ClaimArguments(TypedDict):
@@ -135,16 +155,13 @@ def refuse_seed(random_state: Any, name: str) -> None:
     Traceback (most recent call last):
     skprivate.exceptions.PrivacyLeakError: mean is not private: its noise is seeded by random_state. ...
     """
-    config = _config.get_config()
+    config = get_config()
     if random_state is not None and config["strict"] and not config["allow_seeds"]:
-        raise PrivacyLeakError(f"{name} is not private: its noise is seeded by random_state. {UNSEEDED}")
+        raise PrivacyLeakError(f"{name} is not private: its noise is seeded by random_state. {_UNSEEDED}")
 
 
-# HTML representation of a private estimator: scikit-learn's diagram with a privacy label below it.
-
-
-class PrivacyHTMLMixin:
-    """Mixin that puts a privacy label under scikit-learn's diagram; to be placed before its mixins.
+def with_privacy_label(cls: Class) -> Class:
+    """Decorate a class of estimators that puts a privacy label under scikit-learn's diagram.
 
     In the diagram, also that of a pipeline, its box says in a caption what was spent, or will be. An object
     whose ``releases_state`` is False shows parameters, and a notice instead of values: neither its
@@ -153,8 +170,9 @@ class PrivacyHTMLMixin:
     Examples
     --------
     >>> from sklearn.base import BaseEstimator
-    >>> from skprivate.base._mixin import PrivacyHTMLMixin
-    >>> class Rows(PrivacyHTMLMixin, BaseEstimator):
+    >>> from skprivate.base._mixin import with_privacy_label
+    >>> @with_privacy_label
+    ... class Rows(BaseEstimator):
     ...     releases_state = False
     ...
     ...     def fit(self, X, y=None):
@@ -164,81 +182,80 @@ class PrivacyHTMLMixin:
     >>> "a secret" in page, "Never publish" in page
     (False, True)
     """
+    # scikit-learn < 1.7 shows its diagram in `_repr_html_inner` without asking `_html_repr`.
+    cls._html_repr = cls._repr_html_inner = _html_repr  # type: ignore[attr-defined]
+    for method in (_repr_mimebundle_, _sk_visual_block_, _get_fitted_attr_html):
+        setattr(cls, method.__name__, method)
+    return cls
+
+
+def _html_repr(self: Any) -> str:
+    return estimator_html_repr(self) + _label_of(self)
+
+
+def _repr_mimebundle_(self: Any, **kwargs: Any) -> dict[str, str]:
+    bundle: dict[str, str] = BaseEstimator._repr_mimebundle_(self, **kwargs)
+    return bundle | {"text/html": self._html_repr()} if "text/html" in bundle else bundle
+
+
+def _sk_visual_block_(self: Any) -> Any:
+    return captioned_block(self, _caption_of(self))
+
+
+def _get_fitted_attr_html(self: Any, doc_link: str = "") -> Any:
+    return BaseEstimator._get_fitted_attr_html(self, doc_link) if self.releases_state else {}
+
+
+def _label_of(estimator: Any) -> str:
+    fitted = vars(estimator)
+    if not estimator.releases_state:
+        if not any(name.endswith("_") for name in fitted):
+            return ""
+        stated_in = [name for name in ("privacy_spent_", "disclosure_risk_") if name in fitted]
+        return unpublishable_fragment(type(estimator).__name__, " and ".join(stated_in))
+    spent, risk = fitted.get("privacy_spent_"), fitted.get("disclosure_risk_")
+    if isinstance(spent, PrivacySpent):
+        label = label_of_spent(_as_covered(estimator, spent).to_dict())
+        module = declared_by(estimator)
+        by_whom = f" The class is private as declared by module {module}." if module else ""
+        return label_fragment([replace(label, scope=label.scope + by_whom)])
+    return label_fragment([label_of_risk(risk.to_dict())]) if isinstance(risk, DisclosureRisk) else ""
+
+
+def _caption_of(estimator: Any) -> str:
+    """Return the label in a few words: parameters, or the statement, and no other attribute."""
+    fitted = vars(estimator)
+    if not estimator.releases_state:
+        return CAPTION_OF_HOLDER if any(name.endswith("_") for name in fitted) else ""
+    spent = fitted.get("privacy_spent_")
+    if isinstance(spent, PrivacySpent):
+        return caption_of_spent(_as_covered(estimator, spent).to_dict())
+    if isinstance(fitted.get("disclosure_risk_"), DisclosureRisk):
+        return CAPTION_OF_RISK
+    try:
+        return caption_of_plan(check_epsilon(fitted.get("epsilon")))
+    except (TypeError, ValueError):  # a fit will refuse it, or none is asked for
+        return ""
+
+
+def _as_covered(estimator: Any, spent: PrivacySpent) -> PrivacySpent:
+    """Return the statement without its claim where the class does not stand for it."""
+    doubt = reason_against(estimator, "PrivateEstimatorMixin")
+    if doubt is None:
+        return spent
+    return replace(spent, claim="not-private", reasons=(*spent.reasons, f"the class {doubt}"))
+
+
+@with_privacy_label
+class PrivacyHTMLMixin:
+    """Mixin of estimators with a privacy label that are parts of private ones."""
 
     releases_state: bool = True
 
-    def _html_repr(self) -> str:
-        return estimator_html_repr(self) + self._privacy_block()
-
-    # scikit-learn < 1.7 shows its diagram in both without asking `_html_repr`.
-    def _repr_html_inner(self) -> str:
-        return self._html_repr()
-
-    def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, str]:
-        bundle = super()._repr_mimebundle_(**kwargs)  # type: ignore[misc]
-        return bundle | {"text/html": self._html_repr()} if "text/html" in bundle else bundle
-
-    def _privacy_block(self) -> str:
-        fitted = vars(self)
-        if not self.releases_state:
-            if not any(name.endswith("_") for name in fitted):
-                return ""
-            stated_in = [name for name in ("privacy_spent_", "disclosure_risk_") if name in fitted]
-            return unpublishable_fragment(type(self).__name__, " and ".join(stated_in))
-        spent, risk = fitted.get("privacy_spent_"), fitted.get("disclosure_risk_")
-        if isinstance(spent, PrivacySpent):
-            label = label_of_spent(self._as_covered(spent).to_dict())
-            module = declared_by(self)
-            by_whom = f" The class is private as declared by module {module}." if module else ""
-            return label_fragment([replace(label, scope=label.scope + by_whom)])
-        if isinstance(risk, DisclosureRisk):
-            return label_fragment([label_of_risk(risk.to_dict())])
-        return ""
-
-    def _sk_visual_block_(self) -> Any:
-        return captioned_block(self, self._privacy_caption())
-
-    def _privacy_caption(self) -> str:
-        """Return the label in a few words: parameters, or the statement, and no other attribute."""
-        fitted = vars(self)
-        if not self.releases_state:
-            return CAPTION_OF_HOLDER if any(name.endswith("_") for name in fitted) else ""
-        spent = fitted.get("privacy_spent_")
-        if isinstance(spent, PrivacySpent):
-            return caption_of_spent(self._as_covered(spent).to_dict())
-        if isinstance(fitted.get("disclosure_risk_"), DisclosureRisk):
-            return CAPTION_OF_RISK
-        try:
-            return caption_of_plan(check_epsilon(fitted.get("epsilon")))
-        except (TypeError, ValueError):  # a fit will refuse it, or none is asked for
-            return ""
-
-    def _as_covered(self, spent: PrivacySpent) -> PrivacySpent:
-        """Return the statement without its claim where the class does not stand for it."""
-        doubt = reason_against(self, "PrivateEstimatorMixin")
-        if doubt is None:
-            return spent
-        return replace(spent, claim="not-private", reasons=(*spent.reasons, f"the class {doubt}"))
-
-    def _get_fitted_attr_html(self, doc_link: str = "") -> Any:
-        if not self.releases_state:
-            return {}
-        return super()._get_fitted_attr_html(doc_link)  # type: ignore[misc]
-
-
-# Mixin and shared constraints of private estimators.
-
-#: Constraints of the parameters that every private estimator shares.
-SHARED_CONSTRAINTS: dict[str, list[Any]] = {
-    "epsilon": [Fraction, Interval(Real, 0, None, closed="neither")],
-    "max_rows_per_group": [Interval(Integral, 1, None, closed="left")],
-    "random_state": [np.random.Generator, "random_state"],
-    "ledger": [PrivacyLedger, None],
-}
-
 
 @public_module("skprivate.base")
-class PrivateEstimatorMixin(_config.StrictMixin, PrivacyHTMLMixin):
+@with_privacy_label
+class PrivateEstimatorMixin:
     """Mixin of every private estimator: leaks are announced, costs are charged before noise is drawn.
 
     Place it before the scikit-learn mixins: ``class DPThing(PrivateEstimatorMixin, RegressorMixin,
@@ -307,8 +324,17 @@ class PrivateEstimatorMixin(_config.StrictMixin, PrivacyHTMLMixin):
     _declares = "PrivateEstimatorMixin"
     ledger: PrivacyLedger | None
 
+    def is_strict(self) -> bool:
+        """Return whether strict mode holds for this object: that of the process, or of its pickle.
+
+        Returns
+        -------
+        strict : bool
+        """
+        return is_strict_for(self)
+
     def __getstate__(self) -> dict[str, Any]:
-        state = super().__getstate__()
+        state = with_mode_of(self, super().__getstate__())
         if self in _UNSEEDED_CLONES:
             state[_CLONED_UNSEEDED] = True
         return state
@@ -321,7 +347,7 @@ class PrivateEstimatorMixin(_config.StrictMixin, PrivacyHTMLMixin):
         )
 
     def __sklearn_clone__(self) -> Any:
-        copy = super().__sklearn_clone__()
+        copy = keep_mode_of(self, super().__sklearn_clone__())  # type: ignore[misc]
         # The clone of a clone too: its seed is still not its owner's where one meta-estimator holds another.
         if self in _UNSEEDED_CLONES or getattr(self, "random_state", 0) is None:
             _UNSEEDED_CLONES.add(copy)
@@ -367,13 +393,13 @@ class PrivateEstimatorMixin(_config.StrictMixin, PrivacyHTMLMixin):
             line = domain_line(dict.fromkeys(names, np.dtype(float)))
             remedies.append(f"For a table with other columns than numbers: {line}.")
         own_seed = getattr(self, "random_state", None) is not None
-        declared = _config.get_config()["allow_seeds"]
+        declared = get_config()["allow_seeds"]
         if own_seed and not strict and not declared and self in _UNSEEDED_CLONES:
             reasons.append("its noise is seeded, by what cloned it without a seed and set random_state")
             remedies.append("Fit it outside such a meta-estimator, or seed it yourself in a simulation.")
-        elif (own_seed or seeded) and strict and not self._may_be_seeded():
+        elif (own_seed or seeded) and strict and not are_seeds_allowed_for(self):
             reasons.append("its noise is seeded by random_state")
-            remedies.append(UNSEEDED)
+            remedies.append(_UNSEEDED)
         if not reasons:
             return
         message = f"{type(self).__name__} is not private: {'; '.join(reasons)}. {' '.join(remedies)}"
@@ -583,16 +609,7 @@ class PrivateEstimatorMixin(_config.StrictMixin, PrivacyHTMLMixin):
         return plain_cells(labels)
 
 
-# Clones of what had no seed: one that they have later is not their owner's. No attribute: all would show it.
-_UNSEEDED_CLONES: "weakref.WeakSet[PrivateEstimatorMixin]" = weakref.WeakSet()
-# Says so in a pickle.
-_CLONED_UNSEEDED = "_cloned_unseeded"
-
-
-# Mixin of estimators that may read their tables through a declared domain.
-
-
-class DomainMixin(StrictMixin):
+class DomainMixin(PrivateEstimatorMixin):
     """Mixin of estimators with a parameter ``domain``; without one X is read as it always was.
 
     Features are then those of the raw table: ``n_features_in_`` and ``feature_names_in_`` name its columns,
@@ -609,9 +626,13 @@ class DomainMixin(StrictMixin):
     #: The parameter that declares bounds of X where there is no domain.
     _bounds_parameter = "bounds"
 
+    @property
+    def _declared_bounds(self) -> Any:
+        return getattr(self, self._bounds_parameter)
+
     def check_domain(self) -> None:
         """Raise ValueError where bounds are declared beside a domain, which has its own."""
-        if self.domain is not None and getattr(self, self._bounds_parameter) is not None:
+        if self.domain is not None and self._declared_bounds is not None:
             raise ValueError(f"domain declares the bounds of X: pass domain or {self._bounds_parameter}.")
 
     def encode_rows(self, X: Any) -> Any:

@@ -2,10 +2,10 @@
 """What is known before a fit: its cost, the shape of its rows, roles of its parameters, and classes."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +16,7 @@ from sklearn.utils.validation import column_or_1d
 
 from .._typing import BoolArray, Relation
 from ..accounting._amounts import ReadableAmounts
+from ..accounting._statements.spent import source_of_input
 from ..domain._labels import (
     declared_classes,
     find_classes,
@@ -26,8 +27,6 @@ from ..domain._labels import (
 from ..utils import as_labels, check_bounds
 from ..utils._private_fit import redact_errors
 from ..utils._public_module import public_module
-
-# Planned cost of a fit, public shape of its rows, and roles of its parameters.
 
 #: What a parameter can be: it is part of what is released, it only changes what is made of the release, or it
 #: changes neither.
@@ -134,6 +133,32 @@ class PublicShape:
     public_labels: Any = None
     no_targets: Any = None
 
+    @classmethod
+    def of(cls, estimator: Any, n_rows: int, grouped: bool = False, **more: Any) -> Self:
+        """Return the shape of rows that an estimator has read, but for what `more` says of them.
+
+        Parameters
+        ----------
+        estimator : estimator
+            With ``n_features_in_``, and ``feature_names_in_`` where the columns have names.
+        n_rows : int
+        grouped : bool, default=False
+        **more
+            Other attributes.
+
+        Returns
+        -------
+        shape : PublicShape
+        """
+        names = getattr(estimator, "feature_names_in_", None)
+        return cls(
+            n_features=estimator.n_features_in_,
+            feature_names=None if names is None else tuple(names),
+            n_rows=n_rows,
+            grouped=grouped,
+            **more,
+        )
+
     @property
     def n_public(self) -> int:
         """Number of public rows."""
@@ -232,56 +257,93 @@ def parameter_roles(estimator: BaseEstimator, y: Any = None) -> dict[str, str]:
     return roles
 
 
-# What private classifiers share: their classes, and a score by the rule that their fits read labels by.
+def cost_of(estimator: Any, budget: Any, leaks: Iterable[str]) -> PlannedCost:
+    """Return the planned cost of an estimator that spends a budget, and reads so much without payment."""
+    return PlannedCost(
+        epsilon=budget.epsilon,
+        delta=budget.delta,
+        relation=estimator.relation,
+        leaks=tuple(leaks),
+        seeded=estimator.random_state is not None,
+    )
+
+
+def sources_of(estimator: Any, names: Iterable[str], otherwise: str) -> dict[str, str]:
+    """Return where the values of parameters come from that declare bounds, classes and the like.
+
+    Parameters
+    ----------
+    estimator : estimator
+    names : iterable of str
+        Of the parameters.
+    otherwise : str
+        What is said of those that are not declared.
+    """
+    sources = {}
+    for name in names:
+        declared = getattr(estimator, name)
+        sources[name] = otherwise if declared is None else source_of_input(declared)
+        if name == getattr(estimator, "_bounds_parameter", None) and estimator.domain is not None:
+            sources[name] = "declared by the domain"
+    return sources
+
+
+def resolve_classes(declared: Any, y: NDArray[Any], public: BoolArray) -> NDArray[Any]:
+    """Return the classes: as declared, or those of the public rows, or else of all rows."""
+    if declared is None:
+        return find_classes(y[public] if public.any() else y)
+    classes = declared_classes(declared)
+    refuse_unknown_labels(y[public], classes)
+    return classes
+
+
+def known_classes(declared: Any, shape: PublicShape) -> NDArray[Any] | None:
+    """Return the classes as far as public facts tell, once these facts were checked."""
+    if declared is None:
+        return None if shape.public_labels is None else find_classes(shape.public_labels)
+    refuse_label_types(shape.no_targets, declared)
+    classes = declared_classes(declared)
+    if shape.public_labels is not None:
+        refuse_unknown_labels(shape.public_labels, classes)
+    return classes
+
+
+@redact_errors
+def score_labels(self: Any, X: Any, y: Any, sample_weight: Any = None) -> float:
+    """Return the accuracy of `predict`: an exact function of the rows that are passed.
+
+    Parameters
+    ----------
+    X : array-like or data frame of shape (n_samples, n_features)
+    y : array-like of shape (n_samples,)
+        True labels, read as in ``fit``: white space around text does not count. A label that is none of
+        ``classes_`` is never predicted.
+    sample_weight : array-like of shape (n_samples,), default=None
+        Weights of the rows. None: all rows have the same weight.
+
+    Returns
+    -------
+    score : float
+
+    Raises
+    ------
+    TypeError
+        The type of y is one of numbers and the classes are text, or the reverse.
+    """
+    refuse_label_types(y, self.classes_)
+    predicted = number_labels(self.predict(X), self.classes_)
+    right = number_labels(column_or_1d(np.asarray(as_labels(y))), self.classes_, elsewhere=-1)
+    return float(accuracy_score(right, predicted, sample_weight=sample_weight))
 
 
 class PrivateClassifierMixin(ClassifierMixin):
     """Classifiers that read labels by one rule, in fits and in scores."""
 
     classes: Any
-    classes_: NDArray[Any]
+    score = score_labels
 
     def _resolve_classes(self, y: NDArray[Any], public: BoolArray) -> NDArray[Any]:
-        """Return the classes: declared, or those of the public rows, or else of all rows."""
-        if self.classes is None:
-            return find_classes(y[public] if public.any() else y)
-        classes = declared_classes(self.classes)
-        refuse_unknown_labels(y[public], classes)
-        return classes
+        return resolve_classes(self.classes, y, public)
 
     def _known_classes(self, shape: PublicShape) -> NDArray[Any] | None:
-        """Return the classes as far as public facts tell, once these facts were checked."""
-        if self.classes is None:
-            return None if shape.public_labels is None else find_classes(shape.public_labels)
-        refuse_label_types(shape.no_targets, self.classes)
-        classes = declared_classes(self.classes)
-        if shape.public_labels is not None:
-            refuse_unknown_labels(shape.public_labels, classes)
-        return classes
-
-    @redact_errors
-    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """Return the accuracy of `predict`: an exact function of the rows that are passed.
-
-        Parameters
-        ----------
-        X : array-like or data frame of shape (n_samples, n_features)
-        y : array-like of shape (n_samples,)
-            True labels, read as in ``fit``: white space around text does not count. A label that is none of
-            ``classes_`` is never predicted.
-        sample_weight : array-like of shape (n_samples,), default=None
-            Weights of the rows. None: all rows have the same weight.
-
-        Returns
-        -------
-        score : float
-
-        Raises
-        ------
-        TypeError
-            The type of y is one of numbers and the classes are text, or the reverse.
-        """
-        refuse_label_types(y, self.classes_)
-        predicted = number_labels(self.predict(X), self.classes_)
-        right = number_labels(column_or_1d(np.asarray(as_labels(y))), self.classes_, elsewhere=-1)
-        return float(accuracy_score(right, predicted, sample_weight=sample_weight))
+        return known_classes(self.classes, shape)

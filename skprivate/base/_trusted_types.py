@@ -3,145 +3,90 @@
 
 from collections.abc import Iterator
 
+
+def _of(room: str, names: str) -> tuple[str, ...]:
+    return tuple(f"skprivate.{room}.{name}" for name in names.split())
+
+
+# With bounds that were estimated.
 _SPENT = (
     "fractions.Fraction",
-    # In bounds that were estimated.
-    "skprivate.accounting.EstimatedBounds",
-    "skprivate.accounting.FrozenMapping",
-    "skprivate.accounting.PackageRecord",
-    "skprivate.accounting.PrivacySpent",
-    "skprivate.accounting.ReleaseRecord",
+    *_of("accounting", "EstimatedBounds FrozenMapping PackageRecord PrivacySpent ReleaseRecord"),
 )
-_DOMAIN = ("skprivate.domain.TableDomain",)
-_RISK = ("skprivate.accounting.DisclosureRisk", "skprivate.accounting.FrozenMapping")
-_PARTITION = "skprivate.partition.Partition"
-# Of a public model; its own type is the user's to trust.
-_MODELS = (
-    *(f"skprivate.tree.{name}" for name in ("BaseRate", "LeafModel", "Mixture", "ModelWithOffsets")),
-    "skprivate.base.TableModel",
-)
-_NUMBERS = ("skprivate.tree.NumberCells", "skprivate.tree.NumberModel")
+_TABLE = (*_SPENT, "skprivate.domain.TableDomain")
+_RISK = _of("accounting", "DisclosureRisk FrozenMapping")
 _LAPLACE = "skprivate.noise.DiscreteLaplaceMechanism"
-_RANDOMIZERS = (
-    "numpy.dtype",
-    _LAPLACE,
-    *(
-        f"skprivate.randomizers.{name}Randomizer"
-        for name in ("Column", "Hadamard", "KRR", "Label", "Laplace", "SignedLaplace", "Subset", "Unary")
-    ),
+# Of a public model; its own type is the user's to trust.
+_TREE = (
+    *(*_TABLE, "skprivate.base.TableModel", "skprivate.partition.Partition", _LAPLACE),
+    *_of("tree", "BaseRate LeafModel Mixture ModelWithOffsets"),
 )
+_LOCAL_TREE = (
+    *(*_TREE, "numpy.dtype", "skprivate.tree.NaiveBayes"),
+    *_of("partition", "ColumnBins TableCells"),
+    *_of("randomizers", "ColumnRandomizer HadamardRandomizer KRRRandomizer LabelRandomizer"),
+    *_of("randomizers", "LaplaceRandomizer SignedLaplaceRandomizer SubsetRandomizer UnaryRandomizer"),
+)
+_NUMBERS = _of("tree", "NumberCells NumberModel")
 _LIFE = (
-    *(*_SPENT, *_DOMAIN),
-    *(
-        f"skprivate.linear_model.{name}"
-        for name in (
-            *("CensoredRelease", "CurvatureEstimate", "HistogramRelease", "GradientRound", "StepRule"),
-            *("Correction", "LawFit", "ResidualHistogram"),
-            *("Logistic", "Normal", "SmallestExtremeValue"),
-            *("Look", "LookRelease", "MomentGrid", "MomentRelease", "ResidualRelease", "ScaledFit"),
-        )
-    ),
+    *_TABLE,
+    *_of("linear_model", "CensoredRelease Correction CurvatureEstimate GradientRound HistogramRelease"),
+    *_of("linear_model", "LawFit Logistic Look LookRelease MomentGrid MomentRelease Normal"),
+    *_of("linear_model", "ResidualHistogram ResidualRelease ScaledFit SmallestExtremeValue StepRule"),
 )
+_LOGISTIC = (*_TABLE, *_of("linear_model", "LogisticRelease MomentGrid Schedule Standards"))
 _BOOSTING = (
-    *(*_SPENT, *_DOMAIN, "skprivate.base.TableModel"),
-    *(
-        f"skprivate.ensemble.{name}"
-        for name in (
-            *("AdditiveModel", "CellGrid", "CodedFeature", "FeatureCodes"),
-            *("PublicScores", "RandomCells", "ShapeFunction"),
-        )
-    ),
+    *(*_TABLE, "skprivate.base.TableModel"),
+    *_of("ensemble", "AdditiveModel CellGrid CodedFeature FeatureCodes"),
+    *_of("ensemble", "PublicScores RandomCells ShapeFunction"),
 )
-_LOCAL_AVERAGE = (
-    "skprivate.collaborative.LocalAverageRegressor",
-    *(
-        f"skprivate.collaborative.{kernel}Model"
-        for kernel in ("Gaussian", "Laplace", "Epanechnikov", "Partition", "Neighbors")
-    ),
+_LOCAL_AVERAGE = _of(
+    "collaborative",
+    "LocalAverageRegressor EpanechnikovModel GaussianModel LaplaceModel NeighborsModel PartitionModel",
 )
-_TQMA = (*_SPENT, *_RISK, "skprivate.preprocessing.TQMATransformer")
-_SWAPPING = (*_RISK, "skprivate.collaborative.BSTDAggregator")
-_SECURE_SUM = (*_RISK, "skprivate.collaborative.SecureSumAggregator")
-_PLATFORM = (*_LOCAL_AVERAGE, *_TQMA, *_SWAPPING, *_SECURE_SUM)
+_SWAPPED = (
+    *(*_LOCAL_AVERAGE, *_SPENT, *_RISK),
+    *("skprivate.preprocessing.TQMATransformer", "skprivate.collaborative.BSTDAggregator"),
+)
+_PLATFORM = (*_SWAPPED, "skprivate.collaborative.SecureSumAggregator")
+_GAME = (
+    *(*_SPENT, "builtins.frozenset"),
+    *_of("games", "BroadcastMechanism ChangingMixing CompleteMixing MatrixMixing Box Simplex Unconstrained"),
+)
+_LABELS = (*_SPENT, "numpy.dtype", "skprivate.randomizers.LabelRandomizer")
 
+#: Types by estimator, its own among them.
 _TYPES: dict[str, tuple[str, ...]] = {
-    "BSTDAggregator": _SWAPPING,
-    "BoundsScaler": (*_SPENT, "skprivate.preprocessing.BoundsScaler"),
-    "DomainEncoder": (*_DOMAIN, "skprivate.preprocessing.DomainEncoder"),
-    "CollaborativeClassifier": (
-        *_PLATFORM,
-        "skprivate.collaborative.CollaborativeClassifier",
-        "skprivate.collaborative.LocalAverageClassifier",
-    ),
-    "CollaborativeLARRegressor": (
-        *(*_LOCAL_AVERAGE, *_TQMA, *_SWAPPING),
-        "skprivate.collaborative.CollaborativeLARRegressor",
-    ),
-    "CollaborativeRegressor": (*_PLATFORM, "skprivate.collaborative.CollaborativeRegressor"),
-    **{
-        name: (*_LIFE, f"skprivate.linear_model.{name}")
-        for name in (
-            *("DPLogLocationScaleRegressor", "DPLogisticLLSRegressor", "DPNormalLLSRegressor"),
-            "DPSEVRegressor",
-        )
-    },
-    "DPBoostingClassifier": (*_BOOSTING, "skprivate.ensemble.DPBoostingClassifier"),
-    "DPBoostingRegressor": (*_BOOSTING, "skprivate.ensemble.DPBoostingRegressor"),
-    "DPLogisticRegression": (
-        *(*_SPENT, *_DOMAIN),
-        *(
-            f"skprivate.linear_model.{name}"
-            for name in ("LogisticRelease", "MomentGrid", "Schedule", "Standards")
+    name: (f"skprivate.{room}.{name}", *parts)
+    for room, names, parts in (
+        ("collaborative", "BSTDAggregator SecureSumAggregator", _RISK),
+        ("collaborative", "LocalAverageRegressor", _LOCAL_AVERAGE),
+        ("collaborative", "CollaborativeLARRegressor", _SWAPPED),
+        ("collaborative", "CollaborativeRegressor", _PLATFORM),
+        (
+            *("collaborative", "CollaborativeClassifier"),
+            (*_PLATFORM, "skprivate.collaborative.LocalAverageClassifier"),
         ),
-        "skprivate.linear_model.DPLogisticRegression",
-    ),
-    "DPTreeClassifier": (
-        *(*_SPENT, *_DOMAIN, _PARTITION, _LAPLACE, *_MODELS, "skprivate.tree.NoisyHistogram"),
-        "skprivate.tree.DPTreeClassifier",
-    ),
-    "DPTreeRegressor": (
-        *(*_SPENT, *_DOMAIN, _PARTITION, _LAPLACE, *_MODELS, *_NUMBERS, "skprivate.tree.NoisyHistogram"),
-        "skprivate.tree.DPTreeRegressor",
-    ),
-    "LabelPrivateClassifier": (
-        *(*_SPENT, "numpy.dtype", "skprivate.randomizers.LabelRandomizer"),
-        *("skprivate.label_privacy.ClassReporter", "skprivate.label_privacy.LabelPrivateClassifier"),
-    ),
-    "LabelPrivateRegressor": (
-        *(*_SPENT, _LAPLACE),
-        *("skprivate.label_privacy.LabelPrivateRegressor", "skprivate.label_privacy.NumberReporter"),
-    ),
-    "LocalAverageRegressor": _LOCAL_AVERAGE,
-    "LocallyPrivateTreeClassifier": (
-        *(*_SPENT, *_DOMAIN, _PARTITION, *_RANDOMIZERS, *_MODELS),
-        *("skprivate.partition.ColumnBins", "skprivate.partition.TableCells", "skprivate.tree.NaiveBayes"),
-        "skprivate.tree.LocallyPrivateTreeClassifier",
-    ),
-    "LocallyPrivateTreeRegressor": (
-        *(*_SPENT, *_DOMAIN, _PARTITION, *_RANDOMIZERS, *_MODELS, *_NUMBERS),
-        *("skprivate.partition.ColumnBins", "skprivate.partition.TableCells", "skprivate.tree.NaiveBayes"),
-        "skprivate.tree.LocallyPrivateTreeRegressor",
-    ),
-    "PrivateGridSearch": (*_SPENT, "skprivate.model_selection.PrivateGridSearch"),
-    "PrivateNashSolver": (
-        *(*_SPENT, "builtins.frozenset"),
-        *(
-            f"skprivate.games.{name}"
-            for name in (
-                *(
-                    "BroadcastMechanism",
-                    "PrivateNashSolver",
-                    "ChangingMixing",
-                    "CompleteMixing",
-                    "MatrixMixing",
-                ),
-                *("Box", "Simplex", "Unconstrained"),
-            )
+        ("ensemble", "DPBoostingClassifier DPBoostingRegressor", _BOOSTING),
+        ("games", "PrivateNashSolver", _GAME),
+        ("label_privacy", "LabelPrivateClassifier", (*_LABELS, "skprivate.label_privacy.ClassReporter")),
+        (
+            *("label_privacy", "LabelPrivateRegressor"),
+            (*_SPENT, _LAPLACE, "skprivate.label_privacy.NumberReporter"),
         ),
-    ),
-    "PrivateRandomizedSearch": (*_SPENT, "skprivate.model_selection.PrivateRandomizedSearch"),
-    "SecureSumAggregator": _SECURE_SUM,
-    "TQMATransformer": _TQMA,
+        ("linear_model", "DPLogLocationScaleRegressor DPLogisticLLSRegressor", _LIFE),
+        ("linear_model", "DPNormalLLSRegressor DPSEVRegressor", _LIFE),
+        ("linear_model", "DPLogisticRegression", _LOGISTIC),
+        ("model_selection", "PrivateGridSearch PrivateRandomizedSearch", _SPENT),
+        ("preprocessing", "BoundsScaler", _SPENT),
+        ("preprocessing", "DomainEncoder", ("skprivate.domain.TableDomain",)),
+        ("preprocessing", "TQMATransformer", (*_SPENT, *_RISK)),
+        ("tree", "DPTreeClassifier", (*_TREE, "skprivate.tree.NoisyHistogram")),
+        ("tree", "DPTreeRegressor", (*_TREE, *_NUMBERS, "skprivate.tree.NoisyHistogram")),
+        ("tree", "LocallyPrivateTreeClassifier", _LOCAL_TREE),
+        ("tree", "LocallyPrivateTreeRegressor", (*_LOCAL_TREE, *_NUMBERS)),
+    )
+    for name in names.split()
 }
 
 

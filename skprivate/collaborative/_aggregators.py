@@ -26,7 +26,16 @@ from ..utils._tables import read_numbers, validate_data
 from ._protocols.masked_sum import MaskedSum, warn_few_parties
 from ._swap_kernels import swap_rows, synthesize_rows
 
-# Checks of the parties' responses and sizes, the rules of active parties, and shares of a synthesis.
+#: As the kernel numbers them.
+ORDERS = {"fewest": 0, "random": 1, "top": 2}
+#: Of fewer ranks in the window the likeliest partner is easily guessed.
+NARROW = 5
+#: Half-way from a guess to certainty: from this advantage on the rank tells more about a party than it hides.
+STANDS_OUT = 0.5
+# Nodes of the integral over a response; the integrand rises from 0 to 1, so that the error is below 1/4096.
+_NODES = (np.arange(2048) + 0.5) / 2048
+# Keys remember every query id; after so many queries they are made anew, and the memory with them.
+_QUERIES_PER_SESSION = 1000
 
 
 def check_party_sizes(party_sizes: Any, n_parties: int) -> FloatArray:
@@ -185,100 +194,6 @@ def warn_few_active(active: BoolArray) -> None:
             "local models whose kernel reaches further, or queries where the parties have rows.",
             UtilityWarning,
         )
-
-
-# How far the rank of a swapped share discloses its party, from the parties' sizes alone.
-
-#: Half-way from a guess to certainty: from this advantage on the rank tells more about a party than it hides.
-STANDS_OUT = 0.5
-# Nodes of the integral over a response; the integrand rises from 0 to 1, so that the error is below 1/4096.
-_NODES = (np.arange(2048) + 0.5) / 2048
-
-
-def rank_advantage(sizes: FloatArray) -> float:
-    """Return how far beyond guessing the largest share of a query points at the largest party.
-
-    What is opened are shares n_j f_j, in some order. The largest is the largest party's in every query in
-    which no other response is n_1 / n_j times as large as its own: certainly, where responses agree within
-    the ratio of the two largest sizes. Sizes are public, responses are not; taken to be as different as can
-    be, independent and uniform between 0 and a common bound (of all such distributions the one of
-    greatest entropy), the probability is the integral over u in [0, 1] of the product over j > 1 of
-    min(1, u n_1 / n_j). The more they agree, the nearer it is to 1.
-
-    Parameters
-    ----------
-    sizes : ndarray of shape (n_parties,)
-        Positive, at least two. Their reciprocals give the same for the smallest share and the smallest party.
-
-    Returns
-    -------
-    advantage : float
-        (p - 1 / m) / (1 - 1 / m) for that probability p: 0 is a guess among m parties, 1 certainty. For one
-        party r times as large as each of the others it is 1 - 1 / r.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from skprivate.collaborative._aggregators import rank_advantage
-    >>> round(rank_advantage(np.array([1.0, 1.0, 4.0])), 3)
-    0.75
-    """
-    largest = int(np.argmax(sizes))
-    return _beyond_guess(_first_probability(sizes[largest] / np.delete(sizes, largest)), len(sizes))
-
-
-def stands_out(sizes: FloatArray) -> bool:
-    """Tell whether the rank of some party's share is worth half the way from a guess to certainty.
-
-    A party between smaller and larger ones is found by its rank as the largest and the smallest are: its
-    share is above those of all smaller parties, with the probability p of `rank_advantage` among them, and
-    below those of all larger ones, with the same by reciprocals. The product of both is taken for it.
-
-    Parameters
-    ----------
-    sizes : ndarray of shape (n_parties,)
-        Positive, at least two.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from skprivate.collaborative._aggregators import stands_out
-    >>> stands_out(np.array([1.0] * 9 + [10.0] + [100.0] * 10)), stands_out(np.ones(20))
-    (True, False)
-    """
-    ordered, n = np.sort(sizes), len(sizes)
-    # Against the neighbours in size alone each factor is 1 - 1/(2 r): no more is reached with all others.
-    factors = 1 - ordered[:-1] / ordered[1:] / 2
-    most = np.append(1.0, factors) * np.append(factors, 1.0)
-    # Both factors are above 1/2 there, their product about 1/2: sizes grow so fast that there are few.
-    likely = np.flatnonzero(_beyond_guess(most, n) >= STANDS_OUT)
-    for k in likely:
-        above, below = ordered[k] / ordered[:k], ordered[k + 1 :] / ordered[k]
-        if _beyond_guess(_first_probability(above) * _first_probability(below), n) >= STANDS_OUT:
-            return True
-    return False
-
-
-def _first_probability(ratios: FloatArray) -> float:
-    """Return the integral over u in [0, 1] of the product of min(1, u r); 1 without ratios."""
-    log_product = np.zeros(len(_NODES))
-    for ratio, count in zip(*np.unique(ratios, return_counts=True), strict=True):
-        log_product += count * np.log(np.minimum(1.0, ratio * _NODES))
-    return float(np.exp(log_product).mean())
-
-
-def _beyond_guess(probability: Any, n_parties: int) -> Any:
-    guess = 1 / n_parties
-    return (probability - guess) / (1 - guess)
-
-
-# Bounded swapping of the parties' responses, and their synthesis (BSTD).
-
-#: As the kernel numbers them.
-ORDERS = {"fewest": 0, "random": 1, "top": 2}
-
-#: Of fewer ranks in the window the likeliest partner is easily guessed.
-NARROW = 5
 
 
 @public_module("skprivate.collaborative")
@@ -478,7 +393,10 @@ class BSTDAggregator(
         entropy = check_entropy(self.random_state)
         self._seed = None if entropy.private else int.from_bytes(entropy.random_bytes(8), "little")
         self.disclosure_risk_ = self._state_risk()
-        self._warn()
+        weaknesses = self._weaknesses()
+        if weaknesses:
+            promised = f"{type(self).__name__} protects less than its parameters promise"
+            warn_user(f"{promised}: {'; '.join(weaknesses)}.", DisclosureWarning)
         return self
 
     @redact_errors
@@ -546,16 +464,14 @@ class BSTDAggregator(
         return values, active
 
     def _swap(self, values: FloatArray) -> FloatArray:
-        lower, upper = self._window()
-        order = ORDERS[self.order]
-        scratch = np.empty((3, values.shape[1]), dtype=np.int32)
-        swapped = np.empty_like(values)
+        scratch, swapped = np.empty((3, values.shape[1]), dtype=np.int32), np.empty_like(values)
+        rules = (*self._window(), ORDERS[self.order])
         if self._seed is not None:
-            swap_rows(values, lower, upper, order, None, self._seed, scratch, swapped)
+            swap_rows(values, *rules, None, self._seed, scratch, swapped)
             return swapped
         # About a word for eight values: two choices per pair.
         with WordStream(check_entropy(None), 1 + values.size // 8) as stream:
-            swap_rows(values, lower, upper, order, stream, 0, scratch, swapped)
+            swap_rows(values, *rules, stream, 0, scratch, swapped)
         return swapped
 
     def _window(self) -> tuple[int, int]:
@@ -586,17 +502,9 @@ class BSTDAggregator(
             leaks=() if self._seed is None else seeded,
         )
 
-    def _warn(self) -> None:
-        """Say once what the parameters do not do for so few parties."""
-        reasons = self._weaknesses(len(self._weights))
-        if reasons:
-            message = (
-                f"{type(self).__name__} protects less than its parameters promise: {'; '.join(reasons)}."
-            )
-            warn_user(message, DisclosureWarning)
-
-    def _weaknesses(self, n_parties: int) -> list[str]:
-        lower, upper = self._window()
+    def _weaknesses(self) -> list[str]:
+        """Return what the parameters do not do for so few parties, or for such sizes."""
+        n_parties, (lower, upper) = len(self._weights), self._window()
         if n_parties <= lower:
             return ["with no more parties than p_lower nothing is swapped"]
         reasons = []
@@ -619,10 +527,81 @@ class BSTDAggregator(
         return aggregator_tags(super().__sklearn_tags__(), self.active_rule)
 
 
-# The synthesis of the parties' responses from masked sums, as an estimator.
+def rank_advantage(sizes: FloatArray) -> float:
+    """Return how far beyond guessing the largest share of a query points at the largest party.
 
-# Keys remember every query id; after so many queries they are made anew, and the memory with them.
-_QUERIES_PER_SESSION = 1000
+    What is opened are shares n_j f_j, in some order. The largest is the largest party's in every query in
+    which no other response is n_1 / n_j times as large as its own: certainly, where responses agree within
+    the ratio of the two largest sizes. Sizes are public, responses are not; taken to be as different as can
+    be, independent and uniform between 0 and a common bound (of all such distributions the one of
+    greatest entropy), the probability is the integral over u in [0, 1] of the product over j > 1 of
+    min(1, u n_1 / n_j). The more they agree, the nearer it is to 1.
+
+    Parameters
+    ----------
+    sizes : ndarray of shape (n_parties,)
+        Positive, at least two. Their reciprocals give the same for the smallest share and the smallest party.
+
+    Returns
+    -------
+    advantage : float
+        (p - 1 / m) / (1 - 1 / m) for that probability p: 0 is a guess among m parties, 1 certainty. For one
+        party r times as large as each of the others it is 1 - 1 / r.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skprivate.collaborative._aggregators import rank_advantage
+    >>> round(rank_advantage(np.array([1.0, 1.0, 4.0])), 3)
+    0.75
+    """
+    largest = int(np.argmax(sizes))
+    return _beyond_guess(_first_probability(sizes[largest] / np.delete(sizes, largest)), len(sizes))
+
+
+def stands_out(sizes: FloatArray) -> bool:
+    """Tell whether the rank of some party's share is worth half the way from a guess to certainty.
+
+    A party between smaller and larger ones is found by its rank as the largest and the smallest are: its
+    share is above those of all smaller parties, with the probability p of `rank_advantage` among them, and
+    below those of all larger ones, with the same by reciprocals. The product of both is taken for it.
+
+    Parameters
+    ----------
+    sizes : ndarray of shape (n_parties,)
+        Positive, at least two.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skprivate.collaborative._aggregators import stands_out
+    >>> stands_out(np.array([1.0] * 9 + [10.0] + [100.0] * 10)), stands_out(np.ones(20))
+    (True, False)
+    """
+    ordered, n = np.sort(sizes), len(sizes)
+    # Against the neighbours in size alone each factor is 1 - 1/(2 r): no more is reached with all others.
+    factors = 1 - ordered[:-1] / ordered[1:] / 2
+    most = np.append(1.0, factors) * np.append(factors, 1.0)
+    # Both factors are above 1/2 there, their product about 1/2: sizes grow so fast that there are few.
+    likely = np.flatnonzero(_beyond_guess(most, n) >= STANDS_OUT)
+    for k in likely:
+        above, below = ordered[k] / ordered[:k], ordered[k + 1 :] / ordered[k]
+        if _beyond_guess(_first_probability(above) * _first_probability(below), n) >= STANDS_OUT:
+            return True
+    return False
+
+
+def _first_probability(ratios: FloatArray) -> float:
+    """Return the integral over u in [0, 1] of the product of min(1, u r); 1 without ratios."""
+    log_product = np.zeros(len(_NODES))
+    for ratio, count in zip(*np.unique(ratios, return_counts=True), strict=True):
+        log_product += count * np.log(np.minimum(1.0, ratio * _NODES))
+    return float(np.exp(log_product).mean())
+
+
+def _beyond_guess(probability: Any, n_parties: int) -> Any:
+    guess = 1 / n_parties
+    return (probability - guess) / (1 - guess)
 
 
 @public_module("skprivate.collaborative")
@@ -778,14 +757,11 @@ class SecureSumAggregator(StrictMixin, PrivacyHTMLMixin, RegressorMixin, BaseEst
         weighted, active = shares(values, sizes, self.active_rule, total=n_rows)
         if warn:
             warn_few_active(active)
-        total, size = self._open_session().add(weighted, active * sizes)
-        return np.divide(total, size, out=np.zeros(len(total)), where=size > 0)
-
-    def _open_session(self) -> "_Session":
         session: _Session | None = getattr(self, "_session", None)
         if session is None or session.stale:
             self._session = session = _Session(len(self.party_sizes_))
-        return session
+        total, size = session.add(weighted, active * sizes)
+        return np.divide(total, size, out=np.zeros(len(total)), where=size > 0)
 
     def __getstate__(self) -> dict[str, Any]:
         state = dict(super().__getstate__())

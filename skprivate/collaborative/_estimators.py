@@ -6,11 +6,10 @@ from typing import Any, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, is_classifier
+from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.dummy import DummyClassifier
 from sklearn.frozen import FrozenEstimator
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import column_or_1d
 
 from .._typing import ActiveRule, AveragingKernel, FloatArray, OnSiteError, RandomSource, SwapOrder
 from ..base import assign_roles, redact_errors
@@ -21,55 +20,14 @@ from ..metrics._probabilities import row_totals
 from ..preprocessing import TQMATransformer
 from ..utils._private_fit import assign
 from ..utils._public_module import name_constructor, public_module
-from ..utils._tables import check_array
 from ._aggregators import BSTDAggregator
 from ._local_average.regressor import LocalAverageRegressor
-from ._platform import ConfigurablePlatform, MessagePlatform, check_target_given
-
-# Collaborative regression with any local models, query perturber and aggregator.
-
-
-class RegressionPlatform(RegressorMixin, MessagePlatform):
-    """A platform that predicts one number per query."""
-
-    def _check_components(self) -> None:
-        super()._check_components()
-        if any(is_classifier(template) for template in self._templates()):
-            raise TypeError("estimator must be a regressor: a classifier's answers are no numbers.")
-
-    def _check_target(self, y: Any) -> FloatArray:
-        check_target_given(self, y)
-        y = check_array(y, ensure_2d=False, dtype=None, ensure_all_finite=True, input_name="y")
-        return np.asarray(column_or_1d(y, warn=True), dtype=np.float64)
-
-    @redact_errors
-    def predict(self, X: Any) -> FloatArray:
-        """Predict: perturb the queries, ask every site, synthesise the answers.
-
-        Parameters
-        ----------
-        X : array-like or data frame of shape (n_queries, n_features)
-            As the asker has them.
-
-        Returns
-        -------
-        predictions : ndarray of shape (n_queries,)
-            Those of a batch are those of its rows.
-
-        Raises
-        ------
-        SiteError
-            A site failed, with ``on_site_error="raise"``, or none answered.
-        """
-        return self._decide(self._synthesise(self._ask_sites(self._queries(X))))
-
-    def _decide(self, synthesis: FloatArray) -> FloatArray:
-        return synthesis[:, 0]
+from ._platform import Platform, check_target
 
 
 @public_module("skprivate.collaborative")
 @name_constructor
-class CollaborativeRegressor(RegressionPlatform, ConfigurablePlatform):
+class CollaborativeRegressor(RegressorMixin, Platform):
     """Predict together: every site keeps its rows and its own model, the asker's query leaves coarsened.
 
     A query is perturbed, answered by every site with its own model, and the answers are synthesised by an
@@ -151,11 +109,8 @@ class CollaborativeRegressor(RegressionPlatform, ConfigurablePlatform):
     """
 
 
-# The published platform as one estimator: coarsened queries, local averages and bounded swapping.
-
-
 @public_module("skprivate.collaborative")
-class CollaborativeLARRegressor(RegressionPlatform):
+class CollaborativeLARRegressor(RegressorMixin, Platform):
     """Collaborative local average regression: TQMA for the queries, BSTD for the answers (TB-PPCMPP).
 
     Parameters
@@ -228,7 +183,7 @@ class CollaborativeLARRegressor(RegressionPlatform):
     )
 
     _parameter_constraints = {
-        **MessagePlatform._parameter_constraints,
+        **Platform._shared_constraints,
         **{
             name: part._parameter_constraints[name]
             for part, names in (
@@ -279,6 +234,9 @@ class CollaborativeLARRegressor(RegressionPlatform):
     def _templates(self) -> Iterable[Any]:
         return [LocalAverageRegressor()]
 
+    def _check_components(self) -> None:
+        """The parts are made here."""
+
     def _make_perturber(self) -> TQMATransformer:
         perturber = TQMATransformer(self.depth, self.bounds, self.quasi_identifiers)
         if self.is_strict():
@@ -288,9 +246,6 @@ class CollaborativeLARRegressor(RegressionPlatform):
 
     def _make_aggregator(self) -> BSTDAggregator:
         return BSTDAggregator(self.p_lower, self.p_upper, order=self.order, active_rule=self.active_rule)
-
-
-# Collaborative classification: synthesised probabilities of every class.
 
 
 @public_module("skprivate.collaborative")
@@ -324,7 +279,7 @@ class LocalAverageClassifier(PrivacyHTMLMixin, ClassifierMixin, BaseEstimator):
 
 @public_module("skprivate.collaborative")
 @name_constructor
-class CollaborativeClassifier(PrivateClassifierMixin, ConfigurablePlatform):
+class CollaborativeClassifier(PrivateClassifierMixin, Platform):
     """Classify together: every site's class probabilities, synthesised class by class.
 
     Parameters
@@ -386,8 +341,7 @@ class CollaborativeClassifier(PrivateClassifierMixin, ConfigurablePlatform):
         return LocalAverageClassifier()
 
     def _check_target(self, y: Any) -> NDArray[Any]:
-        check_target_given(self, y)
-        y = plain_labels(column_or_1d(check_array(y, ensure_2d=False, dtype=None, input_name="y"), warn=True))
+        y = plain_labels(check_target(self, y))
         check_classification_targets(y)
         self.classes_ = np.unique(y)
         return y

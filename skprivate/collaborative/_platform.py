@@ -3,40 +3,35 @@
 
 import contextlib
 import hashlib
-import math
-from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping
 from numbers import Integral
-from typing import Any, NamedTuple, Self
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from joblib import Parallel, delayed, effective_n_jobs
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, clone, is_classifier
 from sklearn.utils import Tags, check_random_state, get_tags
-from sklearn.utils.validation import check_consistent_length, check_is_fitted
+from sklearn.utils.validation import check_consistent_length, check_is_fitted, column_or_1d
 
 from .._typing import FloatArray, OnSiteError, RandomSource
 from ..base import PrivateEstimatorMixin, assign_roles, private_fit, redact_errors
-from ..exceptions import ConsentError, DisclosureWarning, SiteError, SiteWarning, UtilityWarning
+from ..exceptions import ConsentError, DisclosureWarning, SiteError, SiteWarning
 from ..preprocessing import TQMATransformer
 from ..utils import as_labels, check_characters
 from ..utils._compat import CallbackSupportMixin, StrOptions, safe_indexing
 from ..utils._private_fit import progress, warn_user
-from ..utils._tables import validate_data
+from ..utils._tables import check_array, validate_data
 from ._aggregators import BSTDAggregator, SecureSumAggregator
-from ._local_average.regressor import BANDWIDTHS, LocalAverageRegressor
+from ._local_average.regressor import LocalAverageRegressor
 from ._protocols.keys import framed
 from ._protocols.messages import Answer, Query, SiteCard, make_query, refuse_masked
-from ._site import CollaborativeSite, different_columns, respond
-
-# Base of the platforms: fitting the sites' models, asking them, and synthesising their answers.
+from ._site import CollaborativeSite, check_alike, different_columns, read_card, respond, warn_of_cards
 
 #: Aggregators that take answers known to be valid without a second check.
 _UNCHECKED = (BSTDAggregator, SecureSumAggregator)
-
-#: Seeds of local models and aggregator are below this; scikit-learn takes any of them.
-SEED_LIMIT = np.iinfo(np.int32).max
+# Seeds of local models and aggregator are below this; scikit-learn takes any of them.
+_SEED_LIMIT = np.iinfo(np.int32).max
 
 
 class SiteAnswers(NamedTuple):
@@ -46,51 +41,112 @@ class SiteAnswers(NamedTuple):
     answered: NDArray[np.intp]
 
 
-class BaseCollaborative(CallbackSupportMixin, PrivateEstimatorMixin, BaseEstimator, ABC):
-    """Splitting rows by site, fitting the local models, asking them, and synthesising their answers.
+class SiteFailure(NamedTuple):
+    """The type of the error of a site that failed; not its text, which may repeat rows of the site."""
 
-    Subclasses define what is predicted, and the local models, query perturber and aggregator.
+    kind: str
+
+
+class Platform(CallbackSupportMixin, PrivateEstimatorMixin, BaseEstimator):
+    """A platform of sites that predicts one number per query; a classifier overrides what differs.
+
+    It is built by `fit` or from announced sites, and asks them here or by messages. Local models, query
+    perturber and aggregator are parameters, unless a subclass makes its own.
     """
 
     releases_state = False
 
-    _parameter_constraints: dict[str, Any] = {
+    declared_roles = assign_roles(
+        release="estimator query_perturber aggregator on_site_error random_state", computing="n_jobs"
+    )
+
+    _shared_constraints: ClassVar[dict[str, Any]] = {
         "n_jobs": [Integral, None],
         "on_site_error": [StrOptions({"raise", "drop"})],
         "random_state": ["random_state", np.random.Generator],
     }
-    n_jobs: int | None
-    on_site_error: str
-    random_state: Any
+    _parameter_constraints: dict[str, Any] = {
+        **_shared_constraints,
+        **dict.fromkeys(("estimator", "query_perturber", "aggregator"), "no_validation"),
+    }
+    #: The method by which a local model answers.
+    _answers_by = "predict"
 
-    # What a subclass provides.
+    def __init__(
+        self,
+        estimator: Any = None,
+        query_perturber: Any = None,
+        aggregator: Any = None,
+        *,
+        n_jobs: int | None = None,
+        on_site_error: OnSiteError = "raise",
+        random_state: RandomSource = None,
+    ) -> None:
+        self.estimator = estimator
+        self.query_perturber = query_perturber
+        self.aggregator = aggregator
+        self.n_jobs = n_jobs
+        self.on_site_error = on_site_error
+        self.random_state = random_state
 
-    @abstractmethod
+    # The parts.
+
+    def _default_model(self) -> Any:
+        return LocalAverageRegressor()
+
     def _template(self, site: Any) -> Any:
         """Return the unfitted model of one site; it will be cloned."""
+        if self.estimator is None:
+            return self._default_model()
+        if not isinstance(self.estimator, Mapping):
+            return self.estimator
+        if site not in self.estimator:
+            raise ValueError(f"estimator has no model for site {site!r}.")
+        return self.estimator[site]
 
-    @abstractmethod
     def _templates(self) -> Iterable[Any]:
         """Return one template of every kind that is used."""
+        if self.estimator is None:
+            # Of this kind are the default models of a classifier too, and it has the tags.
+            return [LocalAverageRegressor()]
+        return list(self.estimator.values()) if isinstance(self.estimator, Mapping) else [self.estimator]
 
-    @abstractmethod
     def _make_perturber(self) -> Any:
-        """Return the unfitted perturber of queries, or None."""
+        """Return the perturber of queries, or None."""
+        return self.query_perturber
 
-    @abstractmethod
     def _make_aggregator(self) -> Any:
         """Return the unfitted aggregator; it will be cloned."""
-
-    @abstractmethod
-    def _check_target(self, y: Any) -> NDArray[Any]:
-        """Return y as the local models take it."""
+        return BSTDAggregator() if self.aggregator is None else self.aggregator
 
     def _check_components(self) -> None:
-        """Refuse components without the methods that are needed; none to refuse where they are made here."""
+        """Refuse components without the methods that are needed."""
+        templates = [] if self.estimator is None else self._templates()
+        components = [("estimator", template, self._answers_by) for template in templates]
+        if self.query_perturber is not None:
+            components.append(("query_perturber", self.query_perturber, "transform"))
+        components.append(("aggregator", self._make_aggregator(), "predict"))
+        for name, component, method in components:
+            is_class = isinstance(component, type)
+            if is_class or not hasattr(component, "fit") or not hasattr(component, method):
+                raise TypeError(
+                    f"{name} must be an estimator, not a class, with fit and {method}; "
+                    f"got {component.__name__ if is_class else type(component).__name__}."
+                )
+        if self._answers_by == "predict" and any(map(is_classifier, templates)):
+            raise TypeError("estimator must be a regressor: a classifier's answers are no numbers.")
+
+    def _check_target(self, y: Any) -> NDArray[Any]:
+        """Return y as the local models take it."""
+        return np.asarray(check_target(self, y), dtype=np.float64)
 
     def _trainable(self, template: Any, y: NDArray[Any]) -> Any:
         """Return the model for a site with these targets."""
         return template
+
+    def _decide(self, synthesis: FloatArray) -> NDArray[Any]:
+        """Return the prediction that a synthesis of shape (n_queries, n_outputs) stands for."""
+        return synthesis[:, 0]
 
     # Fitting.
 
@@ -124,10 +180,10 @@ class BaseCollaborative(CallbackSupportMixin, PrivateEstimatorMixin, BaseEstimat
         X = self._check_rows(X, reset=True)
         y = self._check_target(y)
         check_consistent_length(X, y)
-        names, rows = _rows_of_sites(sites, len(y))
-        aggregator_seed, *seeds = self._seeds(1 + len(names))
+        rows = _rows_of_sites(sites, len(y))
+        aggregator_seed, *seeds = self._seeds(1 + len(rows))
         perturber = self._fit_perturber(X)
-        models, sizes = self._fit_sites(X, y, dict(zip(names, rows, strict=True)), seeds)
+        models, sizes = self._fit_sites(X, y, rows, seeds)
         aggregator = self._fit_aggregator(sizes, aggregator_seed)
         self.query_perturber_, self.aggregator_ = perturber, aggregator
         self.sites_, self.estimators_, self.site_sizes_ = list(models), models, sizes
@@ -156,55 +212,40 @@ class BaseCollaborative(CallbackSupportMixin, PrivateEstimatorMixin, BaseEstimat
         self, X: Any, y: NDArray[Any], rows: Mapping[Any, NDArray[np.intp]], seeds: list[int | None]
     ) -> tuple[dict[Any, Any], NDArray[np.int64]]:
         """Return the fitted models by site, and the numbers of their rows."""
-        templates = [
-            _prepare(self._trainable(self._template(name), y[own]), len(y), seed)
-            for (name, own), seed in zip(rows.items(), seeds, strict=True)
-        ]
         catch = self.on_site_error == "drop"
-        tasks = [
-            (name, template, safe_indexing(X, own), y[own], catch)
-            for (name, own), template in zip(rows.items(), templates, strict=True)
-        ]
-        models = dict(zip(rows, self._fit_models(tasks), strict=True))
+        tasks = []
+        for (name, own), seed in zip(rows.items(), seeds, strict=True):
+            template = self._trainable(self._template(name), y[own])
+            model = _completed(template, deep=True, refine_to=len(y), random_state=seed)
+            tasks.append((name, model, safe_indexing(X, own), y[own], catch))
+        # As they come, for callbacks; these are not handed to local models, which would show them rows.
+        calls = (delayed(_fit_model)(*task) for task in tasks)
+        fits = Parallel(n_jobs=self.n_jobs, return_as="generator")(calls)
+        models: dict[Any, Any] = {}
+        with progress(self, "site", len(tasks)) as on_progress:
+            for name, model in zip(rows, fits, strict=True):
+                models[name] = model
+                on_progress()
         failed = {name: model for name, model in models.items() if isinstance(model, SiteFailure)}
         if len(failed) == len(models):
             # Not a site's error but the caller's: once more, for the model's own error.
             _fit_model(*tasks[0][:-1], False)
-        report_failures(failed, len(models), catch, "fit")
+        _report_failures(failed, len(models), catch, "fit")
         kept = {name: model for name, model in models.items() if name not in failed}
         return kept, np.array([len(rows[name]) for name in kept], dtype=np.int64)
 
-    def _fit_models(self, tasks: list[tuple[Any, ...]]) -> list[Any]:
-        """Return a fitted model or a `SiteFailure` for each task, and report progress to callbacks."""
-        models: list[Any] = []
-        # As they come, for callbacks; these are not handed to local models, which would show them rows.
-        fits = Parallel(n_jobs=self.n_jobs, return_as="generator")(
-            delayed(_fit_model)(*task) for task in tasks
-        )
-        with progress(self, "site", len(tasks)) as on_progress:
-            for model in fits:
-                models.append(model)
-                on_progress()
-        return models
-
     def _seeds(self, n: int) -> list[int | None]:
         """Return n seeds from `random_state`; None where there is none."""
-        if self.random_state is None:
-            return [None] * n
         source = self.random_state
+        if source is None:
+            return [None] * n
         if isinstance(source, np.random.Generator):
-            return source.integers(SEED_LIMIT, size=n).tolist()
-        return check_random_state(source).randint(SEED_LIMIT, size=n).tolist()
+            return source.integers(_SEED_LIMIT, size=n).tolist()
+        return check_random_state(source).randint(_SEED_LIMIT, size=n).tolist()
 
     def _fit_aggregator(self, sizes: NDArray[np.int64], seed: int | None) -> Any:
         """Return the aggregator for parties of these sizes; it learns nothing from answers."""
-        aggregator = clone(self._make_aggregator())
-        parameters = aggregator.get_params(deep=False)
-        if "party_sizes" in parameters and parameters["party_sizes"] is None:
-            aggregator.set_params(party_sizes=sizes)
-        unseeded = "random_state" in parameters and parameters["random_state"] is None
-        if seed is not None and unseeded:
-            aggregator.set_params(random_state=seed)
+        aggregator = _completed(self._make_aggregator(), deep=False, party_sizes=sizes, random_state=seed)
         return aggregator.fit(np.zeros((1, len(sizes))))
 
     def _set_disclosure_risk(self) -> None:
@@ -215,16 +256,13 @@ class BaseCollaborative(CallbackSupportMixin, PrivateEstimatorMixin, BaseEstimat
 
     # Asking.
 
-    def _perturb(self, X: Any) -> Any:
-        perturber = self.query_perturber_
-        if perturber is None:
-            return X
-        return perturber._perturb(X) if self._takes_floats() else perturber.transform(X)
-
     def _queries(self, X: Any) -> Any:
         """Return checked queries as they leave the asker."""
         check_is_fitted(self)
-        return self._perturb(self._check_rows(X, reset=False))
+        X, perturber = self._check_rows(X, reset=False), self.query_perturber_
+        if perturber is None:
+            return X
+        return perturber._perturb(X) if self._takes_floats() else perturber.transform(X)
 
     def _takes_floats(self) -> bool:
         """Whether all that a query meets here takes a checked array of floats without looking again."""
@@ -235,31 +273,27 @@ class BaseCollaborative(CallbackSupportMixin, PrivateEstimatorMixin, BaseEstimat
         return local and (perturber is None or type(perturber) is TQMATransformer)
 
     def _ask_sites(self, X: Any) -> SiteAnswers:
-        classes = getattr(self, "classes_", None)
-        models = [self._model(name) for name in self.sites_]
-        checked = self._takes_floats()
-        if effective_n_jobs(self.n_jobs) == 1 or len(models) == 1:
-            found = [_ask_model(model, X, classes, checked) for model in models]
+        classes, checked = getattr(self, "classes_", None), self._takes_floats()
+        tasks = [(self._model(name), X, classes, checked) for name in self.sites_]
+        if effective_n_jobs(self.n_jobs) == 1 or len(tasks) == 1:
+            found = [_ask_model(*task) for task in tasks]
         else:
-            tasks = (delayed(_ask_model)(model, X, classes, checked) for model in models)
-            found = Parallel(n_jobs=self.n_jobs, prefer="threads")(tasks)
-        failed = {
-            name: answer
-            for name, answer in zip(self.sites_, found, strict=True)
-            if isinstance(answer, SiteFailure)
-        }
-        report_failures(failed, len(models), self.on_site_error == "drop", "answer")
-        came = [(j, answer) for j, answer in enumerate(found) if not isinstance(answer, SiteFailure)]
-        return self._stack([answer for _, answer in came], [j for j, _ in came])
+            found = Parallel(n_jobs=self.n_jobs, prefer="threads")(
+                delayed(_ask_model)(*task) for task in tasks
+            )
+        return self._gather(dict(zip(self.sites_, found, strict=True)))
 
     def _model(self, name: Any) -> Any:
         if name not in self.estimators_:
             raise SiteError(f"the model of site {name!r} is not here: use ask and combine")
         return self.estimators_[name]
 
-    def _stack(self, answers: list[FloatArray], answered: list[int]) -> SiteAnswers:
+    def _gather(self, found: Mapping[Any, FloatArray | SiteFailure]) -> SiteAnswers:
         """Return the answers side by side; NaN, for no support, only where the aggregator knows it."""
-        values = np.stack(answers, axis=1)
+        failed = {name: answer for name, answer in found.items() if isinstance(answer, SiteFailure)}
+        _report_failures(failed, len(found), self.on_site_error == "drop", "answer")
+        answered = [j for j, name in enumerate(found) if name not in failed]
+        values = np.stack([answer for name, answer in found.items() if name not in failed], axis=1)
         if not get_tags(self.aggregator_).input_tags.allow_nan:
             values = np.where(np.isnan(values), 0.0, values)
         return SiteAnswers(values, np.array(answered))
@@ -284,6 +318,27 @@ class BaseCollaborative(CallbackSupportMixin, PrivateEstimatorMixin, BaseEstimat
         if sizes is not None:
             aggregator.set_params(party_sizes=np.asarray(sizes)[answered])
         return aggregator.fit(np.zeros((1, len(answered))))
+
+    @redact_errors
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Predict: perturb the queries, ask every site, synthesise the answers.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (n_queries, n_features)
+            As the asker has them.
+
+        Returns
+        -------
+        predictions : ndarray of shape (n_queries,)
+            Those of a batch are those of its rows.
+
+        Raises
+        ------
+        SiteError
+            A site failed, with ``on_site_error="raise"``, or none answered.
+        """
+        return self._decide(self._synthesise(self._ask_sites(self._queries(X))))
 
     @redact_errors
     def site_responses(self, X: Any) -> FloatArray:
@@ -338,111 +393,7 @@ class BaseCollaborative(CallbackSupportMixin, PrivateEstimatorMixin, BaseEstimat
             np.stack([aggregator.transform(part) for part in np.moveaxis(answers.values, 2, 0)], 2)
         )
 
-    def __sklearn_tags__(self) -> Tags:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = _take_nan(self._templates())
-        return tags
-
-
-def check_target_given(estimator: Any, y: Any) -> None:
-    """Raise the ValueError that scikit-learn's checks expect where y is None."""
-    if y is None:
-        raise ValueError(
-            f"This {type(estimator).__name__} estimator requires y to be passed, but the target y is None."
-        )
-
-
-def _squeeze(values: FloatArray) -> FloatArray:
-    """Return values per site, without an axis of outputs where there is one only."""
-    return values if values.shape[2] > 1 else values[:, :, 0]
-
-
-class SiteFailure(NamedTuple):
-    """The type of the error of a site that failed; not its text, which may repeat rows of the site."""
-
-    kind: str
-
-
-def report_failures(failed: Mapping[Any, SiteFailure], n_sites: int, drop: bool, verb: str) -> None:
-    """Warn that sites are left out; raise if they must not be, or if nobody is left."""
-    if not failed:
-        return
-    listed = ", ".join(f"{name!r} ({failure.kind})" for name, failure in failed.items())
-    if not drop:
-        raise SiteError(
-            f"could not {verb}: site {listed}; the model's own predict says why, at the site; "
-            "on_site_error='drop' goes on without it"
-        )
-    if len(failed) == n_sites:
-        raise SiteError(f"no site could {verb}: {listed}")
-    warn_user(f"left out, could not {verb}: site {listed}", SiteWarning)
-
-
-def _rows_of_sites(sites: Any, n_rows: int) -> tuple[list[Any], list[NDArray[np.intp]]]:
-    """Return the names of the sites, sorted, and the numbers of their rows."""
-    if sites is None:
-        return [0], [np.arange(n_rows)]
-    labels = np.asarray(as_labels(sites))
-    if labels.shape != (n_rows,):
-        raise ValueError(f"sites must have shape ({n_rows},), one label per row of X, not {labels.shape}.")
-    if labels.dtype.kind == "O" and len({type(label) for label in labels.tolist()}) > 1:
-        raise TypeError("sites must hold labels of one type, strings or integers.")
-    labels = np.asarray(labels.tolist())
-    if labels.dtype.kind not in "iuUb":
-        raise TypeError("sites must hold strings or integers.")
-    names, codes = np.unique(labels, return_inverse=True)
-    for name in names.tolist() if labels.dtype.kind == "U" else ():
-        check_characters(name, "the name of a site")
-    order = np.argsort(codes, kind="stable")
-    return names.tolist(), np.split(order, np.cumsum(np.bincount(codes))[:-1])
-
-
-def _take_nan(models: Iterable[Any]) -> bool:
-    return all(get_tags(model).input_tags.allow_nan for model in models)
-
-
-def _prepare(template: Any, n_total: int, seed: int | None) -> Any:
-    """Return a copy that knows the number of all rows, where it wants it, and its seed."""
-    model = clone(template)
-    parameters = model.get_params(deep=True)
-    wanted: dict[str, Any] = {}
-    for name, value in parameters.items():
-        last = name.rsplit("__", 1)[-1]
-        if value is None and last == "refine_to":
-            wanted[name] = n_total
-        if value is None and last == "random_state" and seed is not None:
-            wanted[name] = seed
-    if wanted:
-        model.set_params(**wanted)
-    return model
-
-
-def _fit_model(site: Any, model: Any, X: Any, y: NDArray[Any], catch: bool) -> Any:
-    try:
-        return model.fit(X, y)
-    except Exception as error:
-        if not catch:
-            error.add_note(f"while fitting the model of site {site!r}")
-            raise
-        return SiteFailure(type(error).__name__)
-
-
-def _ask_model(model: Any, X: Any, classes: NDArray[Any] | None, checked: bool) -> FloatArray | SiteFailure:
-    """Return a model's answers, of shape (n_queries, n_outputs), or how it failed."""
-    try:
-        return respond(model, X, classes, checked=checked)
-    except Exception as error:
-        return SiteFailure(type(error).__name__)
-
-
-# Platforms whose queries and answers are messages in bytes, so that sites may be elsewhere.
-
-
-class MessagePlatform(BaseCollaborative):
-    """A platform that is built by `fit` or from announced sites, and asks them here or by messages.
-
-    Subclasses define how the synthesis becomes a prediction (`_decide`), and their components.
-    """
+    # Messages.
 
     @classmethod
     def from_sites(cls, sites: Any, **parameters: Any) -> Self:
@@ -482,23 +433,27 @@ class MessagePlatform(BaseCollaborative):
         """
         platform = cls(**parameters)
         sites = [CollaborativeSite(*site) if isinstance(site, tuple) else site for site in sites]
-        cards = [_read_card(site) for site in sites]
+        cards = [read_card(site) for site in sites]
         platform._adopt_cards(cards)
-        _warn_of_cards(cards)
-        platform.estimators_ = {
-            site.name: site.estimator for site in sites if isinstance(site, CollaborativeSite)
-        }
+        warn_of_cards(cards)
+        here = [site for site in sites if isinstance(site, CollaborativeSite)]
+        platform.estimators_ = {site.name: site.estimator for site in here}
         platform.query_perturber_ = platform._fitted_perturber()
         platform.aggregator_ = platform._fit_aggregator(platform.site_sizes_, *platform._seeds(1))
         platform._set_disclosure_risk()
-        platform._warn_of_open_answers()
+        if isinstance(platform.aggregator_, SecureSumAggregator) and len(here) < len(sites):
+            warn_user(
+                "Answers of sites elsewhere arrive in the open: who runs combine reads every one before the "
+                "secure sum. Sites that want none of theirs read mask them themselves (MaskedSum).",
+                DisclosureWarning,
+            )
         return platform
 
     def _adopt_cards(self, cards: list[SiteCard]) -> None:
         names = [card.site for card in cards]
         if not cards or len(set(names)) < len(names):
             raise ValueError("sites must be at least one, and each must have its own name.")
-        _check_alike(cards)
+        check_alike(cards)
         if (cards[0].classes is not None) != is_classifier(self):
             raise ValueError("sites must announce classes to a classifier, and none to a regressor.")
         self.sites_ = names
@@ -509,14 +464,6 @@ class MessagePlatform(BaseCollaborative):
             self.feature_names_in_ = np.array(columns, dtype=object)
         if cards[0].classes is not None:
             self.classes_: NDArray[Any] = np.asarray(cards[0].classes)
-
-    def _warn_of_open_answers(self) -> None:
-        if isinstance(self.aggregator_, SecureSumAggregator) and len(self.estimators_) < len(self.sites_):
-            warn_user(
-                "Answers of sites elsewhere arrive in the open: who runs combine reads every one before the "
-                "secure sum. Sites that want none of theirs read mask them themselves (MaskedSum).",
-                DisclosureWarning,
-            )
 
     def _fitted_perturber(self) -> Any:
         """Return the perturber as it is if fitted; else fit it on a row of zeros."""
@@ -631,11 +578,11 @@ class MessagePlatform(BaseCollaborative):
         expected = Query.from_bytes(query) if query is not None else None
         self._check_answers(read, expected)
         by_site = {answer.site: answer for answer in read}
-        missing = {name: SiteFailure("no answer") for name in self.sites_ if str(name) not in by_site}
-        report_failures(missing, len(self.sites_), self.on_site_error == "drop", "answer")
-        present = [j for j, name in enumerate(self.sites_) if str(name) in by_site]
-        found = self._stack([by_site[str(self.sites_[j])].values for j in present], present)
-        return self._decide(self._synthesise(found))
+        found = {
+            name: by_site[str(name)].values if str(name) in by_site else SiteFailure("no answer")
+            for name in self.sites_
+        }
+        return self._decide(self._synthesise(self._gather(found)))
 
     def _check_answers(self, answers: list[Answer], expected: Query | None) -> None:
         names = [answer.site for answer in answers]
@@ -662,159 +609,92 @@ class MessagePlatform(BaseCollaborative):
         if any(answer.values.shape[1] != outputs for answer in answers):
             raise ConsentError("an answer does not hold one finite value per query and output.")
 
-    @abstractmethod
-    def _decide(self, synthesis: NDArray[np.float64]) -> NDArray[Any]:
-        """Return the prediction that a synthesis of shape (n_queries, n_outputs) stands for."""
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = _take_nan(self._templates())
+        return tags
 
 
-def _read_card(site: Any) -> SiteCard:
-    if isinstance(site, CollaborativeSite):
-        return SiteCard.from_bytes(site.announce())
-    if isinstance(site, bytes):
-        return SiteCard.from_bytes(site)
-    raise TypeError(
-        f"a site must be a CollaborativeSite or an announcement in bytes, not {type(site).__name__}."
-    )
-
-
-def _check_alike(cards: list[SiteCard]) -> None:
-    """Refuse sites that differ in features, in their names or order, or in classes."""
-    for card in cards[1:]:
-        if (card.n_features, card.classes) != (cards[0].n_features, cards[0].classes):
-            raise ValueError(
-                f"site {card.site!r} differs from {cards[0].site!r}: all sites must have the same number of "
-                "features and the same classes; where one knows some classes only, pass all of them as "
-                "classes= to every CollaborativeSite."
-            )
-    first, *others = [card for card in cards if card.columns is not None] or cards[:1]
-    for card in others:
-        difference = different_columns(card.columns or (), first.columns or ())
-        if difference is not None:
-            raise ValueError(
-                f"site {card.site!r} announces other columns than site {first.site!r}: {difference}. Fit the "
-                "models of all sites to the same columns in the same order."
-            )
-
-
-def _warn_of_cards(cards: list[SiteCard]) -> None:
-    """Warn of a site that outvotes all others, of smoothing for other numbers of rows, of missing names."""
-    total = sum(card.n_samples for card in cards)
-    # The prediction w f + (1 - w) g is nearer to f than to g, whatever g is, exactly where w > 1/2.
-    heavy = [card.site for card in cards if 2 * card.n_samples > total]
-    if heavy and len(cards) > 1:
-        warn_user(
-            f"site {heavy[0]!r} announces more rows than all others together: every prediction is nearer "
-            "to its answer than to the others' mean. Confirm its number of rows before it joins.",
-            UtilityWarning,
+def check_target(estimator: Any, y: Any) -> NDArray[Any]:
+    """Return a target as a column; ValueError, as scikit-learn's checks expect, where y is None."""
+    if y is None:
+        raise ValueError(
+            f"This {type(estimator).__name__} estimator requires y to be passed, but the target y is None."
         )
-    unrefined = [repr(card.site) for card in cards if not _is_refined(card, total)]
-    if unrefined:
-        warn_user(
-            f"site {', '.join(unrefined)}: the local average is not refined to the number of rows of all "
-            "sites, so that their mean smooths twice; fit it with refine_to=, the sum of all sites' numbers "
-            "of rows.",
-            UtilityWarning,
+    return column_or_1d(check_array(y, ensure_2d=False, dtype=None, input_name="y"), warn=True)
+
+
+def _squeeze(values: FloatArray) -> FloatArray:
+    """Return values per site, without an axis of outputs where there is one only."""
+    return values if values.shape[2] > 1 else values[:, :, 0]
+
+
+def _report_failures(failed: Mapping[Any, SiteFailure], n_sites: int, drop: bool, verb: str) -> None:
+    """Warn that sites are left out; raise if they must not be, or if nobody is left."""
+    if not failed:
+        return
+    listed = ", ".join(f"{name!r} ({failure.kind})" for name, failure in failed.items())
+    if not drop:
+        raise SiteError(
+            f"could not {verb}: site {listed}; the model's own predict says why, at the site; "
+            "on_site_error='drop' goes on without it"
         )
-
-    unnamed = [repr(card.site) for card in cards if card.columns is None and card.n_features > 1]
-    if unnamed:
-        warn_user(
-            f"site {', '.join(unnamed)}: announced without the names of its columns. If its model was fitted "
-            "to columns in another order than the others', its answers are wrong, and nothing shows it. Fit "
-            "the model to a data frame, or pass columns=[...], names in its order, to CollaborativeSite.",
-            UtilityWarning,
-        )
+    if len(failed) == n_sites:
+        raise SiteError(f"no site could {verb}: {listed}")
+    warn_user(f"left out, could not {verb}: site {listed}", SiteWarning)
 
 
-def _is_refined(card: SiteCard, total: int) -> bool:
-    """Whether the site smooths as for all rows, as far as the grid of bandwidths tells one from the next.
+def _rows_of_sites(sites: Any, n_rows: int) -> dict[Any, NDArray[np.intp]]:
+    """Return the numbers of the rows of every site, sorted by its name."""
+    if sites is None:
+        return {0: np.arange(n_rows)}
+    labels = np.asarray(as_labels(sites))
+    if labels.shape != (n_rows,):
+        raise ValueError(f"sites must have shape ({n_rows},), one label per row of X, not {labels.shape}.")
+    if labels.dtype.kind == "O" and len({type(label) for label in labels.tolist()}) > 1:
+        raise TypeError("sites must hold labels of one type, strings or integers.")
+    labels = np.asarray(labels.tolist())
+    if labels.dtype.kind not in "iuUb":
+        raise TypeError("sites must hold strings or integers.")
+    names, codes = np.unique(labels, return_inverse=True)
+    for name in names.tolist() if labels.dtype.kind == "U" else ():
+        check_characters(name, "the name of a site")
+    order = np.argsort(codes, kind="stable")
+    rows = np.split(order, np.cumsum(np.bincount(codes))[:-1])
+    return dict(zip(names.tolist(), rows, strict=True))
 
-    h^e with e = ln n / ln n_j: another n' moves ln h^e by ln h (ln n' - ln n) / ln n_j, which is the largest
-    for the smallest h of the grid, and does not count below half a step of it.
-    """
-    if card.refined_to is None or card.n_samples == 1:
-        return True
-    half_step = math.log(BANDWIDTHS[0] / BANDWIDTHS[1]) / 2
-    moved = math.log(BANDWIDTHS[0] / BANDWIDTHS[-1]) * abs(math.log(card.refined_to / total))
-    return moved <= half_step * math.log(card.n_samples)
+
+def _take_nan(models: Iterable[Any]) -> bool:
+    return all(get_tags(model).input_tags.allow_nan for model in models)
 
 
-# Platforms whose local models, query perturber and aggregator are parameters.
-
-
-class ConfigurablePlatform(MessagePlatform):
-    """A platform with any local models, perturber and aggregator; subclasses define what is predicted."""
-
-    declared_roles = assign_roles(
-        release="estimator query_perturber aggregator on_site_error random_state", computing="n_jobs"
-    )
-
-    _parameter_constraints = {
-        **MessagePlatform._parameter_constraints,
-        "estimator": "no_validation",
-        "query_perturber": "no_validation",
-        "aggregator": "no_validation",
+def _completed(template: Any, *, deep: bool, **given: Any) -> Any:
+    """Return a copy that knows what is given, where a parameter of that name wants it and is None."""
+    model = clone(template)
+    known = {name: value for name, value in given.items() if value is not None}
+    wanted = {
+        name: known[name.rsplit("__", 1)[-1]]
+        for name, value in model.get_params(deep=deep).items()
+        if value is None and name.rsplit("__", 1)[-1] in known
     }
-    #: The method by which a local model answers.
-    _answers_by = "predict"
-
-    def __init__(
-        self,
-        estimator: Any = None,
-        query_perturber: Any = None,
-        aggregator: Any = None,
-        *,
-        n_jobs: int | None = None,
-        on_site_error: OnSiteError = "raise",
-        random_state: RandomSource = None,
-    ) -> None:
-        self.estimator = estimator
-        self.query_perturber = query_perturber
-        self.aggregator = aggregator
-        self.n_jobs = n_jobs
-        self.on_site_error = on_site_error
-        self.random_state = random_state
-
-    def _default_model(self) -> Any:
-        return LocalAverageRegressor()
-
-    def _default_aggregator(self) -> Any:
-        return BSTDAggregator()
-
-    def _template(self, site: Any) -> Any:
-        if self.estimator is None:
-            return self._default_model()
-        if not isinstance(self.estimator, Mapping):
-            return self.estimator
-        if site not in self.estimator:
-            raise ValueError(f"estimator has no model for site {site!r}.")
-        return self.estimator[site]
-
-    def _templates(self) -> Iterable[Any]:
-        if self.estimator is None:
-            # Of this kind are the default models of a classifier too, and it has the tags.
-            return [LocalAverageRegressor()]
-        return list(self.estimator.values()) if isinstance(self.estimator, Mapping) else [self.estimator]
-
-    def _make_perturber(self) -> Any:
-        return self.query_perturber
-
-    def _make_aggregator(self) -> Any:
-        return self._default_aggregator() if self.aggregator is None else self.aggregator
-
-    def _check_components(self) -> None:
-        if self.estimator is not None:
-            for template in self._templates():
-                _check_component("estimator", template, self._answers_by)
-        if self.query_perturber is not None:
-            _check_component("query_perturber", self.query_perturber, "transform")
-        _check_component("aggregator", self._make_aggregator(), "predict")
+    if wanted:
+        model.set_params(**wanted)
+    return model
 
 
-def _check_component(name: str, component: Any, method: str) -> None:
-    """Raise TypeError for a component that lacks a method."""
-    if isinstance(component, type) or not hasattr(component, "fit") or not hasattr(component, method):
-        raise TypeError(
-            f"{name} must be an estimator, not a class, with fit and {method}; "
-            f"got {component.__name__ if isinstance(component, type) else type(component).__name__}."
-        )
+def _fit_model(site: Any, model: Any, X: Any, y: NDArray[Any], catch: bool) -> Any:
+    try:
+        return model.fit(X, y)
+    except Exception as error:
+        if not catch:
+            error.add_note(f"while fitting the model of site {site!r}")
+            raise
+        return SiteFailure(type(error).__name__)
+
+
+def _ask_model(model: Any, X: Any, classes: NDArray[Any] | None, checked: bool) -> FloatArray | SiteFailure:
+    """Return a model's answers, of shape (n_queries, n_outputs), or how it failed."""
+    try:
+        return respond(model, X, classes, checked=checked)
+    except Exception as error:
+        return SiteFailure(type(error).__name__)

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""One site of a collaboration: its fitted model, its announcement, and its answers to queries."""
+"""A site of a collaboration: its model, its answers, and its announcement, compared with the others'."""
 
+import math
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -12,9 +13,11 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._typing import FloatArray
 from ..domain._labels import class_positions
+from ..exceptions import UtilityWarning
 from ..utils import check_characters, check_int
+from ..utils._private_fit import warn_user
 from ..utils._public_module import public_module
-from ._local_average.regressor import LocalAverageRegressor
+from ._local_average.regressor import BANDWIDTHS, LocalAverageRegressor
 from ._protocols.messages import Answer, Query, SiteCard, check_columns, column_names
 
 
@@ -215,6 +218,79 @@ def _refinement_targets(estimator: Any) -> Iterator[int | None]:
                 yield value
             elif isinstance(value, FrozenEstimator):
                 yield from _refinement_targets(value)
+
+
+def read_card(site: Any) -> SiteCard:
+    """Return the announcement of a site, here or in bytes."""
+    if isinstance(site, CollaborativeSite):
+        return SiteCard.from_bytes(site.announce())
+    if isinstance(site, bytes):
+        return SiteCard.from_bytes(site)
+    raise TypeError(
+        f"a site must be a CollaborativeSite or an announcement in bytes, not {type(site).__name__}."
+    )
+
+
+def check_alike(cards: list[SiteCard]) -> None:
+    """Refuse sites that differ in features, in their names or order, or in classes."""
+    for card in cards[1:]:
+        if (card.n_features, card.classes) != (cards[0].n_features, cards[0].classes):
+            raise ValueError(
+                f"site {card.site!r} differs from {cards[0].site!r}: all sites must have the same number of "
+                "features and the same classes; where one knows some classes only, pass all of them as "
+                "classes= to every CollaborativeSite."
+            )
+    first, *others = [card for card in cards if card.columns is not None] or cards[:1]
+    for card in others:
+        difference = different_columns(card.columns or (), first.columns or ())
+        if difference is not None:
+            raise ValueError(
+                f"site {card.site!r} announces other columns than site {first.site!r}: {difference}. Fit the "
+                "models of all sites to the same columns in the same order."
+            )
+
+
+def warn_of_cards(cards: list[SiteCard]) -> None:
+    """Warn of a site that outvotes all others, of smoothing for other numbers of rows, of missing names."""
+    total = sum(card.n_samples for card in cards)
+    # The prediction w f + (1 - w) g is nearer to f than to g, whatever g is, exactly where w > 1/2.
+    heavy = [card.site for card in cards if 2 * card.n_samples > total]
+    if heavy and len(cards) > 1:
+        warn_user(
+            f"site {heavy[0]!r} announces more rows than all others together: every prediction is nearer "
+            "to its answer than to the others' mean. Confirm its number of rows before it joins.",
+            UtilityWarning,
+        )
+    unrefined = [repr(card.site) for card in cards if not _is_refined(card, total)]
+    if unrefined:
+        warn_user(
+            f"site {', '.join(unrefined)}: the local average is not refined to the number of rows of all "
+            "sites, so that their mean smooths twice; fit it with refine_to=, the sum of all sites' numbers "
+            "of rows.",
+            UtilityWarning,
+        )
+
+    unnamed = [repr(card.site) for card in cards if card.columns is None and card.n_features > 1]
+    if unnamed:
+        warn_user(
+            f"site {', '.join(unnamed)}: announced without the names of its columns. If its model was fitted "
+            "to columns in another order than the others', its answers are wrong, and nothing shows it. Fit "
+            "the model to a data frame, or pass columns=[...], names in its order, to CollaborativeSite.",
+            UtilityWarning,
+        )
+
+
+def _is_refined(card: SiteCard, total: int) -> bool:
+    """Whether the site smooths as for all rows, as far as the grid of bandwidths tells one from the next.
+
+    h^e with e = ln n / ln n_j: another n' moves ln h^e by ln h (ln n' - ln n) / ln n_j, which is the largest
+    for the smallest h of the grid, and does not count below half a step of it.
+    """
+    if card.refined_to is None or card.n_samples == 1:
+        return True
+    half_step = math.log(BANDWIDTHS[0] / BANDWIDTHS[1]) / 2
+    moved = math.log(BANDWIDTHS[0] / BANDWIDTHS[-1]) * abs(math.log(card.refined_to / total))
+    return moved <= half_step * math.log(card.n_samples)
 
 
 def respond(model: Any, X: Any, classes: NDArray[Any] | None = None, *, checked: bool = False) -> FloatArray:

@@ -17,7 +17,7 @@ from ..rounds._rows import refuse_other_forms
 from ..tree import LocallyPrivateTreeRegressor
 from ..tree._first_phase import FIRST_SHARE, FirstPhase
 from ..tree._plan import TreeDesign
-from ..tree._release import BaseLocalTree
+from ..tree._release import shape_by_reports
 from ..utils import as_labels, check_epsilon, check_int
 from ..utils._private_fit import redact_errors
 from ..utils._public_module import public_module
@@ -352,7 +352,7 @@ class SplitCurator(ReportCounter):
         if state.design.first_phase is None or not state.n_reports:
             raise ValueError("there are no reports yet: nothing can be shaped.")
         first = state.design.first_phase.with_counts(state.counts.copy(), state.n_reports)
-        design = clone(state.tree)._shape_by_reports(state.design, first, n_clients)
+        design = shape_by_reports(clone(state.tree), state.design, first, n_clients)
         curator = TreeCurator.__new__(TreeCurator)
         curator._start(CuratorState.empty(state.tree, design, state.specification.label))
         return curator
@@ -363,7 +363,7 @@ class SplitCurator(ReportCounter):
 
 @redact_errors
 def design_collection(
-    tree: BaseLocalTree, X: Any, y: Any, n_clients: int, features: Sequence[str] | None
+    tree: LocalTree, X: Any, y: Any, n_clients: int, features: Sequence[str] | None
 ) -> TreeDesign:
     """Return the public design of a tree; the steps are those of ``fit``, but all clients fill the leaves."""
     if X is None and tree.split_share != "auto" and tree.split_share > 0:
@@ -376,7 +376,7 @@ def design_collection(
 
 
 @redact_errors
-def design_splits(tree: BaseLocalTree, n_clients: int, features: Sequence[str] | None) -> TreeDesign:
+def design_splits(tree: LocalTree, n_clients: int, features: Sequence[str] | None) -> TreeDesign:
     """Return the public design of a tree that reports will shape: its first phase."""
     automatic = tree.split_share == "auto"
     # Asked for by name, also with so few columns that a fit would halve them in turn.
@@ -398,9 +398,7 @@ def design_splits(tree: BaseLocalTree, n_clients: int, features: Sequence[str] |
     return design
 
 
-def _design(
-    tree: BaseLocalTree, X: Any, y: Any, n_clients: int, features: Sequence[str] | None
-) -> TreeDesign:
+def _design(tree: LocalTree, X: Any, y: Any, n_clients: int, features: Sequence[str] | None) -> TreeDesign:
     if (X is None) != (y is None):
         raise ValueError(f"X and y belong together: pass public rows with their {tree._targets}, or neither.")
     # The steps set attributes of a fit: on a copy, which is not kept.

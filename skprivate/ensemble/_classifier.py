@@ -8,13 +8,14 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import expit
+from sklearn.base import ClassifierMixin
 from sklearn.utils import Tags
 
 from .._typing import CentralMechanism, CentralRelation, FloatArray, RandomSource
 from ..accounting import PrivacyLedger
 from ..base import PublicShape, redact_errors
 from ..base._likely_mistakes import hardly_any_rows
-from ..base._public_facts import PrivateClassifierMixin
+from ..base._public_facts import known_classes, resolve_classes, score_labels
 from ..base._public_model import of_encoded_rows
 from ..domain import TableDomain
 from ..domain._labels import declared_classes, number_labels
@@ -29,7 +30,7 @@ from ._release import BoostingRelease, BoostingTask
 
 
 @public_module("skprivate.ensemble")
-class DPBoostingClassifier(PrivateClassifierMixin, BaseDPBoosting):
+class DPBoostingClassifier(ClassifierMixin, BaseDPBoosting):
     """Differentially private boosting of labels, by a trusted curator.
 
     The model adds up a shape function of every column, and small corrections on random cells of several
@@ -166,11 +167,11 @@ class DPBoostingClassifier(PrivateClassifierMixin, BaseDPBoosting):
         "public_model": [HasMethods(["fit", "predict_proba"]), None],
     }
     declared_roles = {**BOOSTING_ROLES, "bounds": "release", "classes": "release"}
-    _public_inputs = ("domain", "bounds", "classes")
     _leak_texts = {
         "bounds": "the bounds of X were read from private rows",
         "classes": "the classes were read from private rows",
     }
+    _target_parameter = "classes"
 
     def __init__(
         self,
@@ -206,40 +207,32 @@ class DPBoostingClassifier(PrivateClassifierMixin, BaseDPBoosting):
         self.ledger = ledger
 
     _read_rows = read_labelled_rows
+    score = score_labels
 
     def _resolve_target(self, y: NDArray[Any], public: NDArray[np.bool_]) -> NDArray[Any]:
-        self.classes_ = self._resolve_classes(y, public)
+        self.classes_ = resolve_classes(self.classes, y, public)
         return number_labels(y, self.classes_)
+
+    def _check_target(self, shape: PublicShape) -> ClassLoss:
+        classes = known_classes(self.classes, shape)
+        return self._loss_of(2 if classes is None else len(classes))
+
+    def _loss(self) -> ClassLoss:
+        return self._loss_of(len(self.classes_))
+
+    def _loss_of(self, n_labels: int) -> ClassLoss:
+        if n_labels > 2 and self.monotonic_cst is not None:
+            raise ValueError("monotonic_cst is for two classes.")
+        return ClassLoss(n_labels)
+
+    def _fit_scores(self, X: FloatArray, y: NDArray[Any]) -> PublicScores:
+        return PublicScores.of_labels(of_encoded_rows(self.public_model, self.domain), X, y, self.classes_)
 
     def _mistaken_target(self, task: BoostingTask, release: BoostingRelease) -> str | None:
         return hardly_any_rows(self.classes_, release.target_counts, release.target_std, task.n_rows)
 
-    def _loss(self) -> ClassLoss:
-        return ClassLoss(len(self.classes_))
-
-    def _any_loss(self, shape: PublicShape) -> ClassLoss:
-        classes = self._known_classes(shape)
-        return ClassLoss(2 if classes is None else len(classes))
-
-    def _check_target(self, shape: PublicShape) -> None:
-        self._check_constraints(self._any_loss(shape).n_labels)
-
-    def _check_constraints(self, n_labels: int) -> None:
-        if n_labels > 2 and self.monotonic_cst is not None:
-            raise ValueError("monotonic_cst is for two classes.")
-
-    def _task_of(self, columns: Any, loss: Any, noise: Any, n_rows: Any, offsets: Any) -> Any:
-        self._check_constraints(loss.n_labels)
-        return super()._task_of(columns, loss, noise, n_rows, offsets)
-
-    def _schema_of_target(self) -> dict[str, Any]:
-        return {"classes": self.classes_}
-
     def _no_targets(self) -> NDArray[Any]:
         return np.asarray(declared_classes(self.classes))[:0]
-
-    def _fit_scores(self, X: FloatArray, y: NDArray[Any]) -> PublicScores:
-        return PublicScores.of_labels(of_encoded_rows(self.public_model, self.domain), X, y, self.classes_)
 
     @redact_errors
     def decision_function(self, X: ArrayLike) -> FloatArray:

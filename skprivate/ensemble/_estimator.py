@@ -4,9 +4,8 @@
 import functools
 from abc import abstractmethod
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from fractions import Fraction
-from numbers import Integral, Real
+from dataclasses import dataclass, replace
+from numbers import Integral
 from typing import Any, Literal, Self
 
 import numpy as np
@@ -16,11 +15,11 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._typing import BoolArray, CentralRelation, FloatArray
 from ..accounting import PrivacySpent
-from ..accounting._statements.spent import name_inputs, source_of_input
-from ..base import SHARED_CONSTRAINTS, PlannedCost, PublicShape, assign_roles, claim_of, private_fit
+from ..accounting._statements.spent import name_inputs
+from ..base import PlannedCost, PublicShape, assign_roles, claim_of, private_fit
 from ..base import _likely_mistakes as mistakes
-from ..base._mixin import DomainMixin
-from ..domain import TableDomain
+from ..base._mixin import CURATOR_CONSTRAINTS, DomainMixin
+from ..base._public_facts import cost_of, sources_of
 from ..noise import check_entropy
 from ..noise._fit_budget import FitBudget
 from ..rounds._driver import Rounds, RowsInMemory, drive, with_releases
@@ -32,7 +31,7 @@ from ..rounds._sources import SourceFacts
 from ..rounds._tables import TableColumns, count_columns
 from ..utils import check_row_mask
 from ..utils._arguments import KEY_BYTES, RowUnits, number_units
-from ..utils._compat import HasMethods, Interval, StrOptions
+from ..utils._compat import Interval, StrOptions
 from ..utils._private_fit import public_errors
 from ..utils._tables import within_bounds
 from ._plan import (
@@ -46,8 +45,6 @@ from ._plan import (
 from ._public_scores import PublicScores
 from ._release import BoostingRelease, BoostingTask, boosting_rounds
 from ._shape_functions import (
-    RandomCells,
-    ShapeFunction,
     bounded_columns,
     importances_of,
     least_missing,
@@ -56,7 +53,17 @@ from ._shape_functions import (
 )
 from ._step_weights import shows_effect
 
-# Validated private and public rows of a boosting.
+BOOSTING_CONSTRAINTS: dict[str, list[Any]] = {
+    **CURATOR_CONSTRAINTS,
+    "monotonic_cst": ["array-like", Mapping, None],
+    "interactions": [StrOptions({"auto"}), Interval(Integral, 0, 1000, closed="both")],
+    "partition_seed": [Interval(Integral, 0, None, closed="left")],
+}
+BOOSTING_ROLES = assign_roles(
+    release="epsilon delta mechanism domain relation public_model monotonic_cst interactions "
+    "partition_seed max_rows_per_group random_state",
+    computing="ledger",
+)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -74,6 +81,8 @@ class BoostingRows:
     rows_per_unit : int
         Rows of one person that count; 1 where the unit is the row.
     bounds : tuple of two ndarrays of shape (d,)
+    grouped : bool
+        Whether the unit is the person; persons of a source are not among these rows.
     """
 
     X: FloatArray
@@ -82,6 +91,7 @@ class BoostingRows:
     units: RowUnits | None
     rows_per_unit: int
     bounds: tuple[FloatArray, FloatArray]
+    grouped: bool
 
     @property
     def n_public(self) -> int:
@@ -106,26 +116,6 @@ class BoostingRows:
         return PreparedRows(X, y=self.y, kept=kept)
 
 
-# Base class of private boosting: public task, charge, rounds of noisy sums, and the model made of them.
-
-BOOSTING_CONSTRAINTS: dict[str, list[Any]] = {
-    **SHARED_CONSTRAINTS,
-    "delta": [Fraction, Interval(Real, 0, 1, closed="left")],
-    "mechanism": [StrOptions({"auto", "laplace", "gaussian"})],
-    "domain": [TableDomain, None],
-    "relation": [StrOptions({"replace-one", "add-remove"})],
-    "public_model": [HasMethods(["fit"]), None],
-    "monotonic_cst": ["array-like", Mapping, None],
-    "interactions": [StrOptions({"auto"}), Interval(Integral, 0, 1000, closed="both")],
-    "partition_seed": [Interval(Integral, 0, None, closed="left")],
-}
-BOOSTING_ROLES = assign_roles(
-    release="epsilon delta mechanism domain relation public_model monotonic_cst interactions "
-    "partition_seed max_rows_per_group random_state",
-    computing="ledger",
-)
-
-
 class BaseDPBoosting(DomainMixin, RoundsMixin, BaseEstimator):
     """Base of the private boosting estimators.
 
@@ -137,7 +127,6 @@ class BaseDPBoosting(DomainMixin, RoundsMixin, BaseEstimator):
     epsilon: Any
     delta: Any
     mechanism: str
-    domain: TableDomain | None
     relation: CentralRelation
     public_model: Any
     monotonic_cst: Any
@@ -149,12 +138,11 @@ class BaseDPBoosting(DomainMixin, RoundsMixin, BaseEstimator):
     # Asked for by default: the mask and the groups are what the guarantee is about.
     __metadata_request__fit = {"is_public": True, "groups": True}
 
-    #: Parameters that are public knowledge about the rows, and what is said where one was read from them.
-    _public_inputs: tuple[str, ...]
+    #: Parameters that declare bounds of X and the target, and what is said where one was read from rows.
     _leak_texts: Mapping[str, str]
+    #: The one that declares the target.
+    _target_parameter: str
 
-    shape_functions_: tuple[ShapeFunction, ...]
-    interactions_: tuple[RandomCells, ...]
     _model: AdditiveModel
     _public: PublicScores | None = None
     _unit: float = 1.0
@@ -200,7 +188,6 @@ class BaseDPBoosting(DomainMixin, RoundsMixin, BaseEstimator):
             the columns have no effect.
         """
         self._budget()
-        self._read_early(y)
         X, y = self._read_rows(X, y)
         public = check_row_mask(is_public, len(X), strict=self.is_strict())
         if public.all() and not self.may_lack_rows():
@@ -209,25 +196,25 @@ class BaseDPBoosting(DomainMixin, RoundsMixin, BaseEstimator):
         self.announce_leaks(leaks)
         units = number_units(groups, ~public, strict=self.is_strict())
         with public_errors():
-            self.check_public(self._shape_of(X, y[public], units, int(np.count_nonzero(~public))))
+            n_units = int(np.count_nonzero(~public)) if units is None else units.n_units
+            known = y[public] if public.any() else None
+            self.check_public(PublicShape.of(self, n_units, units is not None, public_labels=known))
         rows = self._part_rows(X, y, public, units)
         with public_errors():
-            scores = self._fit_public_model(rows)
+            scores = None
+            if self.public_model is not None:
+                # Before anything is charged.
+                scores = self._fit_scores(rows.X[public], rows.y[public])
             task = self._task(rows, rows.n_used, scores)
         entropy = check_entropy(self.random_state)
-        spent = self._describe_spending(
-            task, rows.n_used, rows, leaks, entropy.source, rows.units is not None
-        )
         table = rows.X
         if scores is not None:
             made = np.empty((len(table), len(scores.offsets) + 1))
             made[public] = scores.augment(table[public])
             made[~public] = scores.augment_private(table[~public], strict=self.is_strict())
             table = np.column_stack([table, made])
-        prepared = rows.prepare(table, entropy.random_bytes)
-        rounds = with_releases(boosting_rounds(task, spent), spent)
-        release, spent = drive(rounds, RowsInMemory(prepared), entropy, self.charge)
-        self._adopt(task, release, scores, rows.bounds, spent)
+        prepared = RowsInMemory(rows.prepare(table, entropy.random_bytes))
+        drive(self._rounds(task, rows, leaks, scores, entropy.source), prepared, entropy, self.charge)
         return self
 
     @abstractmethod
@@ -243,42 +230,36 @@ class BaseDPBoosting(DomainMixin, RoundsMixin, BaseEstimator):
         """Return the loss; classes or bounds are resolved."""
 
     @abstractmethod
-    def _schema_of_target(self) -> dict[str, Any]:
-        """Return how the target of a source is read."""
+    def _check_target(self, shape: PublicShape) -> Loss:
+        """Raise what is wrong about the declared target; return a loss with as many outputs, if known."""
 
     @abstractmethod
-    def _check_target(self, shape: PublicShape) -> None:
-        """Raise what is wrong about the declared target."""
+    def _fit_scores(self, X: FloatArray, y: NDArray[Any]) -> PublicScores:
+        """Fit the public model to public rows."""
 
-    def _read_early(self, y: Any) -> None:
-        """Raise what the form of the target tells before rows are read."""
-
-    @property
-    def _declared_bounds(self) -> Any:
-        return getattr(self, self._bounds_parameter)
+    @abstractmethod
+    def _mistaken_target(self, task: BoostingTask, release: BoostingRelease) -> str | None:
+        """Return the sentence on a mistake that the released counts of the target suggest."""
 
     def _budget(self) -> FitBudget:
         """Return the budget; ValueError for epsilon, delta and mechanism that do not fit."""
         return FitBudget.of(self.epsilon, self.delta, self.mechanism)
 
-    def _noise(self, grouped: bool) -> NoiseShares:
-        return NoiseShares(self._budget(), self.relation, int(self.max_rows_per_group) if grouped else 1)
-
-    def _shape_of(self, X: FloatArray, public_y: NDArray[Any], units: Any, n_private: int) -> PublicShape:
-        names = getattr(self, "feature_names_in_", None)
-        return PublicShape(
-            n_features=self.n_features_in_,
-            feature_names=None if names is None else tuple(names),
-            n_rows=n_private if units is None else units.n_units,
-            grouped=units is not None,
-            public_labels=public_y if len(public_y) else None,
-        )
+    def _find_leaks(self, any_public: bool) -> list[str]:
+        """Return what would have to be read from private rows; found before any of them is read."""
+        if any_public:
+            return []
+        missing = [name for name in self._leak_texts if getattr(self, name) is None]
+        if self.domain is not None:
+            missing = [name for name in missing if name != self._bounds_parameter]
+        return [self._leak_texts[name] for name in missing]
 
     def check_public(self, shape: PublicShape) -> None:
-        noise = self._noise(shape.grouped)
-        encoded = self.encoded_shape(shape)
-        encoded.check_bounds(self._declared_bounds, self._bounds_parameter)
-        self._check_target(shape)
+        noise = NoiseShares(
+            self._budget(), self.relation, int(self.max_rows_per_group) if shape.grouped else 1
+        )
+        self.encoded_shape(shape).check_bounds(self._declared_bounds, self._bounds_parameter)
+        loss = self._check_target(shape)
         if self.public_model is not None and not shape.n_public:
             raise ValueError("public_model is fitted to public rows, and there are none.")
         if self.public_model is not None and self.monotonic_cst is not None:
@@ -292,45 +273,18 @@ class BaseDPBoosting(DomainMixin, RoundsMixin, BaseEstimator):
         else:
             box = np.zeros(shape.n_features), np.ones(shape.n_features)
             columns = columns_of_numbers(*box, shape.feature_names)
-        if shape.names_known or not isinstance(self.monotonic_cst, Mapping):
-            check_monotone(self.monotonic_cst, columns)
-        self._task_of(columns, self._any_loss(shape), noise, None, ()).check_noise()
-
-    @abstractmethod
-    def _any_loss(self, shape: PublicShape) -> Loss:
-        """Return a loss with as many outputs as that of the fit, as far as it is known."""
-
-    def _find_leaks(self, any_public: bool) -> list[str]:
-        """Return what would have to be read from private rows; found before any of them is read."""
-        if any_public:
-            return []
-        missing = [name for name in self._leak_texts if getattr(self, name) is None]
-        if self.domain is not None:
-            missing = [name for name in missing if name != self._bounds_parameter]
-        return [self._leak_texts[name] for name in missing]
+        self._task_of(columns, loss, noise, None).check_noise()
 
     def _part_rows(self, X: FloatArray, y: NDArray[Any], public: Any, units: Any) -> BoostingRows:
         """Resolve bounds and target, and separate public from private rows."""
         declared = self._declared_bounds if self.domain is None else self.domain.bounds
         bounds = self.resolve_bounds(declared, X, X[public], name=self._bounds_parameter)
-        X = self._within(X, bounds)
-        target = self._resolve_target(y, public)
-        return BoostingRows(X, target, public, units, self.max_rows_per_group if units else 1, bounds)
-
-    def _within(self, X: FloatArray, bounds: tuple[FloatArray, FloatArray]) -> FloatArray:
         # Only strict mode lets what is not finite come so far.
-        return within_bounds(X, *bounds) if self.is_strict() else X
-
-    def _fit_public_model(self, rows: BoostingRows) -> PublicScores | None:
-        """Fit the public model to public rows, before anything is charged; None where there is none."""
-        if self.public_model is None:
-            return None
-        public = rows.public
-        return self._fit_scores(rows.X[public], rows.y[public])
-
-    @abstractmethod
-    def _fit_scores(self, X: FloatArray, y: NDArray[Any]) -> PublicScores | None:
-        """Fit the public model."""
+        X = within_bounds(X, *bounds) if self.is_strict() else X
+        target = self._resolve_target(y, public)
+        grouped = units is not None
+        rows_per_unit = self.max_rows_per_group if grouped else 1
+        return BoostingRows(X, target, public, units, rows_per_unit, bounds, grouped)
 
     def _task(self, rows: BoostingRows, n_used: int, scores: PublicScores | None) -> BoostingTask:
         """Make everything that is public about the fit."""
@@ -339,12 +293,8 @@ class BaseDPBoosting(DomainMixin, RoundsMixin, BaseEstimator):
         else:
             columns = columns_of_numbers(*rows.bounds, self.names_of_features())
         noise = NoiseShares(self._budget(), self.relation, rows.rows_per_unit)
-        offsets: tuple[int, ...] = ()
-        if scores is not None:
-            columns = (*columns, scores.column)
-            offsets = scores.offsets
         n_rows = n_used if self.relation == "replace-one" else None
-        return self._task_of(columns, self._loss(), noise, n_rows, offsets)
+        return self._task_of(columns, self._loss(), noise, n_rows, scores)
 
     def _task_of(
         self,
@@ -352,92 +302,42 @@ class BaseDPBoosting(DomainMixin, RoundsMixin, BaseEstimator):
         loss: Loss,
         noise: NoiseShares,
         n_rows: int | None,
-        offsets: tuple[int, ...],
+        scores: PublicScores | None = None,
     ) -> BoostingTask:
-        known = columns[:-1] if offsets else columns
-        monotone = check_monotone(self.monotonic_cst, known)
+        signs = check_monotone(self.monotonic_cst, columns)
         return BoostingTask(
-            columns=columns,
+            columns=columns if scores is None else (*columns, scores.column),
             loss=loss,
             noise=noise,
             n_rows=n_rows,
-            monotone=(*monotone, *[0] * (len(columns) - len(known))),
-            offsets=offsets,
+            monotone=signs if scores is None else (*signs, 0),
+            offsets=() if scores is None else scores.offsets,
             n_grids=None if self.interactions == "auto" else int(self.interactions),
             seed=int(self.partition_seed),
         )
 
-    def _describe_spending(
+    def _rounds(
         self,
         task: BoostingTask,
-        n_used: int,
         rows: BoostingRows,
         leaks: list[str],
-        source: Any,
-        grouped: bool,
-    ) -> PrivacySpent:
-        """Return what the fit spends and claims."""
-        budget = task.noise.budget
-        public = ["public rows"] if rows.n_public else []
-        public += ["a model fitted to the public rows"] if task.offsets else []
-        return PrivacySpent(
-            mechanism=f"discrete {budget.mechanism.capitalize()} noise on counts of cells and on rounds of "
-            "residual sums",
-            epsilon=budget.epsilon,
-            delta=budget.delta,
-            rho=budget.rho,
-            relation=self.relation,
-            unit="group" if grouped else "row",
-            max_rows_per_unit=task.noise.rows_per_unit,
-            sensitivity=None,
-            noise_scale=None,
-            noise_source=source,
-            deployment="curator",
-            public_inputs=(*public, *name_inputs(self, self._public_inputs)),
-            unprotected=self._unprotected(n_used, rows, grouped),
-            **claim_of(leaks, source, self, self._public_inputs),
-        )
-
-    def _unprotected(self, n_used: int, rows: BoostingRows, grouped: bool) -> dict[str, Any]:
-        facts: dict[str, Any] = {}
-        if self.relation == "replace-one":
-            facts["private rows"] = n_used
-        facts["public rows"] = rows.n_public
-        for name in self._leak_texts:
-            if name == self._bounds_parameter and self.domain is not None:
-                facts[name] = "declared by the domain"
-            elif getattr(self, name) is not None:
-                facts[name] = source_of_input(getattr(self, name))
-            else:
-                facts[name] = "those of the public rows" if rows.n_public else "READ FROM PRIVATE ROWS"
-        if grouped and rows.n_public:
-            facts["public rows of a person"] = "used in clear; only the person's private rows are protected"
-        return facts
-
-    def _adopt(
-        self,
-        task: BoostingTask,
-        release: BoostingRelease,
         scores: PublicScores | None,
-        bounds: tuple[FloatArray, FloatArray],
-        spent: PrivacySpent,
-    ) -> None:
-        """Take over what was released."""
+        noise_source: Any,
+    ) -> Rounds[None]:
+        """Yield the rounds of a fit, and take over the model that is made of what they released."""
+        spent = self._describe_spending(task, rows, leaks, noise_source)
+        release, spent = yield from with_releases(boosting_rounds(task, spent), spent)
         self.name_columns()
         self._model, self._public = release.model, scores
-        self.bounds_ = bounds
+        self.bounds_ = rows.bounds
         self.mechanism_ = task.noise.budget.mechanism
-        self.shape_functions_, constant = shapes_of(task.columns, release, self._unit)
-        self.intercept_ = constant
+        self.shape_functions_, self.intercept_ = shapes_of(task.columns, release, self._unit)
         self.n_steps_ = release.n_steps
         self.interactions_ = random_cells_of(task.columns, release, self._unit)
         self.feature_importances_ = importances_of(
             self.shape_functions_, self.interactions_, self.n_features_in_
         )
         self.privacy_spent_ = spent
-        self._warn_of_mistakes(task, release)
-
-    def _warn_of_mistakes(self, task: BoostingTask, release: BoostingRelease) -> None:
         target: Literal["classes", "numbers"] = "classes" if isinstance(task.loss, ClassLoss) else "numbers"
         # Beside a public model the steps show what the columns add to it, which need not be much.
         useless = not task.offsets and not shows_effect(release.evidence)
@@ -449,9 +349,36 @@ class BaseDPBoosting(DomainMixin, RoundsMixin, BaseEstimator):
             mistakes.no_effect(target) if useless else None,
         )
 
-    @abstractmethod
-    def _mistaken_target(self, task: BoostingTask, release: BoostingRelease) -> str | None:
-        """Return the sentence on a mistake that the released counts of the target suggest."""
+    def _describe_spending(
+        self, task: BoostingTask, rows: BoostingRows, leaks: list[str], source: Any
+    ) -> PrivacySpent:
+        """Return what the fit spends and claims."""
+        budget, inputs = task.noise.budget, ("domain", *self._leak_texts)
+        public = ["public rows"] if rows.n_public else []
+        public += ["a model fitted to the public rows"] if task.offsets else []
+        facts: dict[str, Any] = {} if task.n_rows is None else {"private rows": task.n_rows}
+        facts["public rows"] = rows.n_public
+        undeclared = "those of the public rows" if rows.n_public else "READ FROM PRIVATE ROWS"
+        facts |= sources_of(self, self._leak_texts, undeclared)
+        if rows.grouped and rows.n_public:
+            facts["public rows of a person"] = "used in clear; only the person's private rows are protected"
+        return PrivacySpent(
+            mechanism=f"discrete {budget.mechanism.capitalize()} noise on counts of cells and on rounds of "
+            "residual sums",
+            epsilon=budget.epsilon,
+            delta=budget.delta,
+            rho=budget.rho,
+            relation=self.relation,
+            unit="group" if rows.grouped else "row",
+            max_rows_per_unit=task.noise.rows_per_unit,
+            sensitivity=None,
+            noise_scale=None,
+            noise_source=source,
+            deployment="curator",
+            public_inputs=(*public, *name_inputs(self, inputs)),
+            unprotected=facts,
+            **claim_of(leaks, source, self, inputs),
+        )
 
     def _scores_of(self, X: Any) -> FloatArray:
         """Return the scores of rows, of shape (n, n_outputs)."""
@@ -460,9 +387,6 @@ class BaseDPBoosting(DomainMixin, RoundsMixin, BaseEstimator):
         if self._public is not None:
             rows = np.column_stack([rows, self._public.augment(rows)])
         return self._model.scores(rows).astype(np.float64) * UNIT
-
-    def _known_columns(self) -> int | None:
-        return count_columns(self._declared_bounds) if self.domain is None else len(self.domain.names)
 
     def _open_source(
         self, columns: TableColumns, facts: SourceFacts, public: Any
@@ -480,9 +404,9 @@ class BaseDPBoosting(DomainMixin, RoundsMixin, BaseEstimator):
         self.name_columns()
         grouped = columns.group is not None
         rows: BoostingRows = self._public_rows(public, facts, self.max_rows_per_group if grouped else 1)
+        rows = replace(rows, grouped=grouped)
         self.check_public(facts.shape(grouped, None if public is None else public[1]))
-        n_used = facts.n_units * rows.rows_per_unit
-        task = self._task(rows, n_used, None)
+        task = self._task(rows, facts.n_units * rows.rows_per_unit, None)
         schema = RowSchema(
             columns=columns,
             n_features=rows.X.shape[1],
@@ -491,27 +415,16 @@ class BaseDPBoosting(DomainMixin, RoundsMixin, BaseEstimator):
             upper=rows.bounds[1],
             strict=self.is_strict(),
             max_rows_per_unit=rows.rows_per_unit if grouped else None,
-            **self._schema_of_target(),
+            **{self._target_parameter: getattr(self, f"{self._target_parameter}_")},
         )
-        return schema, functools.partial(self._rounds_of_source, task, n_used, rows, grouped)
+        return schema, functools.partial(self._rounds, task, rows, [], None)
 
     @abstractmethod
     def _no_targets(self) -> NDArray[Any]:
         """Return targets of no rows."""
 
-    def _rounds_of_source(
-        self, task: BoostingTask, n_used: int, rows: BoostingRows, grouped: bool, noise_source: str
-    ) -> Rounds[None]:
-        spent = self._describe_spending(task, n_used, rows, [], noise_source, grouped)
-        release, spent = yield from with_releases(boosting_rounds(task, spent), spent)
-        self._adopt(task, release, None, rows.bounds, spent)
+    def _known_columns(self) -> int | None:
+        return count_columns(self._declared_bounds) if self.domain is None else len(self.domain.names)
 
     def planned_cost(self, any_public: bool) -> PlannedCost:
-        budget = self._budget()
-        return PlannedCost(
-            epsilon=budget.epsilon,
-            delta=budget.delta,
-            relation=self.relation,
-            leaks=tuple(self._find_leaks(any_public)),
-            seeded=self.random_state is not None,
-        )
+        return cost_of(self, self._budget(), self._find_leaks(any_public))

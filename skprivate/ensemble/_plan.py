@@ -1,11 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What is public about a boosting: declared cells, monotone constraints, shares of the budget, schedule.
+"""What is public about a boosting: declared cells, monotone constraints, shares of the budget, schedule."""
 
-The constants were chosen on six data sets (two of them simulated, one with 569 rows), for epsilon from 0.5 to
-8 and both kinds of noise, and checked on four simulated ones: many columns, waves, binary columns, pairs.
-"""
-
-import functools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -20,10 +15,10 @@ from ..accounting import ReleaseRecord
 from ..domain import TableDomain
 from ..noise import DiscreteGaussianMechanism, DiscreteLaplaceMechanism
 from ..noise._fit_budget import FitBudget
-from ..rounds._plans.additive import MOST_CELLS, CodedFeature, FeatureCodes
+from ..rounds._plans.additive import MOST_CELLS, CodedFeature
 from ..rounds._plans.moments import FINEST, SCALE_BITS
 
-# What is declared of the columns of a table, as cells: bins, levels, and what is missing.
+# Columns as they are declared, as cells: bins, levels, and what is missing.
 
 # Cells of booleans where a missing value is written as 0.5.
 _WITH_MISSING = (False, "missing", True)
@@ -60,11 +55,6 @@ class ColumnCells:
     def is_number(self) -> bool:
         """Whether the cells are bins of numbers."""
         return self.levels is None
-
-    @property
-    def has_order(self) -> bool:
-        """Whether the cells, but that of missing values, have an order."""
-        return self.feature.is_number
 
     @property
     def place_of_missing(self) -> int | None:
@@ -138,11 +128,6 @@ def _declared(name: str, column: Any, at: int, indicator: int | None, filled: bo
     return ColumnCells(name, CodedFeature(at, np.empty(0), missing=indicator), low, high, fill=fill)
 
 
-def make_codes(columns: Sequence[ColumnCells], n_bins: int) -> FeatureCodes:
-    """Return the codes of the columns with so many bins at most."""
-    return FeatureCodes(tuple(column.with_bins(n_bins) for column in columns))
-
-
 def check_cells(columns: Sequence[ColumnCells], n_rows: int | None) -> None:
     """Refuse a column with more declared cells than there are rows.
 
@@ -189,7 +174,7 @@ def check_monotone(constraint: Any, columns: Sequence[ColumnCells]) -> tuple[int
     if not all(not isinstance(sign, bool) and sign in (-1, 0, 1) for sign in signs):
         raise ValueError("monotonic_cst must hold -1, 0 and 1.")
     for sign, column in zip(signs, columns, strict=True):
-        if sign and not column.has_order:
+        if sign and not column.feature.is_number:
             raise ValueError(f"monotonic_cst: the levels of column {column.name!r} have no order.")
     return tuple(int(sign) for sign in signs)
 
@@ -314,7 +299,9 @@ class NoiseShares:
         return scale if scale < _COARSE else Fraction(ceil(scale))
 
 
-# How a boosting divides its budget: bins, passes, random cells and shares, from public numbers alone.
+# How a boosting divides its budget: bins, passes, random cells and shares, from public numbers alone. The
+# constants were chosen on six data sets (two of them simulated, one with 569 rows), for epsilon from 0.5 to 8
+# and both kinds of noise, and checked on four simulated ones: many columns, waves, binary columns, pairs.
 
 # Shares of the budget: of the number of rows (add-remove), and of the counts of all features. Finer bins are
 # counted with the same noise: they cost as much again where all features have some. With a share of 3 % for
@@ -403,22 +390,30 @@ def make_schedule(
         Steps on random cells; None: as many as the rows pay for.
     """
     gaussian = noise.budget.mechanism == "gaussian"
-    n_passes = _PASSES if gaussian and not with_model else 1
-    base = _share_of_base(n_rows, noise)
+    # What makes the standard deviation of a label's share small enough.
+    wanted = noise.counts(Fraction(1)).variance ** 0.5 / (_BASE_STD * n_rows)
+    wanted = wanted**2 if gaussian else wanted
+    base = min(max(Fraction(ceil(wanted * 1000), 1000), _LEAST_BASE), _MOST_BASE)
     steps = 1 - share_of_rows(noise.relation) - base - _COUNTS
     left = float(steps - _COUNTS)
-    most = functools.partial(_most_steps, n_rows, noise.step_std(1.0, n_outputs), left, gaussian)
+    whole_std = noise.step_std(1.0, n_outputs)
+
+    def most(rows: float) -> float:
+        """Return how many steps leave so many rows per standard deviation of the noise of each."""
+        ratio = n_rows / (rows * whole_std)
+        return left * (ratio**2 if gaussian else ratio)
+
     affordable = min(_FEWEST_STEPS, most(_ROWS_FOR_MORE)) // max(n_features, 1)
-    n_passes = max(n_passes, int(affordable))
+    n_passes = max(_PASSES if gaussian and not with_model else 1, int(affordable))
+    n_single = n_passes * n_features
     if n_grids is None:
-        n_single = n_passes * n_features
         # So many that the noise of all other steps doubles.
         double = 3 * n_single if gaussian else n_single
         room = most(_ROWS_FOR_STEPS) - n_single, most(_ROWS_FOR_MORE) - n_single
-        wanted = max(min(double, room[0]), min(_MOST_GRIDS, room[1]))
-        n_grids = int(min(max(wanted, 0), _MOST_GRIDS))
+        wanted_grids = max(min(double, room[0]), min(_MOST_GRIDS, room[1]))
+        n_grids = int(min(max(wanted_grids, 0), _MOST_GRIDS))
     n_grids = n_grids if n_features > 1 else 0
-    share = left / max(n_passes * n_features + n_grids, 1)
+    share = left / max(n_single + n_grids, 1)
     std = noise.unit_std * noise.rows_per_unit / (share**0.5 if gaussian else share)
     bins = min(max(n_rows / std / _ROWS_OF_A_BIN, _FEWEST_BINS), _MOST_BINS)
     depth = min(max(log2(max(n_rows / std / _ROWS_OF_A_CELL, 1.0)), _LEAST_DEPTH), _MOST_DEPTH)
@@ -434,23 +429,6 @@ def make_schedule(
         counts=_COUNTS,
         steps=steps,
     )
-
-
-def _share_of_base(n_rows: int, noise: NoiseShares) -> Fraction:
-    """Return the share of the budget that the base rate gets."""
-    gaussian = noise.budget.mechanism == "gaussian"
-    ratio = noise.counts(Fraction(1)).variance ** 0.5 / (_BASE_STD * n_rows)
-    wanted = ratio**2 if gaussian else ratio
-    return min(max(Fraction(ceil(wanted * 1000), 1000), _LEAST_BASE), _MOST_BASE)
-
-
-def _most_steps(n_rows: int, std: float, left: float, gaussian: bool, rows: float) -> float:
-    """Return how many steps leave so many rows per standard deviation of the noise of each.
-
-    ``std`` is that of one step with the whole budget, of which the steps have the share ``left``.
-    """
-    ratio = n_rows / (rows * std)
-    return left * (ratio**2 if gaussian else ratio)
 
 
 def most_steps(n_features: int, n_grids: int | None) -> int:

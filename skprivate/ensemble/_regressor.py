@@ -159,11 +159,11 @@ class DPBoostingRegressor(RegressorMixin, BaseDPBoosting):
         "public_model": [HasMethods(["fit", "predict"]), None],
     }
     declared_roles = {**BOOSTING_ROLES, "bounds_X": "release", "bounds_y": "release"}
-    _public_inputs = ("domain", "bounds_X", "bounds_y")
     _leak_texts = {
         "bounds_X": "the bounds of X were read from private rows",
         "bounds_y": "the bounds of y were read from private rows",
     }
+    _target_parameter = "bounds_y"
 
     def __init__(
         self,
@@ -210,30 +210,20 @@ class DPBoostingRegressor(RegressorMixin, BaseDPBoosting):
         check_target_width(self.bounds_y_)
         return y
 
-    def _loss(self) -> NumberLoss:
-        low, high = self.bounds_y_
-        return NumberLoss(low / 2 + high / 2, high / 2 - low / 2, _WIDEST_CLIP)
-
-    def _any_loss(self, shape: PublicShape) -> NumberLoss:
-        return NumberLoss(0.0, 1.0, _WIDEST_CLIP)
-
-    def _check_target(self, shape: PublicShape) -> None:
+    def _check_target(self, shape: PublicShape) -> NumberLoss:
         if shape.structured:
             raise ValueError("y must be numbers, and no times with events.")
         if self.bounds_y is not None:
             check_target_width(check_target_bounds(self.bounds_y, False))
+        return NumberLoss(0.0, 1.0, _WIDEST_CLIP)
 
-    def _schema_of_target(self) -> dict[str, Any]:
-        return {"bounds_y": self.bounds_y_}
-
-    def _no_targets(self) -> NDArray[Any]:
-        return np.empty(0)
+    def _loss(self) -> NumberLoss:
+        low, high = self.bounds_y_
+        return NumberLoss(low / 2 + high / 2, high / 2 - low / 2, _WIDEST_CLIP)
 
     def _fit_scores(self, X: FloatArray, y: NDArray[Any]) -> PublicScores:
-        loss = self._loss()
-        return PublicScores.of_numbers(
-            of_encoded_rows(self.public_model, self.domain), X, y, loss.center, loss.half
-        )
+        model, loss = of_encoded_rows(self.public_model, self.domain), self._loss()
+        return PublicScores.of_numbers(model, X, y, loss.center, loss.half)
 
     def _mistaken_target(self, task: BoostingTask, release: BoostingRelease) -> str | None:
         least = release.target_counts - CONFIDENT * release.target_std
@@ -241,6 +231,9 @@ class DPBoostingRegressor(RegressorMixin, BaseDPBoosting):
         if not count_at_a_bound(least[0], least[-1], release.n_rows):
             return None
         return mean_at_a_bound(self._loss().center + float(self.intercept_[0]), 0.0, self.bounds_y_)
+
+    def _no_targets(self) -> NDArray[Any]:
+        return np.empty(0)
 
     @property
     def _unit(self) -> float:  # type: ignore[override]

@@ -29,7 +29,6 @@ from ._plan import (
     ColumnCells,
     NoiseShares,
     Schedule,
-    make_codes,
     make_schedule,
     most_steps,
     project,
@@ -111,28 +110,24 @@ def posterior_sizes(counts: FloatArray, variance: float, total: float, least: fl
     return sizes * (total / sizes.sum()) if sizes.sum() > 0 else np.full(len(sizes), total / len(sizes))
 
 
-def first_cells(feature: CodedFeature, counts: FloatArray, std: float, n_rows: int) -> CountedCells:
-    """Return the cells of a feature as they were counted first."""
-    # A level that nobody seems to have may still come.
-    least = 1e-9 if feature.is_number else 1.0
-    return CountedCells(feature, posterior_sizes(counts, std**2, n_rows, least))
-
-
 def finer_feature(
     cells: CountedCells, column: ColumnCells, std: float, rows_of_a_bin: float
 ) -> CodedFeature | None:
     """Return the feature with finer bins where many rows are; None where there is nothing to refine."""
     if column.fixed:
         return None
-    edges = _edges(cells.feature, column)
+    edges = np.array([column.lower, *cells.feature.thresholds, column.upper])
     sizes = cells.sizes[: len(edges) - 1]
-    heavy = sizes > max(_HEAVY * rows_of_a_bin, _HEAVY_STDS * std)
+    heavy = np.flatnonzero(sizes > max(_HEAVY * rows_of_a_bin, _HEAVY_STDS * std))
+    if not len(heavy):
+        return None
     # Noise of a huge epsilon has no variance.
     parts = np.clip(sizes / max(_ROWS_OF_A_FINER_BIN * std, 1e-300), 2, _MOST_FINER).astype(np.int64)
-    inner = [_between(edges[b], edges[b + 1], int(parts[b])) for b in np.flatnonzero(heavy)]
-    if not inner:
-        return None
-    return replace(cells.feature, thresholds=np.unique(np.concatenate([cells.feature.thresholds, *inner])))
+    thresholds = [cells.feature.thresholds]
+    for b in heavy:
+        part = np.arange(1, parts[b]) / int(parts[b])
+        thresholds.append(edges[b] * (1 - part) + edges[b + 1] * part)
+    return replace(cells.feature, thresholds=np.unique(np.concatenate(thresholds)))
 
 
 def finer_cells(cells: CountedCells, finer: CodedFeature, counts: FloatArray, std: float) -> CountedCells:
@@ -166,15 +161,6 @@ def joined_cells(cells: CountedCells, column: ColumnCells, std: float, rows_of_a
     missing = cells.sizes[n_bins:]
     found = np.maximum(np.concatenate([sizes, missing]), 1.0)
     return CountedCells(feature, found * (cells.sizes.sum() / found.sum()))
-
-
-def _edges(feature: CodedFeature, column: ColumnCells) -> FloatArray:
-    return np.array([column.lower, *feature.thresholds, column.upper])
-
-
-def _between(low: float, high: float, parts: int) -> FloatArray:
-    part = np.arange(1, parts) / parts
-    return low * (1 - part) + high * part
 
 
 def draw_grid(
@@ -329,22 +315,20 @@ def boosting_rounds(task: BoostingTask, spent: PrivacySpent) -> Rounds[BoostingR
         n_grids=task.n_grids,
     )
     noise = task.noise.counts(schedule.base)
-    plan = CellsPlan(((_base_axis(task.loss),),))
+    axis: LabelAxis | TargetAxis
+    if isinstance(task.loss, ClassLoss):
+        axis = LabelAxis(task.loss.n_labels)
+    else:
+        axis = TargetAxis(task.loss.center, task.loss.half, _TARGET_BINS)
     record = task.noise.describe("counts of the target", noise, schedule.base)
-    released = yield Round(plan, noise, paid.pop() if paid else None, record)
+    released = yield Round(CellsPlan(((axis,),)), noise, paid.pop() if paid else None, record)
     start = _start(task, released, noise.variance, n_rows)
     cells, finer, counted = yield from _counted_cells(task, schedule, n_rows)
-    found = yield from _steps(task, schedule, start, cells, finer, n_rows)
+    found = yield from _steps(task, schedule, start, cells, finer)
     counts, target_std = released.astype(np.float64), float(np.sqrt(noise.variance))
     return BoostingRelease(
         **found, n_rows=n_rows, target_counts=counts, target_std=target_std, counted=counted
     )
-
-
-def _base_axis(loss: Loss) -> LabelAxis | TargetAxis:
-    if isinstance(loss, ClassLoss):
-        return LabelAxis(loss.n_labels)
-    return TargetAxis(loss.center, loss.half, _TARGET_BINS)
 
 
 @dataclass(frozen=True, eq=False)
@@ -379,7 +363,7 @@ def _counted_cells(
     task: BoostingTask, schedule: Schedule, n_rows: int
 ) -> Rounds[tuple[list[CountedCells], Fraction, dict[int, NoisyCounts]]]:
     """Yield the counts of all features, and of finer bins; return cells, what the latter cost, and counts."""
-    codes = make_codes(task.columns, schedule.n_bins)
+    codes = FeatureCodes(tuple(column.with_bins(schedule.n_bins) for column in task.columns))
     cells = [
         CountedCells(feature, np.full(feature.size, n_rows / feature.size)) for feature in codes.features
     ]
@@ -388,8 +372,11 @@ def _counted_cells(
         return cells, Fraction(0), counted
     released, std = yield from _counts(task, codes, task.features, schedule.counts)
     for j, counts in zip(task.features, released, strict=True):
-        cells[j] = first_cells(codes.features[j], counts, std, n_rows)
-        counted[j] = NoisyCounts(codes.features[j], counts, std)
+        feature = codes.features[j]
+        # A level that nobody seems to have may still come.
+        least = 1e-9 if feature.is_number else 1.0
+        cells[j] = CountedCells(feature, posterior_sizes(counts, std**2, n_rows, least))
+        counted[j] = NoisyCounts(feature, counts, std)
     rows_of_a_bin, share = schedule.rows_of_a_bin, Fraction(0)
     found = {j: finer_feature(cells[j], task.columns[j], std, rows_of_a_bin) for j in task.features}
     finer = {j: feature for j, feature in found.items() if feature is not None}
@@ -417,29 +404,21 @@ def _counts(
 
 
 def _steps(
-    task: BoostingTask,
-    schedule: Schedule,
-    start: _Start,
-    cells: list[CountedCells],
-    finer: Fraction,
-    n_rows: int,
+    task: BoostingTask, schedule: Schedule, start: _Start, cells: list[CountedCells], finer: Fraction
 ) -> Rounds[dict[str, Any]]:
     """Yield the steps on single features and on random cells; return what `BoostingRelease` holds of them."""
     active = [j for j in task.features if len(cells[j].sizes) > 1]
-    free = [j for j in active if not task.monotone[j] and j < len(task.columns)]
+    free = [j for j in active if not task.monotone[j]]
     n_grids = schedule.n_grids if free else 0
-    stepper = _Stepper(task, start, schedule.share_of_a_step(len(active), n_grids, finer))
-    model = AdditiveModel.constant(
-        FeatureCodes(tuple(cell.feature for cell in cells)), start.scores, task.offsets
-    )
-    evidence: list[StepEvidence] = []
     sizes_of_cells = tuple(cell.sizes for cell in cells)
+    step = _Step(task, start, schedule.share_of_a_step(len(active), n_grids, finer), sizes_of_cells)
+    codes = FeatureCodes(tuple(cell.feature for cell in cells))
+    model = AdditiveModel.constant(codes, start.scores, task.offsets)
     variances = [np.zeros((len(cell.sizes), task.loss.n_outputs)) for cell in cells]
     priors = {j: CellPrior(cells[j].sizes, cells[j].positions) for j in active}
     for j in active * schedule.n_passes:
         grid = CellGrid.of_feature(j, len(cells[j].sizes))
-        weights, stds, found = yield from stepper.step(model, grid, priors[j], sizes_of_cells)
-        evidence.append(found)
+        weights, stds = yield from step.take(model, grid, priors[j])
         variances[j] += stds**2
         table = model.tables[j] + to_units(weights)
         if task.monotone[j]:
@@ -448,28 +427,28 @@ def _steps(
     rng, grids = np.random.default_rng(task.seed), []
     for _ in range(n_grids):
         grid, sizes = draw_grid(cells, free, schedule.depth, rng)
-        prior = CellPrior(sizes, random=True)
-        weights, stds, found = yield from stepper.step(model, grid, prior, sizes_of_cells)
-        evidence.append(found)
+        weights, stds = yield from step.take(model, grid, CellPrior(sizes, random=True))
         model = model.with_term(grid, to_units(weights))
         grids.append((grid, weights, stds, sizes))
-    n_steps = len(active) * schedule.n_passes + n_grids
     return {
         "model": model,
         "variances": tuple(variances),
         "sizes": sizes_of_cells,
         "grids": tuple(grids),
-        "n_steps": n_steps,
-        "evidence": tuple(evidence),
+        "n_steps": len(step.evidence),
+        "evidence": tuple(step.evidence),
     }
 
 
-class _Stepper:
-    """Makes steps of one share of the budget each."""
+class _Step:
+    """A step of one share of the budget, to be taken again and again; keeps what each of them tells."""
 
-    def __init__(self, task: BoostingTask, start: _Start, share: Fraction) -> None:
+    def __init__(
+        self, task: BoostingTask, start: _Start, share: Fraction, sizes: Sequence[FloatArray]
+    ) -> None:
         n_outputs = task.loss.n_outputs
-        self._start = start
+        self.evidence: list[StepEvidence] = []
+        self._start, self._sizes = start, sizes
         self._bits = task.noise.residual_bits(share, n_outputs)
         self._noise = task.noise.residuals(share, n_outputs, self._bits)
         self._record = task.noise.describe("sums of residuals", self._noise, share)
@@ -477,17 +456,18 @@ class _Stepper:
         self._unit = 2.0**-self._bits * (start.clip or 1.0)
         self._std = float(np.sqrt(self._noise.variance)) * self._unit
 
-    def step(
-        self, model: AdditiveModel, grid: CellGrid, prior: CellPrior, sizes: Sequence[FloatArray]
-    ) -> Rounds[tuple[FloatArray, FloatArray, StepEvidence]]:
-        """Yield the sums of residuals by the cells of a grid; return weights, their noise, and evidence."""
-        plan = ResidualsPlan(model, self._start.loss, grid, self._bits)
+    def take(
+        self, model: AdditiveModel, grid: CellGrid, prior: CellPrior
+    ) -> Rounds[tuple[FloatArray, FloatArray]]:
+        """Yield the sums of residuals by the cells of a grid; return weights, and the noise in them."""
+        start = self._start
+        plan = ResidualsPlan(model, start.loss, grid, self._bits)
         released = yield Round(plan, self._noise, release=self._record)
         sums = released.reshape(grid.size, -1).astype(np.float64) * self._unit
-        start = self._start
         weights, stds, effect = step_weights(sums, self._std, prior, start.shares, start.clip)
         variance, step = residual_variances(start.shares, start.clip)
         sampling = np.multiply.outer(np.maximum(prior.sizes, 1e-9), variance)
-        scores = scores_of_cells(grid, model.tables, sizes) * step
+        scores = scores_of_cells(grid, model.tables, self._sizes) * step
         found = evidence_of_model(sums, self._std, sampling, scores)
-        return weights, stds, StepEvidence(effect, found, self._std**2, float(sampling.mean()))
+        self.evidence.append(StepEvidence(effect, found, self._std**2, float(sampling.mean())))
+        return weights, stds

@@ -21,19 +21,11 @@ _TOLERANCE = 1e-9
 _LARGEST_DENSE = 10_000
 
 
-class MixingSchedule(ABC):
-    """Weights of every round."""
-
-    @abstractmethod
-    def at(self, k: int) -> "Mixing":
-        """Return the weights of round k = 0, 1, ..."""
-
-
-class Mixing(MixingSchedule):
+class Mixing(ABC):
     """Weighted averages of broadcasts, one for every player: the same weights in all rounds."""
 
     def at(self, k: int) -> "Mixing":
-        """Return the weights themselves."""
+        """Return the weights of round k = 0, 1, ...: themselves."""
         return self
 
     @abstractmethod
@@ -157,7 +149,7 @@ def _metropolis(graph: Any, n_players: int) -> Any:
 
 
 @public_module("skprivate.games")
-class ChangingMixing(MixingSchedule):
+class ChangingMixing:
     """One of several weights in every round.
 
     Parameters
@@ -174,6 +166,9 @@ class ChangingMixing(MixingSchedule):
     def at(self, k: int) -> Mixing:
         """Return the weights of round k."""
         return self.choices[self.order[k]]
+
+
+MixingSchedule = Mixing | ChangingMixing
 
 
 def make_mixing(
@@ -258,7 +253,7 @@ class _Rounds:
         self.order.append(choice)
         if choice == len(self.choices):
             self.choices.append(mixing)
-            self._patterns.append(self._links(mixing))
+            self._patterns.append(_links(mixing, self.n_players))
 
     def pattern(self, k: int) -> Any:
         """Return the links of round k, 1 where there is one."""
@@ -266,11 +261,12 @@ class _Rounds:
             self.add(len(self.order))
         return self._patterns[self.order[k]]
 
-    def _links(self, mixing: Mixing) -> Any:
-        if isinstance(mixing, MatrixMixing):
-            return sparse.csr_array((mixing.weights != 0).astype(np.int32))
-        # Of the complete graph a path is enough.
-        return sparse.csr_array(sparse.eye_array(self.n_players, k=1, dtype=np.int32))
+
+def _links(mixing: Mixing, n_players: int) -> Any:
+    if isinstance(mixing, MatrixMixing):
+        return sparse.csr_array((mixing.weights != 0).astype(np.int32))
+    # Of the complete graph a path is enough.
+    return sparse.csr_array(sparse.eye_array(n_players, k=1, dtype=np.int32))
 
 
 def _source(weights: Any, n_rounds: int) -> tuple[Callable[[int], Any], int | None] | None:
@@ -279,7 +275,12 @@ def _source(weights: Any, n_rounds: int) -> tuple[Callable[[int], Any], int | No
         return None
     if callable(weights):
         return weights, None
-    if not _is_sequence(weights):
+    # One matrix, as an array or as its rows, is no sequence of matrices.
+    several = isinstance(weights, np.ndarray) and weights.ndim == 3
+    if isinstance(weights, list | tuple) and weights:
+        first: Any = next((item for item in weights if item is not None), None)
+        several = hasattr(first, "edges") or sparse.issparse(first) or np.ndim(first) == 2
+    if not several:
         return None
     if len(weights) < n_rounds:
         raise ValueError(
@@ -287,16 +288,6 @@ def _source(weights: Any, n_rounds: int) -> tuple[Callable[[int], Any], int | No
             "of the round can repeat them."
         )
     return weights.__getitem__, len(weights)
-
-
-def _is_sequence(weights: Any) -> bool:
-    """Return whether these are several matrices or graphs, and not one matrix or its rows."""
-    if isinstance(weights, np.ndarray):
-        return weights.ndim == 3
-    if not isinstance(weights, list | tuple) or not weights:
-        return False
-    first: Any = next((item for item in weights if item is not None), None)
-    return hasattr(first, "edges") or sparse.issparse(first) or np.ndim(first) == 2
 
 
 def _check_connected(rounds: _Rounds, n_rounds: int, window: int) -> None:

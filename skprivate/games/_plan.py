@@ -84,7 +84,11 @@ def extend_rounds(before: BroadcastMechanism, mechanism: BroadcastMechanism) -> 
             raise ValueError(f"{name} differs from that of the rounds that were run.")
     if not np.array_equal(mechanism.steps[: before.n_rounds], before.steps):
         raise ValueError("step_size differs from that of the rounds that were run.")
-    if not _same_public_part(before, mechanism):
+    values, arrays = ("n_players", "n_dims", "private", "constraint"), ("P", "Q", "private_bounds")
+    same = all(getattr(mechanism, name) == getattr(before, name) for name in values) and all(
+        np.array_equal(getattr(mechanism, name), getattr(before, name)) for name in arrays
+    )
+    if not same:
         raise ValueError("game differs from the one of the rounds before in what is public about it.")
     # Rounds on two grids: scales as they were drawn, and the coarser and wider one pays for both.
     return replace(
@@ -93,19 +97,6 @@ def extend_rounds(before: BroadcastMechanism, mechanism: BroadcastMechanism) -> 
         allowance=max(before.allowance, mechanism.allowance),
         limit=max(before.limit, mechanism.limit),
     )
-
-
-def _same_public_part(before: BroadcastMechanism, mechanism: BroadcastMechanism) -> bool:
-    same = all(
-        getattr(mechanism, name) == getattr(before, name)
-        for name in ("n_players", "n_dims", "private", "constraint")
-    )
-    ours, theirs = ((item.P, item.Q, *(item.private_bounds or (None, None))) for item in (mechanism, before))
-    return same and all(map(_equal, ours, theirs))
-
-
-def _equal(first: FloatArray | None, second: FloatArray | None) -> bool:
-    return first is second if first is None or second is None else np.array_equal(first, second)
 
 
 # Schedules of noise scales and step sizes over the rounds: their forms, and their checks.

@@ -226,7 +226,9 @@ class SolverState:
         """
         n_rounds = len(schedules.steps)
         noise = np.empty(self.start.size, dtype=np.int64)
-        with WordStream(entropy, self._expected_words(n_rounds)) as stream:
+        words, draws = _WORDS_PER_DRAW
+        expected_words = words * noise.size * (n_rounds - self.n_done) // draws + 1
+        with WordStream(entropy, expected_words) as stream:
             try:
                 for k in range(self.n_done, n_rounds):
                     players = self._progress[0]
@@ -247,10 +249,6 @@ class SolverState:
                 )
         self._check_finite()
         return self.n_done
-
-    def _expected_words(self, n_rounds: int) -> int:
-        words, draws = _WORDS_PER_DRAW
-        return words * self.start.size * (n_rounds - self.n_done) // draws + 1
 
     def _broadcast(
         self, players: PlayerStates, grid: Grid | None, k: int, noise: NDArray[np.int64], stream: WordStream

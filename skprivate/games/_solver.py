@@ -297,7 +297,8 @@ default=None
         if not hasattr(self, "strategies_"):
             return self.fit(game)
         _check_game(game)
-        _check_players(game, self.start_)
+        if (game.n_players, game.n_dims) != self.start_.shape:
+            raise ValueError("game differs from the one of the rounds before in what is public about it.")
         mixing = self._check_weights(game, self.n_iter_)
         check_same_rounds(self.mixing_, mixing, self.n_iter_)
         return self._run(game, SolverState.of_solver(self, mixing))
@@ -360,7 +361,12 @@ default=None
         with progress(self, "rounds", n_rounds - state.n_done) as on_progress:
             n_done = state.run_rounds(dynamics, grid, schedules, entropy, on_progress)
         self.privacy_spent_, self._charged_ledger = spent, self.ledger
-        self._set_results(game, state, mechanism.first_rounds(n_done), schedules.first_rounds(n_done))
+        self.mechanism_, schedules = mechanism.first_rounds(n_done), schedules.first_rounds(n_done)
+        self.noise_scales_, self.steps_ = schedules.noise_scales, schedules.steps
+        self.consensus_steps_ = schedules.consensus_steps
+        state.store_in(self)
+        self.n_iter_, self.aggregate_ = n_done, self.strategies_.mean(axis=0)
+        self.residual_ = game.residual(self.strategies_)
         return self
 
     def _check_unchanged(self, schedules: Schedules, n_done: int) -> None:
@@ -371,16 +377,6 @@ default=None
         ):
             if not np.array_equal(schedule[:n_done], before):
                 raise ValueError(f"{name} differs from that of the rounds that were run.")
-
-    def _set_results(
-        self, game: AggregativeGame, state: SolverState, mechanism: BroadcastMechanism, schedules: Schedules
-    ) -> None:
-        self.mechanism_ = mechanism
-        self.noise_scales_, self.steps_ = schedules.noise_scales, schedules.steps
-        self.consensus_steps_ = schedules.consensus_steps
-        state.store_in(self)
-        self.n_iter_, self.aggregate_ = state.n_done, self.strategies_.mean(axis=0)
-        self.residual_ = game.residual(self.strategies_)
 
     def _check_start(self, game: AggregativeGame, x0: Any) -> FloatArray:
         shape = (game.n_players, game.n_dims)
@@ -424,38 +420,25 @@ default=None
         """Say what all rounds cost one player, and charge what is not paid yet."""
         before = getattr(self, "privacy_spent_", None) if mechanism.n_rounds > int(self.max_iter) else None
         epsilon, leaks = player_epsilon(mechanism)
-        self._announce_unbounded(leaks)
+        if leaks:
+            message = f"{type(self).__name__} is not private: {'; '.join(leaks)}. {self.leak_remedy}"
+            if self.is_strict() or self.ledger is not None:
+                raise PrivacyUnboundedError(message)
+            warn_user(message, PrivacyLeakWarning)
         seeded = before is not None and before.noise_source == "seeded"
         spent = make_statement(mechanism, epsilon, leaks, "seeded" if seeded else entropy.source)
-        self._charge_new(spent, before)
+        if self.ledger is not None:
+            # What is more than the rounds before, if this ledger was charged for those.
+            paid = before is not None and getattr(self, "_charged_ledger", None) == self.ledger
+            due = spent.epsilon - (before.epsilon if paid else 0)  # type: ignore[union-attr]
+            if due > 0:
+                self.charge(replace(spent, epsilon=due, releases=()))
         return spent
-
-    def _charge_new(self, spent: PrivacySpent, before: PrivacySpent | None) -> None:
-        """Charge what `spent` is more than the rounds before, if this ledger was charged for those."""
-        if self.ledger is None:
-            return
-        paid = before is not None and getattr(self, "_charged_ledger", None) == self.ledger
-        due = spent.epsilon - (before.epsilon if paid else 0)  # type: ignore[union-attr]
-        if due > 0:
-            self.charge(replace(spent, epsilon=due, releases=()))
-
-    def _announce_unbounded(self, leaks: list[str]) -> None:
-        if not leaks:
-            return
-        message = f"{type(self).__name__} is not private: {'; '.join(leaks)}. {self.leak_remedy}"
-        if self.is_strict() or self.ledger is not None:
-            raise PrivacyUnboundedError(message)
-        warn_user(message, PrivacyLeakWarning)
 
 
 def _check_game(game: Any) -> None:
     if not isinstance(game, AggregativeGame):
         raise TypeError(f"game must be an AggregativeGame, got {type(game).__name__}.")
-
-
-def _check_players(game: AggregativeGame, start: FloatArray) -> None:
-    if (game.n_players, game.n_dims) != start.shape:
-        raise ValueError("game differs from the one of the rounds before in what is public about it.")
 
 
 def _entropy(random_state: Any, n_done: int) -> Entropy:
@@ -472,10 +455,9 @@ def _entropy(random_state: Any, n_done: int) -> Entropy:
 _ROUNDING = Fraction(1, 2**40)
 
 
-def make_mechanism(
-    solver: Any, game: AggregativeGame, schedules: Schedules, grid: Grid | None
-) -> BroadcastMechanism:
+def make_mechanism(solver: Any, game: Any, schedules: Schedules, grid: Grid | None) -> BroadcastMechanism:
     """Return the public mechanism of a run with these schedules; without noise there is no grid."""
+    affine = game.private == {"r"}
     return BroadcastMechanism(
         n_players=game.n_players,
         n_dims=game.n_dims,
@@ -485,8 +467,8 @@ def make_mechanism(
         constraint=game.constraint,
         clip_norm=solver.clip_norm,
         private=game.private,
-        P=_public_matrix(game, "P"),
-        Q=_public_matrix(game, "Q"),
+        P=game.P_ if affine else None,
+        Q=game.Q_ if affine else None,
         private_bounds=getattr(game, "private_bounds", None),
         allowance=0.0 if grid is None else 1.0 / grid.steps,
         limit=0.0 if grid is None else grid.limit,
@@ -544,8 +526,3 @@ def make_statement(
         },
         **claim_of(leaks, noise_source),
     )
-
-
-def _public_matrix(game: AggregativeGame, name: str) -> FloatArray | None:
-    """P or Q of an affine game, where it is public."""
-    return None if game.private != {"r"} else getattr(game, f"{name}_")

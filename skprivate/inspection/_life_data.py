@@ -458,10 +458,10 @@ class ResidualDisplay:
     >>> from matplotlib.figure import Figure
     >>> from skprivate.inspection import ResidualDisplay
     >>> from skprivate.linear_model._distributions import SEV
-    >>> from skprivate.linear_model._goodness_of_fit import goodness_of_fit
+    >>> from skprivate.linear_model._goodness_of_fit import compare_residuals
     >>> edges = np.concatenate([[-np.inf], np.linspace(-8, 2, 49), [np.inf]])
     >>> events = -1e5 * np.diff(SEV.survival(edges))
-    >>> fit = goodness_of_fit(edges, np.stack([0 * events, events]), 1.0, SEV, "laplace")
+    >>> fit = compare_residuals(edges, np.stack([0 * events, events]), 1.0, SEV, "laplace")
     >>> display = ResidualDisplay(fit=fit, distribution=SEV).plot(ax=Figure().subplots())
     >>> display.ax_.get_xlabel()
     'standardised residual'

@@ -6,15 +6,16 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.base import ClassifierMixin
 from sklearn.utils import Tags
 
 from .._typing import BoolArray, FloatArray, RandomSource
 from ..accounting import PrivacyLedger
 from ..base import PublicShape
 from ..base._likely_mistakes import hardly_any_rows
-from ..base._public_facts import PrivateClassifierMixin
+from ..base._public_facts import known_classes, score_labels
 from ..domain._labels import find_classes, refuse_label_types
-from ..utils import as_labels
+from ..utils import as_labels, check_epsilon
 from ..utils._private_fit import public_errors
 from ..utils._public_module import public_module
 from ..utils._tables import validate_data
@@ -24,7 +25,7 @@ from ._reporters import ClassReporter
 
 
 @public_module("skprivate.label_privacy")
-class LabelPrivateClassifier(PrivateClassifierMixin, BaseLabelPrivate):
+class LabelPrivateClassifier(ClassifierMixin, BaseLabelPrivate):
     """Classifier of labels that are protected one by one, features in clear: any regressor inside.
 
     Every label goes through randomised response. An unbiased number stands for what is left of it, and a
@@ -158,6 +159,8 @@ class LabelPrivateClassifier(PrivateClassifierMixin, BaseLabelPrivate):
         self.random_state = random_state
         self.ledger = ledger
 
+    score = score_labels
+
     def _read_targets(self, y: Any, n_rows: int) -> NDArray[Any]:
         with public_errors():
             refuse_label_types(y, self.classes)
@@ -168,11 +171,11 @@ class LabelPrivateClassifier(PrivateClassifierMixin, BaseLabelPrivate):
 
     def _make_reporter(self, y: Any, rows_per_unit: int) -> ClassReporter:
         classes = find_classes(y) if self.classes is None else self.classes
-        return ClassReporter(self._epsilon_of_label(rows_per_unit), classes)
+        return ClassReporter(check_epsilon(self.epsilon) / rows_per_unit, classes)
 
     def check_public(self, shape: PublicShape) -> None:
         super().check_public(shape)
-        self._known_classes(shape)
+        known_classes(self.classes, shape)
 
     def _mistaken_targets(self, targets: FloatArray) -> str | None:
         counts = targets.sum(axis=0)
@@ -186,23 +189,16 @@ class LabelPrivateClassifier(PrivateClassifierMixin, BaseLabelPrivate):
         return reporter.clean_variance
 
     def _calibrate(self, predictions: FloatArray | None, rows: NoisyRows, reports: NDArray[Any]) -> None:
-        reporter = self.reporter_
-        self.base_proba_ = base_rate(rows.targets, rows.weights, len(reporter.classes))
+        self.base_proba_ = base_rate(rows.targets, rows.weights, len(self.classes_))
         self.slope_, self.base_share_ = 1.0, LEAST_SHARE
-        if predictions is not None:
-            self.slope_, self.base_share_ = calibrate_classes(
-                predictions,
-                self.base_proba_,
-                lambda proba: np.where(
-                    rows.known,
-                    proba[np.arange(len(reports)), reports],
-                    reporter.likelihood(proba, reports),
-                ),
-            )
+        if predictions is None:
+            return
 
-    def _learn(self, X: Any, reporter: Any, *rest: Any) -> None:
-        self.classes_, self.reporter_ = reporter.classes, reporter
-        super()._learn(X, reporter, *rest)
+        def likelihood(proba: FloatArray) -> FloatArray:
+            of_labels = proba[np.arange(len(reports)), reports]
+            return np.where(rows.known, of_labels, self.reporter_.likelihood(proba, reports))
+
+        self.slope_, self.base_share_ = calibrate_classes(predictions, self.base_proba_, likelihood)
 
     def predict_proba(self, X: Any) -> FloatArray:
         """Return class probabilities.

@@ -3,10 +3,9 @@
 
 import copy
 from abc import abstractmethod
-from fractions import Fraction
 from math import ceil
 from numbers import Integral
-from typing import Any, Literal, Self, cast
+from typing import Any, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,9 +13,9 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import Tags, check_consistent_length, get_tags, indexable
 from sklearn.utils.validation import check_is_fitted
 
-from .._typing import BoolArray, Deployment, FloatArray, IndexArray, NoiseSource
+from .._typing import BoolArray, Deployment, FloatArray, IndexArray
 from ..accounting import PrivacySpent, ReleaseRecord
-from ..accounting._statements.spent import name_inputs, source_of_input
+from ..accounting._statements.spent import name_inputs
 from ..base import (
     SHARED_CONSTRAINTS,
     PlannedCost,
@@ -28,9 +27,9 @@ from ..base import (
     redact_errors,
 )
 from ..base._likely_mistakes import no_effect, warn_of_mistakes
+from ..base._public_facts import sources_of
 from ..exceptions import UtilityWarning
 from ..noise import check_entropy
-from ..noise._mechanisms import Entropy
 from ..utils import check_epsilon, check_row_mask
 from ..utils._arguments import KEY_BYTES, RowUnits, number_units
 from ..utils._compat import HasMethods, Interval, num_samples, safe_indexing
@@ -139,44 +138,51 @@ class BaseLabelPrivate(PrivateEstimatorMixin, BaseEstimator):
             by the reports a class has hardly any row, or a constant predicts as well.
         """
         check_epsilon(self.epsilon)
-        X, y = self._read_rows(X, y)
+        if y is None:
+            raise ValueError("requires y to be passed, but the target y is None.")
+        y = self._read_targets(y, num_samples(X))
+        X = self._read_features(X)
+        check_consistent_length(X, y)
         public = check_row_mask(is_public, len(y), strict=self.is_strict())
         if public.all():
             raise ValueError(
                 "is_public marks every row, so there is nothing to protect; use a plain estimator."
             )
-        leaks = [] if getattr(self, self._declared) is not None or public.any() else [self._leak]
+        any_public = bool(public.any())
+        leaks = self._find_leaks(any_public)
         self.announce_leaks(leaks)
+        known = y[public] if any_public else None
+        n_features = getattr(self, "n_features_in_", None)
         with public_errors():
             self.check_public(
                 PublicShape(
-                    n_features=getattr(self, "n_features_in_", None),
-                    n_rows=len(y),
-                    grouped=groups is not None,
-                    public_labels=y[public] if public.any() else None,
+                    n_features=n_features, n_rows=len(y), grouped=groups is not None, public_labels=known
                 )
             )
         units = number_units(groups, ~public, strict=self.is_strict())
-        reporter = self._make_reporter(y[public] if public.any() else y, self._rows_per_unit(units))
+        rows_per_unit = 1 if units is None else self.max_rows_per_group
+        reporter = self._make_reporter(y if known is None else known, rows_per_unit)
         values = reporter.encode(y)
-        self._warn_of_weights(bool(public.any()))
+        self._warn_of_weights(any_public)
+        n_used = int(np.count_nonzero(~public))
+        if units is not None:
+            # Groups are as public as features.
+            n_used = int(np.minimum(np.bincount(units.codes), rows_per_unit).sum())
         if self.ledger is not None:
             made = reporter.exact_targets(np.array([0, 1]))[:, 0]
-            rehearse(self.estimator, X, made, self._least_part(units, public), weighted=bool(public.any()))
+            n_left = self._least_part(n_used, units, public)
+            rehearse(self.estimator, X, made, n_left, weighted=any_public)
         entropy = check_entropy(self.random_state)
-        source = cast(NoiseSource, entropy.source)
-        n_used = self._count(units, public)
-        spent = self._describe_spending(
-            reporter, n_used, public, units is not None, leaks, source, "simulated"
-        )
+        grouped = units is not None
+        spent = self._describe_spending(reporter, n_used, public, grouped, leaks, entropy.source, "simulated")
         self.charge(spent)
-        kept = self._choose_rows(units, public, entropy)
-        reports = np.array(values)
-        reports[kept] = reporter.randomize_encoded(values[kept], entropy)
+        kept = np.flatnonzero(~public)
         codes = np.arange(len(kept))
         if units is not None:
-            place = np.cumsum(~public) - 1
-            codes = np.unique(units.codes[place[kept]], return_inverse=True)[1]
+            chosen = units.choose_rows(rows_per_unit, entropy.random_bytes(KEY_BYTES))
+            kept, codes = kept[chosen], np.unique(units.codes[chosen], return_inverse=True)[1]
+        reports = np.array(values)
+        reports[kept] = reporter.randomize_encoded(values[kept], entropy)
         self._learn(X, reporter, reports, public, kept, codes, spent)
         return self
 
@@ -235,44 +241,22 @@ class BaseLabelPrivate(PrivateEstimatorMixin, BaseEstimator):
             raise ValueError(f"clients need {self._declared}: declare them.")
         return self._make_reporter(None, 1)
 
-    def _read_rows(self, X: Any, y: Any) -> tuple[Any, NDArray[Any]]:
-        if y is None:
-            raise ValueError("requires y to be passed, but the target y is None.")
-        y = self._read_targets(y, num_samples(X))
-        X = self._read_features(X)
-        check_consistent_length(X, y)
-        return X, y
-
     def _read_features(self, X: Any) -> Any:
         """Count and name the columns; what they hold is for the inner estimator to judge."""
         X = _of_numpy(X)
         validate_data(self, X, skip_check_array=True, cells=False, kinds=False)
         return indexable(X)[0]
 
-    def _rows_per_unit(self, units: RowUnits | None) -> int:
-        return 1 if units is None else self.max_rows_per_group
-
-    def _count(self, units: RowUnits | None, public: BoolArray) -> int:
-        """Return how many private rows count; groups are as public as features."""
-        if units is None:
-            return int(np.count_nonzero(~public))
-        return int(np.minimum(np.bincount(units.codes), self.max_rows_per_group).sum())
-
-    def _least_part(self, units: RowUnits | None, public: BoolArray) -> int:
+    def _least_part(self, n_used: int, units: RowUnits | None, public: BoolArray) -> int:
         """Return how many rows are left, at least, where cross-fitting holds a fold out."""
         n_public = int(np.count_nonzero(public))
-        n_units = len(public) - n_public if units is None else units.n_units
-        n_used = self._count(units, public) + n_public
+        n_units, rows_per_unit = n_used, 1
+        if units is not None:
+            n_units, rows_per_unit = units.n_units, self.max_rows_per_group
         if self.cv is None or n_units < 2 * self.cv:
-            return n_used
-        held = ceil(n_units / self.cv) * self._rows_per_unit(units) + ceil(n_public / self.cv)
-        return max(n_used - held, 1)
-
-    def _choose_rows(self, units: RowUnits | None, public: BoolArray, entropy: Entropy) -> IndexArray:
-        private = np.flatnonzero(~public)
-        if units is None:
-            return private
-        return private[units.choose_rows(self.max_rows_per_group, entropy.random_bytes(KEY_BYTES))]
+            return n_used + n_public
+        held = ceil(n_units / self.cv) * rows_per_unit + ceil(n_public / self.cv)
+        return max(n_used + n_public - held, 1)
 
     def _warn_of_weights(self, any_public: bool) -> None:
         if any_public and not takes_weights(self.estimator):
@@ -293,6 +277,9 @@ class BaseLabelPrivate(PrivateEstimatorMixin, BaseEstimator):
         spent: PrivacySpent,
     ) -> None:
         """Fit the models: a function of features, public targets and reports."""
+        declared = reporter.classes if isinstance(reporter, ClassReporter) else reporter.bounds
+        setattr(self, f"{self._declared}_", declared)
+        self.reporter_ = reporter
         used = np.sort(np.concatenate([np.flatnonzero(public), kept]))
         known = public[used]
         targets = reporter.targets(reports[used])
@@ -321,9 +308,9 @@ class BaseLabelPrivate(PrivateEstimatorMixin, BaseEstimator):
             None if self.slope_ else no_effect(self._kind, bounds=False),
         )
 
+    @abstractmethod
     def _mistaken_targets(self, targets: FloatArray) -> str | None:
         """Return the sentence on a mistake that the unbiased targets of the reports suggest."""
-        return None
 
     @abstractmethod
     def _clean_variance(self, reporter: Any, targets: FloatArray, known: BoolArray) -> float:
@@ -336,30 +323,28 @@ class BaseLabelPrivate(PrivateEstimatorMixin, BaseEstimator):
         public: BoolArray,
         grouped: bool,
         leaks: list[str],
-        source: NoiseSource,
+        source: Any,
         deployment: Deployment,
     ) -> PrivacySpent:
         """Return the statement on reports of n_used labels."""
         n_public = int(np.count_nonzero(public))
         rows_per_unit = self.max_rows_per_group if grouped else 1
-        declared = getattr(self, self._declared)
-        where = "READ FROM PRIVATE ROWS" if leaks else "those of the public rows"
+        undeclared = "READ FROM PRIVATE ROWS" if leaks else "those of the public rows"
         facts: dict[str, Any] = {
             "reports": n_used,
             "public rows": n_public,
-            self._declared: where if declared is None else source_of_input(declared),
+            **sources_of(self, [self._declared], undeclared),
             "features": "ALL features of the private rows: only their labels are protected",
         }
         if grouped:
             facts["groups"] = "whose rows are whose"
         if grouped and n_public:
             facts["public rows of a person"] = "used in clear; only the person's private rows are protected"
-        laplace = reporter.mechanism if isinstance(reporter, NumberReporter) else None
-        epsilon = rows_per_unit * reporter.epsilon
-        noise: dict[str, Any] = {}
-        if laplace is not None:
+        kind, epsilon, noise = reporter.describe(), rows_per_unit * reporter.epsilon, {}
+        if isinstance(reporter, NumberReporter):
+            kind, laplace = "discrete Laplace", reporter.mechanism
             noise = {"sensitivity": rows_per_unit * laplace.sensitivity, "noise_scale": laplace.scale}
-        kind = reporter.describe() if laplace is None else "discrete Laplace"
+        public_inputs = ["public rows with their labels"] if n_public else []
         return PrivacySpent(
             releases=(ReleaseRecord(name="reports of targets", mechanism=kind, epsilon=epsilon, **noise),),
             mechanism=reporter.describe(),
@@ -370,16 +355,10 @@ class BaseLabelPrivate(PrivateEstimatorMixin, BaseEstimator):
             **{"noise_scale": None, **noise},
             noise_source=source,
             deployment=deployment,
-            public_inputs=(
-                *(["public rows with their labels"] if n_public else []),
-                *name_inputs(self, (self._declared,)),
-            ),
+            public_inputs=(*public_inputs, *name_inputs(self, (self._declared,))),
             unprotected=facts,
             **claim_of(leaks, source, self, (self._declared,)),
         )
-
-    def _epsilon_of_label(self, rows_per_unit: int) -> Fraction:
-        return check_epsilon(self.epsilon) / rows_per_unit
 
     def check_public(self, shape: PublicShape) -> None:
         check_epsilon(self.epsilon)
@@ -388,13 +367,15 @@ class BaseLabelPrivate(PrivateEstimatorMixin, BaseEstimator):
             self._make_reporter(shape.public_labels, rows_per_unit)
 
     def planned_cost(self, any_public: bool) -> PlannedCost:
-        missing = getattr(self, self._declared) is None and not any_public
         return PlannedCost(
             epsilon=check_epsilon(self.epsilon),
             relation="label",
-            leaks=(self._leak,) if missing else (),
+            leaks=tuple(self._find_leaks(any_public)),
             seeded=self.random_state is not None,
         )
+
+    def _find_leaks(self, any_public: bool) -> list[str]:
+        return [self._leak] if getattr(self, self._declared) is None and not any_public else []
 
     @redact_errors
     def _predict_targets(self, X: Any) -> FloatArray:

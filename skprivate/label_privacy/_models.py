@@ -129,15 +129,17 @@ def choose_default(rows: NoisyRows) -> tuple[HistGradientBoostingRegressor, Floa
     while True:
         estimator = default_model(rows.weights, n_trees)
         parts = [(_fit_part(estimator, rows, fitted), held) for fitted, held in rows.splits()]
-        losses = _LossesByStage(parts, rows)
-        best = losses.best()
+        losses = [[loss.sum() for loss in _losses_by_stage(rows, *part)] for part in parts]
+        best = int(np.argmin(np.sum(losses, axis=0))) + 1
         if n_trees >= _MOST_TREES or best < _NEAR_THE_END * n_trees:
             break
         n_trees *= 2
-    chosen = losses.nearest_as_good(best, usual)
+    chosen = _nearest_as_good(rows, parts, n_trees, best, usual)
     found = np.empty((len(rows.weights), rows.targets.shape[1]))
     for models, held in parts:
-        found[held] = _predict_at(chosen, models, safe_indexing(rows.X, held))
+        table = safe_indexing(rows.X, held)
+        stages = (itertools.islice(model.staged_predict(table), chosen - 1, None) for model in models)
+        found[held] = np.column_stack([next(stage) for stage in stages])
     return default_model(rows.weights, chosen), found
 
 
@@ -145,43 +147,28 @@ def _fit_part(estimator: Any, rows: NoisyRows, fitted: IndexArray) -> list[Any]:
     return fit_models(estimator, safe_indexing(rows.X, fitted), rows.targets[fitted], rows.weights[fitted])
 
 
-class _LossesByStage:
-    """Weighted squared errors on held-out rows after every tree."""
-
-    def __init__(self, parts: list[tuple[list[Any], IndexArray]], rows: NoisyRows) -> None:
-        self._parts, self._rows = parts, rows
-        self._sums = np.sum([[error.sum() for error in self._errors(*part)] for part in parts], axis=0)
-
-    def best(self) -> int:
-        """Return the number of trees with the least error."""
-        return int(np.argmin(self._sums)) + 1
-
-    def nearest_as_good(self, best: int, usual: int) -> int:
-        """Return the number nearest to the usual one whose error is at most a standard error above the least.
-
-        The standard error is that of the difference of the errors, row by row.
-        """
-        total, squares = np.zeros((2, len(self._sums)))
-        for models, held in self._parts:
-            errors = self._errors(models, held)
-            least = next(itertools.islice(self._errors(models, held), best - 1, None))
-            for stage, error in enumerate(errors):
-                total[stage] += (error - least).sum()
-                squares[stage] += np.square(error - least).sum()
-        as_good = np.flatnonzero(total <= np.sqrt(squares)) + 1
-        return int(as_good[np.argmin(np.abs(as_good - usual))])
-
-    def _errors(self, models: list[Any], held: IndexArray) -> Iterator[FloatArray]:
-        """Yield the errors of held rows after every tree."""
-        table, weights = safe_indexing(self._rows.X, held), self._rows.weights[held]
-        targets = self._rows.targets[held]
-        for columns in zip(*(model.staged_predict(table) for model in models), strict=True):
-            yield weights * np.square(np.column_stack(columns) - targets).sum(axis=1)
+def _losses_by_stage(rows: NoisyRows, models: list[Any], held: IndexArray) -> Iterator[FloatArray]:
+    """Yield the weighted squared errors of held-out rows after every tree."""
+    table, weights, targets = safe_indexing(rows.X, held), rows.weights[held], rows.targets[held]
+    for columns in zip(*(model.staged_predict(table) for model in models), strict=True):
+        yield weights * np.square(np.column_stack(columns) - targets).sum(axis=1)
 
 
-def _predict_at(n_trees: int, models: list[Any], X: Any) -> FloatArray:
-    stages = (itertools.islice(model.staged_predict(X), n_trees - 1, None) for model in models)
-    return np.column_stack([next(stage) for stage in stages])
+def _nearest_as_good(
+    rows: NoisyRows, parts: list[tuple[list[Any], IndexArray]], n_trees: int, best: int, usual: int
+) -> int:
+    """Return the number of trees nearest to the usual one whose loss is about as low as that of the best.
+
+    That is at most a standard error higher: the standard error of the difference of the losses, row by row.
+    """
+    total, squares = np.zeros((2, n_trees))
+    for part in parts:
+        least = next(itertools.islice(_losses_by_stage(rows, *part), best - 1, None))
+        for stage, loss in enumerate(_losses_by_stage(rows, *part)):
+            total[stage] += (loss - least).sum()
+            squares[stage] += np.square(loss - least).sum()
+    as_good = np.flatnonzero(total <= np.sqrt(squares)) + 1
+    return int(as_good[np.argmin(np.abs(as_good - usual))])
 
 
 def rehearse(estimator: Any, X: Any, targets: FloatArray, n_left: int, weighted: bool) -> None:

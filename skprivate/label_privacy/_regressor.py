@@ -13,7 +13,7 @@ from .._typing import BoolArray, FloatArray, RandomSource
 from ..accounting import PrivacyLedger
 from ..base._likely_mistakes import mean_at_a_bound
 from ..rounds._rows import check_target_bounds, refuse_other_forms, replace_target
-from ..utils import is_structured
+from ..utils import check_epsilon, is_structured
 from ..utils._public_module import public_module
 from ..utils._tables import validate_data
 from ._estimator import LABEL_CONSTRAINTS, BaseLabelPrivate
@@ -149,7 +149,7 @@ class LabelPrivateRegressor(RegressorMixin, BaseLabelPrivate):
         if bounds is None:
             low, high = float(np.min(y)), float(np.max(y))
             bounds = (low, high if high > low else low + max(1.0, abs(low)))
-        return NumberReporter(self._epsilon_of_label(rows_per_unit), bounds)
+        return NumberReporter(check_epsilon(self.epsilon) / rows_per_unit, bounds)
 
     def _clean_variance(self, reporter: NumberReporter, targets: FloatArray, known: BoolArray) -> float:
         noisy = targets[~known, 0]
@@ -164,12 +164,6 @@ class LabelPrivateRegressor(RegressorMixin, BaseLabelPrivate):
             self.slope_ = calibrate_numbers(
                 predictions[:, 0], self.base_value_, rows.targets[:, 0], rows.weights
             )
-
-    def _learn(
-        self, X: Any, reporter: Any, reports: NDArray[Any], public: BoolArray, kept: Any, *rest: Any
-    ) -> None:
-        self.bounds_y_, self.reporter_ = reporter.bounds, reporter
-        super()._learn(X, reporter, reports, public, kept, *rest)
 
     def _mistaken_targets(self, targets: FloatArray) -> str | None:
         noise = float(np.sqrt(self.reporter_.noise_variance / max(len(targets), 1)))

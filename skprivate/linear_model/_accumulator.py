@@ -2,16 +2,15 @@
 """Accumulator of the exact moments of batches, which are released once."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, Literal, Protocol, Self, TypeVar
+from typing import Any, Literal, Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
 
 from .._config import get_config
-from .._typing import Distribution, FloatArray, IntArray
+from .._typing import Distribution, IntArray
 from ..domain import TableDomain
 from ..noise import check_entropy
 from ..noise._fit_budget import FitBudget, resolve_mechanism
@@ -19,242 +18,22 @@ from ..rounds._accumulator import BatchAccumulator
 from ..rounds._plans.moments import SCALE_BITS, exact_gram
 from ..rounds._rows import check_target_bounds
 from ..rounds._tables import iter_batches
-from ..utils import check_bounds, check_characters
+from ..utils import check_bounds, check_characters, is_structured
 from ..utils._json_documents import Fields, pack_integers, restore_in_silence, seal_document, unpack_integers
 from ..utils._private_fit import one_thread_at_a_time, redact_errors, refused_within_another
 from ..utils._public_module import public_module
 from ..utils._tables import numbers_of
-from ._accumulator_plan import AccumulatorPlan, refuse_censored
-from ._distributions import error_distribution_of, models_log_target
+from ._accumulator_plan import AccumulatorPlan
+from ._distributions import models_log_target
 from ._estimator import BaseLogLocationScale
-from ._fit_plan import FitTask
 from ._moments.released_moments import MomentPlan, Neighbours, plan_moments
+from ._released_model import adopt
 
-# An accumulator as JSON: written, and checked field by field when it is read.
+Regressor = TypeVar("Regressor", bound=BaseLogLocationScale)
 
 _FORMAT = "skprivate.moments"
 _VERSION = 1
 _FIELDS = ("plan", "feature_names", "target", "n_rows", "gram", "batches")
-
-
-@dataclass(frozen=True)
-class SavedMoments:
-    """The content of an accumulator that is saved.
-
-    Attributes
-    ----------
-    plan : AccumulatorPlan
-    feature_names : tuple of str, or None
-    target : str or None
-        The name of the target's column.
-    n_rows : int
-    gram : ndarray of shape (n_features + 2, n_features + 2), int64
-        Exact sums over private rows.
-    batches : tuple of str
-        Ids of the batches that are in the sums, sorted.
-    """
-
-    plan: AccumulatorPlan
-    feature_names: tuple[str, ...] | None
-    target: str | None
-    n_rows: int
-    gram: IntArray
-    batches: tuple[str, ...]
-
-    def to_bytes(self) -> bytes:
-        """Return the moments as JSON."""
-        content = {
-            "plan": self.plan.to_dict(),
-            "feature_names": None if self.feature_names is None else list(self.feature_names),
-            "target": self.target,
-            "n_rows": self.n_rows,
-            "gram": pack_integers(self.gram),
-            "batches": list(self.batches),
-        }
-        return seal_document(_FORMAT, _VERSION, content)
-
-    @classmethod
-    def from_bytes(cls, data: bytes) -> Self:
-        """Restore the moments; ValueError, which repeats nothing, for what `to_bytes` would not write."""
-        return restore_in_silence(data, _FORMAT, _VERSION, _FIELDS, cls._from_dict, "bytes of an accumulator")
-
-    @classmethod
-    def _from_dict(cls, content: dict[str, Any]) -> Self:
-        fields = Fields(content, ("format", "version", *_FIELDS))
-        sums = unpack_integers(fields.text("gram"), (-1,))
-        # Before a plan is made, or room, for as many columns as it says.
-        if len(sums) != (len(fields.mapping("plan")["grid"]["lower"]) + 2) ** 2:
-            raise ValueError("the sums are not those of so many columns")
-        plan = AccumulatorPlan.from_dict(fields.mapping("plan"))
-        gram = sums.reshape(plan.grid.size, plan.grid.size)
-        target = fields.maybe(fields.text, "target")
-        names = check_names(fields.maybe(fields.texts, "feature_names"), None, target)
-        if plan.domain is not None:
-            if names != plan.domain.names:
-                raise ValueError("the names are not those of the domain")
-        elif names is not None and len(names) != plan.grid.n_features:
-            raise ValueError("the names are not as many as the features")
-        n_rows, batches = fields.integer("n_rows", 0, plan.max_rows), fields.texts("batches")
-        if batches != sorted(set(batches)):
-            raise ValueError("the batches must be sorted, and all different")
-        _check_gram(gram, n_rows, plan)
-        return cls(plan, names, target, n_rows, gram, tuple(batches))
-
-
-def check_names(
-    feature_names: Sequence[str] | None, bounds_X: Any, target: str | None
-) -> tuple[str, ...] | None:
-    """Return the names of the features, as given or those that the bounds have; all of them differ."""
-    if feature_names is None and isinstance(bounds_X, Mapping) and bounds_X:
-        feature_names = list(bounds_X) if all(isinstance(name, str) for name in bounds_X) else None
-    if isinstance(feature_names, str) or not (target is None or isinstance(target, str)):
-        raise TypeError("feature_names must be a list of names, and target a name.")
-    if target is not None:
-        check_characters(target, "target")
-    if feature_names is None:
-        return None
-    names = tuple(feature_names)
-    if not names or not all(isinstance(name, str) for name in names) or len({*names, target}) <= len(names):
-        raise ValueError("feature_names and target must be different names.")
-    for name in names:
-        check_characters(name, "a name of feature_names")
-    return names
-
-
-def _check_gram(gram: IntArray, n_rows: int, plan: AccumulatorPlan) -> None:
-    """Refuse sums that no rows make."""
-    largest = n_rows * 4**plan.grid.exponent * plan.largest_weight
-    total = int(gram[0, 0])
-    possible = total == largest if plan.weights is None else 0 <= total <= largest
-    if not possible or (gram != gram.T).any() or (gram > total).any() or (gram < -total).any():
-        raise ValueError("the sums are impossible")
-
-
-# Fit of an estimator to the moments of an accumulator: checks, charge, release, in this order.
-
-
-class AccumulatedMoments(Protocol):
-    """The part of an accumulator that a fit reads."""
-
-    plan: AccumulatorPlan
-    feature_names: tuple[str, ...] | None
-    _n_rows: int
-
-    def _exact_moments(self) -> IntArray: ...
-
-
-def fit_accumulated(estimator: Any, moments: AccumulatedMoments) -> Any:
-    """Fit an unfitted clone to the moments of an accumulator, which stay as they are.
-
-    The caller wipes them once it has the model: a refusal or an interrupt loses none.
-    """
-    if not isinstance(estimator, BaseLogLocationScale):
-        raise TypeError(
-            f"estimator must be a DPLogLocationScaleRegressor or a preset, not {type(estimator).__name__}."
-        )
-    estimator._validate_params()
-    plan = moments.plan
-    _check_agreement(estimator, plan, moments.feature_names)
-    estimator.set_params(**_parameters_from_plan(estimator, plan))
-    grid, task = plan.grid, _resolve_task(estimator, moments)
-    estimator.announce_leaks([])
-    entropy = check_entropy(estimator.random_state)
-    release_plan = _plan_release(plan, task.neighbours, task.budget)
-    spent = estimator._describe_moments(task, release_plan.unit, entropy.source)
-    spent = spent.with_releases([release_plan.noise.describe("moments")])
-    estimator.charge(spent)
-    estimator.n_features_in_ = grid.n_features
-    if moments.feature_names is not None:
-        estimator.feature_names_in_ = np.array(moments.feature_names, dtype=object)
-    estimator.name_columns()
-    estimator._adopt(release_plan.release(moments._exact_moments(), entropy), grid, task, spent)
-    estimator._warn_if_useless()
-    return estimator
-
-
-def _resolve_task(estimator: BaseLogLocationScale, moments: AccumulatedMoments) -> FitTask:
-    """Return everything public about the fit."""
-    plan, grid = moments.plan, moments.plan.grid
-    neighbours = estimator._neighbours(
-        grid.n_features, plan.max_rows_per_group is not None, max_weight=plan.max_weight
-    )
-    return FitTask(
-        distribution=error_distribution_of(estimator.distribution),
-        log_target=plan.log_target,
-        bounds=(grid.lower, grid.upper),
-        bounds_y=plan.bounds_y,
-        neighbours=neighbours,
-        budget=FitBudget.of(estimator.epsilon, estimator.delta, estimator.mechanism),
-        n_units=moments._n_rows if neighbours.n_is_public else None,
-        scale_bounds=estimator._bounds_of_scale(),
-    )
-
-
-def _plan_release(plan: AccumulatorPlan, neighbours: Neighbours, budget: FitBudget) -> MomentPlan:
-    """Plan the noise, and check that it fits 64-bit integers, before anything is charged."""
-    try:
-        release_plan = plan_moments(plan.grid, neighbours, budget, plan.weight_bits)
-        if release_plan.noise.scales.max() <= 2**SCALE_BITS:
-            return release_plan
-    except OverflowError:
-        pass
-    raise ValueError("epsilon is too small for an accumulator: the noise does not fit 64-bit integers.")
-
-
-def _check_agreement(estimator: Any, plan: AccumulatorPlan, names: tuple[str, ...] | None) -> None:
-    """Refuse an estimator whose parameters contradict those that the rows were scaled by."""
-    if not plan.columns_known:
-        raise ValueError(
-            "there is nothing to release: no batch was added, and the number of columns is unknown."
-        )
-    grid = plan.grid
-    if models_log_target(estimator.distribution) != plan.log_target:
-        raise ValueError("the estimator's distribution and the accumulator's differ in whether y is a time.")
-    if estimator.x_norm not in (None, grid.x_norm):
-        raise ValueError("x_norm of the estimator must be None or that of the accumulator.")
-    mechanism = resolve_mechanism(estimator.mechanism, estimator.delta)
-    if grid.x_norm is not None and mechanism != plan.mechanism:
-        delta = "delta=0" if plan.mechanism == "laplace" else "a delta above 0"
-        raise ValueError(
-            f"x_norm bounds another norm for {mechanism.capitalize()} noise: pass the estimator {delta}, or "
-            f"make the accumulator with mechanism={mechanism!r}."
-        )
-    allowed = (1, plan.max_rows_per_group)
-    if plan.max_rows_per_group is not None and estimator.max_rows_per_group not in allowed:
-        raise ValueError("max_rows_per_group of the estimator must be 1 or that of the accumulator.")
-    _check_bounds(estimator, plan, names)
-
-
-def _check_bounds(estimator: Any, plan: AccumulatorPlan, names: tuple[str, ...] | None) -> None:
-    grid = plan.grid
-    two = estimator.bounds_X is not None and plan.domain is not None
-    if two or estimator.domain not in (None, plan.domain):
-        raise ValueError("domain of the estimator must be None or that of the accumulator.")
-    if estimator.bounds_X is not None:
-        bounds = check_bounds(estimator.bounds_X, grid.n_features, names, name="bounds_X")
-        if not all(map(np.array_equal, bounds, (grid.lower, grid.upper))):
-            raise ValueError("bounds_X of the estimator must be None or those of the accumulator.")
-    if estimator.bounds_y is None:
-        return
-    if check_target_bounds(estimator.bounds_y, plan.log_target) != plan.bounds_y:
-        raise ValueError("bounds_y of the estimator must be None or those of the accumulator.")
-
-
-def _parameters_from_plan(estimator: Any, plan: AccumulatorPlan) -> dict[str, Any]:
-    """Return parameters that the estimator left to the accumulator; the fitted estimator has them."""
-    declared: dict[str, Any] = {"x_norm": plan.grid.x_norm}
-    for name, bounds in plan.declared_bounds.items():
-        # What was paid for the accumulator's bounds was paid for those of the estimator, which are the same.
-        if getattr(estimator, name) is None or name in plan.estimates:
-            declared[name] = bounds
-    if plan.max_rows_per_group is not None:
-        declared["max_rows_per_group"] = plan.max_rows_per_group
-    return declared
-
-
-# Accumulator of the exact moments of batches, which are released once.
-
-Regressor = TypeVar("Regressor", bound=BaseLogLocationScale)
 
 
 @public_module("skprivate.linear_model")
@@ -373,9 +152,12 @@ class MomentAccumulator(BatchAccumulator):
         domain: TableDomain | None = None,
     ) -> None:
         if domain is not None:
-            bounds_X = _bounds_of(domain, bounds_X, feature_names)
-            feature_names = domain.names
-        names = check_names(feature_names, bounds_X, target)
+            if not isinstance(domain, TableDomain):
+                raise TypeError("domain must be a TableDomain or None.")
+            if bounds_X is not None or feature_names is not None:
+                raise ValueError("domain declares bounds and columns: leave bounds_X and feature_names None.")
+            bounds_X, feature_names = domain.bounds, domain.names
+        names = _check_names(feature_names, bounds_X, target)
         plan = AccumulatorPlan.of(
             bounds_X,
             bounds_y,
@@ -440,36 +222,39 @@ class MomentAccumulator(BatchAccumulator):
         batch = self._check_id(batch_id)
         if sample_weight is not None and self.plan.weights is None:
             raise ValueError("sample_weight needs a public cap, max_sample_weight.")
-        refuse_censored(y)
-        sample_weight = None if sample_weight is None else self._check_weights(sample_weight)
+        if y is not None and is_structured(y):
+            raise ValueError(
+                "an accumulator takes no censored targets: their fit returns to the rows several times. Pass "
+                "observed values, or use fit."
+            )
+        if sample_weight is not None:
+            strict = get_config()["strict"]
+            sample_weight = np.atleast_1d(
+                numbers_of(sample_weight, "sample_weight") if strict else sample_weight
+            )
         domain = self.plan.domain
         names, pieces = iter_batches(X, y, features=self.feature_names, target=self.target, domain=domain)
         plan = self.plan if names is None or domain is not None else self.plan.for_columns(len(names))
         names = self._check_names_of(names, plan)
         plan, added, n_rows = self._sum(pieces, sample_weight, plan)
-        sums = self._sums_for(plan) + added
-        self._add(sums, n_rows, batch, batch_id, plan=plan, feature_names=names)
+        self._add(self._sums_for(plan) + added, n_rows, batch, batch_id, plan=plan, feature_names=names)
         return self
-
-    def _check_weights(self, sample_weight: Any) -> NDArray[Any]:
-        strict = get_config()["strict"]
-        return np.atleast_1d(numbers_of(sample_weight, "sample_weight") if strict else sample_weight)
 
     def _sum(
         self, pieces: Any, sample_weight: NDArray[Any] | None, plan: AccumulatorPlan
     ) -> tuple[AccumulatorPlan, IntArray | int, int]:
         """Return the plan for the columns, the moments of a batch, and the number of rows with them."""
         added: IntArray | int = 0
-        n_rows = self._n_rows
+        first = n_rows = self._n_rows
         for piece, target in pieces:
             plan = plan.for_columns(piece.shape[1])
-            here = slice(n_rows - self._n_rows, n_rows - self._n_rows + len(piece))
+            here = slice(n_rows - first, n_rows - first + len(piece))
             n_rows = self._check_count(n_rows + len(piece))
             weights = None if sample_weight is None else sample_weight[here]
             steps = plan.read_weights(weights, len(piece))
             rows = plan.read_features(piece)
             added = added + exact_gram(plan.grid, rows, plan.read_target(target), steps, plan.largest_weight)
-        if sample_weight is not None and len(sample_weight) != n_rows - self._n_rows:
+        if sample_weight is not None and len(sample_weight) != n_rows - first:
             raise ValueError("sample_weight must hold one number per row.")
         return plan, added, n_rows
 
@@ -481,18 +266,33 @@ class MomentAccumulator(BatchAccumulator):
         return np.zeros((plan.grid.size, plan.grid.size), dtype=np.int64)
 
     def _join(self, other: Any) -> tuple[IntArray, dict[str, Any]]:
-        plan, its_plan = self._common_plans(other)
+        # Both plans for the number of columns, where one of the two knows it.
+        plan, its_plan = self.plan, other.plan
+        if its_plan.columns_known:
+            plan = plan.for_columns(its_plan.grid.n_features)
+        if plan.columns_known:
+            its_plan = its_plan.for_columns(plan.grid.n_features)
         if plan.to_dict() != its_plan.to_dict():
             raise ValueError("the accumulators have different parameters: their moments do not add up.")
         names = self._check_names_of(other.feature_names, plan)
         return self._sums_for(plan) + other._sums_for(plan), {"plan": plan, "feature_names": names}
 
-    def _common_plans(self, other: "MomentAccumulator") -> tuple[AccumulatorPlan, AccumulatorPlan]:
-        """Return both plans for the number of columns, where one of the two knows it."""
-        mine, theirs = self.plan, other.plan
-        if theirs.columns_known:
-            mine = mine.for_columns(theirs.grid.n_features)
-        return mine, theirs.for_columns(mine.grid.n_features) if mine.columns_known else theirs
+    def _check_count(self, n_rows: int) -> int:
+        if n_rows > self.plan.max_rows:
+            raise ValueError("the rows would be more than max_rows, which the grid is made for.")
+        return n_rows
+
+    def _check_names_of(self, names: tuple[str, ...] | None, plan: AccumulatorPlan) -> tuple[str, ...] | None:
+        """Names of the features: those known before, or, where none are, these."""
+        if plan.domain is not None:
+            return plan.domain.names
+        if names is not None and len(names) != plan.grid.n_features:
+            raise ValueError(
+                f"the batch has {len(names)} columns of features and bounds_X {plan.grid.n_features}."
+            )
+        if self.feature_names is not None and names is not None and names != self.feature_names:
+            raise ValueError("the columns are not those of the batches before.")
+        return names if self.feature_names is None else self.feature_names
 
     @refused_within_another
     def release(self, estimator: Regressor) -> Regressor:
@@ -528,15 +328,15 @@ class MomentAccumulator(BatchAccumulator):
     @one_thread_at_a_time
     def to_bytes(self) -> bytes:
         """Return the accumulator as JSON. It holds exact sums over private rows: never publish it."""
-        saved = SavedMoments(
-            self.plan,
-            self.feature_names,
-            self.target,
-            self._n_rows,
-            self._require_unreleased(),
-            self.batch_ids,
-        )
-        return saved.to_bytes()
+        content = {
+            "plan": self.plan.to_dict(),
+            "feature_names": None if self.feature_names is None else list(self.feature_names),
+            "target": self.target,
+            "n_rows": self._n_rows,
+            "gram": pack_integers(self._require_unreleased()),
+            "batches": list(self.batch_ids),
+        }
+        return seal_document(_FORMAT, _VERSION, content)
 
     @classmethod
     def from_bytes(cls, data: bytes) -> Self:
@@ -558,33 +358,36 @@ class MomentAccumulator(BatchAccumulator):
         ValueError
             Damaged, foreign, or of another version.
         """
-        saved = SavedMoments.from_bytes(data)
-        accumulator = cls.__new__(cls)
-        accumulator._start(saved.plan, saved.feature_names, saved.target)
-        accumulator._sums, accumulator._n_rows = saved.gram, saved.n_rows
-        accumulator._batches = frozenset(saved.batches)
-        return accumulator
+        return restore_in_silence(data, _FORMAT, _VERSION, _FIELDS, cls._from_dict, "bytes of an accumulator")
 
-    def _exact_moments(self) -> IntArray:
-        """Return a copy of the exact moments, for a release that is paid for."""
-        return self._require_unreleased().copy()
-
-    def _check_count(self, n_rows: int) -> int:
-        if n_rows > self.plan.max_rows:
-            raise ValueError("the rows would be more than max_rows, which the grid is made for.")
-        return n_rows
-
-    def _check_names_of(self, names: tuple[str, ...] | None, plan: AccumulatorPlan) -> tuple[str, ...] | None:
-        """Names of the features: those known before, or, where none are, these."""
+    @classmethod
+    def _from_dict(cls, content: dict[str, Any]) -> Self:
+        fields = Fields(content, ("format", "version", *_FIELDS))
+        sums = unpack_integers(fields.text("gram"), (-1,))
+        # Before a plan is made, or room, for as many columns as it says.
+        if len(sums) != (len(fields.mapping("plan")["grid"]["lower"]) + 2) ** 2:
+            raise ValueError("the sums are not those of so many columns")
+        plan = AccumulatorPlan.from_dict(fields.mapping("plan"))
+        gram = sums.reshape(plan.grid.size, plan.grid.size)
+        target = fields.maybe(fields.text, "target")
+        names = _check_names(fields.maybe(fields.texts, "feature_names"), None, target)
         if plan.domain is not None:
-            return plan.domain.names
-        if names is not None and len(names) != plan.grid.n_features:
-            raise ValueError(
-                f"the batch has {len(names)} columns of features and bounds_X {plan.grid.n_features}."
-            )
-        if self.feature_names is not None and names is not None and names != self.feature_names:
-            raise ValueError("the columns are not those of the batches before.")
-        return names if self.feature_names is None else self.feature_names
+            if names != plan.domain.names:
+                raise ValueError("the names are not those of the domain")
+        elif names is not None and len(names) != plan.grid.n_features:
+            raise ValueError("the names are not as many as the features")
+        n_rows, batches = fields.integer("n_rows", 0, plan.max_rows), fields.texts("batches")
+        if batches != sorted(set(batches)):
+            raise ValueError("the batches must be sorted, and all different")
+        largest, total = n_rows * 4**plan.grid.exponent * plan.largest_weight, int(gram[0, 0])
+        possible = total == largest if plan.weights is None else 0 <= total <= largest
+        if not possible or (gram != gram.T).any() or (gram > total).any() or (gram < -total).any():
+            raise ValueError("the sums are impossible")
+        accumulator = cls.__new__(cls)
+        accumulator._start(plan, names, target)
+        accumulator._sums, accumulator._n_rows = gram, n_rows
+        accumulator._batches = frozenset(batches)
+        return accumulator
 
     def __repr__(self) -> str:
         end = ", released" if self.released else f", batches={len(self._batches)}"
@@ -592,10 +395,126 @@ class MomentAccumulator(BatchAccumulator):
         return f"MomentAccumulator(n_features={columns}, max_rows={self.plan.max_rows}{end})"
 
 
-def _bounds_of(domain: TableDomain, bounds_X: Any, feature_names: Any) -> tuple[FloatArray, FloatArray]:
-    """Return the bounds that a domain declares; nothing else may declare columns then."""
-    if not isinstance(domain, TableDomain):
-        raise TypeError("domain must be a TableDomain or None.")
-    if bounds_X is not None or feature_names is not None:
-        raise ValueError("domain declares bounds and columns: leave bounds_X and feature_names None.")
-    return domain.bounds
+def _check_names(
+    feature_names: Sequence[str] | None, bounds_X: Any, target: str | None
+) -> tuple[str, ...] | None:
+    """Return the names of the features, as given or those that the bounds have; all of them differ."""
+    if feature_names is None and isinstance(bounds_X, Mapping) and bounds_X:
+        feature_names = list(bounds_X) if all(isinstance(name, str) for name in bounds_X) else None
+    if isinstance(feature_names, str) or not (target is None or isinstance(target, str)):
+        raise TypeError("feature_names must be a list of names, and target a name.")
+    if target is not None:
+        check_characters(target, "target")
+    if feature_names is None:
+        return None
+    names = tuple(feature_names)
+    if not names or not all(isinstance(name, str) for name in names) or len({*names, target}) <= len(names):
+        raise ValueError("feature_names and target must be different names.")
+    for name in names:
+        check_characters(name, "a name of feature_names")
+    return names
+
+
+# Fit of an estimator to the moments: checks, charge, release, in this order.
+
+
+def fit_accumulated(estimator: Any, moments: MomentAccumulator) -> Any:
+    """Fit an unfitted clone to the moments of an accumulator, which stay as they are.
+
+    The caller wipes them once it has the model: a refusal or an interrupt loses none.
+    """
+    if not isinstance(estimator, BaseLogLocationScale):
+        raise TypeError(
+            f"estimator must be a DPLogLocationScaleRegressor or a preset, not {type(estimator).__name__}."
+        )
+    estimator._validate_params()
+    plan, grid = moments.plan, moments.plan.grid
+    _check_agreement(estimator, plan, moments.feature_names)
+    estimator.set_params(**_parameters_from_plan(estimator, plan))
+    grouped = plan.max_rows_per_group is not None
+    task = estimator._resolve_task(
+        (grid.lower, grid.upper),
+        plan.bounds_y,
+        None if grouped or plan.weights is not None else moments._n_rows,
+        grouped,
+        plan.log_target,
+        {},
+        max_weight=plan.max_weight,
+    )
+    estimator.announce_leaks([])
+    entropy = check_entropy(estimator.random_state)
+    release_plan = _plan_release(plan, task.neighbours, task.budget)
+    spent = estimator._describe_moments(task, release_plan.unit, entropy.source)
+    spent = spent.with_releases([release_plan.noise.describe("moments")])
+    estimator.charge(spent)
+    estimator.n_features_in_ = grid.n_features
+    if moments.feature_names is not None:
+        estimator.feature_names_in_ = np.array(moments.feature_names, dtype=object)
+    estimator.name_columns()
+    # A copy, for a release that is covered by the budget.
+    released = release_plan.randomize(moments._require_unreleased().copy(), entropy)
+    adopt(estimator, release_plan.read(released), grid, task, spent)
+    estimator._after_release()
+    return estimator
+
+
+def _check_agreement(estimator: Any, plan: AccumulatorPlan, names: tuple[str, ...] | None) -> None:
+    """Refuse an estimator whose parameters contradict those that the rows were scaled by."""
+    if not plan.columns_known:
+        raise ValueError(
+            "there is nothing to release: no batch was added, and the number of columns is unknown."
+        )
+    grid = plan.grid
+    if models_log_target(estimator.distribution) != plan.log_target:
+        raise ValueError("the estimator's distribution and the accumulator's differ in whether y is a time.")
+    if estimator.x_norm not in (None, grid.x_norm):
+        raise ValueError("x_norm of the estimator must be None or that of the accumulator.")
+    mechanism = resolve_mechanism(estimator.mechanism, estimator.delta)
+    if grid.x_norm is not None and mechanism != plan.mechanism:
+        delta = "delta=0" if plan.mechanism == "laplace" else "a delta above 0"
+        raise ValueError(
+            f"x_norm bounds another norm for {mechanism.capitalize()} noise: pass the estimator {delta}, or "
+            f"make the accumulator with mechanism={mechanism!r}."
+        )
+    allowed = (1, plan.max_rows_per_group)
+    if plan.max_rows_per_group is not None and estimator.max_rows_per_group not in allowed:
+        raise ValueError("max_rows_per_group of the estimator must be 1 or that of the accumulator.")
+    _check_bounds(estimator, plan, names)
+
+
+def _check_bounds(estimator: Any, plan: AccumulatorPlan, names: tuple[str, ...] | None) -> None:
+    grid = plan.grid
+    two = estimator.bounds_X is not None and plan.domain is not None
+    if two or estimator.domain not in (None, plan.domain):
+        raise ValueError("domain of the estimator must be None or that of the accumulator.")
+    if estimator.bounds_X is not None:
+        bounds = check_bounds(estimator.bounds_X, grid.n_features, names, name="bounds_X")
+        if not all(map(np.array_equal, bounds, (grid.lower, grid.upper))):
+            raise ValueError("bounds_X of the estimator must be None or those of the accumulator.")
+    if estimator.bounds_y is None:
+        return
+    if check_target_bounds(estimator.bounds_y, plan.log_target) != plan.bounds_y:
+        raise ValueError("bounds_y of the estimator must be None or those of the accumulator.")
+
+
+def _parameters_from_plan(estimator: Any, plan: AccumulatorPlan) -> dict[str, Any]:
+    """Return parameters that the estimator left to the accumulator; the fitted estimator has them."""
+    declared: dict[str, Any] = {"x_norm": plan.grid.x_norm}
+    for name, bounds in plan.declared_bounds.items():
+        # What was paid for the accumulator's bounds was paid for those of the estimator, which are the same.
+        if getattr(estimator, name) is None or name in plan.estimates:
+            declared[name] = bounds
+    if plan.max_rows_per_group is not None:
+        declared["max_rows_per_group"] = plan.max_rows_per_group
+    return declared
+
+
+def _plan_release(plan: AccumulatorPlan, neighbours: Neighbours, budget: FitBudget) -> MomentPlan:
+    """Plan the noise, and check that it fits 64-bit integers, before anything is charged."""
+    try:
+        release_plan = plan_moments(plan.grid, neighbours, budget, plan.weight_bits)
+        if release_plan.noise.scales.max() <= 2**SCALE_BITS:
+            return release_plan
+    except OverflowError:
+        pass
+    raise ValueError("epsilon is too small for an accumulator: the noise does not fit 64-bit integers.")

@@ -18,7 +18,7 @@ from ..noise._fit_budget import FitBudget
 from ..rounds._plans.moments import SCALE_BITS, SUM_BITS, MomentGrid, check_room, choose_exponent
 from ..rounds._rows import check_target_bounds, on_model_scale, read_target, replace_target
 from ..rounds._tables import count_columns
-from ..utils import check_bounds, check_int, check_positive, is_structured
+from ..utils import check_bounds, check_int, check_positive
 from ..utils._json_documents import Fields
 from ..utils._public_module import public_module
 from ..utils._tables import numbers_of, within_bounds
@@ -125,7 +125,7 @@ class AccumulatorPlan:
         x_norm: Any,
         max_sample_weight: Any,
         max_rows_per_group: Any,
-        features: Sequence[str] | None,
+        features: Sequence[str] | None = None,
         domain: TableDomain | None = None,
     ) -> Self:
         """Check the parameters of an accumulator."""
@@ -164,22 +164,23 @@ class AccumulatorPlan:
             domain=domain,
         )
 
+    @property
+    def _options(self) -> dict[str, Any]:
+        """The parameters that `of` takes by name."""
+        return {
+            "distribution": self.distribution,
+            "mechanism": self.mechanism,
+            "max_sample_weight": None if self.weights is None else self.weights.cap,
+            "max_rows_per_group": self.max_rows_per_group,
+        }
+
     def for_columns(self, n_features: int) -> Self:
         """Return the plan for so many columns; the same where their number was known."""
         if self.columns_known:
             return self
         sides = (np.full(n_features, side[0]) for side in (self.grid.lower, self.grid.upper))
-        plan = type(self).of(
-            tuple(sides),
-            self.bounds_y,
-            self.max_rows,
-            distribution=self.distribution,
-            mechanism=self.mechanism,
-            x_norm=self.grid.x_norm,
-            max_sample_weight=None if self.weights is None else self.weights.cap,
-            max_rows_per_group=self.max_rows_per_group,
-            features=None,
-        )
+        bounds, x_norm = tuple(sides), self.grid.x_norm
+        plan = type(self).of(bounds, self.bounds_y, self.max_rows, x_norm=x_norm, **self._options)
         return replace(plan, estimates=self.estimates)
 
     @property
@@ -233,17 +234,13 @@ class AccumulatorPlan:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the plan as JSON values."""
-        estimates = {name: encode_estimate(bounds) for name, bounds in sorted(self.estimates.items())}
         return {
-            "estimates": estimates,
+            "estimates": {name: encode_estimate(bounds) for name, bounds in sorted(self.estimates.items())},
             "domain": None if self.domain is None else self.domain.to_dict(),
             "grid": self.grid.to_dict(),
             "bounds_y": list(self.bounds_y),
-            "distribution": self.distribution,
-            "mechanism": self.mechanism,
             "max_rows": self.max_rows,
-            "max_sample_weight": None if self.weights is None else self.weights.cap,
-            "max_rows_per_group": self.max_rows_per_group,
+            **self._options,
             "columns_known": self.columns_known,
         }
 
@@ -265,7 +262,6 @@ class AccumulatorPlan:
             x_norm=grid.x_norm,
             max_sample_weight=fields.maybe(fields.number, "max_sample_weight"),
             max_rows_per_group=fields.maybe(fields.integer, "max_rows_per_group", 1, 2**SUM_BITS),
-            features=None,
             domain=domain,
         )
         # Another version may choose another step.
@@ -279,15 +275,6 @@ class AccumulatorPlan:
         if plan.to_dict() != values:
             raise ValueError("its grid is not the one that its parameters make")
         return plan
-
-
-def refuse_censored(y: Any) -> None:
-    """Refuse structured targets."""
-    if y is not None and is_structured(y):
-        raise ValueError(
-            "an accumulator takes no censored targets: their fit returns to the rows several times. Pass "
-            "observed values, or use fit."
-        )
 
 
 def _check_features(

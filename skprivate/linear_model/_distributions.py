@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Distributions of the standardised error (extreme value, logistic, normal), and of clipped errors."""
+"""Distributions of the standardised error: smallest extreme value, logistic, normal; and clipped errors."""
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field

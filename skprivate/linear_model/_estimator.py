@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Base class of the private log-location-scale regressors: parameters, fit, and the released model."""
 
+import copy
 import functools
 from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
@@ -10,6 +11,7 @@ from typing import Any, Literal, Self
 import numpy as np
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils import Tags, check_consistent_length
+from sklearn.utils.validation import check_is_fitted
 
 from .._typing import (
     CentralMechanism,
@@ -23,10 +25,11 @@ from .._typing import (
 )
 from ..accounting import PrivacyLedger, PrivacySpent
 from ..accounting._statements.spent import name_inputs, source_of_input
-from ..base import SHARED_CONSTRAINTS, claim_of, private_fit
+from ..base import SHARED_CONSTRAINTS, PlannedCost, PublicShape, assign_roles, claim_of, private_fit
+from ..base._mixin import DomainMixin
 from ..domain import TableDomain
 from ..noise import check_entropy
-from ..noise._fit_budget import FitBudget, resolve_mechanism
+from ..noise._fit_budget import FitBudget
 from ..rounds._driver import Rounds, RowsInMemory, drive, with_releases
 from ..rounds._fit import RoundsMixin
 from ..rounds._rows import (
@@ -46,12 +49,17 @@ from ..utils._arguments import KEY_BYTES, number_units
 from ..utils._compat import CallbackSupportMixin, Interval, StrOptions
 from ..utils._private_fit import progress, public_errors
 from ..utils._tables import validate_data, within_bounds
+from . import _predictions as predictions
+from . import _released_model as released_model
+from . import _survival_curves as survival_curves
 from ._censored.rounds import CensoredPlan, censored_rounds
 from ._distributions import error_distribution_of, models_log_target
-from ._fit_plan import PUBLIC_INPUTS, FitTask, PlannedMoments, SurvivalRows, check_scale_bounds, plan_complete
+from ._fit_plan import FitTask, SurvivalRows, check_scale_bounds, plan_complete, plan_public
 from ._moments.released_moments import METHODS, REGULARIZATIONS, Neighbours
 from ._noise_scales import moment_weights, order_of_norm, root_above
-from ._released_model import ReleasedModel
+
+# Parameters that hold public knowledge about the rows.
+_PUBLIC_INPUTS = ("domain", "bounds_X", "bounds_y", "x_norm", "scale_bounds")
 
 LLS_CONSTRAINTS: dict[str, list[Any]] = {
     **SHARED_CONSTRAINTS,
@@ -69,25 +77,128 @@ LLS_CONSTRAINTS: dict[str, list[Any]] = {
     "hazard_clip": [StrOptions({"auto"}), Interval(Real, 0.1, 100.0, closed="both")],
     "observations": ["array-like", None],
 }
+LLS_ROLES = assign_roles(
+    release="epsilon delta mechanism bounds_X domain bounds_y x_norm scale_bounds relation max_iter "
+    "hazard_clip observations max_rows_per_group random_state",
+    post_processing="method regularization",
+    computing="ledger",
+)
 
 
-class BaseLogLocationScale(
-    CallbackSupportMixin,
-    ReleasedModel,
-    PlannedMoments,
-    RoundsMixin,
-    RegressorMixin,
-    BaseEstimator,
-):
+class BaseLogLocationScale(CallbackSupportMixin, DomainMixin, RoundsMixin, RegressorMixin, BaseEstimator):
     """Base of the private log-location-scale regressors.
 
     A fit validates the rows, resolves everything public (`_resolve_task`), computes exact integers, charges
-    the cost, draws the noise, and post-processes what was released (`_adopt`).
+    the cost, draws the noise, and post-processes what was released. The docstrings of the regressors take
+    their sections from this one (`share_docstring`).
+
+    Parameters
+    ----------
+    epsilon : float or Fraction, default=1.0
+        Greatest privacy loss of the fit, > 0 and finite.
+    delta : float or Fraction, default=0.0
+        In [0, 1); the delta of (epsilon, delta)-differential privacy. Above 0 for Gaussian noise, 0 for
+        Laplace noise; a fit warns where it is not below 1 / n and n is public.
+    mechanism : {"auto", "laplace", "gaussian"}, default="auto"
+        Exact discrete Laplace noise (epsilon), or exact discrete Gaussian noise (epsilon and delta, by rho of
+        zero-concentrated differential privacy), which is smaller with many features. "auto": Gaussian where
+        ``delta`` is above 0, else Laplace. "laplace" with a ``delta`` above 0 is an error.
+    bounds_X : pair or dict, default=None
+        ``(lower, upper)`` of X, each a scalar or of shape (n_features,), or ``{column: (lower, upper)}``; in
+        the units of X, from public knowledge. Values outside are clipped silently. None: read from the
+        rows, which is a leak, unless ``x_norm`` is given.
+    domain : TableDomain, default=None
+        What is publicly known of the columns of X, which may then hold text, categories, dates and missing
+        cells; it declares the bounds of X. The slopes are those of ``domain.encoded_names``.
+    bounds_y : pair of floats, default=None
+        ``(lower, upper)`` of the target in the units passed to ``fit``, for times above 0. Values outside are
+        clipped; but a time after the upper bound counts as censored there, if there are many or targets may
+        be censored. Counts below are released: if many are, the fit warns. None: read from the rows, a leak.
+    x_norm : float, default=None
+        Public bound on the norm of a row of X minus the centre of ``bounds_X`` (minus 0 without them): the
+        sum of absolute values with Laplace noise, the Euclidean norm with Gaussian noise. Longer rows are
+        shrunk to it. All features must then have one unit. The noise is smaller than with
+        ``bounds_X`` where rows are short.
+    method : {"moments", "taylor"}, default="moments"
+        "moments" is consistent for every distribution; "taylor" is the paper's truncated likelihood, for
+        comparison, without censoring.
+    regularization : {"floor", "trim", "zhang", "none"}, default="floor"
+        Treatment of directions of the features whose moments are below the level of the noise: their moments
+        are raised to it, the directions are dropped, a ridge is added, or nothing is done. Post-processing of
+        one release of moments. With censored targets anything but "none" shrinks the noise in the curvature.
+    scale_bounds : pair of floats, default=None
+        ``scale_`` ends between them, on the scale of the model. None: between .001 and 2 half-widths of the
+        target's bounds.
+    relation : {"replace-one", "add-remove"}, default="replace-one"
+        Neighbouring tables: of the same, public size, or of sizes that differ by one row; the number of rows
+        is then protected too, and released with noise.
+    max_iter : int or "auto", default="auto"
+        Number of rounds of estimates, which share the budget; "auto" is chosen by released values. With
+        censored targets: Newton rounds after the histogram, 2 to 10; a smaller scale needs more, and each of
+        fewer rounds has less noise. With complete ones: moments, then looks at residuals. 1 is one release of
+        moments, as with a ``method`` or ``regularization`` that is not the default, or "auto" and few rows.
+    hazard_clip : float or "auto", default="auto"
+        With censored targets: cumulative hazard, from 0.1 to 100, at which a row counts as censored in a
+        round; a smaller one means less noise, and less information from late rows. "auto", by released
+        counts: 1; .5 where less than a tenth are events; 8 where noise does not matter. No effect for
+        logistic errors.
+    observations : sequence of {"exact", "right", "left", "interval", "entry"}, default=None
+        Kinds of observation that may occur in a structured target: public knowledge, never read from the
+        rows. "left": the event came before a time. "interval": between two times. "entry": rows were watched
+        from a time on, and would not be there had the event come before. None: exact and right-censored;
+        targets of lower and upper ends, or with entries, must be declared. ``["exact"]``: every event was
+        observed, and the fit is that of the times alone, which is far more accurate.
+    max_rows_per_group : int, default=1
+        With ``groups``: rows of one person that count, drawn at random; the noise grows in proportion.
+        Intervals of fits to complete targets hold however these rows depend on each other, and are wider than
+        need be where they do not.
+    random_state : None, int, RandomState or Generator, default=None
+        None: entropy of the operating system. Anything else makes the fit reproducible, and not private.
+    ledger : PrivacyLedger, default=None
+        Charged before any noise is drawn.
+
+    Attributes
+    ----------
+    privacy_spent_ : PrivacySpent
+        What was spent, on what unit, and what is claimed.
+    coef_ : ndarray of shape (n_features,)
+        Slopes of the location, in units of y (log time where y is structured) per unit of X.
+    intercept_, scale_ : float
+        Location at X = 0, and scale of the errors.
+    coef_interval_, scale_interval_ : ndarray of shape (n_features, 2) and (2,)
+        90 % confidence intervals.
+    release_ : object
+        Everything that was released about private rows. The other attributes are those of
+        `DPLogLocationScaleRegressor`.
+
+    Notes
+    -----
+    **Privacy.** Neighbouring tables differ, as ``relation`` says, by one row, or with ``groups`` by the rows
+    of one person, of which at most ``max_rows_per_group`` count. Uncensored times: unless ``max_iter=1``,
+    counts beyond the bounds with 3 % of the budget, which choose how the rest is spent. Uncensored targets:
+    the sums of products of (1, y, x), scaled to [-1, 1] by the bounds and rounded toward zero to integers,
+    are released with exact noise, and then, unless ``max_iter=1``, counts of residuals and sums of clipped
+    residuals times (1, x); sensitivities follow from the bounds (proof: :doc:`/proofs/moments`). Censored
+    targets: a histogram of 64 bins of log time by event with a tenth of the budget, then ``max_iter`` rounds
+    of weighted sums, before the last of which a histogram of residuals has a twentieth and after which
+    another has a tenth, unless released values say that they would tell nothing (proof:
+    :doc:`/proofs/censored`). Coefficients, intervals, curves and warnings are functions of these. Whoever
+    runs ``fit`` sees the rows and is trusted. Not protected: the number of rows (of persons, with ``groups``)
+    unless ``relation="add-remove"``, and the bounds. A seeded fit, or one that reads bounds from the rows,
+    claims "not-private".
+
+    References
+    ----------
+    Sheng, Fang, Differentially private log-location-scale regression using functional mechanism, 2024.
+
+    Ferrando, Wang, Sheldon, Parametric bootstrap for differentially private confidence intervals, 2022.
     """
 
     distribution: Distribution
 
     leak_remedy = "Declare them from public knowledge (bounds_X=..., bounds_y=...), or use estimate_bounds."
+    declared_roles = LLS_ROLES
+    _bounds_parameter = "bounds_X"
 
     _parameter_constraints: dict[str, list[Any]] = LLS_CONSTRAINTS
 
@@ -184,19 +295,23 @@ class BaseLogLocationScale(
             # Raises before any row is read; afterwards all bounds are known to be declared.
             self.announce_leaks(list(leaks.values()))
         with public_errors():
-            kinds = self._kinds(find_roles(y) if is_structured(y) else ())
+            roles = find_roles(y) if is_structured(y) else ()
+            kinds = check_observations(self.observations, bool(roles), roles)
         rows, log_target = self._read(X, y, groups, kinds)
         self.announce_leaks(list(leaks.values()))
+        grouped = rows.units is not None
         with public_errors():
-            plan = self._plan_noise(self._shape_of(rows.X, rows.units, rows.target.structured))
-        task = self._resolve_task(
-            self._bounds_of_X(rows.X),
-            self._bounds_of_y(rows.target, log_target),
-            rows.n_units,
-            grouped=rows.units is not None,
-            log_target=log_target,
-            leaks=leaks,
-        )
+            names = getattr(self, "feature_names_in_", None)
+            shape = PublicShape(
+                n_features=self.n_features_in_,
+                feature_names=None if names is None else tuple(names),
+                n_rows=rows.n_units,
+                grouped=grouped,
+                structured=rows.target.structured,
+            )
+            plan = plan_public(self, shape, self._budget(), self._most_looks())
+        bounds, bounds_y = self._bounds_of_X(rows.X), self._bounds_of_y(rows.target, log_target)
+        task = self._resolve_task(bounds, bounds_y, rows.n_units, grouped, log_target, leaks)
         entropy = check_entropy(self.random_state)
         kept = None
         if rows.units is not None:
@@ -205,9 +320,6 @@ class BaseLogLocationScale(
         drive(self._rounds(task, plan, entropy.source), RowsInMemory(prepared), entropy, self.charge)
         self._after_release()
         return self
-
-    def _known_columns(self) -> int | None:
-        return count_columns(self.bounds_X) if self.domain is None else len(self.domain.names)
 
     def _open_source(
         self, columns: TableColumns, facts: SourceFacts, public: Any
@@ -218,19 +330,15 @@ class BaseLogLocationScale(
         if missing:
             raise ValueError(f"a source is not read for bounds: declare {' and '.join(missing)}.")
         facts.require_target()
-        kinds = self._kinds(facts.roles)
+        kinds = check_observations(self.observations, bool(facts.roles), facts.roles)
         facts.name_columns(self)
         self.name_columns()
-        grouped, log_target = (
-            columns.group is not None,
-            facts.structured or models_log_target(self.distribution),
-        )
-        plan = self._plan_noise(facts.shape(grouped))
+        grouped = columns.group is not None
+        log_target = facts.structured or models_log_target(self.distribution)
+        plan = plan_public(self, facts.shape(grouped), self._budget(), self._most_looks())
         bounds = self._bounds_of_X(np.empty((0, facts.n_features)))
         bounds_y = check_target_bounds(self.bounds_y, log_target)
-        task = self._resolve_task(
-            bounds, bounds_y, facts.n_units, grouped=grouped, log_target=log_target, leaks={}
-        )
+        task = self._resolve_task(bounds, bounds_y, facts.n_units, grouped, log_target, {})
         schema = RowSchema(
             columns=columns,
             n_features=len(bounds[0]),
@@ -246,8 +354,13 @@ class BaseLogLocationScale(
         )
         return schema, functools.partial(self._rounds, task, plan)
 
+    def _known_columns(self) -> int | None:
+        return count_columns(self.bounds_X) if self.domain is None else len(self.domain.names)
+
     def _after_release(self) -> None:
-        self._warn_if_useless()
+        released_model.warn_of_release(self)
+
+    # Rows, and what is public about them.
 
     def _find_leaks(self) -> dict[str, str]:
         """Return what would have to be read from private rows, by parameter; no row is needed for it."""
@@ -258,62 +371,49 @@ class BaseLogLocationScale(
         text = "the bounds of {} were read from private rows"
         return {name: text.format(name[-1]) for name, read in missing.items() if read}
 
-    def _kinds(self, roles: tuple[str, ...]) -> tuple[str, ...]:
-        """Return the declared kinds of observation of a target with these fields, or with none."""
-        return check_observations(self.observations, bool(roles), roles)
-
     def _read(self, X: Any, y: Any, groups: Any, kinds: tuple[str, ...]) -> tuple[SurvivalRows, bool]:
-        """Validate the rows, and put the target on the scale of the model; also whether that is log time."""
-        structured = is_structured(y)
+        """Validate the rows, and put the target on the scale of the model; also whether that is log time.
+
+        In strict mode unusable values are replaced by values within the bounds; otherwise they are errors.
+        """
+        structured, strict = is_structured(y), self.is_strict()
         log_target = structured or models_log_target(self.distribution)
         X = self.encode_rows(X)
-        read = self._read_strictly if self.is_strict() else self._read_checked
-        rows = read(X, y, groups, log_target, kinds)
-        self.name_columns()
-        return rows, log_target
-
-    def _read_checked(
-        self, X: Any, y: Any, groups: Any, log_target: bool, kinds: tuple[str, ...]
-    ) -> SurvivalRows:
-        """Validate the rows outside strict mode: unusable values are errors."""
-        structured = is_structured(y)
-        # The kernel checks that values are finite while it reads them. They are checked here where not every
-        # row reaches the kernel.
-        finite = structured or groups is not None or (self.bounds_X is None and self.x_norm is None)
-        if structured:
-            X = validate_data(self, X, dtype=np.float64, order="C", ensure_all_finite=finite)
-            check_consistent_length(X, y)
+        if strict:
+            if y is None:
+                raise ValueError("requires y to be passed, but the target y is None.")
+            X = self.read_numbers(X)
+            X = within_bounds(X, *self._bounds_of_X(X))
+            target = replace_target(y, check_target_bounds(self.bounds_y, log_target), log_target, kinds)
+            check_consistent_length(X, target.time_on_model_scale)
         else:
-            refuse_other_forms(y)
-            X, y = validate_data(
-                self, X, y, dtype=np.float64, order="C", y_numeric=True, ensure_all_finite=finite
-            )
-        target = read_target(y, log_target, kinds)
-        units = number_units(groups, np.ones(len(X), dtype=bool))
-        return SurvivalRows(X, target, units)
+            # The kernel checks that values are finite while it reads them. They are checked here where not
+            # every row reaches the kernel.
+            finite = structured or groups is not None or (self.bounds_X is None and self.x_norm is None)
+            options: dict[str, Any] = {"dtype": np.float64, "order": "C", "ensure_all_finite": finite}
+            if structured:
+                X = validate_data(self, X, **options)
+                check_consistent_length(X, y)
+            else:
+                refuse_other_forms(y)
+                X, y = validate_data(self, X, y, y_numeric=True, **options)
+            target = read_target(y, log_target, kinds)
+        units = number_units(groups, np.ones(len(X), dtype=bool), strict=strict)
+        self.name_columns()
+        return SurvivalRows(X, target, units), log_target
 
-    def _read_strictly(
-        self, X: Any, y: Any, groups: Any, log_target: bool, kinds: tuple[str, ...]
-    ) -> SurvivalRows:
-        """Validate the rows in strict mode: unusable values are replaced by values within the bounds."""
-        if y is None:
-            raise ValueError("requires y to be passed, but the target y is None.")
-        X = self.read_numbers(X)
-        X = within_bounds(X, *self._bounds_of_X(X))
-        target = replace_target(y, check_target_bounds(self.bounds_y, log_target), log_target, kinds)
-        check_consistent_length(X, target.time_on_model_scale)
-        units = number_units(groups, np.ones(len(X), dtype=bool), strict=True)
-        return SurvivalRows(X, target, units)
+    def _budget(self) -> FitBudget:
+        return FitBudget.of(self.epsilon, self.delta, self.mechanism)
 
     def _resolve_task(
         self,
         bounds: tuple[FloatArray, FloatArray],
         bounds_y: tuple[float, float],
-        n_units: int,
-        *,
+        n_units: int | None,
         grouped: bool,
         log_target: bool,
         leaks: dict[str, str],
+        max_weight: Fraction | None = None,
     ) -> FitTask:
         """Return everything public about the fit."""
         return FitTask(
@@ -321,15 +421,16 @@ class BaseLogLocationScale(
             log_target=log_target,
             bounds=bounds,
             bounds_y=bounds_y,
-            neighbours=self._neighbours(len(bounds[0]), grouped),
-            budget=FitBudget.of(self.epsilon, self.delta, self.mechanism),
+            neighbours=self._neighbours(len(bounds[0]), grouped, max_weight),
+            budget=self._budget(),
             n_units=n_units if self.relation == "replace-one" else None,
-            scale_bounds=self._bounds_of_scale(),
+            scale_bounds=check_scale_bounds(self.scale_bounds),
+            x_norm=self.x_norm,
             leaks=leaks,
         )
 
     def _neighbours(self, n_features: int, grouped: bool, max_weight: Fraction | None = None) -> Neighbours:
-        mechanism = resolve_mechanism(self.mechanism, self.delta)
+        mechanism = self._budget().mechanism
         return Neighbours(
             weights=moment_weights(n_features, mechanism, order_of_norm(mechanism, self.x_norm)),
             relation=self.relation,
@@ -354,37 +455,59 @@ class BaseLogLocationScale(
         high = high if high > low else low + max(1.0, abs(low))
         return (float(np.exp(low)), float(np.exp(high))) if log_target else (low, high)
 
-    def _bounds_of_scale(self) -> tuple[float, float] | None:
-        return None if self.scale_bounds is None else check_scale_bounds(self.scale_bounds)
+    # What a private search must know in advance.
+
+    def roles_for(self, y: Any = None) -> Mapping[str, str]:
+        # Where there may be several rounds, one depends on the estimate of the round before.
+        several = self.max_iter != 1 or (y is not None and is_structured(y))
+        again = ("method", "regularization") if several else ()
+        return {**self.declared_roles, **dict.fromkeys(again, "release")}
+
+    def planned_cost(self, any_public: bool) -> PlannedCost:
+        budget = self._budget()
+        return PlannedCost(
+            epsilon=budget.epsilon,
+            delta=budget.delta,
+            relation=self.relation,
+            leaks=tuple(self._find_leaks().values()),
+            seeded=self.random_state is not None,
+        )
+
+    def check_public(self, shape: PublicShape) -> None:
+        plan_public(self, shape, self._budget(), self._most_looks())
+
+    def _most_looks(self) -> int | None:
+        """Return how many looks follow the moments of complete targets; None: by released values."""
+        if self.method == "taylor" or self.regularization != "floor":
+            return 0
+        return None if isinstance(self.max_iter, str) else int(self.max_iter) - 1
+
+    # The rounds, and the statement of what they spend.
 
     def _rounds(self, task: FitTask, plan: CensoredPlan | None, source: str) -> Rounds[None]:
-        """Yield the rounds of a fit, and compute the model from what they released."""
+        """Yield the rounds of a fit, and compute the model from what they released.
+
+        Of fully observed targets they are moments, and rounds that improve on them; of targets that may be
+        censored, for which there is a plan, histograms and Newton rounds.
+        """
+        n_parts, rounds = None, None
         if plan is None:
-            return self._rounds_of_moments(task, source)
-        return self._rounds_of_censored(task, plan, source)
-
-    def _rounds_of_moments(self, task: FitTask, source: str) -> Rounds[None]:
-        """Yield the moments of fully observed targets, and rounds that improve on them."""
-        fit, times = plan_complete(task, self.x_norm, self._most_looks(), self.max_iter, self.hazard_clip)
-        whole = times or fit
-        if fit.looks is None:
-            spent = self._describe_moments(task, fit.unit, source)
+            fit, times = plan_complete(task, self._most_looks(), self.max_iter, self.hazard_clip)
+            whole = times or fit
+            grid, rounds = fit.grid, whole.rounds
+            if fit.looks is None:
+                spent = self._describe_moments(task, fit.unit, source)
+            else:
+                spent = self._describe_spending(task, source, whole.releases)
         else:
-            spent = self._describe_spending(task, source, whole.releases, None, None)
-        with progress(self, "release", None) as on_progress:
-            release, spent = yield from with_releases(whole.rounds(spent, on_progress), spent)
-        self._adopt(release, fit.grid, task, spent)
-
-    def _rounds_of_censored(self, task: FitTask, plan: CensoredPlan, source: str) -> Rounds[None]:
-        """Yield histograms and Newton rounds, for targets that may be censored."""
-        grid = task.grid(self.x_norm, task.budget)
-        plan = plan.within(grid, task.scale_limits(grid))
-        what = "histograms (up to a quarter of the budget) and on rounds of residual sums (the rest)"
-        spent = self._describe_spending(task, source, what, None, None)
-        n_parts = None if plan.max_iter is None else 2 + plan.max_iter
+            grid = task.grid(task.budget)
+            rounds = functools.partial(censored_rounds, plan.within(grid, task.scale_limits(grid)))
+            what = "histograms (up to a quarter of the budget) and on rounds of residual sums (the rest)"
+            spent = self._describe_spending(task, source, what)
+            n_parts = None if plan.max_iter is None else 2 + plan.max_iter
         with progress(self, "release", n_parts) as on_progress:
-            release, spent = yield from with_releases(censored_rounds(plan, spent, on_progress), spent)
-        self._adopt(release, grid, task, spent)
+            release, spent = yield from with_releases(rounds(spent, on_progress), spent)
+        released_model.adopt(self, release, grid, task, spent)
 
     def _describe_moments(self, task: FitTask, unit: Fraction, source: Any) -> PrivacySpent:
         """Return what a release of moments spent and claims; sensitivity and noise are those of weight 1."""
@@ -397,10 +520,18 @@ class BaseLogLocationScale(
         return self._describe_spending(task, source, "moments", sensitivity, scale)
 
     def _describe_spending(
-        self, task: FitTask, source: Any, released: str, sensitivity: Any, scale: Any
+        self, task: FitTask, source: Any, released: str, sensitivity: Any = None, scale: Any = None
     ) -> PrivacySpent:
         """Return what one fit spent and claims."""
         grouped = task.neighbours.grouped
+        unprotected: dict[str, Any] = {}
+        if task.n_units is not None:
+            unprotected["groups" if grouped else "rows"] = task.n_units
+        for name in ("bounds_X", "bounds_y"):
+            leak = name in task.leaks
+            unprotected[name] = "READ FROM PRIVATE ROWS" if leak else source_of_input(getattr(self, name))
+        if self.domain is not None:
+            unprotected["bounds_X"] = "declared by the domain"
         return PrivacySpent(
             mechanism=f"discrete {task.budget.mechanism.capitalize()} noise on {released}",
             epsilon=task.budget.epsilon,
@@ -413,21 +544,55 @@ class BaseLogLocationScale(
             noise_scale=scale,
             noise_source=source,
             deployment="curator",
-            public_inputs=name_inputs(self, PUBLIC_INPUTS),
-            unprotected=self._unprotected(task),
-            **claim_of(task.leaks.values(), source, self, PUBLIC_INPUTS),
+            public_inputs=name_inputs(self, _PUBLIC_INPUTS),
+            unprotected=unprotected,
+            **claim_of(task.leaks.values(), source, self, _PUBLIC_INPUTS),
         )
 
-    def _unprotected(self, task: FitTask) -> dict[str, Any]:
-        facts: dict[str, Any] = {}
-        if task.n_units is not None:
-            facts["groups" if task.neighbours.grouped else "rows"] = task.n_units
-        for name in ("bounds_X", "bounds_y"):
-            leak = name in task.leaks
-            facts[name] = "READ FROM PRIVATE ROWS" if leak else source_of_input(getattr(self, name))
-        if self.domain is not None:
-            facts["bounds_X"] = "declared by the domain"
-        return facts
+    # The released model, from which everything else follows at no further cost.
+
+    def post_processed(self, parameters: Mapping[str, Any]) -> Self:
+        changed = copy.copy(self)
+        changed.set_params(**parameters)
+        changed._validate_params()
+        changed._method, changed._regularization = changed.method, changed.regularization
+        released_model.solve_release(changed)
+        return changed
+
+    @property
+    def replicates_(self) -> FloatArray:
+        """Parametric bootstrap of the release, computed when it is first read."""
+        check_is_fitted(self)
+        if self._replicates is None:
+            self._replicates = released_model.replicate(self)
+        return self._replicates
+
+    @property
+    def coef_interval_(self) -> FloatArray:
+        """Confidence interval of every slope, of shape (n_features, 2)."""
+        return released_model.interval_of_coef(self, released_model.CONFIDENCE)
+
+    @property
+    def scale_interval_(self) -> FloatArray:
+        """Confidence interval of the scale, of shape (2,)."""
+        return released_model.interval_of_scale(self, released_model.CONFIDENCE)
+
+    summary = released_model.summary
+    goodness_of_fit = released_model.goodness_of_fit
+
+    predict = predictions.predict
+    predict_mean = predictions.predict_mean
+    predict_quantile = predictions.predict_quantile
+    predict_quantile_bound = predictions.predict_quantile_bound
+    b_lives = predictions.b_lives
+    acceleration_factor = predictions.acceleration_factor
+    score = predictions.score
+    _with_intervals = predictions._with_intervals
+    _beyond = predictions._beyond
+
+    unique_times_ = property(survival_curves.unique_times_)
+    predict_survival_function = survival_curves.predict_survival_function
+    predict_cumulative_hazard_function = survival_curves.predict_cumulative_hazard_function
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()

@@ -1,18 +1,16 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Everything public about a fit: its task, its rounds, its cost, and the roles of its parameters."""
 
-import copy
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 
 from .._typing import FloatArray, IndexArray
 from ..accounting import PrivacySpent
-from ..base import PlannedCost, PrivateEstimatorMixin, PublicShape, assign_roles
-from ..base._mixin import DomainMixin
+from ..base import PublicShape
 from ..noise._fit_budget import FitBudget
 from ..rounds._driver import Rounds
 from ..rounds._plans.moments import MANY_ROWS, MomentGrid
@@ -26,7 +24,7 @@ from ..rounds._rows import (
     on_model_scale,
     within_target_bounds,
 )
-from ..utils import check_bounds, is_structured
+from ..utils import check_bounds
 from ..utils._arguments import RowUnits
 from ._censored.histograms import HistogramRelease
 from ._censored.release import CensoredRelease
@@ -34,8 +32,6 @@ from ._censored.rounds import CensoredPlan, censored_rounds, ends_round, plan_ce
 from ._distributions import ErrorDistribution, error_distribution_of, models_log_target
 from ._moments.looks import LookRelease, MomentFit, moments_budget, part_of
 from ._moments.released_moments import MomentRelease, Neighbours, make_grid
-
-# The validated rows of one fit, and everything public about it.
 
 # Bounds of scale_ where none are declared, in half-widths of the target: no distribution whose scale is
 # beyond 2 keeps to the bounds of the target, and 1e-3 is 500 times finer than a histogram between them shows.
@@ -85,6 +81,7 @@ class FitTask:
     budget: FitBudget
     n_units: int | None  # None: protected
     scale_bounds: tuple[float, float] | None  # on the scale of the model
+    x_norm: float | None
     leaks: Mapping[str, str] = field(default_factory=dict)  # parameter -> what was read in its place
 
     @property
@@ -97,10 +94,11 @@ class FitTask:
         """Number of rows that the sums on the grid must hold."""
         return self.n_units if self.neighbours.n_is_public and self.n_units is not None else MANY_ROWS
 
-    def grid(self, x_norm: float | None, budget: FitBudget) -> MomentGrid:
+    def grid(self, budget: FitBudget) -> MomentGrid:
         """Return the grid of moments that are released for a part of the budget, or all of it."""
+        rows, neighbours = self.n_rows, self.neighbours
         return make_grid(
-            *self.bounds, self.target, x_norm, n_rows=self.n_rows, neighbours=self.neighbours, budget=budget
+            *self.bounds, self.target, self.x_norm, n_rows=rows, neighbours=neighbours, budget=budget
         )
 
     def scale_limits(self, grid: MomentGrid) -> tuple[float, float]:
@@ -111,8 +109,10 @@ class FitTask:
         return float(scaled[0]), float(scaled[1])
 
 
-def check_scale_bounds(bounds: Any) -> tuple[float, float]:
-    """Return declared bounds of the scale as two floats above 0."""
+def check_scale_bounds(bounds: Any) -> tuple[float, float] | None:
+    """Return declared bounds of the scale as two floats above 0; None where there are none."""
+    if bounds is None:
+        return None
     lower, upper = check_bounds(bounds, 1, name="scale_bounds")
     if lower[0] <= 0:
         raise ValueError("scale_bounds must be above 0.")
@@ -121,7 +121,46 @@ def check_scale_bounds(bounds: Any) -> tuple[float, float]:
     return float(lower[0]), float(upper[0])
 
 
-# Private fit to times that are not declared as censored: counts beyond the bounds choose its method.
+def plan_public(
+    estimator: Any, shape: PublicShape, budget: FitBudget, most_looks: int | None
+) -> CensoredPlan | None:
+    """Check what is public; return the plan of a fit to censored targets, on a grid of no bounds."""
+    shape = estimator.encoded_shape(shape)
+    known = shape.structured and shape.no_targets is not None
+    roles = find_roles(shape.no_targets) if known else ()
+    kinds = check_observations(estimator.observations, shape.structured, roles)
+    if kinds != ("exact",) and estimator.method == "taylor":
+        raise ValueError("method='taylor' takes no censored targets; use method='moments'.")
+    log_target = shape.structured or models_log_target(estimator.distribution)
+    if estimator.bounds_y is not None:
+        check_target_bounds(estimator.bounds_y, log_target)
+    if shape.no_targets is not None:
+        check_form(shape.no_targets, log_target, strict=estimator.is_strict())
+    check_scale_bounds(estimator.scale_bounds)
+    shape.check_bounds(estimator.bounds_X, "bounds_X")
+    if shape.n_features is None:
+        return None
+    neighbours = estimator._neighbours(shape.n_features, shape.grouped)
+    n_rows = shape.n_rows if neighbours.n_is_public else MANY_ROWS
+    # Any bounds will do: whether there is a grid does not depend on them, and on every grid the noise of the
+    # moments can be planned.
+    sides, target = (np.zeros(shape.n_features), np.ones(shape.n_features)), (0.0, 1.0)
+    part = moments_budget(budget, most_looks) if kinds == ("exact",) else budget
+    grid = make_grid(*sides, target, estimator.x_norm, n_rows=n_rows, neighbours=neighbours, budget=part)
+    if kinds == ("exact",):
+        return None
+    return plan_censored(
+        grid,
+        error_distribution_of(estimator.distribution),
+        budget,
+        neighbours,
+        max_iter=estimator.max_iter,
+        hazard_clip=estimator.hazard_clip,
+        regularization=estimator.regularization,
+        n_rows=n_rows,
+        observations=kinds,
+    )
+
 
 # Share of the budget of the counts. At n epsilon = 20,000 three counts of Laplace noise find 2 % of the rows
 # beyond a bound; estimates lose about as much of their precision as with 3 % less of the budget.
@@ -175,18 +214,18 @@ class TimesFit:
 
 
 def plan_complete(
-    task: FitTask, x_norm: float | None, most_looks: int | None, max_iter: Any, hazard_clip: Any
+    task: FitTask, most_looks: int | None, max_iter: Any, hazard_clip: Any
 ) -> tuple[MomentFit, TimesFit | None]:
     """Plan the fit to a complete target; also with counts of times, where these would tell something.
 
     They are not counted where all of the budget goes to one release of moments, or the target is no time.
     """
-    alone = MomentFit.of(task, x_norm, most_looks)
+    alone = MomentFit.of(task, most_looks)
     if not task.log_target or alone.looks is None:
         return alone, None
     amount = ENDS_SHARE * task.budget.amount
     rest = replace(task, budget=part_of(task.budget, 1 - ENDS_SHARE))
-    complete = MomentFit.of(rest, x_norm, most_looks)
+    complete = MomentFit.of(rest, most_looks)
     try:
         censored = plan_censored(
             complete.grid,
@@ -201,141 +240,3 @@ def plan_complete(
     except ValueError:  # no grid for such an epsilon
         return alone, None
     return complete, TimesFit(complete, censored, amount)
-
-
-# The cost of a fit and the roles of its parameters, which a private search must know in advance.
-
-LLS_ROLES = assign_roles(
-    release="epsilon delta mechanism bounds_X domain bounds_y x_norm scale_bounds relation max_iter "
-    "hazard_clip observations max_rows_per_group random_state",
-    post_processing="method regularization",
-    computing="ledger",
-)
-
-
-# Parameters that hold public knowledge about the rows.
-PUBLIC_INPUTS = ("domain", "bounds_X", "bounds_y", "x_norm", "scale_bounds")
-
-
-class PlannedMoments(DomainMixin, PrivateEstimatorMixin):
-    """A private estimator whose model is computed from noisy moments."""
-
-    epsilon: Any
-    delta: Any
-    mechanism: str
-    method: str
-    regularization: str
-    relation: Any
-    random_state: Any
-
-    distribution: str
-    bounds_X: Any
-    bounds_y: Any
-    x_norm: Any
-    max_iter: Any
-    hazard_clip: Any
-    observations: Any
-
-    declared_roles = LLS_ROLES
-    _bounds_parameter = "bounds_X"
-
-    _method: str
-    _regularization: str
-
-    def _find_leaks(self) -> dict[str, str]:
-        """Return what would have to be read from private rows, by parameter."""
-        raise NotImplementedError
-
-    def _neighbours(self, n_features: int, grouped: bool) -> Neighbours:
-        """Return the neighbouring relation of tables, and its sensitivity."""
-        raise NotImplementedError
-
-    def _bounds_of_scale(self) -> tuple[float, float] | None:
-        """Return the declared bounds of the scale."""
-        raise NotImplementedError
-
-    def _solve_release(self, release: Any) -> None:
-        """Compute the model from a release."""
-        raise NotImplementedError
-
-    def roles_for(self, y: Any = None) -> Mapping[str, str]:
-        # Where there may be several rounds, one depends on the estimate of the round before.
-        several = self.max_iter != 1 or (y is not None and is_structured(y))
-        again = ("method", "regularization") if several else ()
-        return {**self.declared_roles, **dict.fromkeys(again, "release")}
-
-    def _most_looks(self) -> int | None:
-        """Return how many looks follow the moments of complete targets; None: by released values."""
-        if self.method == "taylor" or self.regularization != "floor":
-            return 0
-        return None if isinstance(self.max_iter, str) else int(self.max_iter) - 1
-
-    def planned_cost(self, any_public: bool) -> PlannedCost:
-        budget = FitBudget.of(self.epsilon, self.delta, self.mechanism)
-        return PlannedCost(
-            epsilon=budget.epsilon,
-            delta=budget.delta,
-            relation=self.relation,
-            leaks=tuple(self._find_leaks().values()),
-            seeded=self.random_state is not None,
-        )
-
-    def _shape_of(self, X: Any, units: Any, structured: bool) -> PublicShape:
-        names = getattr(self, "feature_names_in_", None)
-        return PublicShape(
-            n_features=self.n_features_in_,
-            feature_names=None if names is None else tuple(names),
-            n_rows=len(X) if units is None else units.n_units,
-            grouped=units is not None,
-            structured=structured,
-        )
-
-    def check_public(self, shape: PublicShape) -> None:
-        self._plan_noise(shape)
-
-    def _plan_noise(self, shape: PublicShape) -> CensoredPlan | None:
-        """Check what is public; return the plan of a fit to censored targets, on a grid of no bounds."""
-        budget = FitBudget.of(self.epsilon, self.delta, self.mechanism)
-        shape = self.encoded_shape(shape)
-        known = shape.structured and shape.no_targets is not None
-        roles = find_roles(shape.no_targets) if known else ()
-        kinds = check_observations(self.observations, shape.structured, roles)
-        if kinds != ("exact",) and self.method == "taylor":
-            raise ValueError("method='taylor' takes no censored targets; use method='moments'.")
-        log_target = shape.structured or models_log_target(self.distribution)
-        if self.bounds_y is not None:
-            check_target_bounds(self.bounds_y, log_target)
-        if shape.no_targets is not None:
-            check_form(shape.no_targets, log_target, strict=self.is_strict())
-        self._bounds_of_scale()
-        shape.check_bounds(self.bounds_X, "bounds_X")
-        if shape.n_features is None:
-            return None
-        neighbours = self._neighbours(shape.n_features, shape.grouped)
-        n_rows = shape.n_rows if neighbours.n_is_public else MANY_ROWS
-        # Any bounds will do: whether there is a grid does not depend on them, and on every grid the noise of
-        # the moments can be planned.
-        sides, target = (np.zeros(shape.n_features), np.ones(shape.n_features)), (0.0, 1.0)
-        part = moments_budget(budget, self._most_looks()) if kinds == ("exact",) else budget
-        grid = make_grid(*sides, target, self.x_norm, n_rows=n_rows, neighbours=neighbours, budget=part)
-        if kinds == ("exact",):
-            return None
-        return plan_censored(
-            grid,
-            error_distribution_of(self.distribution),
-            budget,
-            neighbours,
-            max_iter=self.max_iter,
-            hazard_clip=self.hazard_clip,
-            regularization=self.regularization,
-            n_rows=n_rows,
-            observations=kinds,
-        )
-
-    def post_processed(self, parameters: Mapping[str, Any]) -> Self:
-        changed = copy.copy(self)
-        changed.set_params(**parameters)  # type: ignore[attr-defined]
-        changed._validate_params()  # type: ignore[attr-defined]
-        changed._method, changed._regularization = changed.method, changed.regularization
-        changed._solve_release(changed.release_)  # type: ignore[attr-defined]
-        return changed

@@ -78,12 +78,12 @@ class GoodnessOfFit:
     --------
     >>> import numpy as np
     >>> from skprivate.linear_model._distributions import SEV
-    >>> from skprivate.linear_model._goodness_of_fit import goodness_of_fit
+    >>> from skprivate.linear_model._goodness_of_fit import compare_residuals
     >>> edges = np.concatenate([[-np.inf], np.linspace(-8, 2, 49), [np.inf]])
     >>> shares = -np.diff(SEV.survival(edges))
     >>> noise = np.random.default_rng(0).laplace(size=50)
     >>> counts = np.stack([np.zeros(50), 1e5 * shares + noise])
-    >>> fit = goodness_of_fit(edges, counts, 2**0.5, SEV, "laplace")
+    >>> fit = compare_residuals(edges, counts, 2**0.5, SEV, "laplace")
     >>> bool(fit.statistic < fit.limit), bool(fit.p_value > 0.05)
     (True, True)
     """
@@ -110,7 +110,7 @@ class GoodnessOfFit:
         )
 
 
-def goodness_of_fit(
+def compare_residuals(
     edges: FloatArray,
     counts: FloatArray,
     noise_std: float,

@@ -51,92 +51,6 @@ from ..utils._tables import within_bounds
 from ._logistic.rounds import LogisticPlan, in_units_of_rows, logistic_rounds, plan_logistic
 from ._logistic.schedule import LogisticNeighbours
 
-# Predictions of a fitted logistic regression: logits, classes, and their probabilities.
-
-
-class LogisticPredictions(DomainMixin):
-    """Functions of released values, at no further privacy cost."""
-
-    classes_: NDArray[Any]
-    coef_: FloatArray
-    intercept_: FloatArray
-    bounds_: tuple[FloatArray, FloatArray]
-    grid_: MomentGrid
-
-    @redact_errors
-    def decision_function(self, X: ArrayLike) -> FloatArray:
-        """Return the logits of every row.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            What lies outside the bounds is put within them, as in the fit.
-
-        Returns
-        -------
-        logits : ndarray of shape (n_samples,), or (n_samples, n_classes)
-            Two classes: the logit of the second. Several: logits that add up to 0.
-        """
-        check_is_fitted(self)
-        rows = self.read_fitted(X)
-        if self.grid_.x_norm is None:
-            rows = np.clip(rows, *self.bounds_)
-        logits: FloatArray = products(rows, self.coef_.T) + self.intercept_
-        return logits[:, 0] if logits.shape[1] == 1 else logits
-
-    def predict(self, X: ArrayLike) -> NDArray[Any]:
-        """Return the most probable class of every row.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-
-        Returns
-        -------
-        labels : ndarray of shape (n_samples,)
-        """
-        logits = self.decision_function(X)
-        return self.classes_[(logits > 0).astype(np.intp) if logits.ndim == 1 else logits.argmax(axis=1)]
-
-    @redact_errors
-    def predict_proba(self, X: ArrayLike) -> FloatArray:
-        """Return the class probabilities of every row.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-
-        Returns
-        -------
-        probabilities : ndarray of shape (n_samples, n_classes)
-            Columns in the order of ``classes_``.
-        """
-        logits = self.decision_function(X)
-        if logits.ndim == 1:
-            return np.column_stack([expit(-logits), expit(logits)])
-        return softmax(logits)
-
-    @redact_errors
-    def predict_log_proba(self, X: ArrayLike) -> FloatArray:
-        """Return the natural logarithms of what `predict_proba` returns.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-
-        Returns
-        -------
-        log_probabilities : ndarray of shape (n_samples, n_classes)
-            Columns in the order of ``classes_``.
-        """
-        logits = self.decision_function(X)
-        if logits.ndim == 1:
-            return np.column_stack([log_expit(-logits), log_expit(logits)])
-        return log_softmax(logits)
-
-
-# The private logistic regression.
-
 # Parameters that hold public knowledge about the rows.
 _PUBLIC_INPUTS = ("domain", "bounds", "classes", "x_norm")
 # Of coef_interval_, as of the regressors'.
@@ -145,7 +59,7 @@ _CONFIDENCE = 0.9
 
 @public_module("skprivate.linear_model")
 class DPLogisticRegression(
-    CallbackSupportMixin, LogisticPredictions, RoundsMixin, PrivateClassifierMixin, BaseEstimator
+    CallbackSupportMixin, DomainMixin, RoundsMixin, PrivateClassifierMixin, BaseEstimator
 ):
     """Differentially private logistic regression of a trusted curator, of two or more classes.
 
@@ -291,6 +205,10 @@ class DPLogisticRegression(
         "relation": [StrOptions({"replace-one", "add-remove"})],
     }
 
+    coef_: FloatArray
+    intercept_: FloatArray
+    grid_: MomentGrid
+
     # Requested by default: the guarantee is about the groups.
     __metadata_request__fit = {"groups": True}
 
@@ -367,13 +285,21 @@ class DPLogisticRegression(
         units = number_units(groups, np.ones(len(X), dtype=bool), strict=self.is_strict())
         if not self.is_strict():
             self.announce_leaks(leaks)
-        n_units = len(X) if units is None else units.n_units
+        n_units, grouped = (len(X), False) if units is None else (units.n_units, True)
         with public_errors():
-            self.check_public(self._shape_of(n_units, grouped=units is not None))
+            names = getattr(self, "feature_names_in_", None)
+            self.check_public(
+                PublicShape(
+                    n_features=self.n_features_in_,
+                    feature_names=None if names is None else tuple(names),
+                    n_rows=n_units,
+                    grouped=grouped,
+                )
+            )
         bounds = self._bounds_of(X)
         X = within_bounds(X, *bounds) if self.is_strict() else X
         classes = self._resolve_classes(y, np.zeros(len(y), dtype=bool))
-        plan = self._plan(bounds, len(classes), n_units, grouped=units is not None)
+        plan = self._plan(bounds, len(classes), n_units, grouped=grouped)
         rows = PreparedRows(X, labels=number_labels(y, classes))
         entropy = check_entropy(self.random_state)
         if units is not None:
@@ -421,15 +347,6 @@ class DPLogisticRegression(
         )
         n_rows = n_units if neighbours.n_is_public else None
         return plan_logistic(*bounds, self.x_norm, neighbours=neighbours, budget=budget, n_rows=n_rows)
-
-    def _shape_of(self, n_units: int, *, grouped: bool) -> PublicShape:
-        names = getattr(self, "feature_names_in_", None)
-        return PublicShape(
-            n_features=self.n_features_in_,
-            feature_names=None if names is None else tuple(names),
-            n_rows=n_units,
-            grouped=grouped,
-        )
 
     def check_public(self, shape: PublicShape) -> None:
         self._budget()
@@ -499,8 +416,7 @@ class DPLogisticRegression(
         self.classes_, self.bounds_ = classes, bounds
         self.release_, self.grid_ = release, plan.grid
         self.n_iter_ = len(release.schedule.amounts)
-        coef, intercept = in_units_of_rows(release.estimate(), release.standards, plan.grid)
-        self.coef_, self.intercept_ = coef, intercept
+        self.coef_, self.intercept_ = in_units_of_rows(release.estimate(), release.standards, plan.grid)
         self.privacy_spent_ = spent
 
     def _after_release(self) -> None:
@@ -509,16 +425,13 @@ class DPLogisticRegression(
         # Columns in their own units, and not in those of the grid.
         means, std = grid.center + grid.half * standards.center, standards.center_std * grid.half
         least = mistakes.least_missing(self.domain, means, std)
-        classes = mistakes.hardly_any_rows(
-            self.classes_, n_rows * release.class_rates(), n_rows * release.schedule.noise
-        )
+        counts, noise = n_rows * release.class_rates(), n_rows * release.schedule.noise
+        bounded = mistakes.bounded_columns(self.domain, self.names_of_features(), self.bounds_, means, std)
         mistakes.warn_of_mistakes(
             type(self).__name__,
-            classes,
+            mistakes.hardly_any_rows(self.classes_, counts, noise),
             mistakes.mostly_missing(self.domain, least),
-            mistakes.columns_at_a_bound(
-                mistakes.bounded_columns(self.domain, self.names_of_features(), self.bounds_, means, std)
-            ),
+            mistakes.columns_at_a_bound(bounded),
             mistakes.no_effect("classes") if release.may_be_noise else None,
         )
 
@@ -527,6 +440,14 @@ class DPLogisticRegression(
     ) -> PrivacySpent:
         """Return what one fit spent and claims."""
         neighbours, budget = plan.neighbours, plan.budget
+        unprotected: dict[str, Any] = {}
+        if self.relation == "replace-one":
+            unprotected["groups" if neighbours.grouped else "rows"] = n_units
+        for name in ("bounds", "classes"):
+            read = any(name in leak for leak in leaks)
+            unprotected[name] = "READ FROM PRIVATE ROWS" if read else source_of_input(getattr(self, name))
+        if self.domain is not None:
+            unprotected["bounds"] = "declared by the domain"
         return PrivacySpent(
             mechanism=f"discrete {budget.mechanism.capitalize()} noise on moments by label and on rounds of "
             "gradients",
@@ -541,20 +462,80 @@ class DPLogisticRegression(
             noise_source=source,
             deployment="curator",
             public_inputs=name_inputs(self, _PUBLIC_INPUTS),
-            unprotected=self._unprotected(plan, n_units, leaks),
+            unprotected=unprotected,
             **claim_of(leaks, source, self, _PUBLIC_INPUTS),
         )
 
-    def _unprotected(self, plan: LogisticPlan, n_units: int, leaks: list[str]) -> dict[str, Any]:
-        facts: dict[str, Any] = {}
-        if self.relation == "replace-one":
-            facts["groups" if plan.neighbours.grouped else "rows"] = n_units
-        for name in ("bounds", "classes"):
-            read = any(name in leak for leak in leaks)
-            facts[name] = "READ FROM PRIVATE ROWS" if read else source_of_input(getattr(self, name))
-        if self.domain is not None:
-            facts["bounds"] = "declared by the domain"
-        return facts
+    @redact_errors
+    def decision_function(self, X: ArrayLike) -> FloatArray:
+        """Return the logits of every row.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            What lies outside the bounds is put within them, as in the fit.
+
+        Returns
+        -------
+        logits : ndarray of shape (n_samples,), or (n_samples, n_classes)
+            Two classes: the logit of the second. Several: logits that add up to 0.
+        """
+        check_is_fitted(self)
+        rows = self.read_fitted(X)
+        if self.grid_.x_norm is None:
+            rows = np.clip(rows, *self.bounds_)
+        logits: FloatArray = products(rows, self.coef_.T) + self.intercept_
+        return logits[:, 0] if logits.shape[1] == 1 else logits
+
+    def predict(self, X: ArrayLike) -> NDArray[Any]:
+        """Return the most probable class of every row.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+
+        Returns
+        -------
+        labels : ndarray of shape (n_samples,)
+        """
+        logits = self.decision_function(X)
+        return self.classes_[(logits > 0).astype(np.intp) if logits.ndim == 1 else logits.argmax(axis=1)]
+
+    @redact_errors
+    def predict_proba(self, X: ArrayLike) -> FloatArray:
+        """Return the class probabilities of every row.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+
+        Returns
+        -------
+        probabilities : ndarray of shape (n_samples, n_classes)
+            Columns in the order of ``classes_``.
+        """
+        logits = self.decision_function(X)
+        if logits.ndim == 1:
+            return np.column_stack([expit(-logits), expit(logits)])
+        return softmax(logits)
+
+    @redact_errors
+    def predict_log_proba(self, X: ArrayLike) -> FloatArray:
+        """Return the natural logarithms of what `predict_proba` returns.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+
+        Returns
+        -------
+        log_probabilities : ndarray of shape (n_samples, n_classes)
+            Columns in the order of ``classes_``.
+        """
+        logits = self.decision_function(X)
+        if logits.ndim == 1:
+            return np.column_stack([log_expit(-logits), log_expit(logits)])
+        return log_softmax(logits)
 
     @property
     def coef_interval_(self) -> FloatArray:

@@ -1,39 +1,439 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Predictions of a life model: quantiles, mean, survival curves, acceleration factors, and intervals."""
+"""Predictions of a fitted life model, which are methods of the regressors: quantiles, means, factors, scores.
+
+The model is y = intercept + coef . x + scale * Z on the scale of the model, which is log time for life
+distributions. The line is the location, which for the smallest extreme value distribution is the 63.2 %
+quantile. All functions are of released values, at no further privacy cost; `self` is a fitted regressor.
+"""
 
 import math
-from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from typing import Any, Literal, get_args, overload
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
+from sklearn.base import RegressorMixin
 from sklearn.exceptions import UndefinedMetricWarning
 from sklearn.utils import check_consistent_length
 from sklearn.utils.validation import check_is_fitted
 
 from .._typing import BoolArray, FloatArray, IntArray
 from ..base import redact_errors
-from ..base._mixin import DomainMixin
 from ..exceptions import UtilityWarning
 from ..metrics._probabilities import exp, products
 from ..rounds._rows import CODES, find_roles, on_model_scale, read_target, replace_target
 from ..utils import is_structured
 from ..utils._private_fit import warn_user
-from ._distributions import ErrorDistribution
 
-# Intervals of functions that are linear in a row, from the replicates of a fit.
+Side = Literal["lower", "upper"]
 
 # Replicated values that are held at once, of 8 bytes each: 256 kB, which stay in the second cache of a core
 # (1 to 2 MB on today's servers) while they are sorted.
 _AT_ONCE = 2**15
+# Predictions at most so far apart are tied, as in scikit-survival.
+TIED = 1e-8
 
 #: What a mark of an interval says.
 BEYOND = (
     "an end of an interval lies beyond bounds_y by more than the bounds are apart on the scale of the model: "
     "no row says anything about such values."
 )
+
+
+@redact_errors
+def predict(self: Any, X: ArrayLike) -> FloatArray:
+    """Predict the median.
+
+    Parameters
+    ----------
+    X : array-like of shape (n_samples, n_features)
+
+    Returns
+    -------
+    medians : ndarray of shape (n_samples,)
+        In the units of y as passed to fit.
+    """
+    return self.predict_quantile(X, 0.5)
+
+
+@redact_errors
+def predict_mean(self: Any, X: ArrayLike) -> FloatArray:
+    """Predict the mean.
+
+    Parameters
+    ----------
+    X : array-like of shape (n_samples, n_features)
+
+    Returns
+    -------
+    means : ndarray of shape (n_samples,)
+        In the units of y as passed to fit. The mean of a log-logistic time is infinite where ``scale_``
+        is 1 or more.
+    """
+    _, location = locations(self, X)
+    if self.log_target_:
+        return self.error_distribution_.mean_of_exp(location, self.scale_)
+    return location + self.scale_ * self.error_distribution_.mean
+
+
+@overload
+def predict_quantile(
+    self: Any, X: ArrayLike, q: ArrayLike, *, return_interval: Literal[False] = False, confidence: float = 0.9
+) -> FloatArray: ...
+
+
+@overload
+def predict_quantile(
+    self: Any, X: ArrayLike, q: ArrayLike, *, return_interval: Literal[True], confidence: float = 0.9
+) -> tuple[FloatArray, FloatArray]: ...
+
+
+@overload
+def predict_quantile(
+    self: Any, X: ArrayLike, q: ArrayLike, *, return_interval: bool = False, confidence: float = 0.9
+) -> FloatArray | tuple[FloatArray, FloatArray]: ...
+
+
+@redact_errors
+def predict_quantile(
+    self: Any, X: ArrayLike, q: ArrayLike, *, return_interval: bool = False, confidence: float = 0.9
+) -> FloatArray | tuple[FloatArray, FloatArray]:
+    """Predict quantiles: ``q=0.1`` is the B10 life.
+
+    Parameters
+    ----------
+    X : array-like of shape (n_samples, n_features)
+    q : float or array-like of shape (n_quantiles,)
+        Probabilities above 0 and below 1.
+    return_interval : bool, default=False
+        Whether to return confidence intervals too.
+    confidence : float, default=0.9
+        Of each interval, above 0 and below 1. The lower end alone is a bound at (1 + confidence) / 2,
+        as `predict_quantile_bound` returns it.
+
+    Returns
+    -------
+    quantiles : ndarray of shape (n_samples,) or (n_samples, n_quantiles)
+        In the units of y as passed to fit.
+    interval : ndarray of shape (n_samples, 2) or (n_samples, n_quantiles, 2)
+        Lower and upper end; only with ``return_interval=True``.
+
+    Raises
+    ------
+    ValueError
+        q or confidence is out of range, or q has more than one dimension.
+
+    Warns
+    -----
+    UtilityWarning
+        An end of an interval lies beyond ``bounds_y`` by more than these are apart on the scale of the
+        model.
+
+    Notes
+    -----
+    An interval is about the quantile itself, which sampling and the noise leave uncertain; it is not one
+    that holds a new y with the given confidence. It comes from replicated releases by the pivotal rule:
+    on the scale of the model, twice the estimate minus the quantiles of the replicates.
+
+    **Privacy**: replicates are drawn from the released values, so intervals spend nothing.
+    """
+    if not return_interval:
+        check_confidence(confidence)
+        levels = _check_levels(q)
+        return _quantiles(self, locations(self, X)[1], levels)
+    quantiles, interval = self._with_intervals(X, q, confidence)
+    if self._beyond(interval).any():
+        warn_user(f"{type(self).__name__}.predict_quantile: {BEYOND}", UtilityWarning)
+    return quantiles, interval
+
+
+def _with_intervals(
+    self: Any, X: ArrayLike, q: ArrayLike, confidence: float
+) -> tuple[FloatArray, FloatArray]:
+    """Return quantiles and their intervals, without a warning of those that are far beyond the bounds."""
+    levels = _check_levels(q)
+    check_confidence(confidence)
+    rows, location = locations(self, X)
+    interval = _quantile_bounds(self, rows, location, levels, ends_of(confidence))
+    return _quantiles(self, location, levels), interval
+
+
+def _beyond(self: Any, interval: FloatArray) -> BoolArray:
+    """Return which intervals end farther beyond the bounds of y than these are apart."""
+    low, high = on_model_scale(self.bounds_y_, self.log_target_)
+    with np.errstate(divide="ignore"):
+        ends = np.log(interval) if self.log_target_ else interval
+    return np.asarray((ends[..., 0] < 2 * low - high) | (ends[..., 1] > 2 * high - low))
+
+
+@redact_errors
+def predict_quantile_bound(
+    self: Any, X: ArrayLike, q: ArrayLike, *, side: Side = "lower", confidence: float = 0.95
+) -> FloatArray:
+    """Predict one-sided confidence bounds of quantiles: what a warranty may promise.
+
+    Parameters
+    ----------
+    X : array-like of shape (n_samples, n_features)
+    q : float or array-like of shape (n_quantiles,)
+        Probabilities above 0 and below 1.
+    side : {"lower", "upper"}, default="lower"
+        Whether the quantile is to be above the bound, or below it.
+    confidence : float, default=0.95
+        Of each bound by itself, above 0 and below 1.
+
+    Returns
+    -------
+    bounds : ndarray of shape (n_samples,) or (n_samples, n_quantiles)
+        In the units of y as passed to fit.
+
+    Raises
+    ------
+    ValueError
+        q, side or confidence is out of range, or q has more than one dimension.
+
+    Notes
+    -----
+    With ``q=0.1``, ``side="lower"`` and ``confidence=0.95``: were the table drawn anew and fitted anew
+    with fresh noise, the bound would be below the true B10 life in 95 of 100 repetitions. In other words,
+    with confidence .95 at most a tenth fails before the bound (a tolerance bound). Sampling and the noise
+    of the release are what may be wrong; that the distribution and the line are right, and that the
+    bounds of X and y hold, is assumed. It is the lower end of a two-sided interval of confidence .9.
+    The confidence is nominal: the guide says how often intervals held in simulated tables, and a
+    `UtilityWarning` of the fit says where they cannot be relied upon.
+
+    **Privacy**: a function of released values, which spends nothing.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skprivate import DPLogLocationScaleRegressor
+    >>> rng = np.random.default_rng(0)
+    >>> load = rng.uniform(0, 10, size=(20000, 1))
+    >>> hours = np.exp(9 - 0.2 * load[:, 0]) * rng.weibull(2.0, size=20000)
+    >>> model = DPLogLocationScaleRegressor(epsilon=1.0, bounds_X=(0, 10), bounds_y=(10, 20000))
+    >>> model = model.fit(load, hours)
+    >>> b10 = model.predict_quantile([[5.0]], 0.1)
+    >>> bool(model.predict_quantile_bound([[5.0]], 0.1)[0] < b10[0])
+    True
+    """
+    levels = _check_levels(q)
+    if side not in get_args(Side):
+        raise ValueError("side must be 'lower' or 'upper'.")
+    check_confidence(confidence)
+    rows, location = locations(self, X)
+    level = 1.0 - confidence if side == "lower" else confidence
+    return _quantile_bounds(self, rows, location, levels, [level])[..., 0]
+
+
+@redact_errors
+def b_lives(
+    self: Any, X: ArrayLike, levels: ArrayLike = (0.01, 0.05, 0.1, 0.5), *, confidence: float = 0.9
+) -> Any:
+    """Return a table of B lives: the times by which given shares have failed.
+
+    Parameters
+    ----------
+    X : array-like of shape (n_samples, n_features)
+    levels : array-like of shape (n_levels,), default=(0.01, 0.05, 0.1, 0.5)
+        Shares above 0 and below 1: .1 is the B10 life.
+    confidence : float, default=0.9
+        Of each two-sided interval, and of each one-sided bound, by itself.
+
+    Returns
+    -------
+    frame : pandas.DataFrame
+        A line for each row of X and each level: ``row`` (from 0), ``level``, ``estimate``, ``lower`` and
+        ``upper`` (the ends of the two-sided interval) and ``bound`` (the one-sided lower bound, which is
+        above ``lower``, as its whole risk is on one side), in the units of y as passed to fit; and
+        ``beyond``, whether an end of the interval lies farther beyond ``bounds_y`` than these are apart
+        on the scale of the model: nothing in the table says anything about such times.
+
+    Raises
+    ------
+    ValueError
+        A level or the confidence is out of range.
+    ImportError
+        pandas is not installed.
+
+    Notes
+    -----
+    Intervals and bounds are those of `predict_quantile` and `predict_quantile_bound`.
+
+    **Privacy**: a function of released values, which spends nothing.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skprivate import DPLogLocationScaleRegressor
+    >>> rng = np.random.default_rng(0)
+    >>> load = rng.uniform(0, 10, size=(20000, 1))
+    >>> hours = np.exp(9 - 0.2 * load[:, 0]) * rng.weibull(2.0, size=20000)
+    >>> model = DPLogLocationScaleRegressor(epsilon=1.0, bounds_X=(0, 10), bounds_y=(10, 20000))
+    >>> table = model.fit(load, hours).b_lives([[0.0], [5.0]], [0.1, 0.5])
+    >>> table.shape, bool((table["lower"] < table["bound"]).all())
+    ((4, 7), True)
+    """
+    import pandas as pd
+
+    shares = np.atleast_1d(_check_levels(levels, "levels"))
+    check_confidence(confidence)
+    rows, location = locations(self, X)
+    bounds = _quantile_bounds(self, rows, location, shares, [*ends_of(confidence), 1.0 - confidence])
+    columns: dict[str, Any] = {
+        "row": np.repeat(np.arange(len(rows)), len(shares)),
+        "level": np.tile(shares, len(rows)),
+        "estimate": _quantiles(self, location, shares).ravel(),
+    }
+    for k, name in enumerate(("lower", "upper", "bound")):
+        columns[name] = bounds[..., k].ravel()
+    columns["beyond"] = self._beyond(bounds[..., :2]).ravel()
+    return pd.DataFrame(columns)
+
+
+@overload
+def acceleration_factor(
+    self: Any,
+    X_use: ArrayLike,
+    X_stress: ArrayLike,
+    *,
+    return_interval: Literal[False] = False,
+    confidence: float = 0.9,
+) -> FloatArray: ...
+
+
+@overload
+def acceleration_factor(
+    self: Any,
+    X_use: ArrayLike,
+    X_stress: ArrayLike,
+    *,
+    return_interval: Literal[True],
+    confidence: float = 0.9,
+) -> tuple[FloatArray, FloatArray]: ...
+
+
+@overload
+def acceleration_factor(
+    self: Any,
+    X_use: ArrayLike,
+    X_stress: ArrayLike,
+    *,
+    return_interval: bool = False,
+    confidence: float = 0.9,
+) -> FloatArray | tuple[FloatArray, FloatArray]: ...
+
+
+@redact_errors
+def acceleration_factor(
+    self: Any, X_use: Any, X_stress: Any, *, return_interval: bool = False, confidence: float = 0.9
+) -> FloatArray | tuple[FloatArray, FloatArray]:
+    """Return how many times longer units last at use than under stress.
+
+    Under the model every quantile of the lifetime at the first row is exp((x_use - x_stress) . coef)
+    times that at the second one, whatever the quantile.
+
+    Parameters
+    ----------
+    X_use, X_stress : array-like of shape (n_samples, n_features) or (1, n_features)
+        Pairs of rows; one row is paired with all of the other side.
+    return_interval : bool, default=False
+        Whether to return confidence intervals too.
+    confidence : float, default=0.9
+        Of each interval, above 0 and below 1. The lower end alone is a bound at (1 + confidence) / 2.
+
+    Returns
+    -------
+    factors : ndarray of shape (n_samples,)
+    interval : ndarray of shape (n_samples, 2)
+        Lower and upper end; only with ``return_interval=True``.
+
+    Raises
+    ------
+    ValueError
+        Other numbers of rows, or confidence is out of range.
+
+    Notes
+    -----
+    Rows may lie outside the declared bounds, and are not clipped: the factor is then an extrapolation,
+    which is right as far as the model holds there. Targets of the models that are no times, as of
+    `DPSEVRegressor`, are taken for natural logarithms of times. Intervals are those of the released
+    replicates by the pivotal rule on the log scale, as of ``predict_quantile``.
+
+    **Privacy**: replicates are drawn from the released values, so intervals spend nothing.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skprivate import DPLogLocationScaleRegressor, TableDomain
+    >>> from skprivate.domain import StressColumn
+    >>> rng = np.random.default_rng(0)
+    >>> domain = TableDomain({"celsius": StressColumn(20, 150, "arrhenius")})
+    >>> celsius = rng.choice([85.0, 105.0, 125.0], size=(20000, 1))
+    >>> hours = np.exp(0.7 * domain.encode(celsius)[:, 0] - 14) * rng.weibull(2.0, size=20000)
+    >>> model = DPLogLocationScaleRegressor(4.0, domain=domain, bounds_y=(10, 1e6)).fit(celsius, hours)
+    >>> factor, interval = model.acceleration_factor([[25.0]], [[125.0]], return_interval=True)
+    >>> bool(interval[0, 0] < factor[0] < interval[0, 1]), interval.shape
+    (True, (1, 2))
+    """
+    check_is_fitted(self)
+    check_confidence(confidence)
+    use, stress = self.read_fitted(X_use), self.read_fitted(X_stress)
+    if len(use) != len(stress) and 1 not in (len(use), len(stress)):
+        raise ValueError("X_use and X_stress must have as many rows as each other, or one of them one row.")
+    shift = use - stress
+    estimates = products(shift, self.coef_)
+    with np.errstate(over="ignore"):
+        factors: FloatArray = exp(estimates)
+        if not return_interval:
+            return factors
+        replicates = self.replicates_
+        none = np.zeros((1, len(replicates)))
+        ends = pivotal_bounds(estimates[:, np.newaxis], shift, replicates[:, 2:], none, ends_of(confidence))
+        return factors, exp(ends[:, 0])
+
+
+@redact_errors
+def locations(self: Any, X: ArrayLike) -> tuple[FloatArray, FloatArray]:
+    """Validated rows, and the location of each on the scale of the model."""
+    check_is_fitted(self)
+    rows = self.read_fitted(X)
+    return rows, products(rows, self.coef_) + self.intercept_
+
+
+def _quantiles(self: Any, location: FloatArray, levels: FloatArray) -> FloatArray:
+    errors = self.error_distribution_.quantile(levels)
+    return _in_units(self, np.add.outer(location, self.scale_ * errors))
+
+
+def _quantile_bounds(
+    self: Any, rows: FloatArray, location: FloatArray, levels: FloatArray, sides: Sequence[float]
+) -> FloatArray:
+    """Bounds of the shape of the quantiles and one axis more; see `pivotal_bounds`."""
+    # Once: replicates may be drawn when they are asked for.
+    replicates = self.replicates_
+    errors = np.atleast_1d(self.error_distribution_.quantile(levels))
+    offsets = replicates[:, 0] + np.multiply.outer(errors, replicates[:, 1])
+    estimates = np.add.outer(location, self.scale_ * errors)
+    bounds = pivotal_bounds(estimates, rows, replicates[:, 2:], offsets, sides)
+    return _in_units(self, bounds.reshape(len(rows), *levels.shape, len(sides)))
+
+
+@np.errstate(over="ignore")
+def _in_units(self: Any, values: FloatArray) -> FloatArray:
+    return exp(values) if self.log_target_ else values
+
+
+def _check_levels(q: Any, name: str = "q") -> FloatArray:
+    levels = np.asarray(q, dtype=np.float64)
+    if levels.ndim > 1:
+        raise ValueError(f"{name} must be a number or a one-dimensional array.")
+    if not ((levels > 0) & (levels < 1)).all():
+        raise ValueError(f"{name} must be above 0 and below 1.")
+    return levels
+
+
+# Intervals of functions that are linear in a row, from the replicates of a fit.
 
 
 def replicate_quantiles(
@@ -128,404 +528,56 @@ def ends_of(confidence: float) -> tuple[float, float]:
     return 0.5 - 0.5 * confidence, 0.5 + 0.5 * confidence
 
 
-# Survival functions and cumulative hazard functions of rows.
+# The score: R^2, or the concordance index.
 
 
-@dataclass(frozen=True, kw_only=True)
-class PredictedCurve(ABC):
-    """Base of a row's curves: functions of time, called with a scalar or an array.
+@redact_errors
+def score(self: Any, X: ArrayLike, y: Any, sample_weight: ArrayLike | None = None) -> float:
+    """Score the predicted medians.
 
-    Attributes
+    Parameters
     ----------
-    distribution : ErrorDistribution
-        Distribution of the error.
-    location, scale : float
-        On the scale of the model.
-    log_target : bool
-        Whether that scale is log time.
-    x : ndarray of shape (n_points,)
-        Times of the grid; the function is exact between them too.
+    X : array-like of shape (n_samples, n_features)
+    y : array-like of shape (n_samples,)
+        Numbers, or events and times as in fit.
+    sample_weight : array-like of shape (n_samples,), default=None
+        With numbers only.
+
+    Returns
+    -------
+    score : float
+        Numbers: R^2. Events and times: Harrell's concordance index, with ties as in scikit-survival: its
+        ``concordance_index_censored(event, time, -predict(X))[0]``; nan where no pair is comparable. With
+        entries, an event is compared with the rows that were watched at its time.
 
     Raises
     ------
-    ValueError
-        When called with a time that is not finite, or is outside the domain.
+    TypeError, ValueError
+        Unusable rows or target; weights with events and times; lower and upper ends, of which it is not
+        known which event came first.
+
+    Notes
+    -----
+    **Privacy**: a score is an exact function of the rows that are passed. Nothing protects these rows.
     """
-
-    distribution: ErrorDistribution
-    location: float
-    scale: float
-    log_target: bool
-    x: FloatArray = field(compare=False, repr=False)
-
-    @property
-    def y(self) -> FloatArray:
-        """The curve at the times of the grid."""
-        return self(self.x)
-
-    @property
-    def domain(self) -> tuple[float, float]:
-        """Times that the curve takes: from 0 for life distributions, all numbers otherwise."""
-        return (0.0 if self.log_target else -math.inf, math.inf)
-
-    def __call__(self, times: ArrayLike) -> FloatArray:
-        """Return the curve at some times, in their shape."""
-        times = np.asarray(times, dtype=np.float64)
-        if not np.isfinite(times).all():
-            raise ValueError("times must be finite.")
-        if (times < self.domain[0]).any():
-            raise ValueError("times must be at least 0.")
-        z = standardized(times, self.location, self.scale, self.log_target)
-        return self.of_errors(self.distribution, z)
-
-    @staticmethod
-    @abstractmethod
-    def of_errors(distribution: ErrorDistribution, z: FloatArray) -> FloatArray:
-        """Return the curve as a function of the standardised error."""
-
-
-class SurvivalFunction(PredictedCurve):
-    """Probability that the event comes later than a time.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from skprivate.linear_model._predictions import SurvivalFunction
-    >>> from skprivate.linear_model._distributions import SEV
-    >>> weibull = SurvivalFunction(
-    ...     distribution=SEV, location=np.log(100.0), scale=0.5, log_target=True, x=np.array([10.0, 200.0])
-    ... )
-    >>> weibull([0.0, 100.0, 200.0]).round(3), weibull.y.round(3)
-    (array([1.   , 0.368, 0.018]), array([0.99 , 0.018]))
-    """
-
-    @staticmethod
-    def of_errors(distribution: ErrorDistribution, z: FloatArray) -> FloatArray:
-        return distribution.survival(z)
-
-
-class CumulativeHazardFunction(PredictedCurve):
-    """Minus the logarithm of the probability that the event comes later than a time."""
-
-    @staticmethod
-    def of_errors(distribution: ErrorDistribution, z: FloatArray) -> FloatArray:
-        return -distribution.log_survival(z)
-
-
-@np.errstate(divide="ignore", over="ignore")
-def standardized(
-    times: FloatArray, location: float | FloatArray, scale: float | FloatArray, log_target: bool
-) -> FloatArray:
-    """Return the error (time - location) / scale on the scale of the model; time 0 has log -inf."""
-    on_scale = np.log(times) if log_target else times
-    errors: FloatArray = (on_scale - location) / scale
-    return errors
-
-
-# Survival functions and cumulative hazard functions of rows, with pointwise bands.
-
-# Times of a curve that is returned as an array: steps of 1/127 of the target's range.
-_GRID_POINTS = 128
-
-
-class CurvePredictions(DomainMixin):
-    """Mixin of predictions of curves, as scikit-survival's estimators make them.
-
-    The model is y = intercept + coef . x + scale * Z on the scale of the model.
-
-    That scale is log time for life distributions. The line is the location, which for the smallest extreme
-    value distribution is the 63.2 % quantile.
-
-    Attributes
-    ----------
-    coef_ : ndarray of shape (n_features,)
-    intercept_, scale_ : float
-    error_distribution_ : ErrorDistribution
-        Distribution of Z.
-    log_target_ : bool
-        Whether the scale of the model is log time.
-    bounds_y_ : tuple of two floats
-        Bounds of the target, in the units passed to fit.
-    replicates_ : ndarray of shape (n_replicates, 2 + n_features)
-        Intercept, scale and slopes of fits to replicated releases.
-    """
-
-    n_features_in_: int
-    feature_names_in_: NDArray[np.object_]
-    coef_: FloatArray
-    intercept_: float
-    scale_: float
-    error_distribution_: ErrorDistribution
-    log_target_: bool
-    bounds_y_: tuple[float, float]
-    replicates_: FloatArray
-
-    @property
-    def unique_times_(self) -> FloatArray:
-        """Times of the curves' grid: 128, from bound to bound of y, even on the scale of the model."""
-        check_is_fitted(self)
-        low, high = self.bounds_y_
-        spaced = np.geomspace if self.log_target_ else np.linspace
-        return spaced(low, high, _GRID_POINTS)
-
-    @overload
-    def predict_survival_function(
-        self,
-        X: ArrayLike,
-        return_array: Literal[False] = False,
-        *,
-        return_interval: Literal[False] = False,
-        times: ArrayLike | None = None,
-        confidence: float = 0.9,
-    ) -> NDArray[np.object_]: ...
-
-    @overload
-    def predict_survival_function(
-        self,
-        X: ArrayLike,
-        return_array: Literal[True],
-        *,
-        return_interval: Literal[False] = False,
-        times: ArrayLike | None = None,
-        confidence: float = 0.9,
-    ) -> FloatArray: ...
-
-    @overload
-    def predict_survival_function(
-        self,
-        X: ArrayLike,
-        return_array: bool = False,
-        *,
-        return_interval: Literal[True],
-        times: ArrayLike | None = None,
-        confidence: float = 0.9,
-    ) -> tuple[NDArray[Any], FloatArray]: ...
-
-    @overload
-    def predict_survival_function(
-        self,
-        X: ArrayLike,
-        return_array: bool = False,
-        *,
-        return_interval: bool = False,
-        times: ArrayLike | None = None,
-        confidence: float = 0.9,
-    ) -> NDArray[Any] | tuple[NDArray[Any], FloatArray]: ...
-
-    @redact_errors
-    def predict_survival_function(
-        self,
-        X: ArrayLike,
-        return_array: bool = False,
-        *,
-        return_interval: bool = False,
-        times: ArrayLike | None = None,
-        confidence: float = 0.9,
-    ) -> NDArray[Any] | tuple[NDArray[Any], FloatArray]:
-        """Predict survival functions, as scikit-survival does.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-        return_array : bool, default=False
-            Whether to return the values at the times instead of functions.
-        return_interval : bool, default=False
-            Whether to return a band of confidence intervals, too.
-        times : array-like of shape (n_times,), default=None
-            Where values and bands are, in the units of y as passed to fit. None: ``unique_times_``.
-        confidence : float, default=0.9
-            Of each interval by itself (the band is pointwise), above 0 and below 1.
-
-        Returns
-        -------
-        survival : ndarray of shape (n_samples,) or (n_samples, n_times)
-            Functions, to be called with a time or an array of times in the units of y as passed to fit, each
-            with its ``x``, ``y`` and ``domain``; or an array of values.
-        interval : ndarray of shape (n_samples, n_times, 2)
-            Lower and upper end at each of the times; only with ``return_interval=True``.
-
-        Raises
-        ------
-        ValueError
-            A time is not finite or, for life distributions, negative; or the confidence is out of range.
-
-        Notes
-        -----
-        The band follows the pivotal rule on the scale of the standardised error, which for Weibull times is
-        the logarithm of the cumulative hazard: its ends are between 0 and 1. It is about the probability
-        itself, which sampling and the noise leave uncertain.
-
-        **Privacy**: replicates are drawn from the released values, so bands spend nothing.
-        """
-        return self._curves(X, SurvivalFunction, return_array, return_interval, times, confidence)
-
-    @overload
-    def predict_cumulative_hazard_function(
-        self,
-        X: ArrayLike,
-        return_array: Literal[False] = False,
-        *,
-        return_interval: Literal[False] = False,
-        times: ArrayLike | None = None,
-        confidence: float = 0.9,
-    ) -> NDArray[np.object_]: ...
-
-    @overload
-    def predict_cumulative_hazard_function(
-        self,
-        X: ArrayLike,
-        return_array: Literal[True],
-        *,
-        return_interval: Literal[False] = False,
-        times: ArrayLike | None = None,
-        confidence: float = 0.9,
-    ) -> FloatArray: ...
-
-    @overload
-    def predict_cumulative_hazard_function(
-        self,
-        X: ArrayLike,
-        return_array: bool = False,
-        *,
-        return_interval: Literal[True],
-        times: ArrayLike | None = None,
-        confidence: float = 0.9,
-    ) -> tuple[NDArray[Any], FloatArray]: ...
-
-    @overload
-    def predict_cumulative_hazard_function(
-        self,
-        X: ArrayLike,
-        return_array: bool = False,
-        *,
-        return_interval: bool = False,
-        times: ArrayLike | None = None,
-        confidence: float = 0.9,
-    ) -> NDArray[Any] | tuple[NDArray[Any], FloatArray]: ...
-
-    @redact_errors
-    def predict_cumulative_hazard_function(
-        self,
-        X: ArrayLike,
-        return_array: bool = False,
-        *,
-        return_interval: bool = False,
-        times: ArrayLike | None = None,
-        confidence: float = 0.9,
-    ) -> NDArray[Any] | tuple[NDArray[Any], FloatArray]:
-        """Predict cumulative hazard functions, as scikit-survival does.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-        return_array : bool, default=False
-            Whether to return the values at the times instead of functions.
-        return_interval : bool, default=False
-            Whether to return a band of confidence intervals, too.
-        times : array-like of shape (n_times,), default=None
-            Where values and bands are, in the units of y as passed to fit. None: ``unique_times_``.
-        confidence : float, default=0.9
-            Of each interval by itself, above 0 and below 1.
-
-        Returns
-        -------
-        hazard : ndarray of shape (n_samples,) or (n_samples, n_times)
-            As of `predict_survival_function`.
-        interval : ndarray of shape (n_samples, n_times, 2)
-            As of `predict_survival_function`; only with ``return_interval=True``.
-        """
-        return self._curves(X, CumulativeHazardFunction, return_array, return_interval, times, confidence)
-
-    def _curves(
-        self,
-        X: ArrayLike,
-        kind: type[PredictedCurve],
-        return_array: bool,
-        return_interval: bool,
-        times: ArrayLike | None,
-        confidence: float,
-    ) -> NDArray[Any] | tuple[NDArray[Any], FloatArray]:
-        rows, location = self._locations(X)
-        grid = self.unique_times_ if times is None else _check_times(times, self.log_target_)
-        check_confidence(confidence)
-        curves = self._values(location, kind, grid) if return_array else self._functions(location, kind, grid)
-        return (curves, self._band(rows, location, kind, grid, confidence)) if return_interval else curves
-
-    def _values(self, location: FloatArray, kind: type[PredictedCurve], times: FloatArray) -> FloatArray:
-        z = standardized(times, location[:, np.newaxis], self.scale_, self.log_target_)
-        return kind.of_errors(self.error_distribution_, z)
-
-    def _functions(
-        self, location: FloatArray, kind: type[PredictedCurve], times: FloatArray
-    ) -> NDArray[np.object_]:
-        curves = np.empty(len(location), dtype=object)
-        for row, center in enumerate(location.tolist()):
-            curves[row] = kind(
-                distribution=self.error_distribution_,
-                location=center,
-                scale=float(self.scale_),
-                log_target=self.log_target_,
-                x=times,
-            )
-        return curves
-
-    def _band(
-        self,
-        rows: FloatArray,
-        location: FloatArray,
-        kind: type[PredictedCurve],
-        times: FloatArray,
-        confidence: float,
-    ) -> FloatArray:
-        """Ends of the intervals, of shape (n_samples, n_times, 2)."""
-        replicates = self.replicates_
-        intercepts, scales, slopes = replicates[:, 0], replicates[:, 1], replicates[:, 2:]
-        # At time 0 the standardised error is -inf in every replicate.
-        started = times > 0 if self.log_target_ else np.ones(len(times), dtype=bool)
-        z = np.full((len(rows), len(times), 2), -np.inf)
-        offsets = standardized(times[started, np.newaxis], intercepts, scales, self.log_target_)
-        estimates = standardized(times[started], location[:, np.newaxis], self.scale_, self.log_target_)
-        z[:, started] = pivotal_bounds(
-            estimates, rows, -slopes / scales[:, np.newaxis], offsets, ends_of(confidence)
+    strict = self.is_strict()
+    if not is_structured(y):
+        score = float(RegressorMixin.score(self, X, y, sample_weight))
+        if not strict:
+            read_target(y, self.log_target_)  # a time of 0 is an error, as in fit
+        return score
+    if sample_weight is not None:
+        raise ValueError("sample_weight is for a numeric y; the concordance index takes no weights.")
+    if "lower" in find_roles(y):
+        raise ValueError(
+            "a target of lower and upper ends has no score: of overlapping intervals it is not known "
+            "which event came first. Score rows of events and times."
         )
-        return np.sort(kind.of_errors(self.error_distribution_, z), axis=-1)
-
-    @redact_errors
-    def _locations(self, X: ArrayLike) -> tuple[FloatArray, FloatArray]:
-        """Validated rows, and the location of each on the scale of the model."""
-        check_is_fitted(self)
-        rows = self.read_fitted(X)
-        return rows, products(rows, self.coef_) + self.intercept_
-
-    def _names_of_slopes(self) -> tuple[str, ...]:
-        """Names of the columns that slopes are about: x0, x1, ... where the fit saw none."""
-        domain = getattr(self, "domain_", None)
-        if domain is not None:
-            names: tuple[str, ...] = domain.encoded_names
-            return names
-        unnamed = [f"x{k}" for k in range(len(self.coef_))]
-        return tuple(map(str, getattr(self, "feature_names_in_", unnamed)))
-
-    @np.errstate(over="ignore")
-    def _in_units(self, values: FloatArray) -> FloatArray:
-        return exp(values) if self.log_target_ else values
-
-
-def _check_times(times: Any, log_target: bool) -> FloatArray:
-    found = np.asarray(times, dtype=np.float64)
-    if found.ndim != 1:
-        raise ValueError("times must be a one-dimensional array.")
-    if not np.isfinite(found).all():
-        raise ValueError("times must be finite.")
-    if log_target and (found < 0).any():
-        raise ValueError("times must be at least 0.")
-    return found
-
-
-# Harrell's concordance index of predicted times, in O(n log n).
-
-# Predictions at most so far apart are tied, as in scikit-survival.
-TIED = 1e-8
+    target = replace_target(y, self.bounds_y_, True) if strict else read_target(y, self.log_target_)
+    medians = self.predict(X)
+    check_consistent_length(medians, target.event)
+    seen = np.asarray(target.event) == CODES["exact"]
+    return concordance_index(seen, target.time_on_model_scale, medians, target.entry)
 
 
 def concordance_index(
@@ -607,421 +659,3 @@ def _count_from(values: IntArray, first: IntArray, least: IntArray) -> int:
         high = np.where(needs_one, zeros_before[-1] + high - high_zeros, high_zeros)
         values = np.concatenate([values[~one], values[one]])
     return found + int(np.sum(high - low))
-
-
-# Predictions of a fitted model: median, mean, quantiles, B lives, acceleration factors, and intervals.
-
-Side = Literal["lower", "upper"]
-
-
-class LogLocationScalePredictions(CurvePredictions):
-    """Predictions of the regressors: functions of released values, at no further privacy cost."""
-
-    @redact_errors
-    def predict(self, X: ArrayLike) -> FloatArray:
-        """Predict the median.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-
-        Returns
-        -------
-        medians : ndarray of shape (n_samples,)
-            In the units of y as passed to fit.
-        """
-        return self.predict_quantile(X, 0.5)
-
-    @redact_errors
-    def predict_mean(self, X: ArrayLike) -> FloatArray:
-        """Predict the mean.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-
-        Returns
-        -------
-        means : ndarray of shape (n_samples,)
-            In the units of y as passed to fit. The mean of a log-logistic time is infinite where ``scale_``
-            is 1 or more.
-        """
-        _, location = self._locations(X)
-        if self.log_target_:
-            return self.error_distribution_.mean_of_exp(location, self.scale_)
-        return location + self.scale_ * self.error_distribution_.mean
-
-    @overload
-    def predict_quantile(
-        self, X: ArrayLike, q: ArrayLike, *, return_interval: Literal[False] = False, confidence: float = 0.9
-    ) -> FloatArray: ...
-
-    @overload
-    def predict_quantile(
-        self, X: ArrayLike, q: ArrayLike, *, return_interval: Literal[True], confidence: float = 0.9
-    ) -> tuple[FloatArray, FloatArray]: ...
-
-    @overload
-    def predict_quantile(
-        self, X: ArrayLike, q: ArrayLike, *, return_interval: bool = False, confidence: float = 0.9
-    ) -> FloatArray | tuple[FloatArray, FloatArray]: ...
-
-    @redact_errors
-    def predict_quantile(
-        self, X: ArrayLike, q: ArrayLike, *, return_interval: bool = False, confidence: float = 0.9
-    ) -> FloatArray | tuple[FloatArray, FloatArray]:
-        """Predict quantiles: ``q=0.1`` is the B10 life.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-        q : float or array-like of shape (n_quantiles,)
-            Probabilities above 0 and below 1.
-        return_interval : bool, default=False
-            Whether to return confidence intervals too.
-        confidence : float, default=0.9
-            Of each interval, above 0 and below 1. The lower end alone is a bound at (1 + confidence) / 2,
-            as `predict_quantile_bound` returns it.
-
-        Returns
-        -------
-        quantiles : ndarray of shape (n_samples,) or (n_samples, n_quantiles)
-            In the units of y as passed to fit.
-        interval : ndarray of shape (n_samples, 2) or (n_samples, n_quantiles, 2)
-            Lower and upper end; only with ``return_interval=True``.
-
-        Raises
-        ------
-        ValueError
-            q or confidence is out of range, or q has more than one dimension.
-
-        Warns
-        -----
-        UtilityWarning
-            An end of an interval lies beyond ``bounds_y`` by more than these are apart on the scale of the
-            model.
-
-        Notes
-        -----
-        An interval is about the quantile itself, which sampling and the noise leave uncertain; it is not one
-        that holds a new y with the given confidence. It comes from replicated releases by the pivotal rule:
-        on the scale of the model, twice the estimate minus the quantiles of the replicates.
-
-        **Privacy**: replicates are drawn from the released values, so intervals spend nothing.
-        """
-        if not return_interval:
-            check_confidence(confidence)
-            levels = _check_levels(q)
-            return self._quantiles(self._locations(X)[1], levels)
-        quantiles, interval = self._with_intervals(X, q, confidence)
-        if self._beyond(interval).any():
-            warn_user(f"{type(self).__name__}.predict_quantile: {BEYOND}", UtilityWarning)
-        return quantiles, interval
-
-    @redact_errors
-    def predict_quantile_bound(
-        self, X: ArrayLike, q: ArrayLike, *, side: Side = "lower", confidence: float = 0.95
-    ) -> FloatArray:
-        """Predict one-sided confidence bounds of quantiles: what a warranty may promise.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-        q : float or array-like of shape (n_quantiles,)
-            Probabilities above 0 and below 1.
-        side : {"lower", "upper"}, default="lower"
-            Whether the quantile is to be above the bound, or below it.
-        confidence : float, default=0.95
-            Of each bound by itself, above 0 and below 1.
-
-        Returns
-        -------
-        bounds : ndarray of shape (n_samples,) or (n_samples, n_quantiles)
-            In the units of y as passed to fit.
-
-        Raises
-        ------
-        ValueError
-            q, side or confidence is out of range, or q has more than one dimension.
-
-        Notes
-        -----
-        With ``q=0.1``, ``side="lower"`` and ``confidence=0.95``: were the table drawn anew and fitted anew
-        with fresh noise, the bound would be below the true B10 life in 95 of 100 repetitions. In other words,
-        with confidence .95 at most a tenth fails before the bound (a tolerance bound). Sampling and the noise
-        of the release are what may be wrong; that the distribution and the line are right, and that the
-        bounds of X and y hold, is assumed. It is the lower end of a two-sided interval of confidence .9.
-        The confidence is nominal: the guide says how often intervals held in simulated tables, and a
-        `UtilityWarning` of the fit says where they cannot be relied upon.
-
-        **Privacy**: a function of released values, which spends nothing.
-
-        Examples
-        --------
-        >>> import numpy as np
-        >>> from skprivate import DPLogLocationScaleRegressor
-        >>> rng = np.random.default_rng(0)
-        >>> load = rng.uniform(0, 10, size=(20000, 1))
-        >>> hours = np.exp(9 - 0.2 * load[:, 0]) * rng.weibull(2.0, size=20000)
-        >>> model = DPLogLocationScaleRegressor(epsilon=1.0, bounds_X=(0, 10), bounds_y=(10, 20000))
-        >>> model = model.fit(load, hours)
-        >>> b10 = model.predict_quantile([[5.0]], 0.1)
-        >>> bool(model.predict_quantile_bound([[5.0]], 0.1)[0] < b10[0])
-        True
-        """
-        levels = _check_levels(q)
-        if side not in get_args(Side):
-            raise ValueError("side must be 'lower' or 'upper'.")
-        check_confidence(confidence)
-        rows, location = self._locations(X)
-        level = 1.0 - confidence if side == "lower" else confidence
-        return self._quantile_bounds(rows, location, levels, [level])[..., 0]
-
-    @redact_errors
-    def b_lives(
-        self, X: ArrayLike, levels: ArrayLike = (0.01, 0.05, 0.1, 0.5), *, confidence: float = 0.9
-    ) -> Any:
-        """Return a table of B lives: the times by which given shares have failed.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-        levels : array-like of shape (n_levels,), default=(0.01, 0.05, 0.1, 0.5)
-            Shares above 0 and below 1: .1 is the B10 life.
-        confidence : float, default=0.9
-            Of each two-sided interval, and of each one-sided bound, by itself.
-
-        Returns
-        -------
-        frame : pandas.DataFrame
-            A line for each row of X and each level: ``row`` (from 0), ``level``, ``estimate``, ``lower`` and
-            ``upper`` (the ends of the two-sided interval) and ``bound`` (the one-sided lower bound, which is
-            above ``lower``, as its whole risk is on one side), in the units of y as passed to fit; and
-            ``beyond``, whether an end of the interval lies farther beyond ``bounds_y`` than these are apart
-            on the scale of the model: nothing in the table says anything about such times.
-
-        Raises
-        ------
-        ValueError
-            A level or the confidence is out of range.
-        ImportError
-            pandas is not installed.
-
-        Notes
-        -----
-        Intervals and bounds are those of `predict_quantile` and `predict_quantile_bound`.
-
-        **Privacy**: a function of released values, which spends nothing.
-
-        Examples
-        --------
-        >>> import numpy as np
-        >>> from skprivate import DPLogLocationScaleRegressor
-        >>> rng = np.random.default_rng(0)
-        >>> load = rng.uniform(0, 10, size=(20000, 1))
-        >>> hours = np.exp(9 - 0.2 * load[:, 0]) * rng.weibull(2.0, size=20000)
-        >>> model = DPLogLocationScaleRegressor(epsilon=1.0, bounds_X=(0, 10), bounds_y=(10, 20000))
-        >>> table = model.fit(load, hours).b_lives([[0.0], [5.0]], [0.1, 0.5])
-        >>> table.shape, bool((table["lower"] < table["bound"]).all())
-        ((4, 7), True)
-        """
-        import pandas as pd
-
-        shares = np.atleast_1d(_check_levels(levels, "levels"))
-        check_confidence(confidence)
-        rows, location = self._locations(X)
-        bounds = self._quantile_bounds(rows, location, shares, [*ends_of(confidence), 1.0 - confidence])
-        columns: dict[str, Any] = {
-            "row": np.repeat(np.arange(len(rows)), len(shares)),
-            "level": np.tile(shares, len(rows)),
-            "estimate": self._quantiles(location, shares).ravel(),
-        }
-        for k, name in enumerate(("lower", "upper", "bound")):
-            columns[name] = bounds[..., k].ravel()
-        columns["beyond"] = self._beyond(bounds[..., :2]).ravel()
-        return pd.DataFrame(columns)
-
-    @overload
-    def acceleration_factor(
-        self,
-        X_use: ArrayLike,
-        X_stress: ArrayLike,
-        *,
-        return_interval: Literal[False] = False,
-        confidence: float = 0.9,
-    ) -> FloatArray: ...
-
-    @overload
-    def acceleration_factor(
-        self,
-        X_use: ArrayLike,
-        X_stress: ArrayLike,
-        *,
-        return_interval: Literal[True],
-        confidence: float = 0.9,
-    ) -> tuple[FloatArray, FloatArray]: ...
-
-    @overload
-    def acceleration_factor(
-        self, X_use: ArrayLike, X_stress: ArrayLike, *, return_interval: bool = False, confidence: float = 0.9
-    ) -> FloatArray | tuple[FloatArray, FloatArray]: ...
-
-    @redact_errors
-    def acceleration_factor(
-        self, X_use: Any, X_stress: Any, *, return_interval: bool = False, confidence: float = 0.9
-    ) -> FloatArray | tuple[FloatArray, FloatArray]:
-        """Return how many times longer units last at use than under stress.
-
-        Under the model every quantile of the lifetime at the first row is exp((x_use - x_stress) . coef)
-        times that at the second one, whatever the quantile.
-
-        Parameters
-        ----------
-        X_use, X_stress : array-like of shape (n_samples, n_features) or (1, n_features)
-            Pairs of rows; one row is paired with all of the other side.
-        return_interval : bool, default=False
-            Whether to return confidence intervals too.
-        confidence : float, default=0.9
-            Of each interval, above 0 and below 1. The lower end alone is a bound at (1 + confidence) / 2.
-
-        Returns
-        -------
-        factors : ndarray of shape (n_samples,)
-        interval : ndarray of shape (n_samples, 2)
-            Lower and upper end; only with ``return_interval=True``.
-
-        Raises
-        ------
-        ValueError
-            Other numbers of rows, or confidence is out of range.
-
-        Notes
-        -----
-        Rows may lie outside the declared bounds, and are not clipped: the factor is then an extrapolation,
-        which is right as far as the model holds there. Targets of the models that are no times, as of
-        `DPSEVRegressor`, are taken for natural logarithms of times. Intervals are those of the released
-        replicates by the pivotal rule on the log scale, as of ``predict_quantile``.
-
-        **Privacy**: replicates are drawn from the released values, so intervals spend nothing.
-
-        Examples
-        --------
-        >>> import numpy as np
-        >>> from skprivate import DPLogLocationScaleRegressor, TableDomain
-        >>> from skprivate.domain import StressColumn
-        >>> rng = np.random.default_rng(0)
-        >>> domain = TableDomain({"celsius": StressColumn(20, 150, "arrhenius")})
-        >>> celsius = rng.choice([85.0, 105.0, 125.0], size=(20000, 1))
-        >>> hours = np.exp(0.7 * domain.encode(celsius)[:, 0] - 14) * rng.weibull(2.0, size=20000)
-        >>> model = DPLogLocationScaleRegressor(4.0, domain=domain, bounds_y=(10, 1e6)).fit(celsius, hours)
-        >>> factor, interval = model.acceleration_factor([[25.0]], [[125.0]], return_interval=True)
-        >>> bool(interval[0, 0] < factor[0] < interval[0, 1]), interval.shape
-        (True, (1, 2))
-        """
-        check_is_fitted(self)
-        check_confidence(confidence)
-        use, stress = self.read_fitted(X_use), self.read_fitted(X_stress)
-        if len(use) != len(stress) and 1 not in (len(use), len(stress)):
-            raise ValueError(
-                "X_use and X_stress must have as many rows as each other, or one of them one row."
-            )
-        shift = use - stress
-        estimates = products(shift, self.coef_)
-        with np.errstate(over="ignore"):
-            factors: FloatArray = exp(estimates)
-            if not return_interval:
-                return factors
-            replicates = self.replicates_
-            none = np.zeros((1, len(replicates)))
-            ends = pivotal_bounds(
-                estimates[:, np.newaxis], shift, replicates[:, 2:], none, ends_of(confidence)
-            )
-            return factors, exp(ends[:, 0])
-
-    @redact_errors
-    def score(self, X: ArrayLike, y: Any, sample_weight: ArrayLike | None = None) -> float:
-        """Score the predicted medians.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-        y : array-like of shape (n_samples,)
-            Numbers, or events and times as in fit.
-        sample_weight : array-like of shape (n_samples,), default=None
-            With numbers only.
-
-        Returns
-        -------
-        score : float
-            Numbers: R^2. Events and times: Harrell's concordance index, with ties as in scikit-survival: its
-            ``concordance_index_censored(event, time, -predict(X))[0]``; nan where no pair is comparable. With
-            entries, an event is compared with the rows that were watched at its time.
-
-        Raises
-        ------
-        TypeError, ValueError
-            Unusable rows or target; weights with events and times; lower and upper ends, of which it is not
-            known which event came first.
-
-        Notes
-        -----
-        **Privacy**: a score is an exact function of the rows that are passed. Nothing protects these rows.
-        """
-        strict = self.is_strict()
-        if not is_structured(y):
-            score = float(super().score(X, y, sample_weight))  # type: ignore[misc]
-            if not strict:
-                read_target(y, self.log_target_)  # a time of 0 is an error, as in fit
-            return score
-        if sample_weight is not None:
-            raise ValueError("sample_weight is for a numeric y; the concordance index takes no weights.")
-        if "lower" in find_roles(y):
-            raise ValueError(
-                "a target of lower and upper ends has no score: of overlapping intervals it is not known "
-                "which event came first. Score rows of events and times."
-            )
-        target = replace_target(y, self.bounds_y_, True) if strict else read_target(y, self.log_target_)
-        medians = self.predict(X)
-        check_consistent_length(medians, target.event)
-        seen = np.asarray(target.event) == CODES["exact"]
-        return concordance_index(seen, target.time_on_model_scale, medians, target.entry)
-
-    def _with_intervals(self, X: ArrayLike, q: ArrayLike, confidence: float) -> tuple[FloatArray, FloatArray]:
-        """Return quantiles and their intervals, without a warning of those that are far beyond the bounds."""
-        levels = _check_levels(q)
-        check_confidence(confidence)
-        rows, location = self._locations(X)
-        interval = self._quantile_bounds(rows, location, levels, ends_of(confidence))
-        return self._quantiles(location, levels), interval
-
-    def _beyond(self, interval: FloatArray) -> BoolArray:
-        """Return which intervals end farther beyond the bounds of y than these are apart."""
-        low, high = on_model_scale(self.bounds_y_, self.log_target_)
-        with np.errstate(divide="ignore"):
-            ends = np.log(interval) if self.log_target_ else interval
-        return np.asarray((ends[..., 0] < 2 * low - high) | (ends[..., 1] > 2 * high - low))
-
-    def _quantiles(self, location: FloatArray, levels: FloatArray) -> FloatArray:
-        errors = self.error_distribution_.quantile(levels)
-        return self._in_units(np.add.outer(location, self.scale_ * errors))
-
-    def _quantile_bounds(
-        self, rows: FloatArray, location: FloatArray, levels: FloatArray, sides: Sequence[float]
-    ) -> FloatArray:
-        """Bounds of the shape of the quantiles and one axis more; see `pivotal_bounds`."""
-        # Once: replicates may be drawn when they are asked for.
-        replicates = self.replicates_
-        errors = np.atleast_1d(self.error_distribution_.quantile(levels))
-        offsets = replicates[:, 0] + np.multiply.outer(errors, replicates[:, 1])
-        estimates = np.add.outer(location, self.scale_ * errors)
-        bounds = pivotal_bounds(estimates, rows, replicates[:, 2:], offsets, sides)
-        return self._in_units(bounds.reshape(len(rows), *levels.shape, len(sides)))
-
-
-def _check_levels(q: Any, name: str = "q") -> FloatArray:
-    levels = np.asarray(q, dtype=np.float64)
-    if levels.ndim > 1:
-        raise ValueError(f"{name} must be a number or a one-dimensional array.")
-    if not ((levels > 0) & (levels < 1)).all():
-        raise ValueError(f"{name} must be above 0 and below 1.")
-    return levels

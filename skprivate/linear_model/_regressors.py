@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The private log-location-scale regressors of times, and of targets on the scale of the model."""
 
+import re
 from collections.abc import Sequence
 from fractions import Fraction
 from inspect import cleandoc
@@ -23,118 +24,11 @@ from ..domain import TableDomain
 from ..utils._compat import StrOptions
 from ..utils._public_module import name_constructor, public_module
 from ._distributions import DISTRIBUTIONS, models_log_target
-from ._estimator import LLS_CONSTRAINTS, BaseLogLocationScale
-from ._fit_plan import LLS_ROLES
+from ._estimator import LLS_CONSTRAINTS, LLS_ROLES, BaseLogLocationScale
 
 # Sections of docstrings that the regressors share, and the decorator that puts them in.
 
 Regressor = TypeVar("Regressor", bound=type)
-
-_EPSILON = """\
-epsilon : float or Fraction, default=1.0
-    Greatest privacy loss of the fit, > 0 and finite."""
-
-_PARAMETERS = """\
-delta : float or Fraction, default=0.0
-    In [0, 1); the delta of (epsilon, delta)-differential privacy. Above 0 for Gaussian noise, 0 for Laplace
-    noise; a fit warns where it is not below 1 / n and n is public.
-mechanism : {"auto", "laplace", "gaussian"}, default="auto"
-    Exact discrete Laplace noise (epsilon), or exact discrete Gaussian noise (epsilon and delta, by rho of
-    zero-concentrated differential privacy), which is smaller with many features. "auto": Gaussian where
-    ``delta`` is above 0, else Laplace. "laplace" with a ``delta`` above 0 is an error.
-bounds_X : pair or dict, default=None
-    ``(lower, upper)`` of X, each a scalar or of shape (n_features,), or ``{column: (lower, upper)}``; in
-    the units of X, from public knowledge. Values outside are clipped silently. None: read from the
-    rows, which is a leak, unless ``x_norm`` is given.
-domain : TableDomain, default=None
-    What is publicly known of the columns of X, which may then hold text, categories, dates and missing
-    cells; it declares the bounds of X. The slopes are those of ``domain.encoded_names``.
-bounds_y : pair of floats, default=None
-    ``(lower, upper)`` of the target in the units passed to ``fit``, for times above 0. Values outside are
-    clipped; but a time after the upper bound counts as censored there, if there are many or targets may be
-    censored. Counts below are released: if many are, the fit warns. None: read from the rows, a leak.
-x_norm : float, default=None
-    Public bound on the norm of a row of X minus the centre of ``bounds_X`` (minus 0 without them): the
-    sum of absolute values with Laplace noise, the Euclidean norm with Gaussian noise. Longer rows are
-    shrunk to it. All features must then have one unit. The noise is smaller than with
-    ``bounds_X`` where rows are short.
-method : {"moments", "taylor"}, default="moments"
-    "moments" is consistent for every distribution; "taylor" is the paper's truncated likelihood, for
-    comparison, without censoring.
-regularization : {"floor", "trim", "zhang", "none"}, default="floor"
-    Treatment of directions of the features whose moments are below the level of the noise: their moments
-    are raised to it, the directions are dropped, a ridge is added, or nothing is done. Post-processing of one
-    release of moments. With censored targets anything but "none" shrinks the noise in the curvature.
-scale_bounds : pair of floats, default=None
-    ``scale_`` ends between them, on the scale of the model. None: between .001 and 2 half-widths of the
-    target's bounds.
-relation : {"replace-one", "add-remove"}, default="replace-one"
-    Neighbouring tables: of the same, public size, or of sizes that differ by one row; the number of rows
-    is then protected too, and released with noise.
-max_iter : int or "auto", default="auto"
-    Number of rounds of estimates, which share the budget; "auto" is chosen by released values. With
-    censored targets: Newton rounds after the histogram, 2 to 10; a smaller scale needs more, and each of
-    fewer rounds has less noise. With complete ones: moments, then looks at residuals. 1 is one release of
-    moments, as with a ``method`` or ``regularization`` that is not the default, or "auto" and few rows.
-hazard_clip : float or "auto", default="auto"
-    With censored targets: cumulative hazard, from 0.1 to 100, at which a row counts as censored in a
-    round; a smaller one means less noise, and less information from late rows. "auto", by released counts: 1;
-    .5 where less than a tenth are events; 8 where noise does not matter. No effect for logistic errors.
-observations : sequence of {"exact", "right", "left", "interval", "entry"}, default=None
-    Kinds of observation that may occur in a structured target: public knowledge, never read from the rows.
-    "left": the event came before a time. "interval": between two times. "entry": rows were watched from a
-    time on, and would not be there had the event come before. None: exact and right-censored; targets of
-    lower and upper ends, or with entries, must be declared. ``["exact"]``: every event was observed, and the
-    fit is that of the times alone, which is far more accurate.
-max_rows_per_group : int, default=1
-    With ``groups``: rows of one person that count, drawn at random; the noise grows in proportion. Intervals
-    of fits to complete targets hold however these rows depend on each other, and are wider than need be where
-    they do not.
-random_state : None, int, RandomState or Generator, default=None
-    None: entropy of the operating system. Anything else makes the fit reproducible, and not private.
-ledger : PrivacyLedger, default=None
-    Charged before any noise is drawn."""
-
-_PRESET_ATTRIBUTES = """\
-privacy_spent_ : PrivacySpent
-    What was spent, on what unit, and what is claimed.
-coef_ : ndarray of shape (n_features,)
-    Slopes of the location, in units of y (log time where y is structured) per unit of X.
-intercept_, scale_ : float
-    Location at X = 0, and scale of the errors.
-coef_interval_, scale_interval_ : ndarray of shape (n_features, 2) and (2,)
-    90 % confidence intervals.
-release_ : object
-    Everything that was released about private rows. The other attributes are those of
-    `DPLogLocationScaleRegressor`."""
-
-_PRIVACY = """\
-**Privacy.** Neighbouring tables differ, as ``relation`` says, by one row, or with ``groups`` by the rows
-of one person, of which at most ``max_rows_per_group`` count. Uncensored times: unless ``max_iter=1``,
-counts beyond the bounds with 3 % of the budget, which choose how the rest is spent. Uncensored targets: the
-sums of products of (1, y, x), scaled to [-1, 1] by the bounds and rounded toward zero to integers, are
-released with exact noise, and then, unless ``max_iter=1``, counts of residuals and sums of clipped
-residuals times (1, x); sensitivities follow from the bounds (proof: :doc:`/proofs/moments`). Censored
-targets: a histogram of 64
-bins of log time by event with a tenth of the budget, then ``max_iter`` rounds of weighted sums, before the
-last of which a histogram of residuals has a twentieth and after which another has a tenth, unless released
-values say that they would tell nothing (proof: :doc:`/proofs/censored`). Coefficients, intervals, curves
-and warnings are functions of these. Whoever runs ``fit`` sees the rows and is trusted. Not protected: the
-number of rows (of persons, with ``groups``) unless ``relation="add-remove"``, and the bounds. A seeded
-fit, or one that reads bounds from the rows, claims "not-private"."""
-
-_REFERENCES = """\
-Sheng, Fang, Differentially private log-location-scale regression using functional mechanism, 2024.
-
-Ferrando, Wang, Sheldon, Parametric bootstrap for differentially private confidence intervals, 2022."""
-
-_SECTIONS = {
-    "epsilon": _EPSILON,
-    "parameters": _PARAMETERS,
-    "preset_attributes": _PRESET_ATTRIBUTES,
-    "privacy": _PRIVACY,
-    "references": _REFERENCES,
-}
 
 
 def share_docstring(regressor: Regressor) -> Regressor:
@@ -170,8 +64,18 @@ def share_docstring(regressor: Regressor) -> Regressor:
     >>> Regressor.__doc__.splitlines()[4].split(",")[0]
     'Sheng'
     """
-    if regressor.__doc__ is not None:
-        regressor.__doc__ = Template(cleandoc(regressor.__doc__)).substitute(_SECTIONS)
+    shared = BaseLogLocationScale.__doc__
+    if regressor.__doc__ is not None and shared is not None:
+        _, *parts = re.split(r"\n\n([A-Z]\w+)\n-+\n", cleandoc(shared))
+        sections = dict(zip(parts[::2], parts[1::2], strict=True))
+        epsilon, parameters = sections["Parameters"].split("\ndelta ", 1)
+        regressor.__doc__ = Template(cleandoc(regressor.__doc__)).substitute(
+            epsilon=epsilon,
+            parameters=f"delta {parameters}",
+            preset_attributes=sections["Attributes"],
+            privacy=sections["Notes"],
+            references=sections["References"],
+        )
     return regressor
 
 

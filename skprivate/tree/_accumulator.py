@@ -23,9 +23,9 @@ from ..utils import check_int
 from ..utils._private_fit import redact_errors, refused_within_another
 from ..utils._public_module import public_module
 from ..utils._tables import numbers_of
-from ._release import BaseCentralTree
+from ._estimator import PrivateTree
 
-CentralTree = TypeVar("CentralTree", bound=BaseCentralTree)
+CentralTree = TypeVar("CentralTree", bound=PrivateTree)
 
 
 @public_module("skprivate.tree")
@@ -98,7 +98,7 @@ class LeafCountAccumulator(PlanAccumulator):
 
     def __init__(
         self,
-        tree: BaseCentralTree,
+        tree: PrivateTree,
         n_rows: int,
         *,
         public: Any = None,
@@ -193,8 +193,8 @@ class LeafCountAccumulator(PlanAccumulator):
             raise ValueError("the accumulators have different parameters: their sums do not add up.")
         return super()._join(other)
 
-    def _open(self, tree: BaseCentralTree, n_rows: int) -> tuple[RowSchema, Callable[[str], Rounds[None]]]:
-        if not isinstance(tree, BaseCentralTree):
+    def _open(self, tree: PrivateTree, n_rows: int) -> tuple[RowSchema, Callable[[str], Rounds[None]]]:
+        if not isinstance(tree, PrivateTree) or tree._deployment != "curator":
             raise TypeError(
                 f"tree must be a DPTreeClassifier or a DPTreeRegressor, not {type(tree).__name__}."
             )

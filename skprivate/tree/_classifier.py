@@ -24,7 +24,6 @@ from .._typing import (
 from ..accounting import PrivacyLedger
 from ..base import PublicShape, assign_roles, redact_errors
 from ..base._public_facts import PrivateClassifierMixin
-from ..base._public_model import of_encoded_rows
 from ..domain import TableDomain
 from ..domain._labels import declared_classes, number_labels
 from ..metrics._probabilities import log, row_totals
@@ -32,20 +31,17 @@ from ..noise._mechanisms import Entropy
 from ..partition import CRITERIA
 from ..randomizers import LabelRandomizer, LocalRandomizer, make_randomizer
 from ..randomizers._factory import MECHANISMS
-from ..rounds._plans.cells import CellsPlan, LabelAxis, LeafAxis
-from ..rounds._plans.masses import LabelMasses, MassesPlan
+from ..rounds._fit import RoundsMixin
 from ..rounds._rows import read_labelled_rows
-from ..rounds._task import Plan
 from ..utils._compat import HasMethods, StrOptions
 from ..utils._public_module import public_module
-from ._estimator import TREE_CONSTRAINTS, TREE_ROLES
+from ._estimator import TREE_CONSTRAINTS, TREE_ROLES, PrivateTree
 from ._leaf_estimates import LeafEstimates, pruning_method
 from ._leaf_shares import variance_per_row
 from ._plan import TreeDesign
-from ._public_model import PublicModel
 from ._reading import to_ascii
-from ._release import LOCAL_CONSTRAINTS, LOCAL_ROLES, BaseCentralTree, BaseLocalTree
-from ._rows import PublicVotes, TreeRows
+from ._release import LOCAL_CONSTRAINTS, LOCAL_ROLES
+from ._rows import TreeRows
 from ._splits import ROWS_FOR_A_PUBLIC_ROW
 
 # Trees of labels: classes from public knowledge, probabilities, and labels by them.
@@ -61,8 +57,8 @@ LABEL_CONSTRAINTS: dict[str, list[Any]] = {
 LABEL_ROLES = assign_roles(release="criterion bounds classes", post_processing="prune class_weight")
 
 
-class LabelTargetMixin(PrivateClassifierMixin):
-    """What is particular to a private tree whose target is a label."""
+class TreeClassifier(PrivateClassifierMixin, PrivateTree):
+    """A private tree whose target is a label."""
 
     criterion: SplitCriterion
     prune: Any
@@ -92,12 +88,6 @@ class LabelTargetMixin(PrivateClassifierMixin):
             return 2
         label_weights(self.class_weight, classes)
         return len(classes)
-
-    def _fit_to_public_rows(self, votes: PublicVotes, classes: NDArray[Any]) -> PublicModel | None:
-        groups = None if self.domain is None else self.domain.groups
-        seed = self.partition_seed
-        model = of_encoded_rows(self.public_model, self.domain)
-        return PublicModel.fit(model, votes.X, votes.labels, classes, seed, groups)
 
     def _no_targets(self) -> NDArray[Any]:
         return np.asarray(declared_classes(self.classes))[:0]
@@ -280,7 +270,7 @@ def _stretch(shares: FloatArray, weights: FloatArray) -> FloatArray:
 
 
 @public_module("skprivate.tree")
-class DPTreeClassifier(LabelTargetMixin, BaseCentralTree):
+class DPTreeClassifier(TreeClassifier, RoundsMixin):
     """Differentially private classification tree of a trusted curator, shaped by public rows.
 
     Public rows build a partition of the feature space, or private rows pay for it where public ones are few
@@ -502,14 +492,6 @@ class DPTreeClassifier(LabelTargetMixin, BaseCentralTree):
         self.random_state = random_state
         self.ledger = ledger
 
-    def _masses(self, classes: NDArray[Any]) -> LabelMasses:
-        return LabelMasses(len(classes), self._largest_steps())
-
-    def _leaf_plan(self, design: TreeDesign) -> Plan:
-        if self._max_sample_weight is not None:
-            return MassesPlan.of_leaves(design.partition, self._masses(design.classes))
-        return CellsPlan(((LeafAxis(design.partition), LabelAxis(len(design.classes))),))
-
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         # 300 rows at epsilon 1 pay for two levels of splits: 80 of 100 seeds pass the score check.
@@ -524,7 +506,7 @@ _DEVIATION = 0.2
 
 
 @public_module("skprivate.tree")
-class LocallyPrivateTreeClassifier(LabelTargetMixin, BaseLocalTree):
+class LocallyPrivateTreeClassifier(TreeClassifier):
     """Locally private classification tree (LPCT), shaped by public rows.
 
     Public rows build a partition of the feature space; every private row then sends one epsilon-LDP report of
@@ -714,6 +696,9 @@ class LocallyPrivateTreeClassifier(LabelTargetMixin, BaseLocalTree):
     >>> tree.privacy_spent_.private, tree.privacy_spent_.epsilon
     (True, Fraction(1, 1))
     """
+
+    _deployment = "simulated"
+    _rows_are_called = "reports"
 
     declared_roles = {**TREE_ROLES, **LABEL_ROLES, **LOCAL_ROLES}
 

@@ -4,16 +4,25 @@
 import copy
 import functools
 from abc import abstractmethod
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from numbers import Integral, Real
-from typing import Any, Self
+from typing import Any, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from .._typing import BoolArray, FloatArray, IntArray, Relation, SplitCriterion, SplitRule
+from .._typing import (
+    BoolArray,
+    FloatArray,
+    IntArray,
+    Protection,
+    Relation,
+    ReportMechanism,
+    SplitCriterion,
+    SplitRule,
+)
 from ..accounting import PrivacySpent
 from ..accounting._statements.spent import name_inputs, source_of_input
 from ..base import (
@@ -27,21 +36,25 @@ from ..base import (
     redact_errors,
 )
 from ..base._mixin import DomainMixin
+from ..base._public_model import of_encoded_rows
 from ..domain import TableDomain
 from ..exceptions import UtilityWarning
 from ..noise import check_entropy
-from ..noise._mechanisms import Entropy
 from ..partition import RULES, Partition, build_partition
-from ..randomizers import LocalRandomizer
+from ..rounds._driver import Rounds, RowsInMemory, drive
+from ..rounds._schema import RowSchema
+from ..rounds._sources import SourceFacts
+from ..rounds._tables import TableColumns, count_columns
 from ..utils import check_epsilon, check_row_mask
 from ..utils._arguments import number_units
 from ..utils._compat import Interval, StrOptions, validate_parameter_constraints
 from ..utils._private_fit import public_errors, warn_user
 from ..utils._tables import within_bounds
-from ._leaf_estimates import LeafEstimates, ModelWithOffsets, estimate_leaves, pruning_method
+from ._leaf_estimates import LeafEstimates, estimate_leaves, pruning_method
 from ._leaf_shares import variance_per_row
 from ._plan import (
     DEEPEST,
+    DEEPEST_COMPLETE,
     LEAST_INFORMATION,
     DepthInputs,
     ReleaseMechanism,
@@ -50,39 +63,92 @@ from ._plan import (
     deepest_to_grow,
     slope_of_public_rows,
 )
-from ._public_model import LeafModel, PublicModel
+from ._public_model import PublicModel
 from ._reading import NodeEstimates, gini_importances, leaf_paths, warn_of_low_utility
-from ._rows import NumberCells, PublicVotes, TreeRows
-from ._splits import SplitBudget
+from ._release import (
+    LeafSums,
+    collect_reports,
+    design_paid_splits,
+    divide_budget,
+    plan_first_phase,
+    sum_in_rounds,
+)
+from ._rows import NumberCells, PublicVotes, TreeRows, usual_variance
 
-# Fitted private trees: attributes of a release, post-processing again, leaves and predictions of rows.
+TREE_CONSTRAINTS: dict[str, list[Any]] = {
+    **SHARED_CONSTRAINTS,
+    "max_depth": [StrOptions({"auto"}), Interval(Integral, 1, 30, closed="both")],
+    "public_weight": [StrOptions({"auto"}), Interval(Real, 0, 1e100, closed="both")],
+    "rule": [StrOptions(set(RULES))],
+    "min_samples_leaf": [Interval(Integral, 0, None, closed="left")],
+    "domain": [TableDomain, None],
+    "partition_seed": [Interval(Integral, 0, None, closed="left")],
+    "split_share": [StrOptions({"auto"}), Interval(Real, 0, 1, closed="left")],
+}
+TREE_ROLES = assign_roles(
+    release="epsilon max_depth rule min_samples_leaf domain partition_seed split_share public_model "
+    "max_rows_per_group random_state",
+    post_processing="public_weight",
+    computing="ledger",
+)
 
 
-class TreePredictionsMixin(DomainMixin):
-    """The methods of a private tree that need its released counts and no private row."""
+class PrivateTree(DomainMixin, PrivateEstimatorMixin, BaseEstimator):
+    """Base of the private trees: a subclass for a kind of target, and of that one for a kind of release.
 
+    A fit validates the rows and separates public from private ones (`_part_rows`), makes everything that is
+    public (`_design`), charges the cost, draws the release, and post-processes it (`_adopt`).
+    """
+
+    epsilon: Any
+    max_depth: Any
     public_weight: Any
+    mechanism: ReportMechanism
+    protect: Protection
+    rule: SplitRule
+    criterion: SplitCriterion
     prune: Any
-    _parameter_constraints: dict[str, list[Any]]
-
-    bounds_: tuple[FloatArray, FloatArray]
-    rule_: str
-    partition_: Partition
-    randomizer_: ReleaseMechanism
-    public_counts_: IntArray | FloatArray
-    report_counts_: IntArray
-    n_reports_: int
-    leaf_sizes_: FloatArray
-    leaf_errors_: FloatArray
-    split_counts_: IntArray | None
-    split_randomizer_: LocalRandomizer | None
+    min_samples_leaf: int
+    partition_seed: int
     split_share: Any
     public_model: Any
-    _leaf_model: LeafModel | None
-    _offsets: ModelWithOffsets | None
-    _number_cells: NumberCells | None
-    _public_variances: tuple[float, float]
-    _split_noise: tuple[tuple[float, ...], int]
+    max_rows_per_group: int
+    random_state: Any
+
+    _parameter_constraints: dict[str, list[Any]]
+    declared_roles: Mapping[str, str] = TREE_ROLES
+    # Asked for by default: the mask and the groups are what the guarantee is about.
+    __metadata_request__fit = {"is_public": True, "groups": True}
+
+    #: Where the noise is added, as in `PrivacySpent`.
+    _deployment: Literal["curator", "simulated"] = "curator"
+    #: The name of private rows in a statement.
+    _rows_are_called = "private rows"
+    #: Private rows times epsilon, for each public row, beyond which a curator's rows choose better splits.
+    _rows_for_a_public_row: int
+    #: Bound on the weight of a row, where an accumulator declares one; None: all rows count alike.
+    _max_sample_weight: float | None = None
+    #: The parameter that says what is publicly known of the target, and what is said where rows told it.
+    _target_parameter: str
+    _target_leak: str
+    #: What a statement calls the values of the target.
+    _targets: str
+
+    @abstractmethod
+    def _read_rows(self, X: Any, y: Any) -> tuple[FloatArray, NDArray[Any]]:
+        """Validate X and y; in strict mode no cell of them makes it fail."""
+
+    @abstractmethod
+    def _resolve_target(self, y: NDArray[Any], public: BoolArray) -> dict[str, Any]:
+        """Resolve what is public of the target; return ``classes`` and the target as fields of `TreeRows`."""
+
+    @abstractmethod
+    def _check_target(self, shape: PublicShape) -> int:
+        """Raise what is wrong about the declared target; return the number of labels, as far as known."""
+
+    @abstractmethod
+    def _schema_of_target(self, rows: TreeRows) -> dict[str, Any]:
+        """Return how the target of a source is read."""
 
     @abstractmethod
     def _name_target(self, design: TreeDesign) -> None:
@@ -109,6 +175,380 @@ class TreePredictionsMixin(DomainMixin):
     @abstractmethod
     def _describe_estimate(self, leaf: int, decimals: int) -> str:
         """Return what a leaf predicts, plus or minus a standard deviation."""
+
+    def _cells(self) -> NumberCells | None:
+        """Return what the cells of a release say of numbers; None of labels."""
+        return None
+
+    @property
+    def _sums(self) -> LeafSums:
+        """What a curator sums in the leaves."""
+        return LeafSums(self._cells(), self.public_model is None, self._max_sample_weight)
+
+    def _make_randomizer(
+        self, n_cells: int, n_labels: int, rows_per_unit: int, n_rows: int = 0, n_public: int = 0
+    ) -> ReleaseMechanism:
+        """Return the mechanism for n_cells leaves, under which so many rows of one unit are protected."""
+        return self._sums.noise(self.epsilon, n_cells, n_labels, rows_per_unit)
+
+    @private_fit
+    def fit(self, X: Any, y: Any, is_public: Any = None, groups: Any = None) -> Self:
+        """Build the tree on the public rows and fill it with one release about the private rows.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Finite numbers; in strict mode what is no finite number is put within the bounds.
+        y : array-like of shape (n_samples,)
+            Labels, or numbers. A list of labels may mix types; an array or a column that was made from mixed
+            labels has already given them one type.
+        is_public : array-like of bool of shape (n_samples,), default=None
+            Marks public rows. None: every row is private.
+        groups : array-like of shape (n_samples,), default=None
+            Person of every row; of a person's private rows ``max_rows_per_group`` count, drawn at random.
+            None: the unit of privacy is the row. In a search or a pipeline, groups arrive here only where
+            scikit-learn's metadata routing is on; ``privacy_spent_.unit`` is the unit that was used.
+
+        Returns
+        -------
+        self : estimator
+
+        Raises
+        ------
+        TypeError, ValueError
+            Unusable rows, targets, mask, groups or parameters; nothing is charged then, and the ledger counts
+            a failure. In strict mode the reason is public: it lies in no single row.
+        PrivacyLeakError
+            In strict mode, where bounds or classes would be read from private rows, or the noise be seeded.
+        BudgetExceededError, LedgerError
+            The ledger refused; nothing is charged, and a previous fit is as it was.
+        """
+        self._check_parameters()
+        X, y = self._read_rows(X, y)
+        public = check_row_mask(is_public, len(X), strict=self.is_strict())
+        if public.all():
+            raise ValueError("is_public marks every row, so there is nothing to protect; use a plain tree.")
+        leaks = self._find_leaks(bool(public.any()))
+        self.announce_leaks(leaks)
+        names = getattr(self, "feature_names_in_", None)
+        shape = PublicShape(
+            n_features=self.n_features_in_,
+            feature_names=None if names is None else tuple(names),
+            n_rows=len(X),
+            grouped=groups is not None,
+            public_labels=y[public] if public.any() else None,
+        )
+        with public_errors():
+            self.check_public(shape)
+        rows = self._part_rows(X, y, public, groups)
+        n_used, grouped = rows.n_used, rows.units is not None
+        design = self._design(rows, n_used)
+        entropy = check_entropy(self.random_state)
+        spent = self._describe_spending(design, n_used, grouped, leaks, source=entropy.source)
+        if self._deployment == "curator":
+            prepared = RowsInMemory(rows.prepare(entropy.random_bytes))
+            design, counts = drive(sum_in_rounds(design, spent, self._sums), prepared, entropy, self.charge)
+        else:
+            design, counts = collect_reports(self, design, rows, spent, entropy)
+        self._adopt(design, counts, design.reports_of_leaves(n_used), spent)
+        return self
+
+    def _known_columns(self) -> int | None:
+        return count_columns(self._declared_bounds) if self.domain is None else len(self.domain.names)
+
+    def _open_source(
+        self: Any, columns: TableColumns, facts: SourceFacts, public: Any
+    ) -> tuple[RowSchema, Callable[[str], Rounds[None]]]:
+        """Do what `fit` does, for a curator's rows that are elsewhere."""
+        self._check_parameters()
+        if self._find_leaks(public is not None):
+            raise ValueError("a source is not read for bounds or classes: declare them, or pass public rows.")
+        facts.require_target()
+        facts.name_columns(self)
+        self.name_columns()
+        grouped = columns.group is not None
+        rows: TreeRows = self._public_rows(public, facts, self.max_rows_per_group if grouped else 1)
+        self.check_public(facts.shape(grouped, None if public is None else public[1]))
+        n_used = facts.n_units * rows.rows_per_unit
+        design = self._design(rows, n_used)
+        schema = RowSchema(
+            columns=columns,
+            n_features=rows.X.shape[1],
+            domain=self.domain,
+            lower=rows.bounds[0],
+            upper=rows.bounds[1],
+            strict=self.is_strict(),
+            max_rows_per_unit=rows.rows_per_unit if grouped else None,
+            **self._schema_of_target(rows),
+        )
+        return schema, functools.partial(self._rounds_of_source, design, n_used, grouped)
+
+    def _rounds_of_source(
+        self, design: TreeDesign, n_used: int, grouped: bool, noise_source: str
+    ) -> Rounds[None]:
+        spent = self._describe_spending(design, n_used, grouped, [], source=noise_source)
+        design, counts = yield from sum_in_rounds(design, spent, self._sums)
+        self._adopt(design, counts, n_used, spent)
+
+    @property
+    def _relation(self) -> Relation:
+        if self._deployment == "curator":
+            return "replace-one"
+        return "label" if self.protect == "label" else "local"
+
+    @property
+    def _declared_bounds(self) -> Any:
+        return getattr(self, self._bounds_parameter)
+
+    @property
+    def _public_inputs(self) -> tuple[str, ...]:
+        """Parameters that are public knowledge about the rows."""
+        return ("domain", self._bounds_parameter, self._target_parameter)
+
+    def _inputs_to_declare(self) -> tuple[str, ...]:
+        """Parameters that would be read from protected values if they were not declared."""
+        # Where only labels are protected, bounds may be read from the features of any row.
+        of_target = (self._target_parameter,)
+        return of_target if self._relation == "label" else (self._bounds_parameter, *of_target)
+
+    def _find_leaks(self, any_public: bool) -> list[str]:
+        """What would have to be read from private rows; found before any of them is read."""
+        if any_public:
+            return []
+        texts = {
+            self._bounds_parameter: "the bounds of X were read from private rows",
+            self._target_parameter: self._target_leak,
+        }
+        missing = [name for name in self._inputs_to_declare() if getattr(self, name) is None]
+        return [texts[name] for name in missing if name != self._bounds_parameter or self.domain is None]
+
+    def _check_parameters(self) -> None:
+        check_epsilon(self.epsilon)
+        if self._deployment == "curator":
+            return
+        if self.max_rows_per_group != 1:
+            raise ValueError("max_rows_per_group must be 1: a client sends one report, of one of its rows.")
+        if self.protect == "label" and self.mechanism not in ("auto", "krr"):
+            raise ValueError('protect="label" sends the label by randomised response: pass mechanism="auto".')
+
+    def check_public(self, shape: PublicShape) -> None:
+        self._check_parameters()
+        self.encoded_shape(shape).check_bounds(self._declared_bounds, self._bounds_parameter)
+        n_labels = self._check_target(shape)
+        pruning_method(self.prune).check_classes(n_labels)
+        if self.public_model is not None and not shape.n_public:
+            raise ValueError("public_model is fitted to public rows, and there are none.")
+        depth = self._check_depth(shape.n_public)
+        # Without public rows a tree of a given depth is complete, and otherwise of any number of cells.
+        complete = not shape.n_public and self.max_depth != "auto"
+        rows_per_unit = self.max_rows_per_group if shape.grouped else 1
+        divide_budget(self, shape.n_rows or 1, shape.n_public, rows_per_unit, shape.n_features, n_labels)
+        self._make_randomizer(2**depth if complete else 2, n_labels, rows_per_unit)
+
+    def _part_rows(self, X: FloatArray, y: NDArray[Any], public: BoolArray, groups: Any) -> TreeRows:
+        """Resolve bounds and target, and separate public from private rows."""
+        units = number_units(groups, ~public, strict=self.is_strict())
+        declared = self._declared_bounds if self.domain is None else self.domain.bounds
+        bounds = self.resolve_bounds(declared, X, X[public], name=self._bounds_parameter)
+        # Only strict mode lets what is not finite come so far.
+        X = within_bounds(X, *bounds) if self.is_strict() else X
+        rows_per_unit = 1 if units is None else self.max_rows_per_group
+        target = self._resolve_target(y, public)
+        return TreeRows(X=X, public=public, units=units, bounds=bounds, rows_per_unit=rows_per_unit, **target)
+
+    def _design(self, rows: TreeRows, n_used: int) -> TreeDesign:
+        """Make everything public: a partition at its final depth, or the root that private rows split."""
+        n_public, n_labels = rows.n_public, len(rows.classes)
+        if self._deployment != "curator" and not n_public:
+            shaped = plan_first_phase(self, rows, n_used)
+            if shaped is not None:
+                return shaped
+        pruning_method(self.prune).check_classes(n_labels)
+        budget = divide_budget(self, n_used, n_public, rows.rows_per_unit, rows.X.shape[1], n_labels)
+        model = self._fit_public_model(rows.votes, rows.classes)
+        if budget is not None:
+            return design_paid_splits(self, rows, budget, model)
+        rule = self.rule if n_public else "random"
+        rule = rule if model is None or rule == "random" else "cart"
+        lower, upper = rows.bounds
+        votes = rows.votes
+        grow = functools.partial(
+            build_partition,
+            lower=lower,
+            upper=upper,
+            max_depth=self._depth_to_grow(n_public, n_used),
+            n_labels=n_labels,
+            rule=rule,
+            criterion=self.criterion,
+            min_samples_leaf=self.min_samples_leaf,
+            seed=self.partition_seed,
+            groups=None if self.domain is None else self.domain.groups,
+            copies=votes.copies,
+        )
+        partition = grow(votes.X, votes.labels) if model is None else grow(*model.soft_rows(), copies=1)
+        if self.max_depth == "auto":
+            depth = self._automatic_depth(partition, rule, rows, n_used, model is not None)
+            partition = partition.truncate(depth)
+        randomizer = self._make_randomizer(partition.n_leaves, n_labels, rows.rows_per_unit, n_used, n_public)
+        slope = slope_of_public_rows(grow, votes, partition.max_depth)
+        design = self._begin(rows, partition, randomizer, rule, public_slope=slope, public_model=model)
+        return design.with_leaves(partition, randomizer, votes)
+
+    def _begin(
+        self, rows: TreeRows, partition: Partition, randomizer: ReleaseMechanism, rule: str, **facts: Any
+    ) -> TreeDesign:
+        """Return a design in whose leaves no public rows are yet."""
+        return TreeDesign(
+            partition=partition,
+            randomizer=randomizer,
+            classes=rows.classes,
+            bounds=rows.bounds,
+            rule=rule,
+            public_counts=np.zeros((partition.n_leaves, len(rows.classes)), dtype=np.int64),
+            feature_names=self.names_of_features(),
+            cells=self._cells(),
+            **facts,
+        )
+
+    def _fit_public_model(self, votes: PublicVotes, classes: NDArray[Any]) -> PublicModel | None:
+        """Fit the public model to public rows, before anything is charged; None where it has learnt noise."""
+        if self.public_model is None:
+            return None
+        groups = None if self.domain is None else self.domain.groups
+        with public_errors():
+            model = of_encoded_rows(self.public_model, self.domain)
+            fitted = PublicModel.fit(model, votes, classes, self.partition_seed, groups)
+        if fitted is None:
+            warn_user(
+                "public_model predicts public rows that it has not seen no better than their base rate does; "
+                f"the tree is made without it. Are the public {self._targets} those of the public rows?",
+                UtilityWarning,
+            )
+        return fitted
+
+    def _check_depth(self, n_public: int) -> int:
+        if self.max_depth == "auto":
+            return DEEPEST
+        if not n_public and self.max_depth > DEEPEST_COMPLETE:
+            raise ValueError(
+                f"max_depth must be at most {DEEPEST_COMPLETE} without public rows: the tree is complete "
+                "then, with 2^max_depth leaves."
+            )
+        return int(self.max_depth)
+
+    def _depth_to_grow(self, n_public: int, n_used: int) -> int:
+        """Return the depth of the partition that an automatic depth is chosen from, or the depth itself."""
+        depth = self._check_depth(n_public)
+        automatic = self.max_depth == "auto" and not pruning_method(self.prune).has_own_depth
+        # Without public rows the tree is complete, so that the depths which cannot be chosen are known.
+        return min(depth, deepest_to_grow(n_used)) if automatic and not n_public else depth
+
+    def _depth_inputs(
+        self, partition: Partition, rule: str, rows: TreeRows | None, n_used: int, n_labels: int
+    ) -> DepthInputs:
+        """Return what an automatic depth is chosen from; no rows: reports have shaped the partition."""
+        n_public, rows_per_unit = (0, 1) if rows is None else (rows.n_public, rows.rows_per_unit)
+        cells = self._cells()
+        # Numbers vary less than labels: by so much less noise hides them.
+        signal = usual_variance(cells, None if rows is None else rows.votes)
+
+        def variance(n_leaves: int) -> float:
+            randomizer = self._make_randomizer(n_leaves, n_labels, rows_per_unit, n_used, n_public)
+            return variance_per_row(randomizer, n_used, cells) / signal
+
+        return DepthInputs(partition, rule, n_used, n_public, check_epsilon(self.epsilon), variance)
+
+    def _automatic_depth(
+        self, partition: Partition, rule: str, rows: TreeRows, n_used: int, with_model: bool
+    ) -> int:
+        inputs = self._depth_inputs(partition, rule, rows, n_used, len(rows.classes))
+        depth = pruning_method(self.prune).choose_depth(inputs)
+        if self._cells() is not None:
+            # Where noise hides more, public rows fill the leaves. With 500 of them, epsilon .5 to 2 and
+            # 4,000 clients it won .1 to .6 in R2 on Friedman's, a linear and a step function, and lost up to
+            # .2 on a weak one; with 50 it changed little.
+            depth = max(depth, choose_depth(rows.n_public, partition.leaf_counts_by_depth(), lambda n: 1 / n))
+        if not rows.n_public and n_used < LEAST_INFORMATION * inputs.variance(2):
+            return 0
+        # Offsets from a model need fewer leaves than a tree that stands by itself.
+        return max(depth - 1, 1) if with_model else depth
+
+    def _describe_spending(
+        self,
+        design: TreeDesign,
+        n_used: int,
+        grouped: bool,
+        leaks: list[str],
+        *,
+        source: Any,
+        deployment: Literal["collected"] | None = None,
+    ) -> PrivacySpent:
+        """Return the statement on a release about n_used private rows."""
+        randomizer = design.randomizer
+        public = [f"public rows with their {self._targets}"] if design.n_public else []
+        # Without public rows a model is that of the first phase: released, and paid for.
+        if design.first_phase is None and (design.public_model or design.leaf_model) is not None:
+            public.append("a model fitted to the public rows")
+        return PrivacySpent(
+            releases=design.releases(),
+            mechanism=design.describe_mechanism(),
+            epsilon=randomizer.epsilon,
+            relation=randomizer.relation,  # type: ignore[arg-type]
+            unit="group" if grouped else "row",
+            max_rows_per_unit=self.max_rows_per_group if grouped else 1,
+            sensitivity=randomizer.sensitivity,
+            noise_scale=randomizer.noise_scale,
+            noise_source=source,
+            deployment=deployment or self._deployment,
+            public_inputs=(*public, *name_inputs(self, self._public_inputs)),
+            unprotected=self._unprotected(design, n_used, grouped),
+            **claim_of(leaks, source, self, self._public_inputs),
+        )
+
+    def _unprotected(self, design: TreeDesign, n_used: int, grouped: bool) -> dict[str, Any]:
+        protected = self._inputs_to_declare()
+        sources = {}
+        for name in (self._bounds_parameter, self._target_parameter):
+            if name == self._bounds_parameter and self.domain is not None:
+                sources[name] = "declared by the domain"
+            elif getattr(self, name) is not None:
+                sources[name] = source_of_input(getattr(self, name))
+            elif design.n_public:
+                sources[name] = "those of the public rows"
+            else:
+                sources[name] = "READ FROM PRIVATE ROWS" if name in protected else "those of the rows"
+        facts: dict[str, Any] = {
+            self._rows_are_called: n_used,
+            "public rows": design.n_public,
+            "depth": design.partition.max_depth,
+            "leaves": design.partition.n_leaves,
+            **sources,
+        }
+        if design.pending is not None:
+            # Before they are chosen; a path may end where its box has no width.
+            levels = len(design.pending.budget.level_epsilons)
+            facts.update({"depth": f"at most {levels}", "leaves": f"at most {2**levels}"})
+        if design.first_phase is not None:
+            facts["reports that shape the tree"] = design.first_phase.n_reports
+            if design.first_phase.counts is None:
+                facts.update(dict.fromkeys(("depth", "leaves"), "found from these reports"))
+        if self._bounds_parameter not in protected:
+            facts["features"] = f"ALL features of the private rows: only their {self._targets} are protected"
+        if grouped and design.n_public:
+            facts["public rows of a person"] = "used in clear; only the person's private rows are protected"
+        return facts
+
+    def planned_cost(self, any_public: bool) -> PlannedCost:
+        self._check_parameters()
+        return PlannedCost(
+            epsilon=check_epsilon(self.epsilon),
+            relation=self._relation,
+            leaks=tuple(self._find_leaks(any_public)),
+            seeded=self.random_state is not None,
+        )
+
+    def post_processed(self, parameters: Mapping[str, Any]) -> Self:
+        return self._estimated_anew(dict(parameters))
 
     def _adopt(self, design: TreeDesign, counts: IntArray, n_used: int, spent: PrivacySpent) -> None:
         """Take over a release, whoever collected it, and post-process it."""
@@ -164,7 +604,7 @@ class TreePredictionsMixin(DomainMixin):
         """Return a copy with other parameters of the post-processing."""
         check_is_fitted(self)
         changed = copy.copy(self)
-        vars(changed).update(given)
+        changed.__dict__.update(given)
         validate_parameter_constraints(self._parameter_constraints, given, type(self).__name__)
         pruning_method(changed.prune).check_classes(len(self._known_target()))
         changed._post_process()
@@ -239,405 +679,3 @@ class TreePredictionsMixin(DomainMixin):
                 np.arange(len(domain.groups)), [group.end - group.start for group in domain.groups]
             )
         return gini_importances(self.partition_, nodes, source)
-
-
-# Base class of the private trees: public design, charge, one private release, post-processing.
-
-#: Without public rows no cell stops early: 2^16 leaves.
-DEEPEST_COMPLETE = 16
-
-TREE_CONSTRAINTS: dict[str, list[Any]] = {
-    **SHARED_CONSTRAINTS,
-    "max_depth": [StrOptions({"auto"}), Interval(Integral, 1, 30, closed="both")],
-    "public_weight": [StrOptions({"auto"}), Interval(Real, 0, 1e100, closed="both")],
-    "rule": [StrOptions(set(RULES))],
-    "min_samples_leaf": [Interval(Integral, 0, None, closed="left")],
-    "domain": [TableDomain, None],
-    "partition_seed": [Interval(Integral, 0, None, closed="left")],
-    "split_share": [StrOptions({"auto"}), Interval(Real, 0, 1, closed="left")],
-}
-
-
-TREE_ROLES = assign_roles(
-    release="epsilon max_depth rule min_samples_leaf domain partition_seed split_share public_model "
-    "max_rows_per_group random_state",
-    post_processing="public_weight",
-    computing="ledger",
-)
-
-
-class BasePrivateTree(TreePredictionsMixin, PrivateEstimatorMixin, BaseEstimator):
-    """Base of the private trees: one mixin provides the release mechanism, another one the kind of target.
-
-    A fit validates the rows and separates public from private ones (`_part_rows`), makes everything that is
-    public (`_design`), charges the cost, draws the release, and post-processes it (`_adopt`).
-    """
-
-    epsilon: Any
-    max_depth: Any
-    public_weight: Any
-    rule: SplitRule
-    criterion: SplitCriterion
-    prune: Any
-    min_samples_leaf: int
-    domain: TableDomain | None
-    partition_seed: int
-    max_rows_per_group: int
-    random_state: Any
-
-    # Asked for by default: the mask and the groups are what the guarantee is about.
-    __metadata_request__fit = {"is_public": True, "groups": True}
-
-    #: Where the noise is added, as in `PrivacySpent`.
-    _deployment: str
-    #: The name of private rows in a statement.
-    _rows_are_called = "private rows"
-
-    declared_roles: Mapping[str, str] = TREE_ROLES
-    #: The parameter that says what is publicly known of the target, and what is said where rows told it.
-    _target_parameter: str
-    _target_leak: str
-    #: What a statement calls the values of the target.
-    _targets: str
-
-    @property
-    def _public_inputs(self) -> tuple[str, ...]:
-        """Parameters that are public knowledge about the rows."""
-        return ("domain", self._bounds_parameter, self._target_parameter)
-
-    @abstractmethod
-    def _make_randomizer(
-        self, n_cells: int, n_labels: int, rows_per_unit: int, n_rows: int = 0, n_public: int = 0
-    ) -> ReleaseMechanism:
-        """Return the mechanism for n_cells leaves, under which so many rows of one unit are protected."""
-
-    def _inputs_to_declare(self) -> tuple[str, ...]:
-        """Parameters that would be read from protected values if they were not declared."""
-        return (self._bounds_parameter, self._target_parameter)
-
-    @abstractmethod
-    def _read_rows(self, X: Any, y: Any) -> tuple[FloatArray, NDArray[Any]]:
-        """Validate X and y; in strict mode no cell of them makes it fail."""
-
-    @abstractmethod
-    def _resolve_target(self, y: NDArray[Any], public: BoolArray) -> dict[str, Any]:
-        """Resolve what is public of the target; return ``classes`` and the target as fields of `TreeRows`."""
-
-    @abstractmethod
-    def _check_target(self, shape: PublicShape) -> int:
-        """Raise what is wrong about the declared target; return the number of labels, as far as known."""
-
-    @abstractmethod
-    def _fit_to_public_rows(self, votes: PublicVotes, classes: NDArray[Any]) -> PublicModel | None:
-        """Fit the public model; None where it has learnt noise."""
-
-    @property
-    def _declared_bounds(self) -> Any:
-        return getattr(self, self._bounds_parameter)
-
-    @private_fit
-    def fit(self, X: Any, y: Any, is_public: Any = None, groups: Any = None) -> Self:
-        """Build the tree on the public rows and fill it with one release about the private rows.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Finite numbers; in strict mode what is no finite number is put within the bounds.
-        y : array-like of shape (n_samples,)
-            Labels, or numbers. A list of labels may mix types; an array or a column that was made from mixed
-            labels has already given them one type.
-        is_public : array-like of bool of shape (n_samples,), default=None
-            Marks public rows. None: every row is private.
-        groups : array-like of shape (n_samples,), default=None
-            Person of every row; of a person's private rows ``max_rows_per_group`` count, drawn at random.
-            None: the unit of privacy is the row. In a search or a pipeline, groups arrive here only where
-            scikit-learn's metadata routing is on; ``privacy_spent_.unit`` is the unit that was used.
-
-        Returns
-        -------
-        self : estimator
-
-        Raises
-        ------
-        TypeError, ValueError
-            Unusable rows, targets, mask, groups or parameters; nothing is charged then, and the ledger counts
-            a failure. In strict mode the reason is public: it lies in no single row.
-        PrivacyLeakError
-            In strict mode, where bounds or classes would be read from private rows, or the noise be seeded.
-        BudgetExceededError, LedgerError
-            The ledger refused; nothing is charged, and a previous fit is as it was.
-        """
-        self._check_parameters()
-        X, y = self._read_rows(X, y)
-        public = check_row_mask(is_public, len(X), strict=self.is_strict())
-        if public.all():
-            raise ValueError("is_public marks every row, so there is nothing to protect; use a plain tree.")
-        leaks = self._find_leaks(bool(public.any()))
-        self.announce_leaks(leaks)
-        with public_errors():
-            self.check_public(self._shape_of(X, y[public], groups))
-        rows = self._part_rows(X, y, public, groups)
-        design = self._design(rows, rows.n_used)
-        entropy = check_entropy(self.random_state)
-        spent = self._describe_spending(
-            design,
-            rows.n_used,
-            rows.units is not None,
-            leaks,
-            source=entropy.source,
-            deployment=self._deployment,
-        )
-        design, counts = self._release(design, rows, spent, entropy)
-        self._adopt(design, counts, design.reports_of_leaves(rows.n_used), spent)
-        return self
-
-    @abstractmethod
-    def _release(
-        self, design: TreeDesign, rows: TreeRows, spent: PrivacySpent, entropy: Entropy
-    ) -> tuple[TreeDesign, IntArray]:
-        """Charge the cost, and return the finished design and what is released of its leaves."""
-
-    def _check_parameters(self) -> None:
-        check_epsilon(self.epsilon)
-
-    def _shape_of(self, X: FloatArray, public_labels: NDArray[Any], groups: Any) -> PublicShape:
-        names = getattr(self, "feature_names_in_", None)
-        return PublicShape(
-            n_features=self.n_features_in_,
-            feature_names=None if names is None else tuple(names),
-            n_rows=len(X),
-            grouped=groups is not None,
-            public_labels=public_labels if len(public_labels) else None,
-        )
-
-    def check_public(self, shape: PublicShape) -> None:
-        self._check_parameters()
-        self.encoded_shape(shape).check_bounds(self._declared_bounds, self._bounds_parameter)
-        n_labels = self._check_target(shape)
-        pruning_method(self.prune).check_classes(n_labels)
-        if self.public_model is not None and not shape.n_public:
-            raise ValueError("public_model is fitted to public rows, and there are none.")
-        depth = self._check_depth(shape.n_public)
-        # Without public rows a tree of a given depth is complete, and otherwise of any number of cells.
-        complete = not shape.n_public and self.max_depth != "auto"
-        rows_per_unit = self.max_rows_per_group if shape.grouped else 1
-        self._budget_of_splits(shape.n_rows or 1, shape.n_public, rows_per_unit, shape.n_features, n_labels)
-        self._make_randomizer(
-            2**depth if complete else 2, n_labels, self.max_rows_per_group if shape.grouped else 1
-        )
-
-    def _find_leaks(self, any_public: bool) -> list[str]:
-        """What would have to be read from private rows; found before any of them is read."""
-        if any_public:
-            return []
-        texts = {
-            self._bounds_parameter: "the bounds of X were read from private rows",
-            self._target_parameter: self._target_leak,
-        }
-        missing = [name for name in self._inputs_to_declare() if getattr(self, name) is None]
-        return [texts[name] for name in missing if name != self._bounds_parameter or self.domain is None]
-
-    def _part_rows(self, X: FloatArray, y: NDArray[Any], public: BoolArray, groups: Any) -> TreeRows:
-        """Resolve bounds and target, and separate public from private rows."""
-        units = number_units(groups, ~public, strict=self.is_strict())
-        declared = self._declared_bounds if self.domain is None else self.domain.bounds
-        bounds = self.resolve_bounds(declared, X, X[public], name=self._bounds_parameter)
-        # Only strict mode lets what is not finite come so far.
-        X = within_bounds(X, *bounds) if self.is_strict() else X
-        rows_per_unit = 1 if units is None else self.max_rows_per_group
-        target = self._resolve_target(y, public)
-        return TreeRows(X=X, public=public, units=units, bounds=bounds, rows_per_unit=rows_per_unit, **target)
-
-    def _design(self, rows: TreeRows, n_used: int) -> TreeDesign:
-        """Make everything public: the partition at its final depth, and the release mechanism."""
-        lower, upper = rows.bounds
-        n_labels = len(rows.classes)
-        pruning_method(self.prune).check_classes(n_labels)
-        votes, n_public = rows.votes, rows.n_public
-        model = self._fit_public_model(votes, rows.classes)
-        rule = self.rule if n_public else "random"
-        rule = rule if model is None or rule == "random" else "cart"
-        grow = functools.partial(
-            build_partition,
-            lower=lower,
-            upper=upper,
-            max_depth=self._depth_to_grow(n_public, n_used),
-            n_labels=n_labels,
-            rule=rule,
-            criterion=self.criterion,
-            min_samples_leaf=self.min_samples_leaf,
-            seed=self.partition_seed,
-            groups=None if self.domain is None else self.domain.groups,
-            copies=votes.copies,
-        )
-        partition = grow(votes.X, votes.labels) if model is None else grow(*model.soft_rows(), copies=1)
-        if self.max_depth == "auto":
-            partition = partition.truncate(
-                self._automatic_depth(partition, rule, rows, n_used, model is not None)
-            )
-        design = TreeDesign(
-            partition=partition,
-            randomizer=self._make_randomizer(
-                partition.n_leaves, n_labels, rows.rows_per_unit, n_used, n_public
-            ),
-            classes=rows.classes,
-            bounds=rows.bounds,
-            rule=rule,
-            public_counts=np.zeros((partition.n_leaves, n_labels), dtype=np.int64),
-            feature_names=self.names_of_features(),
-            public_slope=slope_of_public_rows(grow, votes, partition.max_depth),
-            public_model=model,
-            cells=self._cells(),
-        )
-        return design.with_leaves(partition, design.randomizer, votes)
-
-    def _usual_variance(self, votes: PublicVotes | None) -> float:
-        """Return the variance of the target as a part of the largest, where only public rows may tell it."""
-        return 1.0
-
-    def _cells(self) -> NumberCells | None:
-        """Return what the cells of a release say of numbers; None of labels."""
-        return None
-
-    def _fit_public_model(self, votes: PublicVotes, classes: NDArray[Any]) -> PublicModel | None:
-        """Fit the public model to public rows, before anything is charged; None where there is none."""
-        if self.public_model is None:
-            return None
-        with public_errors():
-            model = self._fit_to_public_rows(votes, classes)
-        if model is None:
-            warn_user(
-                "public_model predicts public rows that it has not seen no better than their base rate does; "
-                f"the tree is made without it. Are the public {self._targets} those of the public rows?",
-                UtilityWarning,
-            )
-        return model
-
-    def _budget_of_splits(
-        self, n_rows: int, n_public: int, rows_per_unit: int, n_features: int | None, n_labels: int
-    ) -> SplitBudget | None:
-        """Return how epsilon is divided where private rows choose splits; None where they do not."""
-        return None
-
-    def _check_depth(self, n_public: int) -> int:
-        if self.max_depth == "auto":
-            return DEEPEST
-        if not n_public and self.max_depth > DEEPEST_COMPLETE:
-            raise ValueError(
-                f"max_depth must be at most {DEEPEST_COMPLETE} without public rows: the tree is complete "
-                "then, with 2^max_depth leaves."
-            )
-        return int(self.max_depth)
-
-    def _depth_to_grow(self, n_public: int, n_used: int) -> int:
-        """Return the depth of the partition that an automatic depth is chosen from, or the depth itself."""
-        depth = self._check_depth(n_public)
-        automatic = self.max_depth == "auto" and not pruning_method(self.prune).has_own_depth
-        # Without public rows the tree is complete, so that the depths which cannot be chosen are known.
-        return min(depth, deepest_to_grow(n_used)) if automatic and not n_public else depth
-
-    def _automatic_depth(
-        self, partition: Partition, rule: str, rows: TreeRows, n_used: int, with_model: bool
-    ) -> int:
-        # Numbers vary less than labels: by so much less noise hides them.
-        signal = self._usual_variance(rows.votes)
-
-        def variance(n_leaves: int) -> float:
-            randomizer = self._make_randomizer(
-                n_leaves, len(rows.classes), rows.rows_per_unit, n_used, rows.n_public
-            )
-            return variance_per_row(randomizer, n_used, self._cells()) / signal
-
-        epsilon = check_epsilon(self.epsilon)
-        inputs = DepthInputs(partition, rule, n_used, rows.n_public, epsilon, variance)
-        depth = pruning_method(self.prune).choose_depth(inputs)
-        if self._cells() is not None:
-            # Where noise hides more, public rows fill the leaves. With 500 of them, epsilon .5 to 2 and
-            # 4,000 clients it won .1 to .6 in R2 on Friedman's, a linear and a step function, and lost up to
-            # .2 on a weak one; with 50 it changed little.
-            depth = max(depth, choose_depth(rows.n_public, partition.leaf_counts_by_depth(), lambda n: 1 / n))
-        if not rows.n_public and n_used < LEAST_INFORMATION * variance(2):
-            return 0
-        # Offsets from a model need fewer leaves than a tree that stands by itself.
-        return max(depth - 1, 1) if with_model else depth
-
-    def _describe_spending(
-        self,
-        design: TreeDesign,
-        n_used: int,
-        grouped: bool,
-        leaks: list[str],
-        *,
-        source: Any,
-        deployment: Any,
-    ) -> PrivacySpent:
-        """Return the statement on a release about n_used private rows."""
-        randomizer = design.randomizer
-        public = [f"public rows with their {self._targets}"] if design.n_public else []
-        with_model = design.first_phase is None and (design.public_model or design.leaf_model) is not None
-        # Without public rows a model is that of the first phase: released, and paid for.
-        with_model = with_model and design.first_phase is None
-        public += ["a model fitted to the public rows"] if with_model else []
-        return PrivacySpent(
-            releases=design.releases(),
-            mechanism=design.describe_mechanism(),
-            epsilon=randomizer.epsilon,
-            relation=randomizer.relation,  # type: ignore[arg-type]
-            unit="group" if grouped else "row",
-            max_rows_per_unit=self.max_rows_per_group if grouped else 1,
-            sensitivity=randomizer.sensitivity,
-            noise_scale=randomizer.noise_scale,
-            noise_source=source,
-            deployment=deployment,
-            public_inputs=(*public, *name_inputs(self, self._public_inputs)),
-            unprotected=self._unprotected(design, n_used, grouped),
-            **claim_of(leaks, source, self, self._public_inputs),
-        )
-
-    def _unprotected(self, design: TreeDesign, n_used: int, grouped: bool) -> dict[str, Any]:
-        protected = self._inputs_to_declare()
-        sources = {}
-        for name in (self._bounds_parameter, self._target_parameter):
-            if name == self._bounds_parameter and self.domain is not None:
-                sources[name] = "declared by the domain"
-            elif getattr(self, name) is not None:
-                sources[name] = source_of_input(getattr(self, name))
-            elif design.n_public:
-                sources[name] = "those of the public rows"
-            else:
-                sources[name] = "READ FROM PRIVATE ROWS" if name in protected else "those of the rows"
-        facts: dict[str, Any] = {
-            self._rows_are_called: n_used,
-            "public rows": design.n_public,
-            "depth": design.partition.max_depth,
-            "leaves": design.partition.n_leaves,
-            **sources,
-        }
-        if design.pending is not None:
-            # Before they are chosen; a path may end where its box has no width.
-            levels = len(design.pending.budget.level_epsilons)
-            facts.update({"depth": f"at most {levels}", "leaves": f"at most {2**levels}"})
-        if design.first_phase is not None:
-            facts["reports that shape the tree"] = design.first_phase.n_reports
-            if design.first_phase.counts is None:
-                facts.update(dict.fromkeys(("depth", "leaves"), "found from these reports"))
-        if self._bounds_parameter not in protected:
-            facts["features"] = f"ALL features of the private rows: only their {self._targets} are protected"
-        if grouped and design.n_public:
-            facts["public rows of a person"] = "used in clear; only the person's private rows are protected"
-        return facts
-
-    def _planned_relation(self) -> Relation:
-        return "replace-one"
-
-    def planned_cost(self, any_public: bool) -> PlannedCost:
-        self._check_parameters()
-        return PlannedCost(
-            epsilon=check_epsilon(self.epsilon),
-            relation=self._planned_relation(),
-            leaks=tuple(self._find_leaks(any_public)),
-            seeded=self.random_state is not None,
-        )
-
-    def post_processed(self, parameters: Mapping[str, Any]) -> Self:
-        return self._estimated_anew(dict(parameters))

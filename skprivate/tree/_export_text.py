@@ -7,12 +7,12 @@ from typing import Any
 from sklearn.utils.validation import check_is_fitted
 
 from ..utils import check_int
-from ._estimator import TreePredictionsMixin
+from ._estimator import PrivateTree
 from ._reading import SplitRules, round_to_noise
 
 
 def export_text(
-    tree: TreePredictionsMixin,
+    tree: PrivateTree,
     *,
     feature_names: Sequence[object] | None = None,
     max_depth: int = 10,
@@ -84,7 +84,7 @@ def export_text(
     |--- age >= 0.50
     |   |--- class: yes, 0.75 +- 0.01, about 9950 private rows
     """
-    if not isinstance(tree, TreePredictionsMixin):
+    if not isinstance(tree, PrivateTree):
         raise TypeError(
             "tree must be a DPTreeClassifier, a DPTreeRegressor, or a locally private tree of either kind, "
             f"not {type(tree).__name__}."
@@ -100,7 +100,7 @@ def export_text(
     return "".join(f"{indent * depth}{bar} {line}\n" for depth, line in lines)
 
 
-def _names_of(tree: TreePredictionsMixin, feature_names: Sequence[object] | None) -> Sequence[object] | None:
+def _names_of(tree: PrivateTree, feature_names: Sequence[object] | None) -> Sequence[object] | None:
     if feature_names is None:
         return getattr(tree, "feature_names_in_", None)
     if getattr(tree, "domain_", None) is not None:
@@ -141,7 +141,7 @@ def _heights(partition: Any) -> list[int]:
     return heights
 
 
-def _describe_leaf(tree: TreePredictionsMixin, leaf: int, decimals: int) -> str:
+def _describe_leaf(tree: PrivateTree, leaf: int, decimals: int) -> str:
     size, error = float(tree.leaf_sizes_[leaf]), float(tree._share_errors[leaf])
     estimate = tree._describe_estimate(leaf, decimals)
     return f"{estimate}, about {round_to_noise(size, error)} private rows"

@@ -16,13 +16,15 @@ from ..partition import Partition
 from ..utils._public_module import public_module
 from ._first_phase import FirstPhase
 from ._public_model import LeafModel, PublicModel
-from ._rows import USUAL_VARIANCE, NumberCells, PublicVotes
+from ._rows import NumberCells, PublicVotes, usual_variance
 from ._splits import PaidTreeMechanism, SplitBudget
 
 # Choice of the depth of a tree: the largest whose leaves a release suffices to estimate.
 
 #: Deepest tree that the automatic rule considers.
 DEEPEST = 12
+#: Without public rows no cell stops early: 2^16 leaves.
+DEEPEST_COMPLETE = 16
 #: Rows over the variance of one row's report about a half of them, below which there is no split where public
 #: rows say nothing either: the standard deviation of a share in each half is above .2 then.
 LEAST_INFORMATION = 24
@@ -314,16 +316,10 @@ class TreeDesign:
             randomizer=randomizer,
             public_counts=nobody if votes is None else votes.count(partition),
             public_row_variance=1.0 if votes is None else votes.row_variance(partition),
-            public_total_variance=self._total_variance(votes),
+            public_total_variance=usual_variance(self.cells, votes),
             pending=None,
             leaf_model=None if self.public_model is None else self.public_model.on_leaves(partition),
         )
-
-    def _total_variance(self, votes: PublicVotes | None) -> float:
-        if self.cells is None:
-            return 1.0
-        told = None if votes is None else votes.total_variance
-        return USUAL_VARIANCE if told is None else told
 
     def describe_mechanism(self) -> str:
         """Return what is released, in a few words."""

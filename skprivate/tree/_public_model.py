@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """A classifier that public rows alone have trained: its predictions, its small tree, its means in leaves."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -38,6 +39,8 @@ _FOLDS = 5
 _LEAST_NUMBER = 1e-4
 # Copies of a row with labels in proportion to its prediction, from which the tree is grown.
 _COPIES = 8
+# Model, classes, temperature, cross-fitted shares of the public rows, drawn rows and their shares, slope.
+_Fitted = tuple[Any, NDArray[Any], float, FloatArray, FloatArray, FloatArray, float]
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,92 +79,34 @@ class PublicModel:
     def fit(
         cls,
         estimator: Any,
-        X: FloatArray,
-        labels: NDArray[np.int32],
+        votes: PublicVotes,
         classes: NDArray[Any],
         seed: int,
         groups: Sequence[ColumnGroup] | None = None,
     ) -> "PublicModel | None":
         """Fit a clone of an estimator to public rows, and predict these by cross-fitting.
 
-        None where these predictions are no better than the base rate: the model has learnt noise. `groups`
-        are those of encoded columns, None where every column is one by itself.
+        None where these predictions are no better than the base rate, or than the mean of numbers: the model
+        has learnt noise. `classes` are the labels, or the bounds of numbers; `groups` are those of encoded
+        columns, None where every column is one by itself.
 
         Raises
         ------
         ValueError
             The rows have one class only, or the model cannot be fitted to them, predicts the same for all of
-            them, or something else than probabilities.
+            them, or something else than probabilities, or than numbers.
         """
-        if len(np.unique(labels)) < 2:
-            raise ValueError("public_model needs public rows of two classes at least.")
-        classifier = fit_model(estimator, X, classes[labels])
-        cross_fitted = cross_fit_shares(estimator, X, labels, classes)
-        drawn = _exchange_columns(X, _widths(X, groups), np.random.default_rng(seed))
-        of_drawn = predict_shares(classifier, drawn, classes)
-        # Constant predictions differ a little from fold to fold: those of one model do not.
-        if np.ptp(np.vstack([of_drawn, predict_shares(classifier, X, classes)]), axis=0).max() < SAME:
-            raise ValueError("public_model predicts the same for all public rows: leave it out.")
-        temperature = fit_temperature(cross_fitted, labels)
-        cross_fitted, of_drawn = (tempered(shares, temperature) for shares in (cross_fitted, of_drawn))
-        if log_likelihood_gain(cross_fitted, labels) < LEAST_GAIN:
+        X = votes.X[:: votes.copies]
+        draw = partial(_exchange_columns, X, groups, seed)
+        fit = _fit_labels if votes.shares is None else _fit_numbers
+        fitted = fit(estimator, X, votes, classes, draw)
+        if fitted is None:
             return None
-        found = np.eye(len(classes))[labels]
-        square = float(np.sum((cross_fitted - cross_fitted.mean(axis=0)) ** 2))
-        product = float(np.sum((found - found.mean(axis=0)) * (cross_fitted - cross_fitted.mean(axis=0))))
-        return cls(
-            classifier,
-            classes,
-            temperature,
-            np.vstack([X, drawn]),
-            np.vstack([cross_fitted, of_drawn]),
-            np.repeat([1.0, _WEIGHT_OF_DRAWN], [len(X), len(drawn)]),
-            float(np.clip(product / max(square, 1e-300), 0.0, 1.0)),
-        )
-
-    @classmethod
-    def fit_numbers(
-        cls,
-        estimator: Any,
-        votes: PublicVotes,
-        bounds: NDArray[Any],
-        seed: int,
-        groups: Sequence[ColumnGroup] | None = None,
-    ) -> "PublicModel | None":
-        """Fit a clone of a regressor to public rows, and predict these by cross-fitting.
-
-        None where these predictions are no better than the mean.
-
-        Raises
-        ------
-        ValueError
-            The model cannot be fitted to the rows, predicts the same for all of them, or no numbers.
-        """
-        assert votes.shares is not None
-        X, shares = votes.X[:: votes.copies], votes.shares
-        low, high = float(bounds[0]), float(bounds[1])
-        y = (1 - shares) * low + shares * high
-        model = NumberModel(fit_model(estimator, X, y), low, high)
-        drawn = _exchange_columns(X, _widths(X, groups), np.random.default_rng(seed))
-        of_drawn = model.predict_proba(drawn)
-        if np.ptp(np.vstack([of_drawn, model.predict_proba(X)]), axis=0).max() < SAME:
-            raise ValueError("public_model predicts the same for all public rows: leave it out.")
-        folds = np.arange(len(X)) % _FOLDS
-        cross_fitted = np.tile([1 - shares.mean(), shares.mean()], (len(X), 1))
-        for fold in range(_FOLDS if len(X) >= 2 * _FOLDS else 0):
-            held = folds == fold
-            others = NumberModel(fit_model(estimator, X[~held], y[~held]), low, high)
-            cross_fitted[held] = others.predict_proba(X[held])
-        spread, error = np.var(shares), np.mean((shares - cross_fitted[:, 1]) ** 2)
-        # Nats by which normal errors of that size are more probable than those of the mean.
-        if spread == 0 or len(X) / 2 * np.log(spread / max(float(error), 1e-300)) < LEAST_GAIN:
-            return None
-        differences = cross_fitted[:, 1] - cross_fitted[:, 1].mean()
-        slope = float(differences @ (shares - shares.mean())) / max(float(differences @ differences), 1e-300)
+        model, classes, temperature, cross_fitted, drawn, of_drawn, slope = fitted
         return cls(
             model,
-            model.classes_,
-            1.0,
+            classes,
+            temperature,
             np.vstack([X, drawn]),
             np.vstack([cross_fitted, of_drawn]),
             np.repeat([1.0, _WEIGHT_OF_DRAWN], [len(X), len(drawn)]),
@@ -305,13 +250,62 @@ class LeafModel:
         return tempered(predict_shares(self.classifier, X, self.classes), self.temperature)
 
 
-def _widths(X: FloatArray, groups: Sequence[ColumnGroup] | None) -> list[int]:
-    """Return the numbers of columns that belong together."""
-    return [1] * X.shape[1] if groups is None else [group.end - group.start for group in groups]
+def _fit_labels(
+    estimator: Any, X: FloatArray, votes: PublicVotes, classes: NDArray[Any], draw: Callable[[], FloatArray]
+) -> _Fitted | None:
+    labels = votes.labels
+    if len(np.unique(labels)) < 2:
+        raise ValueError("public_model needs public rows of two classes at least.")
+    classifier = fit_model(estimator, X, classes[labels])
+    cross_fitted = cross_fit_shares(estimator, X, labels, classes)
+    drawn = draw()
+    of_drawn = predict_shares(classifier, drawn, classes)
+    # Constant predictions differ a little from fold to fold: those of one model do not.
+    _refuse_constant(of_drawn, predict_shares(classifier, X, classes))
+    temperature = fit_temperature(cross_fitted, labels)
+    cross_fitted, of_drawn = (tempered(shares, temperature) for shares in (cross_fitted, of_drawn))
+    if log_likelihood_gain(cross_fitted, labels) < LEAST_GAIN:
+        return None
+    found, differences = np.eye(len(classes))[labels], cross_fitted - cross_fitted.mean(axis=0)
+    product = float(np.sum((found - found.mean(axis=0)) * differences))
+    slope = product / max(float(np.sum(differences**2)), 1e-300)
+    return classifier, classes, temperature, cross_fitted, drawn, of_drawn, slope
 
 
-def _exchange_columns(X: FloatArray, widths: list[int], rng: np.random.Generator) -> FloatArray:
-    """Draw rows, some of whose columns, side by side in so many each, come from another public row."""
+def _fit_numbers(
+    estimator: Any, X: FloatArray, votes: PublicVotes, bounds: NDArray[Any], draw: Callable[[], FloatArray]
+) -> _Fitted | None:
+    assert votes.shares is not None
+    shares, low, high = votes.shares, float(bounds[0]), float(bounds[1])
+    y = (1 - shares) * low + shares * high
+    model = NumberModel(fit_model(estimator, X, y), low, high)
+    drawn = draw()
+    of_drawn = model.predict_proba(drawn)
+    _refuse_constant(of_drawn, model.predict_proba(X))
+    folds = np.arange(len(X)) % _FOLDS
+    cross_fitted = np.tile([1 - shares.mean(), shares.mean()], (len(X), 1))
+    for fold in range(_FOLDS if len(X) >= 2 * _FOLDS else 0):
+        held = folds == fold
+        others = NumberModel(fit_model(estimator, X[~held], y[~held]), low, high)
+        cross_fitted[held] = others.predict_proba(X[held])
+    spread, error = np.var(shares), np.mean((shares - cross_fitted[:, 1]) ** 2)
+    # Nats by which normal errors of that size are more probable than those of the mean.
+    if spread == 0 or len(X) / 2 * np.log(spread / max(float(error), 1e-300)) < LEAST_GAIN:
+        return None
+    differences = cross_fitted[:, 1] - cross_fitted[:, 1].mean()
+    slope = float(differences @ (shares - shares.mean())) / max(float(differences @ differences), 1e-300)
+    return model, model.classes_, 1.0, cross_fitted, drawn, of_drawn, slope
+
+
+def _refuse_constant(of_drawn: FloatArray, of_rows: FloatArray) -> None:
+    if np.ptp(np.vstack([of_drawn, of_rows]), axis=0).max() < SAME:
+        raise ValueError("public_model predicts the same for all public rows: leave it out.")
+
+
+def _exchange_columns(X: FloatArray, groups: Sequence[ColumnGroup] | None, seed: int) -> FloatArray:
+    """Draw rows, some of whose columns, with those that belong to them, come from another public row."""
+    widths = [1] * X.shape[1] if groups is None else [group.end - group.start for group in groups]
+    rng = np.random.default_rng(seed)
     first, second = rng.integers(len(X), size=(2, _DRAWN_ROWS))
     exchanged = np.repeat(rng.random((_DRAWN_ROWS, len(widths))) < _EXCHANGED, widths, axis=1)
     return np.where(exchanged, X[second], X[first])

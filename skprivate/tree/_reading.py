@@ -487,7 +487,7 @@ def warn_of_low_utility(tree: Any) -> None:
 
     Parameters
     ----------
-    tree : TreePredictionsMixin
+    tree : PrivateTree
         It has just taken over a release.
 
     Warns

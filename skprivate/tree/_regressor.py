@@ -2,7 +2,6 @@
 """Private regression trees: of a trusted curator, and of clients who report; what a number is to both."""
 
 from collections.abc import Mapping
-from dataclasses import replace
 from fractions import Fraction
 from numbers import Real
 from typing import Any, Literal, Self
@@ -25,32 +24,19 @@ from .._typing import (
 )
 from ..accounting import PrivacyLedger
 from ..base import PublicShape, assign_roles, redact_errors
-from ..base._public_model import of_encoded_rows
 from ..domain import TableDomain
 from ..noise._mechanisms import Entropy
 from ..randomizers import HadamardRandomizer, LabelRandomizer, LocalRandomizer, make_randomizer
-from ..rounds._plans.cells import CellsPlan, TargetAxis
-from ..rounds._plans.masses import NUMBER_BITS, MassesPlan, NumberMasses
+from ..rounds._fit import RoundsMixin
 from ..rounds._rows import check_target_bounds, check_target_width, read_numbered_rows
-from ..rounds._task import Plan
 from ..utils._compat import HasMethods, StrOptions
 from ..utils._public_module import public_module
-from ._estimator import TREE_CONSTRAINTS, TREE_ROLES
+from ._estimator import TREE_CONSTRAINTS, TREE_ROLES, PrivateTree
 from ._leaf_estimates import LeafEstimates, share_intervals
 from ._leaf_shares import variance_per_row
 from ._plan import TreeDesign
-from ._public_model import PublicModel
-from ._release import LOCAL_CONSTRAINTS, LOCAL_ROLES, BaseCentralTree, BaseLocalTree
-from ._rows import (
-    USUAL_VARIANCE,
-    NoisyHistogram,
-    NumberCells,
-    PublicVotes,
-    TreeRows,
-    round_at_random,
-    shares_of,
-)
-from ._splits import N_BINS, narrow_bounds
+from ._release import LOCAL_CONSTRAINTS, LOCAL_ROLES
+from ._rows import NumberCells, TreeRows, round_at_random, shares_of
 
 # Trees of numbers: targets between public bounds, means of the leaves, and their intervals.
 
@@ -62,8 +48,8 @@ NUMBER_CONSTRAINTS: dict[str, list[Any]] = {
 NUMBER_ROLES = assign_roles(release="bounds_X bounds_y")
 
 
-class NumberTargetMixin(RegressorMixin):
-    """What is particular to a private tree whose target is a number between public bounds.
+class TreeRegressor(RegressorMixin, PrivateTree):
+    """A private tree whose target is a number between public bounds.
 
     A number is a share t of the width between its bounds, from 0 to 1, and a leaf has the two shares 1 - t
     and t, as if they were those of two labels.
@@ -102,15 +88,6 @@ class NumberTargetMixin(RegressorMixin):
         if self.bounds_y is not None:
             check_target_width(check_target_bounds(self.bounds_y, False))
         return 2
-
-    def _fit_to_public_rows(self, votes: PublicVotes, classes: NDArray[Any]) -> PublicModel | None:
-        groups = None if self.domain is None else self.domain.groups
-        model = of_encoded_rows(self.public_model, self.domain)
-        return PublicModel.fit_numbers(model, votes, classes, self.partition_seed, groups)
-
-    def _usual_variance(self, votes: PublicVotes | None) -> float:
-        told = None if votes is None else votes.total_variance
-        return USUAL_VARIANCE if told is None else told
 
     def _no_targets(self) -> NDArray[Any]:
         return np.empty(0)
@@ -239,14 +216,9 @@ class NumberTargetMixin(RegressorMixin):
 
 # Regression tree of a trusted curator: noisy sums of the private targets, and of their squares, by leaf.
 
-# Steps of a target between its bounds, log2: sums of squares of 2^32 rows fit 64 bits. The mean of n equal
-# targets is rounded by at most 2^-16 of the width, less than the noise's standard deviation, some
-# 2 / (n epsilon) of it, up to n epsilon = 2^17.
-_BITS = 15
-
 
 @public_module("skprivate.tree")
-class DPTreeRegressor(NumberTargetMixin, BaseCentralTree):
+class DPTreeRegressor(TreeRegressor, RoundsMixin):
     """Differentially private regression tree of a trusted curator, shaped by public rows or paid splits.
 
     Public rows build a partition of the feature space, or private rows pay for it where public ones are few
@@ -447,36 +419,6 @@ class DPTreeRegressor(NumberTargetMixin, BaseCentralTree):
     def _cells(self) -> NumberCells:
         return NumberCells.of_moments()
 
-    def _masses(self, classes: NDArray[Any]) -> NumberMasses:
-        low, high = (float(bound) for bound in classes)
-        # Steps of weights take the room of the finer steps of targets.
-        bits = _BITS if self._max_sample_weight is None else NUMBER_BITS
-        return NumberMasses(low / 2 + high / 2, high / 2 - low / 2, bits, largest=self._largest_steps())
-
-    def _leaf_plan(self, design: TreeDesign) -> Plan:
-        return MassesPlan.of_leaves(design.partition, self._masses(design.classes))
-
-    def _n_target_bins(self) -> int:
-        # A public model speaks of shares of the declared width.
-        return N_BINS if self.public_model is None else 0
-
-    def _target_plan(self, design: TreeDesign) -> Plan:
-        masses = self._masses(design.classes)
-        return CellsPlan(((TargetAxis(masses.center, masses.half, N_BINS),),))
-
-    def _with_narrow_bounds(self, design: TreeDesign, counts: IntArray, noise: NoisyHistogram) -> TreeDesign:
-        assert design.pending is not None
-        narrow = narrow_bounds(counts, noise, design.classes)
-        votes = design.pending.votes.within(design.classes, narrow)
-        pending = replace(design.pending, votes=votes)
-        return replace(design, classes=narrow, declared=design.classes, pending=pending)
-
-    def _make_leaves(
-        self, epsilon: float | Fraction, n_cells: int, n_labels: int, rows_per_unit: int
-    ) -> NoisyHistogram:
-        masses = self._masses(np.arange(2.0))
-        return self._noisy_sums(epsilon, n_cells, masses.n_cells, rows_per_unit, masses.total)
-
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         # 200 rows with 10 columns at epsilon 1 pay for no split.
@@ -493,7 +435,7 @@ _TYPICAL_LEAVES = 16
 
 
 @public_module("skprivate.tree")
-class LocallyPrivateTreeRegressor(NumberTargetMixin, BaseLocalTree):
+class LocallyPrivateTreeRegressor(TreeRegressor):
     """Locally private regression tree, shaped by public rows.
 
     Public rows build a partition of the feature space; every private row then sends one epsilon-LDP report of
@@ -660,6 +602,9 @@ class LocallyPrivateTreeRegressor(NumberTargetMixin, BaseLocalTree):
     >>> tree.privacy_spent_.private, tree.privacy_spent_.epsilon
     (True, Fraction(2, 1))
     """
+
+    _deployment = "simulated"
+    _rows_are_called = "reports"
 
     declared_roles = {**TREE_ROLES, **NUMBER_ROLES, **LOCAL_ROLES}
 

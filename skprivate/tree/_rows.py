@@ -264,6 +264,14 @@ class NumberCells:
         return np.column_stack([estimates @ (1 - self.values), estimates @ self.values])
 
 
+def usual_variance(cells: NumberCells | None, votes: PublicVotes | None) -> float:
+    """Return the variance of the target as a part of the largest, where only public rows may tell it."""
+    if cells is None:
+        return 1.0
+    told = None if votes is None else votes.total_variance
+    return USUAL_VARIANCE if told is None else told
+
+
 @public_module("skprivate.tree")
 class NoisyHistogram:
     """Counts by leaf and label, with discrete Laplace noise.

@@ -250,6 +250,14 @@ def as_cells(values: list[Any] | tuple[Any, ...]) -> Any:
             for j, cell in enumerate(row):
                 table[i, j] = cell
         return table
+    return _as_objects(values)
+
+
+def _is_row(value: Any) -> bool:
+    return isinstance(value, Sized) and hasattr(value, "__getitem__") and not isinstance(value, str | bytes)
+
+
+def _as_objects(values: Any) -> NDArray[Any]:
     column = np.empty(len(values), dtype=object)
     for i, cell in enumerate(values):
         column[i] = cell
@@ -267,10 +275,8 @@ def as_column(values: Any) -> Any:
     widths = [_width(value) for value in values]
     if len(set(widths)) == 1 and widths[0] not in (None, 1):
         return as_cells(values)
-    column = np.empty(len(values), dtype=object)
-    for i, (value, width) in enumerate(zip(values, widths, strict=True)):
-        column[i] = value[0] if width == 1 else value
-    return column
+    pairs = zip(values, widths, strict=True)
+    return _as_objects([value[0] if width == 1 else value for value, width in pairs])
 
 
 def _width(value: Any) -> int | None:
@@ -279,10 +285,6 @@ def _width(value: Any) -> int | None:
     if issubclass(type(value), np.ndarray):
         return len(value) if value.ndim else None
     return len(value) if issubclass(type(value), list | tuple) else None
-
-
-def _is_row(value: Any) -> bool:
-    return isinstance(value, Sized) and hasattr(value, "__getitem__") and not isinstance(value, str | bytes)
 
 
 def is_frame(values: Any) -> bool:
@@ -424,7 +426,7 @@ def exact_names(groups: Any) -> NDArray[Any]:
     if not lacks.any():
         return _plain(np.asarray(groups))
     names = np.empty(len(lacks), dtype=object)
-    names[~lacks] = _as_objects(_plain(np.asarray(drop())))
+    names[~lacks] = _as_objects(_plain(np.asarray(drop())).tolist())
     return names
 
 
@@ -439,14 +441,8 @@ def _plain(names: NDArray[Any]) -> NDArray[Any]:
     lacks, numbers = np.isnat(names), names.view(np.int64)
     if not lacks.any():
         return numbers
-    objects = _as_objects(numbers)
+    objects = _as_objects(numbers.tolist())
     objects[lacks] = None
-    return objects
-
-
-def _as_objects(names: NDArray[Any]) -> NDArray[Any]:
-    objects = np.empty(len(names), dtype=object)
-    objects[:] = names.tolist() if names.dtype != object else names
     return objects
 
 

@@ -39,21 +39,17 @@ def write_atomically(path: str | os.PathLike[str], data: bytes, *, mode: int = 0
     path = Path(os.path.realpath(path))
     for last in (False, False, True):
         try:
-            _write_and_replace(path, data, mode)
+            with _unfinished(path, mode) as (file, name):
+                file.write(data)
+                _flush(file)
+                file.close()
+                replace_file(name, path)
             break
         except FileNotFoundError:
             # Another process took the file for abandoned, after it was closed; or there is no such folder.
             if last:
                 raise
-    _flush_folder(path.parent)
-
-
-def _write_and_replace(path: Path, data: bytes, mode: int) -> None:
-    with _unfinished(path, mode) as (file, name):
-        file.write(data)
-        _flush(file)
-        file.close()
-        replace_file(name, path)
+    _flush_name(path.parent)
 
 
 def replace_file(source: str | os.PathLike[str], target: str | os.PathLike[str]) -> None:
@@ -98,7 +94,7 @@ def create_atomically(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
             if not _DELETES_OPEN_FILES:
                 file.close()
             os.rename(name, path)
-    _flush_folder(path.parent)
+    _flush_name(path.parent)
 
 
 @contextlib.contextmanager
@@ -287,15 +283,11 @@ def make_lasting(path: str | os.PathLike[str]) -> None:
     """Make a file that somebody wrote, perhaps without an end, last through a power cut."""
     path = Path(os.path.realpath(path))
     _flush_name(path)
-    _flush_folder(path.parent)
-
-
-def _flush_folder(folder: Path) -> None:
-    """Make a rename last through a power cut, where the file system can."""
-    _flush_name(folder)
+    _flush_name(path.parent)
 
 
 def _flush_name(path: Path) -> None:
+    """Make the name of a file, or the names in a folder, last through a power cut, where that can be done."""
     try:
         handle = os.open(path, os.O_RDONLY)
         try:

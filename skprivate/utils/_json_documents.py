@@ -65,10 +65,8 @@ class Fields:
 
     def integer(self, name: str, least: int, most: int) -> int:
         """Return a whole number; true is none."""
-        value = self._content[name]
-        if type(value) is not int or not least <= value <= most:
-            raise self._error(name, f"a whole number from {least} to {most}")
-        return value
+        kind = f"a whole number from {least} to {most}"
+        return self._one(name, int, kind, lambda value: least <= value <= most)
 
     def number(self, name: str) -> float:
         """Return a finite number."""
@@ -79,46 +77,45 @@ class Fields:
 
     def numbers(self, name: str, count: int | None = None) -> list[float]:
         """Return a list of finite numbers."""
-        return [float(value) for value in self._list(name, _is_number, count, "finite numbers")]
+        values = self._one(
+            name,
+            list,
+            "a list of finite numbers",
+            lambda found: count in (None, len(found)) and all(map(_is_number, found)),
+        )
+        return [float(value) for value in values]
 
     def text(self, name: str) -> str:
         """Return a text."""
-        value = self._content[name]
-        if type(value) is not str:
-            raise self._error(name, "a text")
-        return value
+        return self._one(name, str, "a text")
 
     def texts(self, name: str) -> list[str]:
         """Return a list of texts."""
-        return self._list(name, lambda value: type(value) is str, None, "texts")
+        return self._one(name, list, "a list of texts", lambda it: all(type(value) is str for value in it))
 
     def items(self, name: str) -> list[Any]:
         """Return a list."""
-        return self._list(name, lambda value: True, None, "anything")
+        return self._one(name, list, "a list of anything")
 
     def flag(self, name: str) -> bool:
         """Return true or false."""
-        value = self._content[name]
-        if type(value) is not bool:
-            raise self._error(name, "true or false")
-        return value
+        return self._one(name, bool, "true or false")
 
     def mapping(self, name: str) -> dict[str, Any]:
         """Return an object."""
-        value = self._content[name]
-        if type(value) is not dict:
-            raise self._error(name, "an object")
-        return value
+        return self._one(name, dict, "an object")
 
     def maybe(self, read: Callable[..., Value], name: str, *limits: Any) -> Value | None:
         """Return what a method of this object reads, None where the field is null."""
         return None if self._content[name] is None else read(name, *limits)
 
-    def _list(self, name: str, accepts: Callable[[Any], bool], count: int | None, kind: str) -> list[Any]:
-        values = self._content[name]
-        if type(values) is not list or count not in (None, len(values)) or not all(map(accepts, values)):
-            raise self._error(name, f"a list of {kind}")
-        return values
+    def _one(
+        self, name: str, kind: type[Value], words: str, accepts: Callable[[Any], bool] = lambda value: True
+    ) -> Value:
+        value: Value = self._content[name]
+        if type(value) is not kind or not accepts(value):
+            raise self._error(name, words)
+        return value
 
     def _error(self, name: str, kind: str) -> ValueError:
         return ValueError(f"{self._what}: {name} must be {kind}")

@@ -166,9 +166,15 @@ def declared_by(estimator: Any) -> str:
 
 def changed_methods(estimator: Any) -> str | None:
     """Why the methods of an object may not be those that its class was defined with."""
-    if _has_own_methods(estimator):
-        return "has methods of its own, which may do anything"
-    return changed_class(type(estimator))
+    cls = type(estimator)
+    parameters = cls._get_param_names() if hasattr(cls, "_get_param_names") else ()
+    for name, value in vars(estimator).items():
+        # A class need not have it: a pipeline takes a fit_transform where it finds one.
+        public = not name.startswith("_") and not name.endswith("_")
+        may_be_called = public or name.startswith("__") or hasattr(cls, name)
+        if callable(value) and name not in parameters and may_be_called:
+            return "has methods of its own, which may do anything"
+    return changed_class(cls)
 
 
 def changed_class(cls: type) -> str | None:
@@ -200,30 +206,11 @@ def _strange_part(estimator: Any) -> str | None:
     """Why a part of an object that is an heir of our classes, a domain say, may do anything with rows."""
     for name, part in vars(estimator).items():
         kind = type(part)
-        # A ledger sees no row.
-        if name == "ledger" or not any(map(_is_plain_part, kind.__mro__)):
+        # Estimators inside are judged by themselves, and a ledger sees no row.
+        ours = [cls for cls in kind.__mro__ if is_exported(cls) and not hasattr(cls, "get_params")]
+        if name == "ledger" or all(hasattr(cls, "_declares") for cls in ours):
             continue
         own = getattr(part, "__dict__", {})
         if not is_exported(kind) or any(callable(own[key]) and hasattr(kind, key) for key in own):
             return f"has a {name} with methods of others, which may do anything"
     return None
-
-
-def _is_plain_part(cls: type) -> bool:
-    """Whether a class is one of ours, and no estimator: those inside are judged by themselves."""
-    return is_exported(cls) and not hasattr(cls, "get_params") and not hasattr(cls, "_declares")
-
-
-def _has_own_methods(step: Any) -> bool:
-    """Whether an instance has functions, besides its parameters, that a pipeline may call for its class's."""
-    parameters = type(step)._get_param_names() if hasattr(type(step), "_get_param_names") else ()
-    return any(
-        callable(value) and name not in parameters and _may_be_called(step, name)
-        for name, value in vars(step).items()
-    )
-
-
-def _may_be_called(step: Any, name: str) -> bool:
-    # A class need not have it: a pipeline takes a fit_transform where it finds one.
-    public = not name.startswith("_") and not name.endswith("_")
-    return public or name.startswith("__") or hasattr(type(step), name)

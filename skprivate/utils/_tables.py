@@ -28,7 +28,7 @@ from numpy.typing import ArrayLike, NDArray
 from .._typing import FloatArray
 from ._arguments import as_cells, check_characters, is_frame
 
-# scikit-learn's validation of tables and targets, which here refuses dates, masks and the like first.
+# scikit-learn's validation, which here refuses dates, masks and the like first.
 
 _NOT_GIVEN = "no_validation"
 
@@ -268,13 +268,10 @@ def table_domain(types: Mapping[Any, Any] | None) -> str:
     if types is None or not all(isinstance(name, str) for name in types):
         said = ['"x0": (low, high) or ["...", ...]', "..."]
     else:
-        said = [f"{_quoted(name)}: {_declaration(dtype)}" for name, dtype in list(types.items())[:_SHOWN]]
+        shown = list(types.items())[:_SHOWN]
+        said = [f"{json.dumps(name, ensure_ascii=False)}: {_declaration(dtype)}" for name, dtype in shown]
         said += ["..."] if len(types) > _SHOWN else []
     return f"TableDomain({{{', '.join(said)}}})"
-
-
-def _quoted(name: Any) -> str:
-    return json.dumps(str(name), ensure_ascii=False)
 
 
 def _declaration(dtype: Any) -> str:
@@ -307,7 +304,8 @@ def refuse_cells(values: Any, name: str = "X") -> None:
                 raise TypeError(f"{name} {_DATES}")
             if issubclass(kind, np.ma.MaskedArray):
                 raise _masked(name)
-            if issubclass(kind, int | Fraction) and any(_is_beyond(cell) for cell in cells):
+            exact = (cell for cell in cells if isinstance(cell, int | Fraction))
+            if issubclass(kind, int | Fraction) and any(abs(cell) > _LARGEST_FLOAT for cell in exact):
                 raise ValueError(f"{name} holds a number that a float cannot hold.")
 
 
@@ -331,10 +329,6 @@ def _masked(name: str) -> TypeError:
 
 def _is_temporal_class(kind: type) -> bool:
     return issubclass(kind, _TEMPORAL) or kind.__name__ == "Period"  # of pandas, which may be absent
-
-
-def _is_beyond(cell: Any) -> bool:
-    return isinstance(cell, int | Fraction) and not -_LARGEST_FLOAT <= cell <= _LARGEST_FLOAT
 
 
 def _types(values: Any) -> Iterable[Any]:

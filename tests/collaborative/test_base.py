@@ -186,8 +186,8 @@ class TestSites:
         assert platform.sites_ == sorted(kind(j) if kind is not object else j for j in (0, 1))
 
     def test_rows_of_a_site_keep_their_order(self):
-        names, rows = _rows_of_sites(SITES, len(SITES))
-        for name, own in zip(names, rows, strict=True):
+        rows = _rows_of_sites(SITES, len(SITES))
+        for name, own in rows.items():
             np.testing.assert_array_equal(own, np.flatnonzero(name == SITES))
 
     def test_state_stays_at_the_sites(self):

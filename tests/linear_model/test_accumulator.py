@@ -45,7 +45,7 @@ def make(max_rows=1000, **kwargs):
 
 
 def gram(accumulator):
-    return accumulator._exact_moments()
+    return accumulator._require_unreleased().copy()
 
 
 def fill(template, X, y, batch_id=None):
@@ -488,7 +488,7 @@ def test_moments_are_released_once(rows):
         lambda: accumulator.merge(make()),
         lambda: make().merge(accumulator),
         accumulator.to_bytes,
-        accumulator._exact_moments,
+        accumulator._require_unreleased,
         lambda: pickle.loads(pickle.dumps(accumulator)).update(X, y),
     ):
         with pytest.raises(RuntimeError, match="released"):

@@ -123,7 +123,7 @@ class TestReplay:
                 lambda weights, codes, s, e: laplace_scales(weights, codes, s / 2, e),
             )
         assert loss()[0] > EPSILON
-        monkeypatch.setattr(type(model), "_warn_if_useless", lambda self: setattr(self, "n_", exact[-1]))
+        monkeypatch.setattr(type(model), "_after_release", lambda self: setattr(self, "n_", exact[-1]))
         prepare = SurvivalRows.prepare
 
         def leaking(rows, *rest):

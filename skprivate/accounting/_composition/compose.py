@@ -81,8 +81,11 @@ def pld_epsilon(amounts: Counter[Amount], delta: Fraction) -> float:
     if not amounts:
         return 0.0
     step = _step(amounts)
+    without_rho: Counter[Amount] = Counter()
+    for amount, count in amounts.items():
+        without_rho[amount._replace(rho=None)] += count
     composed: Any = None
-    for amount, count in Counter(_without_rho(amounts)).items():
+    for amount, count in without_rho.items():
         single = _dominating(amount, step, privacy_loss_distribution, common)
         several = single.self_compose(count)
         composed = several if composed is None else composed.compose(several)
@@ -92,17 +95,15 @@ def pld_epsilon(amounts: Counter[Amount], delta: Fraction) -> float:
 
 
 def _dominating(amount: Amount, step: float, losses: Any, common: Any) -> Any:
+    grid = {"value_discretization_interval": step}
     # Never below the exact amounts.
     if amount.shift is not None and amount.scale is not None:
         if amount.shift <= _LARGEST_SHIFT:
             rate = round_up(1 / amount.scale)
-            return losses.from_discrete_laplace_mechanism(
-                rate, amount.shift, value_discretization_interval=step
-            )
-        rate = 1 / round_up(amount.laplace or amount.epsilon)
-        return losses.from_laplace_mechanism(rate, value_discretization_interval=step)
+            return losses.from_discrete_laplace_mechanism(rate, amount.shift, **grid)
+        return losses.from_laplace_mechanism(1 / round_up(amount.laplace or amount.epsilon), **grid)
     pair = common.DifferentialPrivacyParameters(round_up(amount.epsilon), round_up(amount.delta))
-    return losses.from_privacy_parameters(pair, value_discretization_interval=step)
+    return losses.from_privacy_parameters(pair, **grid)
 
 
 def _divergence(amount: Amount) -> FloatArray:
@@ -128,13 +129,6 @@ def _response_divergence(amount: Amount) -> FloatArray:
     # Near order 1 the logarithm cancels, and its error is paid for; epsilon and a epsilon^2 / 2 bound it too.
     exact = (np.logaddexp(forward, backward) + _LOG_ERROR) / (_ORDERS - 1)
     return np.minimum(np.maximum(exact, 0.0), np.minimum(epsilon, _ORDERS * epsilon**2 / 2))
-
-
-def _without_rho(amounts: Counter[Amount]) -> Counter[Amount]:
-    merged: Counter[Amount] = Counter()
-    for amount, count in amounts.items():
-        merged[amount._replace(rho=None)] += count
-    return merged
 
 
 def _step(amounts: Counter[Amount]) -> float:
@@ -241,10 +235,6 @@ class CompositionPart(ReadableAmounts):
             rows.append(("NO BOUND", f"{_runs(self.n_other)} of another kind, without a promise of this one"))
         return rows
 
-    def _lines(self) -> list[str]:
-        lines = [f"  {name}: {value}" for name, value in self._rows()]
-        return [lines[0].lstrip(), *lines[1:]]
-
 
 @public_module("skprivate.accounting")
 @dataclass(frozen=True, kw_only=True)
@@ -319,7 +309,9 @@ class Composition:
             f"Composition of {_runs(self.n_runs)} (claimed by the software, not certified)",
             f"By {_METHODS[self.method]}",
         ]
-        lines += [line for part in self.parts for line in part._lines()]
+        for part in self.parts:
+            first, *others = (f"{name}: {value}" for name, value in part._rows())
+            lines += [first, *(f"  {line}" for line in others)]
         return "\n".join([*lines, *self._notes()])
 
     def _notes(self) -> list[str]:

@@ -3,19 +3,16 @@
 
 import math
 import sys
-from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, Literal, Protocol, get_args
+from typing import Any, Literal, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..._typing import FloatArray, Relation, Unit
+from ..._typing import FloatArray
 from ...utils import check_epsilon, check_positive, check_probability
 from .channels import check_channel, check_prior, describe_prior, envelope, minus_log, on_support
 from .laplace import uniform_log_mean, worst_log_mean, worst_log_mean_of
-
-# Pointwise maximal leakage: of finite channels, of local privacy, of Laplace noise, of estimated priors.
 
 Kind = Literal["almost_sure", "envelope", "average"]
 
@@ -263,7 +260,8 @@ def pml_from_ldp(epsilon: float | Fraction, p_min: float | Fraction) -> float:
     >>> [round(pml_from_ldp(epsilon, 0.3), 3) for epsilon in (0.5, 1, 8)]
     [0.322, 0.584, 1.203]
     """
-    nats = float(epsilon) if _is_limit(epsilon) else float(check_epsilon(epsilon))
+    is_limit = not isinstance(epsilon, bool) and np.ndim(epsilon) == 0 and epsilon in (0, math.inf)
+    nats = float(epsilon if is_limit else check_epsilon(epsilon))
     least = check_share(p_min, "p_min")
     others = float(1 - least)
     mean = float(least) + others * math.exp(-nats)
@@ -428,10 +426,6 @@ def check_share(value: Any, name: str) -> Fraction:
     return number
 
 
-def _is_limit(epsilon: Any) -> bool:
-    return not isinstance(epsilon, bool) and np.ndim(epsilon) == 0 and epsilon in (0, math.inf)
-
-
 def _discrete(distribution: Any, rate: float) -> float:
     """`pml_laplace` of a frozen distribution on integers."""
     lower, upper = distribution.support()
@@ -441,7 +435,7 @@ def _discrete(distribution: Any, rate: float) -> float:
     return worst_log_mean_of(values, check_prior(distribution.pmf(values)), rate)[0]
 
 
-# Bound on what a run of some epsilon leaks about one unit, under one prior or all with a floor.
+# What a run of some epsilon leaks about one unit, under one prior or all with a floor.
 
 _ASSUMED = {
     "local": "",
@@ -455,42 +449,19 @@ _STEPS = {"local": 1, "replace-one": 1, "add-remove": 2, "label": 1}
 _PLAYERS = " (and for whom the players are independent)"
 
 
-class Run(Protocol):
-    """What bounds the leakage of a run, as `PrivacySpent` states it."""
+def leakage_of_run(run: Any, prior: ArrayLike | Fraction) -> dict[str, Any]:
+    """Return the bound for every mechanism of a run's epsilon, and a prior or all priors with this floor.
 
-    @property
-    def private(self) -> bool:
-        """Whether the claim is differential privacy."""
+    Parameters
+    ----------
+    run : PrivacySpent
+    prior : array-like of shape (n_values,), float or Fraction
 
-    @property
-    def epsilon(self) -> Fraction | float:
-        """Bound on the privacy loss."""
-
-    @property
-    def delta(self) -> Fraction:
-        """Probability with which that bound may fail."""
-
-    @property
-    def relation(self) -> Relation:
-        """Which data sets count as neighbours."""
-
-    @property
-    def unit(self) -> Unit:
-        """What neighbours differ in."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class LeakageBound:
-    """An upper bound on pointwise maximal leakage in nats, what leaks, under which prior, and the method."""
-
-    epsilon: float
-    subject: str
-    prior: str
-    method: str
-
-
-def leakage_of_run(run: Run, prior: ArrayLike | Fraction) -> LeakageBound:
-    """Return the bound for every mechanism of this epsilon, and a prior or all priors with this floor."""
+    Returns
+    -------
+    fields : dict
+        Of a `PrivacyGuarantee`: the bound in nats, what leaks, under which prior, and the method.
+    """
     if isinstance(prior, Fraction) or np.ndim(prior) == 0:
         p_min = check_share(prior, "prior")
         known = f"any that gives every possible value a probability of at least {float(p_min)!r}"
@@ -501,16 +472,13 @@ def leakage_of_run(run: Run, prior: ArrayLike | Fraction) -> LeakageBound:
         known, largest = describe_prior(probabilities), max_information(probabilities)
     bound, method = _bound_of_run(run, p_min, largest)
     assumed = _PLAYERS if run.unit == "player" else _ASSUMED[run.relation]
-    return LeakageBound(epsilon=bound, subject=_subject_of_run(run), prior=known + assumed, method=method)
-
-
-def _subject_of_run(run: Run) -> str:
+    subject = "your report" if run.relation == "local" else "this release"
     if run.unit == "player":
-        return "this run"
-    return "your report" if run.relation == "local" else "this release"
+        subject = "this run"
+    return {"epsilon": bound, "subject": subject, "prior": known + assumed, "method": method}
 
 
-def _bound_of_run(run: Run, p_min: Fraction, largest: float) -> tuple[float, str]:
+def _bound_of_run(run: Any, p_min: Fraction, largest: float) -> tuple[float, str]:
     if not run.private:
         return largest, "log 1 / p_min, the most that the prior allows: the run is not private"
     if run.delta:

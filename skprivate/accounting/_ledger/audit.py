@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """A view of a ledger for an auditor: it opens an export, a backup or the file, and charges nothing."""
 
-import contextlib
 import os
 import sqlite3
 
@@ -10,10 +9,10 @@ from ...utils._json_documents import UNREADABLE, is_json_text, parse_json
 from ...utils._public_module import public_module
 from .._amounts import Remaining, Spent
 from .._statements.fields import describe_error
-from .ledger import LedgerViews, resolve
-from .records import SQLiteRecords, recorded_path
-from .report import Account, account_of, read_export
-from .state import left_of, undamaged, verify
+from .records import SQLiteRecords, recorded_path, verify
+from .report import Account, LedgerViews, account_of, read_export
+from .sqlite_store import opened
+from .state import left_of, resolve, undamaged
 
 
 @public_module("skprivate.accounting")
@@ -72,6 +71,8 @@ class LedgerAudit(LedgerViews):
     (Spent(epsilon=1, delta=0), Remaining(epsilon=1, delta=0), 1)
     """
 
+    _heading = "Audit of"
+
     def __init__(self, path: str | os.PathLike[str]) -> None:
         if is_json_text(path):
             raise LedgerError(
@@ -104,10 +105,6 @@ class LedgerAudit(LedgerViews):
     def __repr__(self) -> str:
         return f"LedgerAudit({str(self._path)!r})"
 
-    @property
-    def _title(self) -> str:
-        return f"Audit of {self._path}"
-
     def _account(self) -> Account:
         return self._found
 
@@ -115,12 +112,7 @@ class LedgerAudit(LedgerViews):
         """Return what a ledger or its backup holds; None if the file is no database."""
         path = self._path
         try:
-            with (
-                undamaged(path),
-                contextlib.closing(
-                    sqlite3.connect(f"{path.as_uri()}?mode=ro", uri=True, isolation_level=None)
-                ) as connection,
-            ):
+            with undamaged(path), opened(path, "ro") as connection:
                 connection.execute("BEGIN")
                 place = recorded_path(connection)
                 in_place = place == path

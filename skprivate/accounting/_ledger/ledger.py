@@ -6,29 +6,23 @@ import hmac
 import os
 import threading
 import uuid
-from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from fractions import Fraction
 from pathlib import Path
 from typing import Any, Self
 
 from ...exceptions import BudgetExceededError, LedgerError, PrivacyUnboundedError
-from ...utils._files import write_atomically
 from ...utils._public_module import public_module
-from .._amounts import Remaining, Spent
-from .._composition.compose import Composition, Method, compose
+from .._amounts import Remaining, Spent, show
 from .._statements.fields import check_text
-from .._statements.html import label_fragment, label_page
-from .._statements.ledger_entry import NO_RECORD, RECORD, LedgerEntry, Record, same_charge, to_row
+from .._statements.ledger_entry import NO_RECORD, RECORD, same_charge, to_row
 from .._statements.spent import PrivacySpent
-from .records import refuse_own_files
-from .report import Account, account_of, label_of_ledger, label_of_unreadable, write_export, write_report
+from .records import SQLiteRecords, verify
+from .report import Account, LedgerViews, account_of
 from .sqlite_store import SQLiteStore, backup, restore
 from .state import (
     Identity,
-    LedgerRecords,
     LedgerState,
-    LedgerStore,
     Row,
     check_limits,
     describe_limits,
@@ -36,465 +30,19 @@ from .state import (
     require_below_ceiling,
     require_few_failures,
     require_place,
-    show_limits,
-    verify,
+    resolve,
 )
 
-# Reference to a ledger: path, identity and last verified state; copies and pickles are the same ledger.
-
-
-class LedgerReference:
-    """A reference to a ledger, which is opened or created.
-
-    Parameters
-    ----------
-    path : Path
-        The resolved path.
-    wanted : Identity
-        The limits that the ledger gets if it is created, with the UUID for it. Otherwise it must have those
-        of them that are not None.
-    """
-
-    def __init__(self, path: Path, wanted: Identity) -> None:
-        self._path = path
-        self._label: str | None = None
-        self._labels: tuple[list[str | None], ...] = ([None],)  # those whose blocks are open, oldest first
-        self._record = NO_RECORD
-        self._blocks: tuple[list[Record], ...] = ()  # the records whose blocks are open, oldest first
-        self._data: tuple[str, str] | None = None  # the declared group of data, and the id of its block
-        self._pickled_by: int | None = None  # the process whose pickle brought that group, None: no pickle
-        self._verified: LedgerState | None = None
-        self._identity = self._create_or_open(wanted)
-
-    @property
-    def path(self) -> Path:
-        """The absolute path of the file."""
-        return self._path
-
-    @property
-    def epsilon(self) -> Fraction | None:
-        """The ceiling on epsilon, None without one."""
-        return self._identity.epsilon
-
-    @property
-    def delta(self) -> Fraction:
-        """The ceiling on delta; of no effect without one on epsilon."""
-        return self._identity.delta
-
-    @property
-    def max_failures(self) -> int | None:
-        """The number of failed fits that the ledger allows, None without a limit."""
-        return self._identity.max_failures
-
-    @property
-    def _group(self) -> str | None:
-        """The declared group of data; None once its block has ended, in whatever process."""
-        if self._data is None or not _is_started_by(self._pickled_by):
-            return None
-        return self._data[0] if block_file(self._path, self._data[1]).exists() else None
-
-    def __sklearn_clone__(self) -> Self:
-        # clone copies parameters: a copied account would count what no one reads.
-        return self
-
-    def __copy__(self) -> Self:
-        return self
-
-    def __deepcopy__(self, memo: dict[int, Any]) -> Self:
-        return self
-
-    def __getstate__(self) -> dict[str, Any]:
-        # Without what was verified: a fit must not change its parameters, and joblib hashes their pickles.
-        state = {name: value for name, value in vars(self).items() if name not in _OF_THIS_OBJECT}
-        return state if self._group is None else {**state, "_data": (self._data, os.getpid())}
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        # The file is not touched: a fitted estimator predicts where its ledger is out of reach.
-        # A declared group reaches the processes started by the one that pickled it, not a fit that came back.
-        # Asked for only when it charges: multiprocessing tells a worker late who started it.
-        block, process = state.get("_data") or (None, None)
-        vars(self).update(state, _verified=None, _data=block, _pickled_by=process)
-        self._labels, self._blocks = ([self._label],), ([self._record],)
-
-    def __eq__(self, other: object) -> bool:
-        if not isinstance(other, LedgerReference):
-            return NotImplemented
-        return (self._identity.uuid, self._path) == (other._identity.uuid, other._path)
-
-    def __hash__(self) -> int:
-        return hash((self._identity.uuid, self._path))
-
-    def __repr__(self) -> str:
-        return f"{type(self).__name__}({str(self._path)!r}{show_limits(self._identity)})"
-
-    @property
-    def _store(self) -> LedgerStore:
-        return SQLiteStore(self._path)
-
-    def _create_or_open(self, wanted: Identity) -> Identity:
-        if not os.path.lexists(self._path):
-            self._store.create(wanted)
-        with self._store.transaction(write=False) as records:
-            records.check_structure()
-            found = records.identity
-            verify(records, None, self._path, full=True)
-        # A limit that is not given is taken over; the file's own are public.
-        ceiling = found if wanted.epsilon is None else wanted
-        failures = found if wanted.max_failures is None else wanted
-        asked = Identity(found.uuid, ceiling.epsilon, ceiling.delta, failures.max_failures)
-        if asked != found:
-            raise LedgerError(
-                f"The ledger {self._path} was created with {describe_limits(found)}, not with "
-                f"{describe_limits(asked)}. Its limits are fixed: open it with them, or as "
-                f"PrivacyLedger({str(self._path)!r}), which takes them over."
-            )
-        self._verified = records.state
-        return found
-
-    @contextlib.contextmanager
-    def _transaction(self, *, write: bool = False, full: bool = False) -> Iterator[LedgerRecords]:
-        with self._checked(write=write, full=full) as (records, _):
-            yield records
-
-    @contextlib.contextmanager
-    def _checked(self, *, write: bool, full: bool) -> Iterator[tuple[LedgerRecords, list[Row]]]:
-        # Read first: an entry that another thread adds while this one waits is no roll-back.
-        seen = self._verified
-        with self._store.transaction(write=write) as records:
-            if records.identity != self._identity:
-                raise LedgerError(
-                    f"The file {self._path} is another ledger than the one this object was made for. Restore "
-                    "that one, or make a new PrivacyLedger object."
-                )
-            rows = verify(records, seen, self._path, full=full)
-            self._verified = records.state
-            yield records, rows
-        self._verified = records.state
-
-
-# What a pickle does not hold.
-_OF_THIS_OBJECT = ("_verified", "_data", "_pickled_by", "_labels", "_blocks")
-
-
-def _is_started_by(process: int | None) -> bool:
-    """Return whether a process started this one, itself or by a fork server; None: there is none to ask."""
-    from multiprocessing import parent_process  # a client needs none of it
-
-    starter = parent_process()
-    return process in (None, os.getppid(), None if starter is None else starter.pid)
-
-
-def block_file(ledger: Path, block_id: str) -> Path:
-    """Return the file that is there while a block is open, as its process and those it started name it."""
-    from multiprocessing import current_process  # a client needs none of it
-
-    name = hmac.new(current_process().authkey, block_id.encode(), "sha256").hexdigest()
-    return ledger.with_name(f".skprivate-data-{name}")
-
-
-def resolve(path: str | os.PathLike[str]) -> Path:
-    """Return the absolute path without symbolic links; TypeError if it is none."""
-    if not isinstance(os.fspath(path), str):
-        raise TypeError("path must be a str or a path-like of str.")
-    try:
-        return Path(path).resolve()
-    except (OSError, RuntimeError) as error:
-        raise LedgerError(
-            "The ledger's path cannot be resolved. Look for a loop of symbolic links."
-        ) from error
-
-
-# What is said of the charges inside a ``with`` block: label, record, and group of data.
-
 _DECLARING = threading.Lock()
-
-
-class LedgerContext(LedgerReference):
-    """A reference to a ledger that says more of what is charged through it."""
-
-    @contextlib.contextmanager
-    def label(self, label: str) -> Iterator[Self]:
-        """Mark the entries charged inside a ``with`` block; the innermost label counts.
-
-        The label belongs to the object, not to the thread: it reaches the fits that joblib runs in threads
-        and, pickled with the ledger, those in worker processes.
-
-        Parameters
-        ----------
-        label : str
-            A public text on one line, not empty.
-        """
-        check_text(label, "label")
-        # As in `record`: blocks of several threads need not end in the order in which they began.
-        block: list[str | None] = [label]
-        with _DECLARING:
-            self._labels = (*self._labels, block)
-            self._label = label
-        try:
-            yield self
-        finally:
-            with _DECLARING:
-                self._labels = tuple(other for other in self._labels if other is not block)
-                self._label = self._labels[-1][0]
-
-    @contextlib.contextmanager
-    def record(
-        self,
-        *,
-        purpose: str | None = None,
-        person: str | None = None,
-        approver: str | None = None,
-        expiry: str | None = None,
-    ) -> Iterator[Self]:
-        """Say for what, by whom and with whose approval the charges inside a ``with`` block are made.
-
-        The texts are stored with every entry, in the file and in its hash, and printed by every report. They
-        are what the user says: nothing checks them, and none refuses a charge. Of nested blocks the innermost
-        text of each counts. Like a label they belong to the object, and travel in its pickles.
-
-        Parameters
-        ----------
-        purpose : str, default=None
-            What the result is for, such as "Table One".
-        person : str, default=None
-            Who runs it, and sees what comes out.
-        approver : str, default=None
-            Who allowed it, such as a committee and its reference.
-        expiry : str, default=None
-            Until when it is allowed: an ISO date or date and time, of which reports tell when its day is
-            over, in UTC; or any other text, which never expires. None of the four: what the outer block said.
-
-        Raises
-        ------
-        TypeError, ValueError
-            If a text is none, empty or not on one line, or if all four are None.
-
-        Notes
-        -----
-        **Privacy**: all four are public by nature. They must not be chosen by looking at private rows.
-
-        Examples
-        --------
-        >>> import tempfile
-        >>> from pathlib import Path
-        >>> from skprivate.accounting import PrivacyLedger, PrivacySpent
-        >>> spent = PrivacySpent(
-        ...     mechanism="discrete Laplace", epsilon=1, relation="replace-one", noise_scale=4,
-        ...     noise_source="os-entropy", deployment="curator", claim="dp",
-        ... )
-        >>> with tempfile.TemporaryDirectory() as folder:
-        ...     ledger = PrivacyLedger(Path(folder, "study.ledger"))
-        ...     with ledger.record(person="A. Statistician", approver="Ethics board, 12/26"):
-        ...         with ledger.record(purpose="risk model"):
-        ...             ledger.charge(spent, "DPTreeClassifier")
-        ...     entry = ledger.entries()[0]
-        >>> entry.purpose, entry.person, entry.approver, entry.expiry
-        ('risk model', 'A. Statistician', 'Ethics board, 12/26', None)
-        """
-        texts = purpose, person, approver, expiry
-        for name, text in zip(RECORD, texts, strict=True):
-            if text is not None:
-                check_text(text, name)
-        if texts == (None, None, None, None):
-            raise ValueError("Give at least one of purpose, person, approver and expiry.")
-        # Blocks of several threads need not end in the order in which they began: each takes back its own.
-        block: list[Record] = [texts]
-        with _DECLARING:
-            self._blocks = (*self._blocks, block)
-            self._record = _innermost(self._blocks)
-        try:
-            yield self
-        finally:
-            with _DECLARING:
-                self._blocks = tuple(other for other in self._blocks if other is not block)
-                self._record = _innermost(self._blocks)
-
-    @contextlib.contextmanager
-    def data(self, group: str) -> Iterator[Self]:
-        """Declare which group of disjoint data the runs charged inside a ``with`` block touch.
-
-        Totals, the ceiling and what remains count every entry, whatever its group; `composition` takes the
-        dearest group, if no unit is in two of them. That is the user's declaration, and is printed as such.
-
-        The group belongs to the object, like a label: it reaches threads, and the worker processes of joblib
-        and `multiprocessing` that this process starts. It does not outlive the block, in a pickle or in the
-        memory of a worker: afterwards and elsewhere, such an object charges without a group, which counts in
-        all of them.
-
-        Parameters
-        ----------
-        group : str
-            A public text on one line, not empty, such as "hospital A".
-
-        Raises
-        ------
-        TypeError, ValueError
-            The group is no text or empty, or the object is inside such a block already: groups do not
-            overlap. Threads that work on different groups each need their own ``PrivacyLedger(path)``.
-        LedgerError
-            The file that says that the block is open could not be made or deleted beside the ledger.
-
-        Notes
-        -----
-        While the block is open, an empty file beside the ledger says so, whose name only this process and
-        the workers that it starts can compute: from an id in the pickle and from the secret that
-        `multiprocessing` gives to its children (``current_process().authkey``). So a process id that is used
-        again, by a later process or in another container, brings no group back. A process that is killed
-        inside the block leaves the file, ``.skprivate-data-...``, which is of no use to any other: delete it.
-        """
-        check_text(group, "group")
-        block = group, os.urandom(16).hex()
-        file, owner = block_file(self._path, block[1]), os.getpid()
-        declared = False
-        try:
-            with _DECLARING:
-                if self._group is not None:
-                    raise ValueError(
-                        f"This ledger object is inside data({self._group!r}) already, and groups of data do "
-                        "not overlap. Leave that block first; in another thread, open the ledger anew."
-                    )
-                # This first: an interrupt between them must not leave the group declared.
-                declared = True
-                with _explained(file):
-                    file.touch()
-                self._data, self._pickled_by = block, None
-            yield self
-        finally:
-            self._data = None if declared else self._data
-            if os.getpid() == owner:  # a fork that leaves the block does not close it
-                with _explained(file):
-                    file.unlink(missing_ok=True)
-
-
-@contextlib.contextmanager
-def _explained(file: Path) -> Iterator[None]:
-    try:
-        yield
-    except OSError as error:
-        raise LedgerError(
-            f"The file {file}, which says that a block of data(...) is open, could not be made or deleted "
-            f"({error}). Check the disk and the rights to write its folder."
-        ) from error
-
-
-def _innermost(blocks: tuple[list[Record], ...]) -> Record:
-    """Return of every text of a record the last one that is open."""
-    found = NO_RECORD
-    for (texts,) in blocks:
-        kept = (old if text is None else text for old, text in zip(found, texts, strict=True))
-        found = next(kept), next(kept), next(kept), next(kept)
-    return found
-
-
-# What a ledger shows: entries, refusals, totals, composition, report, page and export.
-
-
-class LedgerViews(ABC):
-    """The views of an account, for a ledger and for an audit of one."""
-
-    _path: Path
-
-    @property
-    @abstractmethod
-    def _title(self) -> str:
-        """What reports are headed by."""
-
-    @abstractmethod
-    def _account(self) -> Account:
-        """Return all that is shown, after a check of all of it."""
-
-    def entries(self) -> list[LedgerEntry]:
-        """Return every entry, oldest first, after a check of all of them."""
-        return list(self._account().entries)
-
-    def refusals(self) -> list[LedgerEntry]:
-        """Return the charges that a limit refused, oldest first, as the entries that they would have been.
-
-        They cost nothing, no total counts them, and the hash of the entries does not cover them. A fit whose
-        epsilon is infinite, or that the limit of failures stopped before it looked at rows, is not among
-        them.
-
-        Returns
-        -------
-        refusals : list of LedgerEntry
-        """
-        return list(self._account().refusals)
-
-    def report(self) -> str:
-        """Return the entries by label and estimator, the totals, and what they do and do not cover."""
-        return write_report(self._title, self._account())
-
-    def _repr_html_(self) -> str:
-        """Return the report as a label for a notebook, or what is wrong with the file."""
-        try:
-            label = label_of_ledger(self._title, self._account())
-        except LedgerError as error:
-            label = label_of_unreadable(self._title, error)
-        return label_fragment([label])
-
-    def to_html(self, path: str | os.PathLike[str] | None = None) -> str:
-        """Return the report as one page: a whole HTML document, without scripts or anything to load.
-
-        Parameters
-        ----------
-        path : str or path-like, default=None
-            A file to write it to as well, which is replaced if it exists; never one of the ledger's own.
-
-        Returns
-        -------
-        page : str
-            All texts are escaped. It holds the file's name, but not its folder.
-        """
-        title = f"Privacy ledger {self._path.name}"
-        return self._written(label_page([label_of_ledger(title, self._account())], "Ledger"), path)
-
-    def composition(self, method: Method = "basic", delta: float | Fraction | None = None) -> Composition:
-        """Return what all entries cost together, with groups of disjoint data and kinds kept apart.
-
-        Parameters
-        ----------
-        method : {"basic", "rdp", "pld"}, default="basic"
-            See `compose`.
-        delta : float or Fraction, default=None
-            Delta of the result, for "rdp" and "pld" only.
-
-        Returns
-        -------
-        composition : Composition
-            Less than `spent` where data are disjoint; the ceiling does not know of it.
-        """
-        return compose(self.entries(), method, delta)
-
-    def to_json(self, path: str | os.PathLike[str] | None = None) -> str:
-        """Return every entry, the totals and the ceiling as JSON, with exact amounts as text.
-
-        Parameters
-        ----------
-        path : str or path-like, default=None
-            A file to write it to as well, which is replaced if it exists; never one of the ledger's own.
-
-        Returns
-        -------
-        text : str
-            An object of ``"format": "skprivate.ledger-export"`` and ``"version": 3``, with the hash that
-            links the entries: `LedgerAudit` reads and checks it. It cannot be opened as a ledger: what is
-            spent is in the ledger's file.
-        """
-        return self._written(write_export(self._account()), path)
-
-    def _written(self, text: str, path: str | os.PathLike[str] | None) -> str:
-        if path is not None:
-            target = resolve(path)
-            refuse_own_files(self._path, target)
-            write_atomically(target, text.encode("utf-8"))
-        return text
-
-
-# A ledger on disk that adds up what every fit spent and refuses what would pass its limits.
+#: Label, purpose, person, approver and expiry of a charge, where they were said.
+Said = tuple[str | None, ...]
+NOTHING_SAID: Said = (None, *NO_RECORD)
+# What a pickle does not hold.
+_OF_THIS_OBJECT = ("_verified", "_data", "_pickled_by", "_blocks")
 
 
 @public_module("skprivate.accounting")
-class PrivacyLedger(LedgerContext, LedgerViews):
+class PrivacyLedger(LedgerViews):
     """A file that counts what fits spend, shared by threads and processes, with an optional ceiling.
 
     Parameters
@@ -583,6 +131,8 @@ class PrivacyLedger(LedgerContext, LedgerViews):
     Remaining(epsilon=1.5, delta=0)
     """
 
+    _heading = "Privacy ledger"
+
     def __init__(
         self,
         path: str | os.PathLike[str],
@@ -591,7 +141,33 @@ class PrivacyLedger(LedgerContext, LedgerViews):
         *,
         max_failures: int | None = None,
     ) -> None:
-        super().__init__(resolve(path), check_limits(uuid.uuid4().hex, epsilon, delta, max_failures))
+        self._path = resolve(path)
+        self._said = NOTHING_SAID
+        self._blocks: tuple[list[Said], ...] = ()  # what open blocks say, oldest first
+        self._data: tuple[str, str] | None = None  # the declared group of data, and the id of its block
+        self._pickled_by: int | None = None  # the process whose pickle brought that group, None: no pickle
+        self._verified: LedgerState | None = None
+        self._identity = self._create_or_open(check_limits(uuid.uuid4().hex, epsilon, delta, max_failures))
+
+    @property
+    def path(self) -> Path:
+        """The absolute path of the file."""
+        return self._path
+
+    @property
+    def epsilon(self) -> Fraction | None:
+        """The ceiling on epsilon, None without one."""
+        return self._identity.epsilon
+
+    @property
+    def delta(self) -> Fraction:
+        """The ceiling on delta; of no effect without one on epsilon."""
+        return self._identity.delta
+
+    @property
+    def max_failures(self) -> int | None:
+        """The number of failed fits that the ledger allows, None without a limit."""
+        return self._identity.max_failures
 
     @property
     def n_failures(self) -> int:
@@ -642,8 +218,13 @@ class PrivacyLedger(LedgerContext, LedgerViews):
         check_text(estimator, "estimator")
         if charge_id is not None:
             check_text(charge_id, "charge_id")
-        amount = _finite(spent.epsilon)
-        row = to_row(spent, amount, estimator, self._label, self._group, self._record)
+        if not isinstance(spent.epsilon, Fraction):
+            raise PrivacyUnboundedError(
+                "A run of infinite epsilon has no amount that a ledger could add up; nothing was written. "
+                "Run it without a ledger, or bound its sensitivity."
+            )
+        label, record = self._said[0], self._said[1:]
+        row = to_row(spent, spent.epsilon, estimator, label, self._group, record)
         refusal: BudgetExceededError | None = None
         try:
             with self._transaction(write=True) as records:
@@ -666,6 +247,16 @@ class PrivacyLedger(LedgerContext, LedgerViews):
         if refusal is not None:
             raise refusal
         return None if charge_id is None else True
+
+    def _holds(self, charged: Row | None, row: Row, charge_id: str) -> bool:
+        """Return whether an id has its entry already; LedgerError if that is another one."""
+        if charged is not None and not same_charge(charged, row):
+            raise LedgerError(
+                f"The charge_id {charge_id!r} was used in the ledger {self._path} for an entry of another "
+                "estimator, mechanism, amount, relation, unit or group of data; nothing was charged. Give "
+                "each charge an id of its own, and repeat it in the same group of data."
+            )
+        return charged is not None
 
     def count_failure(self, estimator: str) -> int:
         """Count one failed fit, which costs no epsilon and may tell something of the rows.
@@ -710,7 +301,7 @@ class PrivacyLedger(LedgerContext, LedgerViews):
         check_text(estimator, "estimator")
         if self.max_failures is None:
             return False
-        records: LedgerRecords | None = None
+        records: SQLiteRecords | None = None
         try:
             with self._transaction(write=True) as records:
                 require_place(self._identity, records.state, self._path)
@@ -751,10 +342,6 @@ class PrivacyLedger(LedgerContext, LedgerViews):
             Exact; infinities without a ceiling. Its text shows six digits, rounded down.
         """
         return left_of(self._identity, self.spent())
-
-    @property
-    def _title(self) -> str:
-        return f"Privacy ledger {self._path}"
 
     def backup(self, path: str | os.PathLike[str]) -> None:
         """Copy the ledger to another file, whole or not at all; no other way of copying it is safe.
@@ -816,21 +403,269 @@ class PrivacyLedger(LedgerContext, LedgerViews):
         with self._checked(write=False, full=True) as (records, rows):
             return account_of(records, rows, self._path)
 
-    def _holds(self, charged: Row | None, row: Row, charge_id: str) -> bool:
-        """Return whether an id has its entry already; LedgerError if that is another one."""
-        if charged is not None and not same_charge(charged, row):
+    def label(self, label: str) -> contextlib.AbstractContextManager[Self]:
+        """Mark the entries charged inside a ``with`` block; the innermost label counts.
+
+        The label belongs to the object, not to the thread: it reaches the fits that joblib runs in threads
+        and, pickled with the ledger, those in worker processes.
+
+        Parameters
+        ----------
+        label : str
+            A public text on one line, not empty.
+        """
+        check_text(label, "label")
+        return self._saying((label, *NO_RECORD))
+
+    def record(
+        self,
+        *,
+        purpose: str | None = None,
+        person: str | None = None,
+        approver: str | None = None,
+        expiry: str | None = None,
+    ) -> contextlib.AbstractContextManager[Self]:
+        """Say for what, by whom and with whose approval the charges inside a ``with`` block are made.
+
+        The texts are stored with every entry, in the file and in its hash, and printed by every report. They
+        are what the user says: nothing checks them, and none refuses a charge. Of nested blocks the innermost
+        text of each counts. Like a label they belong to the object, and travel in its pickles.
+
+        Parameters
+        ----------
+        purpose : str, default=None
+            What the result is for, such as "Table One".
+        person : str, default=None
+            Who runs it, and sees what comes out.
+        approver : str, default=None
+            Who allowed it, such as a committee and its reference.
+        expiry : str, default=None
+            Until when it is allowed: an ISO date or date and time, of which reports tell when its day is
+            over, in UTC; or any other text, which never expires. None of the four: what the outer block said.
+
+        Raises
+        ------
+        TypeError, ValueError
+            If a text is none, empty or not on one line, or if all four are None.
+
+        Notes
+        -----
+        **Privacy**: all four are public by nature. They must not be chosen by looking at private rows.
+
+        Examples
+        --------
+        >>> import tempfile
+        >>> from pathlib import Path
+        >>> from skprivate.accounting import PrivacyLedger, PrivacySpent
+        >>> spent = PrivacySpent(
+        ...     mechanism="discrete Laplace", epsilon=1, relation="replace-one", noise_scale=4,
+        ...     noise_source="os-entropy", deployment="curator", claim="dp",
+        ... )
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     ledger = PrivacyLedger(Path(folder, "study.ledger"))
+        ...     with ledger.record(person="A. Statistician", approver="Ethics board, 12/26"):
+        ...         with ledger.record(purpose="risk model"):
+        ...             ledger.charge(spent, "DPTreeClassifier")
+        ...     entry = ledger.entries()[0]
+        >>> entry.purpose, entry.person, entry.approver, entry.expiry
+        ('risk model', 'A. Statistician', 'Ethics board, 12/26', None)
+        """
+        texts = purpose, person, approver, expiry
+        for name, text in zip(RECORD, texts, strict=True):
+            if text is not None:
+                check_text(text, name)
+        if texts == NO_RECORD:
+            raise ValueError("Give at least one of purpose, person, approver and expiry.")
+        return self._saying((None, *texts))
+
+    @contextlib.contextmanager
+    def _saying(self, said: Said) -> Iterator[Self]:
+        # Blocks of several threads need not end in the order in which they began: each takes back its own.
+        block = [said]
+        with _DECLARING:
+            self._blocks = (*self._blocks, block)
+            self._said = _innermost(self._blocks)
+        try:
+            yield self
+        finally:
+            with _DECLARING:
+                self._blocks = tuple(other for other in self._blocks if other is not block)
+                self._said = _innermost(self._blocks)
+
+    @contextlib.contextmanager
+    def data(self, group: str) -> Iterator[Self]:
+        """Declare which group of disjoint data the runs charged inside a ``with`` block touch.
+
+        Totals, the ceiling and what remains count every entry, whatever its group; `composition` takes the
+        dearest group, if no unit is in two of them. That is the user's declaration, and is printed as such.
+
+        The group belongs to the object, like a label: it reaches threads, and the worker processes of joblib
+        and `multiprocessing` that this process starts. It does not outlive the block, in a pickle or in the
+        memory of a worker: afterwards and elsewhere, such an object charges without a group, which counts in
+        all of them.
+
+        Parameters
+        ----------
+        group : str
+            A public text on one line, not empty, such as "hospital A".
+
+        Raises
+        ------
+        TypeError, ValueError
+            The group is no text or empty, or the object is inside such a block already: groups do not
+            overlap. Threads that work on different groups each need their own ``PrivacyLedger(path)``.
+        LedgerError
+            The file that says that the block is open could not be made or deleted beside the ledger.
+
+        Notes
+        -----
+        While the block is open, an empty file beside the ledger says so, whose name only this process and
+        the workers that it starts can compute: from an id in the pickle and from the secret that
+        `multiprocessing` gives to its children (``current_process().authkey``). So a process id that is used
+        again, by a later process or in another container, brings no group back. A process that is killed
+        inside the block leaves the file, ``.skprivate-data-...``, which is of no use to any other: delete it.
+        """
+        check_text(group, "group")
+        block = group, os.urandom(16).hex()
+        file, owner = block_file(self._path, block[1]), os.getpid()
+        declared = False
+        try:
+            with _DECLARING:
+                if self._group is not None:
+                    raise ValueError(
+                        f"This ledger object is inside data({self._group!r}) already, and groups of data do "
+                        "not overlap. Leave that block first; in another thread, open the ledger anew."
+                    )
+                # This first: an interrupt between them must not leave the group declared.
+                declared = True
+                with _explained(file):
+                    file.touch()
+                self._data, self._pickled_by = block, None
+            yield self
+        finally:
+            self._data = None if declared else self._data
+            if os.getpid() == owner:  # a fork that leaves the block does not close it
+                with _explained(file):
+                    file.unlink(missing_ok=True)
+
+    @property
+    def _group(self) -> str | None:
+        """The declared group of data; None once its block has ended, in whatever process."""
+        if self._data is None or not _is_started_by(self._pickled_by):
+            return None
+        return self._data[0] if block_file(self._path, self._data[1]).exists() else None
+
+    def __sklearn_clone__(self) -> Self:
+        # clone copies parameters: a copied account would count what no one reads.
+        return self
+
+    def __copy__(self) -> Self:
+        return self
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Self:
+        return self
+
+    def __getstate__(self) -> dict[str, Any]:
+        # Without what was verified: a fit must not change its parameters, and joblib hashes their pickles.
+        state = {name: value for name, value in vars(self).items() if name not in _OF_THIS_OBJECT}
+        return state if self._group is None else {**state, "_data": (self._data, os.getpid())}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        # The file is not touched: a fitted estimator predicts where its ledger is out of reach.
+        # A declared group reaches the processes started by the one that pickled it, not a fit that came back.
+        # Asked for only when it charges: multiprocessing tells a worker late who started it.
+        block, process = state.get("_data") or (None, None)
+        vars(self).update(state, _verified=None, _data=block, _pickled_by=process)
+        self._blocks = ([self._said],)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, PrivacyLedger):
+            return NotImplemented
+        return (self._identity.uuid, self._path) == (other._identity.uuid, other._path)
+
+    def __hash__(self) -> int:
+        return hash((self._identity.uuid, self._path))
+
+    def __repr__(self) -> str:
+        limits = ""
+        if self.epsilon is not None:
+            limits = f", epsilon={show(self.epsilon, down=True)}, delta={show(self.delta, down=True)}"
+        if self.max_failures is not None:
+            limits += f", max_failures={self.max_failures}"
+        return f"{type(self).__name__}({str(self._path)!r}{limits})"
+
+    def _create_or_open(self, wanted: Identity) -> Identity:
+        store = SQLiteStore(self._path)
+        if not os.path.lexists(self._path):
+            store.create(wanted)
+        with store.transaction(write=False) as records:
+            records.check_structure()
+            found = records.identity
+            verify(records, None, self._path, full=True)
+        # A limit that is not given is taken over; the file's own are public.
+        ceiling = found if wanted.epsilon is None else wanted
+        failures = found if wanted.max_failures is None else wanted
+        asked = Identity(found.uuid, ceiling.epsilon, ceiling.delta, failures.max_failures)
+        if asked != found:
             raise LedgerError(
-                f"The charge_id {charge_id!r} was used in the ledger {self._path} for an entry of another "
-                "estimator, mechanism, amount, relation, unit or group of data; nothing was charged. Give "
-                "each charge an id of its own, and repeat it in the same group of data."
+                f"The ledger {self._path} was created with {describe_limits(found)}, not with "
+                f"{describe_limits(asked)}. Its limits are fixed: open it with them, or as "
+                f"PrivacyLedger({str(self._path)!r}), which takes them over."
             )
-        return charged is not None
+        self._verified = records.state
+        return found
+
+    @contextlib.contextmanager
+    def _transaction(self, *, write: bool = False, full: bool = False) -> Iterator[SQLiteRecords]:
+        with self._checked(write=write, full=full) as (records, _):
+            yield records
+
+    @contextlib.contextmanager
+    def _checked(self, *, write: bool, full: bool) -> Iterator[tuple[SQLiteRecords, list[Row]]]:
+        # Read first: an entry that another thread adds while this one waits is no roll-back.
+        seen = self._verified
+        with SQLiteStore(self._path).transaction(write=write) as records:
+            if records.identity != self._identity:
+                raise LedgerError(
+                    f"The file {self._path} is another ledger than the one this object was made for. Restore "
+                    "that one, or make a new PrivacyLedger object."
+                )
+            rows = verify(records, seen, self._path, full=full)
+            self._verified = records.state
+            yield records, rows
+        self._verified = records.state
 
 
-def _finite(epsilon: Fraction | float) -> Fraction:
-    if isinstance(epsilon, Fraction):
-        return epsilon
-    raise PrivacyUnboundedError(
-        "A run of infinite epsilon has no amount that a ledger could add up; nothing was written. Run it "
-        "without a ledger, or bound its sensitivity."
-    )
+def _innermost(blocks: tuple[list[Said], ...]) -> Said:
+    """Return of every text the last one that is open."""
+    found = NOTHING_SAID
+    for (texts,) in blocks:
+        found = tuple(old if text is None else text for old, text in zip(found, texts, strict=True))
+    return found
+
+
+def _is_started_by(process: int | None) -> bool:
+    """Return whether a process started this one, itself or by a fork server; None: there is none to ask."""
+    from multiprocessing import parent_process  # a client needs none of it
+
+    starter = parent_process()
+    return process in (None, os.getppid(), None if starter is None else starter.pid)
+
+
+def block_file(ledger: Path, block_id: str) -> Path:
+    """Return the file that is there while a block is open, as its process and those it started name it."""
+    from multiprocessing import current_process  # a client needs none of it
+
+    name = hmac.new(current_process().authkey, block_id.encode(), "sha256").hexdigest()
+    return ledger.with_name(f".skprivate-data-{name}")
+
+
+@contextlib.contextmanager
+def _explained(file: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise LedgerError(
+            f"The file {file}, which says that a block of data(...) is open, could not be made or deleted "
+            f"({error}). Check the disk and the rights to write its folder."
+        ) from error

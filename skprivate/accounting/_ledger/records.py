@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Records of a ledger: the tables of its SQLite file, and the high-water mark beside it.
+"""Records of a ledger: the tables of its SQLite file, the high-water mark beside it, and their checks.
 
-It is written after the commit, under the ledger's lock, and before the charge returns. A process that is
-killed in between leaves a mark behind the ledger, which the next transaction catches up with; what it had
-charged was acknowledged to nobody. A ledger behind its mark has lost something that was.
+The mark holds the state that was last acknowledged. It is written after the commit, under the ledger's lock,
+and before the charge returns. A process that is killed in between leaves a mark behind the ledger, which the
+next transaction catches up with; what it had charged was acknowledged to nobody. A ledger behind its mark has
+lost something that was.
 """
 
 import contextlib
@@ -11,18 +12,17 @@ import hashlib
 import json
 import os
 import sqlite3
-import tempfile
+from collections.abc import Mapping
 from dataclasses import fields, replace
 from pathlib import Path
+from typing import Any
 
 from ...exceptions import LedgerError
-from ...utils._files import replace_file, write_atomically
+from ...utils._files import replace_file
 from ...utils._json_documents import UNREADABLE, Fields, parse_json
 from .._amounts import from_text, running_sum_from_text, running_sum_to_text, to_text
 from .._statements.ledger_entry import LedgerEntry
-from .state import Identity, LedgerRecords, LedgerState, Row, damaged, undamaged
-
-# Tables of a ledger's SQLite file: reading and writing.
+from .state import REMEDY, Identity, LedgerState, Row, damaged, undamaged
 
 SCHEMA = 6
 _APPLICATION = 0x736B7072  # "skpr", in the header of the file: tells a ledger from other databases
@@ -41,9 +41,12 @@ CREATE TABLE failures (estimator TEXT PRIMARY KEY, count INTEGER NOT NULL) WITHO
 CREATE TABLE charge_ids (id TEXT PRIMARY KEY, entry INTEGER NOT NULL REFERENCES entries (id)) WITHOUT ROWID;
 """
 _COLUMNS = ", ".join(field.name for field in fields(LedgerEntry))
+# Of a state: its counts, and its sums with their keys in the table of one-off facts.
+_COUNTS = ("count", "failures", "places_taken", "places_returned")
+_KEYS_OF_SUMS = {"epsilon": "total_epsilon", "delta": "total_delta"}
 
 
-class SQLiteRecords(LedgerRecords):
+class SQLiteRecords:
     """The records of a ledger's file, inside a transaction of SQLite.
 
     Parameters
@@ -54,10 +57,23 @@ class SQLiteRecords(LedgerRecords):
         Where the ledger was created; a file that records another path is refused.
     file : Path, default=None
         The file that is open, if it is another: a backup. It has no mark.
+
+    Attributes
+    ----------
+    identity : Identity
+        Who the ledger says it is.
+    state : LedgerState
+        What it says its entries lead to; every method that writes brings it up to date.
+    mark : LedgerState or None
+        The state that was last acknowledged, kept apart from the entries. None: it was lost, or never
+        written.
+    is_kept : bool
+        Whether what was written is lasting: an interrupt may reach the caller after it, and before it.
     """
 
     def __init__(self, connection: sqlite3.Connection, path: Path, *, file: Path | None = None) -> None:
-        self._connection, self._path, self._file = connection, path, file or path
+        self.connection, self._path, self._file = connection, path, file or path
+        self.is_kept = False
         with undamaged(self._file):
             meta = self._read_meta()
             self.identity = _read_identity(meta, path, self._file)
@@ -65,32 +81,32 @@ class SQLiteRecords(LedgerRecords):
         self.mark = None if file else self._read_mark()
 
     def rows(self, after: int = 0) -> list[Row]:
-        """Return the entries but the first ``after``; their ids count from 1 without a gap."""
+        """Return the entries but the first ``after``, oldest first; ids count from 1 without a gap."""
         query = f"SELECT {_COLUMNS} FROM entries WHERE id > ? ORDER BY id"
-        return self._connection.execute(query, (after,)).fetchall()
+        return self.connection.execute(query, (after,)).fetchall()
 
     def append(self, row: Row, state: LedgerState, charge_id: str | None = None) -> None:
         """Add one entry, the state that it leads to, and the id that the ledger counts it by."""
         self._insert("entries", state.count, row)
         if charge_id is not None:
-            self._connection.execute("INSERT INTO charge_ids VALUES (?, ?)", (charge_id, state.count))
+            self.connection.execute("INSERT INTO charge_ids VALUES (?, ?)", (charge_id, state.count))
         self._write_state(state)
 
     def charged(self, charge_id: str) -> Row | None:
         """Return the entry that was counted by an id, None if there is none."""
         query = "SELECT entry FROM charge_ids WHERE id = ?"
-        entry = self._connection.execute(query, (charge_id,)).fetchone()
+        entry = self.connection.execute(query, (charge_id,)).fetchone()
         if entry is None:
             return None
         query = f"SELECT {_COLUMNS} FROM entries WHERE id = ?"
-        row: Row | None = self._connection.execute(query, entry).fetchone()
+        row: Row | None = self.connection.execute(query, entry).fetchone()
         if row is None:
             raise damaged(self._file)
         return row
 
     def refusals(self) -> list[Row]:
         """Return the charges that a limit refused, oldest first; no total and no chain counts them."""
-        return self._connection.execute(f"SELECT {_COLUMNS} FROM refusals ORDER BY id").fetchall()
+        return self.connection.execute(f"SELECT {_COLUMNS} FROM refusals ORDER BY id").fetchall()
 
     def add_refusal(self, row: Row) -> None:
         """Keep a charge that was refused."""
@@ -99,11 +115,11 @@ class SQLiteRecords(LedgerRecords):
     def failures(self) -> dict[str, int]:
         """Return the number of failed fits of each estimator."""
         query = "SELECT estimator, count FROM failures ORDER BY estimator"
-        return dict(self._connection.execute(query).fetchall())
+        return dict(self.connection.execute(query).fetchall())
 
     def add_failure(self, estimator: str) -> None:
         """Count one failed fit."""
-        self._connection.execute(
+        self.connection.execute(
             "INSERT INTO failures VALUES (?, 1) ON CONFLICT (estimator) DO UPDATE SET count = count + 1",
             (estimator,),
         )
@@ -120,23 +136,15 @@ class SQLiteRecords(LedgerRecords):
     def check_structure(self) -> None:
         """Let SQLite look for damaged pages, and for ids of entries that are not there."""
         with undamaged(self._file):  # SQLite quotes damaged names
-            damages = self._connection.execute("PRAGMA quick_check").fetchall() != [("ok",)]
-            damages = damages or bool(self._connection.execute("PRAGMA foreign_key_check").fetchall())
+            damages = self.connection.execute("PRAGMA quick_check").fetchall() != [("ok",)]
+            damages = damages or bool(self.connection.execute("PRAGMA foreign_key_check").fetchall())
         if damages:
             raise damaged(self._file)
 
-    def backup(self, target: Path) -> None:
-        """Write a copy by SQLite's online backup; it records the ledger's path, not its own."""
-        # In a folder beside the target: nothing is left behind after an error, and nobody sees half a file.
-        with tempfile.TemporaryDirectory(prefix=".skprivate-ledger-", dir=target.parent) as folder:
-            unfinished = Path(folder, "ledger")
-            copy_database(self._connection, unfinished)
-            write_atomically(target, unfinished.read_bytes())
-
     def _read_meta(self) -> dict[str, str]:
-        if self._connection.execute("PRAGMA application_id").fetchone() != (_APPLICATION,):
+        if self.connection.execute("PRAGMA application_id").fetchone() != (_APPLICATION,):
             raise LedgerError(f"{self._file} is a database, but no ledger of skprivate. Choose another path.")
-        rows = dict(self._connection.execute("SELECT key, value FROM meta").fetchall())
+        rows = dict(self.connection.execute("SELECT key, value FROM meta").fetchall())
         if not all(isinstance(text, str) for pair in rows.items() for text in pair):
             raise damaged(self._file)
         schema = rows.get("schema", "")
@@ -151,17 +159,11 @@ class SQLiteRecords(LedgerRecords):
         return rows
 
     def _read_state(self, meta: dict[str, str]) -> LedgerState:
-        state = LedgerState(
-            count=int(meta["count"]),
-            epsilon=running_sum_from_text(meta["total_epsilon"]),
-            delta=running_sum_from_text(meta["total_delta"]),
-            chain=meta["chain"],
-            failures=int(meta["failures"]),
-            places_taken=int(meta["places_taken"]),
-            places_returned=int(meta["places_returned"]),
-        )
+        counts = {name: int(meta[name]) for name in _COUNTS}
+        sums = {name: meta[key] for name, key in _KEYS_OF_SUMS.items()}
+        state = _decode_state({**counts, **sums, "chain": meta["chain"]})
         # Without the scan that counting rows would be.
-        last = self._connection.execute("SELECT MAX(id) FROM entries").fetchone()[0] or 0
+        last = self.connection.execute("SELECT MAX(id) FROM entries").fetchone()[0] or 0
         if last != state.count or state.failures < 0 or not 0 <= state.places_returned <= state.places_taken:
             raise ValueError("counts")
         return state
@@ -181,10 +183,10 @@ class SQLiteRecords(LedgerRecords):
 
     def _insert(self, table: str, number: int | None, row: Row) -> None:
         values = ", ".join("?" * (len(row) + 1))
-        self._connection.execute(f"INSERT INTO {table} (id, {_COLUMNS}) VALUES ({values})", (number, *row))
+        self.connection.execute(f"INSERT INTO {table} (id, {_COLUMNS}) VALUES ({values})", (number, *row))
 
     def _write_state(self, state: LedgerState) -> None:
-        write_meta(self._connection, _state_to_meta(state))
+        write_meta(self.connection, _state_as_meta(state))
         self.state = state
 
 
@@ -200,7 +202,7 @@ def fill(file: Path, path: Path, identity: Identity) -> None:
             "delta": to_text(identity.delta),
             "max_failures": "none" if identity.max_failures is None else str(identity.max_failures),
         }
-        write_meta(connection, values | _state_to_meta(LedgerState()))
+        write_meta(connection, values | _state_as_meta(LedgerState()))
         connection.execute("COMMIT")
 
 
@@ -212,27 +214,26 @@ def recorded_path(connection: sqlite3.Connection) -> Path | None:
     return Path(row[0]) if row and isinstance(row[0], str) else None
 
 
-def copy_database(connection: sqlite3.Connection, target: Path) -> None:
-    """Copy a database to a new file by SQLite's online backup."""
-    with contextlib.closing(sqlite3.connect(target, isolation_level=None)) as copy:
-        connection.backup(copy)
-
-
-def write_meta(connection: sqlite3.Connection, values: dict[str, str]) -> None:
+def write_meta(connection: sqlite3.Connection, values: Mapping[str, str]) -> None:
     """Write keys and values of the table of one-off facts."""
     connection.executemany("INSERT OR REPLACE INTO meta VALUES (?, ?)", values.items())
 
 
-def _state_to_meta(state: LedgerState) -> dict[str, str]:
+def _state_as_meta(state: LedgerState) -> dict[str, str]:
+    return {_KEYS_OF_SUMS.get(name, name): str(value) for name, value in _encode_state(state).items()}
+
+
+def _encode_state(state: LedgerState) -> dict[str, Any]:
     return {
-        "count": str(state.count),
-        "total_epsilon": running_sum_to_text(state.epsilon),
-        "total_delta": running_sum_to_text(state.delta),
+        **{name: getattr(state, name) for name in _COUNTS},
+        **{name: running_sum_to_text(getattr(state, name)) for name in _KEYS_OF_SUMS},
         "chain": state.chain,
-        "failures": str(state.failures),
-        "places_taken": str(state.places_taken),
-        "places_returned": str(state.places_returned),
     }
+
+
+def _decode_state(values: Mapping[str, Any]) -> LedgerState:
+    sums = {name: running_sum_from_text(values[name]) for name in _KEYS_OF_SUMS}
+    return LedgerState(**{**values, **sums})
 
 
 def _read_identity(meta: dict[str, str], path: Path, file: Path) -> Identity:
@@ -254,11 +255,10 @@ def _not_here(recorded: str | None, path: Path, file: Path) -> str:
     )
 
 
-# The high-water mark beside a ledger's file: the state that was last acknowledged.
+# The high-water mark.
 
 _MARK_FORMAT = "skprivate.ledger-mark"
-_COUNTS = ("count", "failures", "places_taken", "places_returned")
-_MARK_FIELDS = ("format", "ledger", *_COUNTS, "epsilon", "delta", "chain", "checksum")
+_MARK_FIELDS = ("format", "ledger", *_COUNTS, *_KEYS_OF_SUMS, "chain", "checksum")
 _MOST = 2**62  # SQLite's numbers of rows end at 2^63
 # Of the files beside a ledger: this module's, the lock's and SQLite's.
 _ENDS = (".mark", ".mark.unfinished", ".lock", "-journal")
@@ -285,14 +285,7 @@ def check_names(ledger: Path) -> None:
 
 def write_mark(ledger: Path, uuid: str, state: LedgerState) -> None:
     """Replace the mark; call it under the ledger's lock only."""
-    content = {
-        "format": _MARK_FORMAT,
-        "ledger": uuid,
-        **{name: getattr(state, name) for name in _COUNTS},
-        "epsilon": running_sum_to_text(state.epsilon),
-        "delta": running_sum_to_text(state.delta),
-        "chain": state.chain,
-    }
+    content = {"format": _MARK_FORMAT, "ledger": uuid, **_encode_state(state)}
     text = json.dumps({**content, "checksum": _checksum(content)}, indent=1) + "\n"
     path = mark_path(ledger)
     # One name for all, as the lock is held: a process that is killed leaves one file, which the next
@@ -312,16 +305,13 @@ def read_mark(ledger: Path) -> tuple[str, LedgerState] | None:
     path = mark_path(ledger)
     try:
         content = parse_json(path.read_bytes())
-        fields = Fields(content, _MARK_FIELDS)
+        found = Fields(content, _MARK_FIELDS)
         checksum = content.pop("checksum")
         if checksum != _checksum(content) or content["format"] != _MARK_FORMAT:
             raise ValueError("wrong checksum or format")
-        return fields.text("ledger"), LedgerState(
-            **{name: fields.integer(name, 0, _MOST) for name in _COUNTS},
-            epsilon=running_sum_from_text(content["epsilon"]),
-            delta=running_sum_from_text(content["delta"]),
-            chain=fields.text("chain"),
-        )
+        counts = {name: found.integer(name, 0, _MOST) for name in _COUNTS}
+        sums = {name: content[name] for name in _KEYS_OF_SUMS}
+        return found.text("ledger"), _decode_state({**counts, **sums, "chain": found.text("chain")})
     except FileNotFoundError:
         return None
     except (OSError, *UNREADABLE) as error:
@@ -334,3 +324,71 @@ def read_mark(ledger: Path) -> tuple[str, LedgerState] | None:
 
 def _checksum(content: dict[str, object]) -> str:
     return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
+
+
+# The check of all of it.
+
+
+def verify(records: SQLiteRecords, seen: LedgerState | None, place: Path, *, full: bool = False) -> list[Row]:
+    """Check the entries after the last state that was verified, and return them.
+
+    Parameters
+    ----------
+    records : SQLiteRecords
+        The ledger, inside a transaction.
+    seen : LedgerState or None
+        What the caller has verified before; None: nothing.
+    place : Path
+        Where the ledger is, for messages.
+    full : bool, default=False
+        Whether to check every entry.
+
+    Returns
+    -------
+    rows : list of tuple
+        The entries that were checked: all of them if ``full``.
+
+    Raises
+    ------
+    LedgerError
+        If the ledger is in an older state than was seen or acknowledged, or is not what was written.
+
+    Notes
+    -----
+    The mark is a state that a process had verified before it was written. A ledger is taken for good if its
+    entries lead from the earlier of both states through the later one to what the ledger says of itself. An
+    entry before both is not read: its alteration shows at the next full check.
+    """
+    known = [state for state in (seen, records.mark) if state is not None]
+    for state in known:
+        if lost := records.state.lacks(state):
+            raise LedgerError(
+                f"The ledger {place} is in an older state than was seen: it holds {records.state.count} "
+                f"entries, and {lost} would be forgotten. {REMEDY}; discard_newer=True forgets them, and "
+                "what they spent is for you to count."
+            )
+    start = LedgerState() if full or not known else min(known, key=lambda state: state.count)
+    with undamaged(place):
+        rows = records.rows(start.count)
+        reached = replay(start, rows, known)
+        n_failures = sum(records.failures().values()) if full else records.state.failures
+    if reached is None:
+        raise LedgerError(
+            f"The ledger {place} is damaged: its entries do not lead to those that were acknowledged. They "
+            f"were altered, or an older state was put in its place and charged. {REMEDY}."
+        )
+    if not reached.agrees(records.state) or n_failures != records.state.failures:
+        raise damaged(place)
+    return rows
+
+
+def replay(start: LedgerState, rows: list[Row], known: list[LedgerState]) -> LedgerState | None:
+    """Return the state after some entries, or None if they miss a known state on the way."""
+    waypoints = {state.count: [other for other in known if other.count == state.count] for state in known}
+    reached = start
+    for row in (*rows, None):
+        if any(not state.agrees(reached) for state in waypoints.get(reached.count, ())):
+            return None
+        if row is not None:
+            reached = reached.after(row)
+    return reached

@@ -1,37 +1,39 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The account of a ledger: its printed report, its label, and its export as JSON and back."""
+"""The account of a ledger: what it shows, its printed report, its label, and its export as JSON and back."""
 
 import json
-from collections import Counter, defaultdict
-from collections.abc import Sequence
+import os
+from abc import ABC, abstractmethod
+from collections import Counter
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from fractions import Fraction
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
+from ...exceptions import LedgerError
 from ...utils import check_int
+from ...utils._files import write_atomically
 from ...utils._json_documents import Fields, check_envelope
 from .._amounts import Spent, from_text, show, show_pair, to_text, upper_sum
+from .._composition.compose import Composition, Method, compose
 from .._statements.fields import check_text, escape_controls
-from .._statements.html import PRIVATE_VERDICT, Label, amounts_figure
-from .._statements.ledger_entry import NO_RECORD, LedgerEntry, Record, from_row
-from .state import Identity, LedgerRecords, LedgerState, Row, left_of, undamaged
+from .._statements.html import PRIVATE_VERDICT, Label, amounts_figure, label_fragment, label_page
+from .._statements.ledger_entry import NO_RECORD, RECORD, LedgerEntry, from_row
+from .records import SQLiteRecords, refuse_own_files
+from .state import Identity, LedgerState, Row, left_of, resolve, undamaged
 
-# What a ledger holds, and its export as JSON, which can be read and checked again.
+Key = TypeVar("Key", bound=Hashable)
 
-FORMAT = "skprivate.ledger-export"
-VERSION = 3
-_EXPORT_FIELDS = ("note", "ledger", "ceiling", "spent", "failures", "chain", "entries", "refusals")
-_MOST = 2**62  # as in the mark
-_EXPORT_NOTE = (
-    "Amounts are exact: numerator/denominator, the totals in hexadecimal digits (0x...), rounded up where "
-    "exact ones would grow with every entry. Totals are by basic composition over every entry. Failed fits "
-    "cost no epsilon and may tell something of the rows. Groups of data are disjoint as declared by the "
-    "user. Claimed by the software, not certified. The scores and the choice of a plain search are not "
-    "covered. Purposes, persons, approvers and expiries are texts of the user. Refused charges cost nothing. "
-    "The chain is a hash of the entries in order, without a key: it finds accidents, not adversaries; "
-    "failures and refusals are outside of it."
+_HEADER = ("label", "estimator", "fits", "epsilon", "delta", "not private")
+_NOTES = (
+    "Totals are by basic composition over EVERY entry, as if all touched the same rows.",
+    "Fits made by a plain GridSearchCV are counted, but its cv_results_, its best_score_ and its choice are",
+    "exact functions of private rows that no entry covers: only PrivateGridSearch has a guarantee from end",
+    "to end. A grid over epsilon is for planning on public or simulated data.",
+    "Purposes, persons, approvers and expiries are what the user said; nothing checks them.",
+    "Printed amounts have six digits: spent ones are rounded up, remaining ones down. entries() is exact.",
 )
 
 
@@ -57,11 +59,296 @@ class Account:
         return self.state.spent
 
 
-def account_of(records: LedgerRecords, rows: Sequence[Row], place: Path) -> Account:
+def account_of(records: SQLiteRecords, rows: Sequence[Row], place: Path) -> Account:
     """Return what a ledger holds, inside a transaction; ``rows`` are all of its entries."""
     with undamaged(place):
         entries, refusals = ([from_row(*row) for row in part] for part in (rows, records.refusals()))
         return Account(records.identity, entries, records.state, records.failures(), refusals)
+
+
+class LedgerViews(ABC):
+    """The views of an account, for a ledger and for an audit of one."""
+
+    _path: Path
+    #: Reports are headed by it and the path.
+    _heading: str
+
+    @abstractmethod
+    def _account(self) -> Account:
+        """Return all that is shown, after a check of all of it."""
+
+    def entries(self) -> list[LedgerEntry]:
+        """Return every entry, oldest first, after a check of all of them."""
+        return list(self._account().entries)
+
+    def refusals(self) -> list[LedgerEntry]:
+        """Return the charges that a limit refused, oldest first, as the entries that they would have been.
+
+        They cost nothing, no total counts them, and the hash of the entries does not cover them. A fit whose
+        epsilon is infinite, or that the limit of failures stopped before it looked at rows, is not among
+        them.
+
+        Returns
+        -------
+        refusals : list of LedgerEntry
+        """
+        return list(self._account().refusals)
+
+    def report(self) -> str:
+        """Return the entries by label and estimator, the totals, and what they do and do not cover."""
+        return write_report(f"{self._heading} {self._path}", self._account())
+
+    def _repr_html_(self) -> str:
+        """Return the report as a label for a notebook, or what is wrong with the file."""
+        title = f"{self._heading} {self._path}"
+        try:
+            label = label_of_ledger(title, self._account())
+        except LedgerError as error:
+            verdict = "The ledger cannot be read"
+            label = Label(subject=title, private=False, verdict=verdict, figure="", rows=[], note=str(error))
+        return label_fragment([label])
+
+    def to_html(self, path: str | os.PathLike[str] | None = None) -> str:
+        """Return the report as one page: a whole HTML document, without scripts or anything to load.
+
+        Parameters
+        ----------
+        path : str or path-like, default=None
+            A file to write it to as well, which is replaced if it exists; never one of the ledger's own.
+
+        Returns
+        -------
+        page : str
+            All texts are escaped. It holds the file's name, but not its folder.
+        """
+        title = f"Privacy ledger {self._path.name}"
+        return self._written(label_page([label_of_ledger(title, self._account())], "Ledger"), path)
+
+    def composition(self, method: Method = "basic", delta: float | Fraction | None = None) -> Composition:
+        """Return what all entries cost together, with groups of disjoint data and kinds kept apart.
+
+        Parameters
+        ----------
+        method : {"basic", "rdp", "pld"}, default="basic"
+            See `compose`.
+        delta : float or Fraction, default=None
+            Delta of the result, for "rdp" and "pld" only.
+
+        Returns
+        -------
+        composition : Composition
+            Less than `spent` where data are disjoint; the ceiling does not know of it.
+        """
+        return compose(self.entries(), method, delta)
+
+    def to_json(self, path: str | os.PathLike[str] | None = None) -> str:
+        """Return every entry, the totals and the ceiling as JSON, with exact amounts as text.
+
+        Parameters
+        ----------
+        path : str or path-like, default=None
+            A file to write it to as well, which is replaced if it exists; never one of the ledger's own.
+
+        Returns
+        -------
+        text : str
+            An object of ``"format": "skprivate.ledger-export"`` and ``"version": 3``, with the hash that
+            links the entries: `LedgerAudit` reads and checks it. It cannot be opened as a ledger: what is
+            spent is in the ledger's file.
+        """
+        return self._written(write_export(self._account()), path)
+
+    def _written(self, text: str, path: str | os.PathLike[str] | None) -> str:
+        """Return a text, and write it to a file that is none of the ledger's own."""
+        if path is not None:
+            target = resolve(path)
+            refuse_own_files(self._path, target)
+            write_atomically(target, text.encode("utf-8"))
+        return text
+
+
+# The printed report, and the label.
+
+
+def write_report(title: str, account: Account) -> str:
+    """Return the table of the entries by label and estimator, the totals and what they mean."""
+    table = [_HEADER]
+    for (label, estimator), group in _by_label_and_estimator(account.entries).items():
+        table.append((label, estimator, *_numbers(group, sums_of(group))))
+    table.append(("total", "", *_numbers(account.entries, account.spent)))
+    widths = [max(map(len, column)) for column in zip(*table, strict=True)]
+    lines = [title]
+    for row in table:
+        # Names on the left, numbers on the right.
+        cells = [cell.ljust(width) for cell, width in zip(row[:2], widths[:2], strict=True)]
+        cells += [cell.rjust(width) for cell, width in zip(row[2:], widths[2:], strict=True)]
+        lines.append("  ".join(cells))
+    rows = [*_rows(account), *_records(account.entries)]
+    lines += ["", *(f"{name}: {text}" for name, text in rows), *_remarks(account.entries)]
+    return "\n".join(map(escape_controls, lines))
+
+
+def label_of_ledger(title: str, account: Account) -> Label:
+    """Return what the report says as a label."""
+    rows = _rows(account)
+    for (label, estimator), group in _by_label_and_estimator(account.entries).items():
+        n_fits, epsilon, delta, n_exposed = _numbers(group, sums_of(group))
+        exposed = f", {n_exposed} not private" if n_exposed != "0" else ""
+        told = f"epsilon = {epsilon}, delta = {delta} ({n_fits} fits{exposed})"
+        rows.append((f"label {label}, {estimator}", told))
+    return Label(
+        subject=title,
+        private=not count_exposed(account.entries),
+        verdict=verdict_of(account.entries),
+        figure=f"{amounts_figure(*account.spent)} spent",
+        rows=[*rows, *_records(account.entries)],
+        note=" ".join(_remarks(account.entries)),
+    )
+
+
+def verdict_of(entries: Sequence[LedgerEntry]) -> str:
+    """Return what holds of a ledger as a whole."""
+    if not entries:
+        return "Nothing was charged"
+    if count_exposed(entries):
+        return "NOT PRIVATE: some entries are not"
+    if len({(entry.relation, entry.unit) for entry in entries}) > 1:
+        return "Relations or units differ: the total holds for none of them alone"
+    return PRIVATE_VERDICT
+
+
+def grouped(
+    entries: Sequence[LedgerEntry], key: Callable[[LedgerEntry], Key]
+) -> dict[Key, list[LedgerEntry]]:
+    """Return the entries by a key, in the order of the first of each."""
+    groups: dict[Key, list[LedgerEntry]] = {}
+    for entry in entries:
+        groups.setdefault(key(entry), []).append(entry)
+    return groups
+
+
+def sums_of(entries: Sequence[LedgerEntry]) -> tuple[Fraction, Fraction]:
+    """Return the sums of epsilon and delta of some entries, or upper bounds on them."""
+    return upper_sum(entry.epsilon for entry in entries), upper_sum(entry.delta for entry in entries)
+
+
+def count_exposed(entries: Sequence[LedgerEntry]) -> int:
+    """Return the number of entries that are not private."""
+    return sum(not entry.private for entry in entries)
+
+
+def _by_label_and_estimator(entries: Sequence[LedgerEntry]) -> dict[tuple[str, str], list[LedgerEntry]]:
+    return grouped(entries, lambda entry: (entry.label or "-", entry.estimator))
+
+
+def _numbers(entries: Sequence[LedgerEntry], sums: tuple[Fraction, Fraction]) -> tuple[str, str, str, str]:
+    return str(len(entries)), show(sums[0]), show(sums[1]), str(count_exposed(entries))
+
+
+def _rows(account: Account) -> list[tuple[str, str]]:
+    """Return names and texts of the limits, and of what the totals do not say."""
+    identity, entries, exposed = account.identity, account.entries, count_exposed(account.entries)
+    ceiling = [("Ceiling", "none")]
+    if identity.epsilon is not None:
+        left = show_pair(*left_of(identity, account.spent), down=True)
+        ceiling = [("Ceiling", show_pair(identity.epsilon, identity.delta, down=True)), ("Remaining", left)]
+    nominal = ", charged their nominal amounts: no total holds for their rows" if exposed else ""
+    return [
+        *ceiling,
+        ("Not private", f"{exposed} of {len(entries)} entries{nominal}"),
+        describe_failures(account),
+        *describe_refusals(account.refusals),
+    ]
+
+
+def describe_failures(account: Account) -> tuple[str, str]:
+    """Return how many fits failed, of which estimators, and how many have not ended."""
+    failures, max_failures = account.failures, account.identity.max_failures
+    limit = "no limit" if max_failures is None else f"limit {max_failures}"
+    names = "".join(f"; {name}: {count}" for name, count in failures.items())
+    begun = f"; {account.state.places} more run or were stopped, and count" if account.state.places else ""
+    return "Failed fits, which cost no epsilon", f"{sum(failures.values())} ({limit}{names}{begun})"
+
+
+def describe_refusals(refusals: Sequence[LedgerEntry]) -> list[tuple[str, str]]:
+    """Return how many charges were refused, and of which amounts."""
+    head = ("Refused charges, which cost nothing", str(len(refusals)))
+    kinds = Counter(
+        (it.label or "-", it.estimator, it.purpose or "-", it.person or "-", it.epsilon, it.delta)
+        for it in refusals
+    )
+    return [head] + [
+        (
+            f"refused, label {label}, {estimator}",
+            f"{show_pair(epsilon, delta)} asked for {count} times; purpose {purpose}; person {person}",
+        )
+        for (label, estimator, purpose, person, epsilon, delta), count in kinds.items()
+    ]
+
+
+def describe_expiry(entries: Sequence[LedgerEntry]) -> str:
+    """Return the expiry of entries that share it, and whether it is over, or was when they were charged."""
+    first = entries[0]
+    if first.expiry is None:
+        return "-"
+    late = sum(entry.has_expired(entry.time.date()) for entry in entries)
+    expired = first.has_expired(datetime.now(UTC).date())
+    told = f"{first.expiry}{' (EXPIRED)' if expired else ''}"
+    return f"{told}, {late} entries CHARGED AFTER IT" if late else told
+
+
+def _records(entries: Sequence[LedgerEntry]) -> list[tuple[str, str]]:
+    """Return what was said of the entries, and what each such record spent; nothing if nothing was."""
+    groups = grouped(entries, lambda entry: tuple(getattr(entry, name) for name in RECORD))
+    if set(groups) <= {NO_RECORD}:
+        return []
+    return [
+        (
+            f"purpose {purpose or '-'}",
+            f"{show_pair(*sums_of(group))} ({len(group)} entries); person {person or '-'}; approver "
+            f"{approver or '-'}; expiry {describe_expiry(group)}",
+        )
+        for (purpose, person, approver, _), group in groups.items()
+    ]
+
+
+def _remarks(entries: Sequence[LedgerEntry]) -> list[str]:
+    """Return what the entries protect, what each group of data spent, and what no total covers."""
+    kinds = Counter((entry.relation, entry.unit) for entry in entries)
+    several = len(kinds) > 1
+    lines = [
+        f"Relation and unit: {relation}, {unit}" + (f" ({count} entries)" if several else "")
+        for (relation, unit), count in kinds.items()
+    ]
+    if several:
+        # A sum over different relations is a sum of numbers that mean different things.
+        lines.append("Entries differ in relation or unit: the totals hold for neither alone.")
+    groups = grouped(entries, lambda entry: entry.data)
+    if not set(groups) <= {None}:
+        lines.append(
+            "Groups of data, disjoint as declared (composition() takes the dearest; the totals add all up):"
+        )
+        for name, group in sorted(groups.items(), key=lambda item: item[0] or ""):
+            title = "without a group" if name is None else repr(name)
+            lines.append(f"  {title}: {show_pair(*sums_of(group))} ({len(group)} entries)")
+    return [*lines, *_NOTES]
+
+
+# The export.
+
+FORMAT = "skprivate.ledger-export"
+VERSION = 3
+_EXPORT_FIELDS = ("note", "ledger", "ceiling", "spent", "failures", "chain", "entries", "refusals")
+_MOST = 2**62  # as in the mark
+_EXPORT_NOTE = (
+    "Amounts are exact: numerator/denominator, the totals in hexadecimal digits (0x...), rounded up where "
+    "exact ones would grow with every entry. Totals are by basic composition over every entry. Failed fits "
+    "cost no epsilon and may tell something of the rows. Groups of data are disjoint as declared by the "
+    "user. Claimed by the software, not certified. The scores and the choice of a plain search are not "
+    "covered. Purposes, persons, approvers and expiries are texts of the user. Refused charges cost nothing. "
+    "The chain is a hash of the entries in order, without a key: it finds accidents, not adversaries; "
+    "failures and refusals are outside of it."
+)
 
 
 def write_export(account: Account) -> str:
@@ -138,211 +425,3 @@ def _to_hexadecimal(amount: Fraction) -> str:
 
 def _pair(epsilon: Fraction, delta: Fraction, write: Any) -> dict[str, str]:
     return {"epsilon": write(epsilon), "delta": write(delta)}
-
-
-# The printed report of a ledger, and its label in notebooks.
-
-_HEADER = ("label", "estimator", "fits", "epsilon", "delta", "not private")
-_NOTES = (
-    "Totals are by basic composition over EVERY entry, as if all touched the same rows.",
-    "Fits made by a plain GridSearchCV are counted, but its cv_results_, its best_score_ and its choice are",
-    "exact functions of private rows that no entry covers: only PrivateGridSearch has a guarantee from end",
-    "to end. A grid over epsilon is for planning on public or simulated data.",
-    "Purposes, persons, approvers and expiries are what the user said; nothing checks them.",
-    "Printed amounts have six digits: spent ones are rounded up, remaining ones down. entries() is exact.",
-)
-
-
-def write_report(title: str, account: Account) -> str:
-    """Return the table of the entries by label and estimator, the totals and what they mean."""
-    entries = account.entries
-    lines = [
-        title,
-        *_table(entries, account.spent),
-        "",
-        *_limits(account),
-        _exposed(entries),
-        ": ".join(describe_failures(account)),
-    ]
-    lines += [f"{name}: {text}" for name, text in (*describe_refusals(account.refusals), *_records(entries))]
-    return "\n".join(map(escape_controls, [*lines, *_kinds(entries), *_groups(entries), *_NOTES]))
-
-
-def label_of_ledger(title: str, account: Account) -> Label:
-    """Return what the report says as a label."""
-    entries = account.entries
-    rows = [line.partition(": ") for line in (*_limits(account), _exposed(entries))]
-    return Label(
-        subject=title,
-        private=all(entry.private for entry in entries),
-        verdict=verdict_of(entries),
-        figure=f"{amounts_figure(*account.spent)} spent",
-        rows=[
-            *((name, value) for name, _, value in rows),
-            describe_failures(account),
-            *describe_refusals(account.refusals),
-            *(_group_row(names, group) for names, group in _by_label_and_estimator(entries).items()),
-            *_records(entries),
-        ],
-        note=" ".join([*_kinds(entries), *_groups(entries), *_NOTES]),
-    )
-
-
-def label_of_unreadable(title: str, error: Exception) -> Label:
-    """Return the label of a ledger whose file cannot be used."""
-    return Label(
-        subject=title, private=False, verdict="The ledger cannot be read", figure="", rows=[], note=str(error)
-    )
-
-
-def verdict_of(entries: Sequence[LedgerEntry]) -> str:
-    """Return what holds of a ledger as a whole."""
-    if not entries:
-        return "Nothing was charged"
-    if not all(entry.private for entry in entries):
-        return "NOT PRIVATE: some entries are not"
-    if len({(entry.relation, entry.unit) for entry in entries}) > 1:
-        return "Relations or units differ: the total holds for none of them alone"
-    return PRIVATE_VERDICT
-
-
-def _group_row(names: tuple[str, str], group: Sequence[LedgerEntry]) -> tuple[str, str]:
-    n_fits, *amounts, n_exposed = _numbers(group, sums_of(group))
-    exposed = f", {n_exposed} not private" if n_exposed != "0" else ""
-    return (
-        f"label {names[0]}, {names[1]}",
-        f"epsilon = {amounts[0]}, delta = {amounts[1]} ({n_fits} fits{exposed})",
-    )
-
-
-def _limits(account: Account) -> list[str]:
-    identity = account.identity
-    if identity.epsilon is None:
-        return ["Ceiling: none"]
-    left = show_pair(*left_of(identity, account.spent), down=True)
-    return [f"Ceiling: {show_pair(identity.epsilon, identity.delta, down=True)}", f"Remaining: {left}"]
-
-
-def _exposed(entries: Sequence[LedgerEntry]) -> str:
-    exposed = sum(not entry.private for entry in entries)
-    return f"Not private: {exposed} of {len(entries)} entries{_nominal(exposed)}"
-
-
-def _by_label_and_estimator(entries: Sequence[LedgerEntry]) -> dict[tuple[str, str], list[LedgerEntry]]:
-    groups: defaultdict[tuple[str, str], list[LedgerEntry]] = defaultdict(list)
-    for entry in entries:
-        groups[entry.label or "-", entry.estimator].append(entry)
-    return groups
-
-
-def _table(entries: Sequence[LedgerEntry], spent: tuple[Fraction, Fraction]) -> list[str]:
-    rows = [_HEADER]
-    for (label, estimator), group in _by_label_and_estimator(entries).items():
-        rows.append((label, estimator, *_numbers(group, sums_of(group))))
-    rows.append(("total", "", *_numbers(entries, spent)))
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    return [_line(row, widths) for row in rows]
-
-
-def sums_of(entries: Sequence[LedgerEntry]) -> tuple[Fraction, Fraction]:
-    """Return the sums of epsilon and delta of some entries, or upper bounds on them."""
-    return upper_sum(entry.epsilon for entry in entries), upper_sum(entry.delta for entry in entries)
-
-
-def _numbers(entries: Sequence[LedgerEntry], sums: tuple[Fraction, Fraction]) -> tuple[str, str, str, str]:
-    exposed = sum(not entry.private for entry in entries)
-    return str(len(entries)), show(sums[0]), show(sums[1]), str(exposed)
-
-
-def _line(row: tuple[str, ...], widths: list[int]) -> str:
-    texts = [cell.ljust(width) for cell, width in zip(row[:2], widths[:2], strict=True)]
-    numbers = [cell.rjust(width) for cell, width in zip(row[2:], widths[2:], strict=True)]
-    return "  ".join(texts + numbers)
-
-
-def _nominal(exposed: int) -> str:
-    return ", charged their nominal amounts: no total holds for their rows" if exposed else ""
-
-
-def describe_failures(account: Account) -> tuple[str, str]:
-    """Return how many fits failed, of which estimators, and how many have not ended."""
-    failures, max_failures = account.failures, account.identity.max_failures
-    limit = "no limit" if max_failures is None else f"limit {max_failures}"
-    names = "".join(f"; {name}: {count}" for name, count in failures.items())
-    begun = f"; {account.state.places} more run or were stopped, and count" if account.state.places else ""
-    return "Failed fits, which cost no epsilon", f"{sum(failures.values())} ({limit}{names}{begun})"
-
-
-def describe_refusals(refusals: Sequence[LedgerEntry]) -> list[tuple[str, str]]:
-    """Return how many charges were refused, and of which amounts."""
-    head = ("Refused charges, which cost nothing", str(len(refusals)))
-    kinds = Counter(
-        (it.label or "-", it.estimator, it.purpose or "-", it.person or "-", it.epsilon, it.delta)
-        for it in refusals
-    )
-    return [head] + [
-        (
-            f"refused, label {label}, {estimator}",
-            f"{show_pair(epsilon, delta)} asked for {count} times; purpose {purpose}; person {person}",
-        )
-        for (label, estimator, purpose, person, epsilon, delta), count in kinds.items()
-    ]
-
-
-def _records(entries: Sequence[LedgerEntry]) -> list[tuple[str, str]]:
-    """Return what was said of the entries, and what each such record spent; nothing if nothing was."""
-    groups = group_by_record(entries)
-    if set(groups) <= {NO_RECORD}:
-        return []
-    return [
-        (
-            f"purpose {record[0] or '-'}",
-            f"{show_pair(*sums_of(group))} ({len(group)} entries); person {record[1] or '-'}; approver "
-            f"{record[2] or '-'}; expiry {describe_expiry(group)}",
-        )
-        for record, group in groups.items()
-    ]
-
-
-def group_by_record(entries: Sequence[LedgerEntry]) -> dict[Record, list[LedgerEntry]]:
-    """Return the entries by their purpose, person, approver and expiry, in the order of the first of each."""
-    groups: defaultdict[Record, list[LedgerEntry]] = defaultdict(list)
-    for entry in entries:
-        groups[entry.purpose, entry.person, entry.approver, entry.expiry].append(entry)
-    return groups
-
-
-def describe_expiry(entries: Sequence[LedgerEntry]) -> str:
-    """Return the expiry of entries that share it, and whether it is over, or was when they were charged."""
-    first = entries[0]
-    if first.expiry is None:
-        return "-"
-    late = sum(entry.has_expired(entry.time.date()) for entry in entries)
-    expired = first.has_expired(datetime.now(UTC).date())
-    told = f"{first.expiry}{' (EXPIRED)' if expired else ''}"
-    return f"{told}, {late} entries CHARGED AFTER IT" if late else told
-
-
-def _groups(entries: Sequence[LedgerEntry]) -> list[str]:
-    sums: defaultdict[str | None, list[LedgerEntry]] = defaultdict(list)
-    for entry in entries:
-        sums[entry.data].append(entry)
-    if set(sums) <= {None}:
-        return []
-    lines = ["Groups of data, disjoint as declared (composition() takes the dearest; the totals add all up):"]
-    for name, group in sorted(sums.items(), key=lambda item: item[0] or ""):
-        title = "without a group" if name is None else repr(name)
-        lines.append(f"  {title}: {show_pair(*sums_of(group))} ({len(group)} entries)")
-    return lines
-
-
-def _kinds(entries: Sequence[LedgerEntry]) -> list[str]:
-    kinds = Counter((entry.relation, entry.unit) for entry in entries)
-    if len(kinds) < 2:
-        return [f"Relation and unit: {relation}, {unit}" for relation, unit in kinds]
-    # A sum over different relations is a sum of numbers that mean different things.
-    lines = [
-        f"Relation and unit: {relation}, {unit} ({count} entries)"
-        for (relation, unit), count in kinds.items()
-    ]
-    return [*lines, "Entries differ in relation or unit: the totals hold for neither alone."]

@@ -21,20 +21,18 @@ from pathlib import Path
 
 from ...exceptions import LedgerError
 from ...utils import _files
-from ...utils._files import replace_file
 from .records import (
     SQLiteRecords,
     check_names,
-    copy_database,
     fill,
     mark_path,
     read_mark,
     refuse_own_files,
+    replay,
+    verify,
     write_mark,
 )
-from .state import Identity, LedgerRecords, LedgerState, LedgerStore, damaged, replay, verify
-
-# A ledger in a SQLite file: its lock, its transactions, and the outcome of a commit that failed.
+from .state import Identity, LedgerState, damaged
 
 TIMEOUT = 60.0  # seconds to wait for other processes
 _RESTORE = (
@@ -44,12 +42,22 @@ _RESTORE = (
 # SQLite's codes for a disk that is full, gone or read-only.
 _DISK = (sqlite3.SQLITE_FULL, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_IOERR)
 
+_MOUNT_TABLE = Path("/proc/self/mounts")  # Linux; elsewhere nothing is detected
+_NETWORK = frozenset(
+    {"afs", "beegfs", "ceph", "cifs", "glusterfs", "gpfs", "lustre", "nfs", "nfs4", "smb3", "smbfs", "sshfs"}
+)
+_OCTAL = re.compile(r"\\([0-7]{3})")
+
 # Held during every transaction: the process must not fork inside one, or the child would hold its lock too.
 _NO_FORK = threading.RLock()
 
 
-class SQLiteStore(LedgerStore):
+class SQLiteStore:
     """A ledger in one SQLite file, with a lock and a mark beside it.
+
+    A transaction sees what every transaction before it left, and none runs beside it, in any process. What it
+    wrote is lasting, and marked as acknowledged, when its block has ended without an error; an error in the
+    block writes nothing. An error of the store is a LedgerError that says whether something was charged.
 
     Parameters
     ----------
@@ -73,7 +81,11 @@ class SQLiteStore(LedgerStore):
                 )
             try:
                 check_names(self._path)
-                self._publish(identity, holds_lock)
+                with folder_beside(self._path) as folder:
+                    unfinished = Path(folder, "ledger")
+                    fill(unfinished, self._path, identity)
+                    self.require_lock(holds_lock)
+                    os.rename(unfinished, self._path)
             except (OSError, UnicodeError, sqlite3.Error) as error:
                 raise LedgerError(
                     f"The ledger {self._path} could not be created ({error}). Choose a short name of letters "
@@ -219,14 +231,6 @@ class SQLiteStore(LedgerStore):
                 "charged. Try again, and leave that file where it is."
             )
 
-    def _publish(self, identity: Identity, holds_lock: Callable[[], bool]) -> None:
-        # In a folder beside the target: the same file system, and nothing is left behind after an error.
-        with tempfile.TemporaryDirectory(prefix=".skprivate-ledger-", dir=self._path.parent) as folder:
-            unfinished = Path(folder, "ledger")
-            fill(unfinished, self._path, identity)
-            self.require_lock(holds_lock)
-            os.rename(unfinished, self._path)
-
     def _check_file(self) -> None:
         path = self._path
         try:
@@ -261,23 +265,6 @@ def check_folder(path: Path) -> None:
         )
 
 
-@functools.cache
-def _hold_forks() -> None:
-    if hasattr(os, "register_at_fork"):
-        os.register_at_fork(
-            before=_NO_FORK.acquire, after_in_parent=_NO_FORK.release, after_in_child=_NO_FORK.release
-        )
-
-
-# Detection of network file systems, whose locks SQLite cannot rely on.
-
-_MOUNT_TABLE = Path("/proc/self/mounts")  # Linux; elsewhere nothing is detected
-_NETWORK = frozenset(
-    {"afs", "beegfs", "ceph", "cifs", "glusterfs", "gpfs", "lustre", "nfs", "nfs4", "smb3", "smbfs", "sshfs"}
-)
-_OCTAL = re.compile(r"\\([0-7]{3})")
-
-
 def read_mount_table() -> str:
     """Return the kernel's mount table, or nothing where there is none."""
     try:
@@ -296,30 +283,51 @@ def network_file_system(path: Path, mount_table: str) -> str | None:
         fields = line.split(" ")
         if len(fields) < 3:
             continue
-        point = Path(_unescape(fields[1]))
+        # The kernel writes blanks and backslashes of a mount point as three octal digits.
+        point = Path(_OCTAL.sub(lambda digits: chr(int(digits[1], 8)), fields[1]))
         # >=: of two mounts on one point the later hides the earlier.
         if path.is_relative_to(point) and len(point.parts) >= best:
             best, found = len(point.parts), fields[2]
     return found if found is not None and found.removeprefix("fuse.") in _NETWORK else None
 
 
-def _unescape(text: str) -> str:
-    # The kernel writes blanks and backslashes of a mount point as three octal digits.
-    return _OCTAL.sub(lambda match: chr(int(match[1], 8)), text)
+def folder_beside(path: Path) -> tempfile.TemporaryDirectory[str]:
+    """Return a new folder on the file system of a file; nothing is left of it after an error."""
+    return tempfile.TemporaryDirectory(prefix=".skprivate-ledger-", dir=path.parent)
 
 
-# Backups of a ledger, and their way back unless entries that they do not hold would be forgotten.
+@functools.cache
+def _hold_forks() -> None:
+    if hasattr(os, "register_at_fork"):
+        os.register_at_fork(
+            before=_NO_FORK.acquire, after_in_parent=_NO_FORK.release, after_in_child=_NO_FORK.release
+        )
+
+
+@contextlib.contextmanager
+def opened(file: Path, mode: str) -> Iterator[sqlite3.Connection]:
+    """Open a file that is no ledger in use."""
+    address = f"{file.as_uri()}?mode={mode}"
+    with contextlib.closing(sqlite3.connect(address, uri=True, isolation_level=None)) as connection:
+        yield connection
+
+
+# Backups, and their way back unless entries that they do not hold would be forgotten.
 
 _ADVICE = "Restore a newer backup, or pass discard_newer=True and count what they spent."
 
 
-def backup(records: LedgerRecords, path: Path, target: Path) -> None:
+def backup(records: SQLiteRecords, path: Path, target: Path) -> None:
     """Copy the ledger at ``path`` to a file, in place of nothing but an earlier backup."""
     refuse_own_files(path, target)
     try:
         if os.path.lexists(target) and not _is_backup(target, path, records.identity):
             raise LedgerError(f"{target} exists and is no backup of this ledger. Choose another path.")
-        records.backup(target)
+        # By SQLite's online backup: the copy records the ledger's path, not its own.
+        with folder_beside(target) as folder:
+            unfinished = Path(folder, "ledger")
+            _copy_database(records.connection, unfinished)
+            _files.write_atomically(target, unfinished.read_bytes())
     except (OSError, sqlite3.Error) as error:
         raise LedgerError(
             f"The backup {target} could not be written ({error}). Choose a folder with free space, in which "
@@ -327,9 +335,14 @@ def backup(records: LedgerRecords, path: Path, target: Path) -> None:
         ) from error
 
 
+def _copy_database(connection: sqlite3.Connection, target: Path) -> None:
+    with contextlib.closing(sqlite3.connect(target, isolation_level=None)) as copy:
+        connection.backup(copy)
+
+
 def _is_backup(target: Path, path: Path, identity: Identity) -> bool:
     try:
-        with _opened(target, "ro") as connection:
+        with opened(target, "ro") as connection:
             return SQLiteRecords(connection, path, file=target).identity.uuid == identity.uuid
     except (LedgerError, sqlite3.Error, UnicodeError):
         return False
@@ -340,15 +353,14 @@ def restore(source: Path, target: Path, *, discard_newer: bool) -> Identity:
     store = SQLiteStore(target)
     with store.locked() as holds_lock:
         try:
-            # In a folder beside the target: the same file system, and nothing is left behind after an error.
-            with tempfile.TemporaryDirectory(prefix=".skprivate-ledger-", dir=target.parent) as folder:
+            with folder_beside(target) as folder:
                 unfinished = Path(folder, "ledger")
                 _copy(source, unfinished)
                 identity, state = _check(unfinished, source, target, store, discard_newer)
                 store.require_lock(holds_lock)
                 # SQLite would undo parts of the new file by the journal of the old one.
                 target.with_name(f"{target.name}-journal").unlink(missing_ok=True)
-                replace_file(unfinished, target)
+                _files.replace_file(unfinished, target)
             # After the file: a process that is killed in between leaves a ledger that is refused as older.
             write_mark(target, identity.uuid, state)
         except OSError as error:
@@ -363,8 +375,8 @@ def _copy(source: Path, unfinished: Path) -> None:
     if not source.is_file():
         raise LedgerError(f"The backup {source} does not exist, or is not a file.")
     try:
-        with _opened(source, "ro") as connection:
-            copy_database(connection, unfinished)
+        with opened(source, "ro") as connection:
+            _copy_database(connection, unfinished)
     except (sqlite3.Error, UnicodeError) as error:
         raise LedgerError(f"The backup {source} cannot be read ({error}). Take another one.") from error
 
@@ -373,7 +385,7 @@ def _check(
     unfinished: Path, source: Path, target: Path, store: SQLiteStore, discard_newer: bool
 ) -> tuple[Identity, LedgerState]:
     """Check the whole copy, and that it holds what is known to have been acknowledged."""
-    with _opened(unfinished, "rw") as connection:
+    with opened(unfinished, "rw") as connection:
         try:
             records = SQLiteRecords(connection, target, file=source)
             records.check_structure()
@@ -383,7 +395,11 @@ def _check(
     known = _known_states(target, records.identity, store, discard_newer)
     if not discard_newer:
         for state in known:
-            _require_nothing_lost(records.state, state, source, target)
+            if lost := records.state.lacks(state):
+                raise LedgerError(
+                    f"The backup {source} is an older state of the ledger {target}: {lost} would be "
+                    f"forgotten. {_ADVICE}"
+                )
         if replay(LedgerState(), rows, known) is None:
             raise LedgerError(
                 f"The backup {source} and the ledger {target} went on from the same entries in different "
@@ -416,19 +432,3 @@ def _known_states(
             f"{mark_path(target)}, or choose the right backup."
         )
     return [state for _, state in found]
-
-
-def _require_nothing_lost(state: LedgerState, known: LedgerState, source: Path, target: Path) -> None:
-    what = state.lacks(known)
-    if what:
-        raise LedgerError(
-            f"The backup {source} is an older state of the ledger {target}: {what} would be forgotten. "
-            f"{_ADVICE}"
-        )
-
-
-@contextlib.contextmanager
-def _opened(file: Path, mode: str) -> Iterator[sqlite3.Connection]:
-    address = f"{file.as_uri()}?mode={mode}"
-    with contextlib.closing(sqlite3.connect(address, uri=True, isolation_level=None)) as connection:
-        yield connection

@@ -18,8 +18,6 @@ from ...utils._json_documents import UNREADABLE, check_nesting, unpack_bytes
 from ...utils._public_module import public_module
 from .._amounts import from_signed_text, from_text, to_text
 
-# Checks of fields that several records share, and what becomes of characters that could forge a report.
-
 # Control characters and separators of lines and paragraphs (Unicode's Cc, Zl and Zp), which begin a line or
 # steer a terminal; embeddings, overrides and isolates of the bidirectional algorithm, which reorder a line.
 _CONTROLS = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]")

@@ -38,8 +38,6 @@ from .text import (
     sentence_of_guarantee,
 )
 
-# Where a statement comes from: the package that made it, and an audit that was run against it.
-
 _SOURCES = {".py", ".pyx", ".pxd"}
 _KERNELS = {".so", ".pyd"}
 
@@ -85,11 +83,10 @@ class AuditRecord:
 
     def __post_init__(self) -> None:
         bound = self.lower_bound
-        nothing = not isinstance(bound, bool) and bound == 0
-        object.__setattr__(
-            self, "lower_bound", Fraction(0) if nothing else check_positive(bound, "lower_bound")
-        )
-        object.__setattr__(self, "confidence", check_probability(self.confidence, "confidence"))
+        if isinstance(bound, bool) or bound != 0:
+            bound = check_positive(bound, "lower_bound")
+        confidence = check_probability(self.confidence, "confidence")
+        vars(self).update(lower_bound=Fraction(bound), confidence=confidence)
         if not self.confidence:
             raise ValueError("confidence must be above 0 and below 1.")
         check_text(self.method, "method")
@@ -158,6 +155,7 @@ class PackageRecord:
             check_text(getattr(self, name), name)
 
     @staticmethod
+    @functools.cache
     def current() -> "PackageRecord":
         """Return the record of the package that runs; the files are read once per process.
 
@@ -165,7 +163,15 @@ class PackageRecord:
         -------
         package : PackageRecord
         """
-        return _current()
+        from ... import __file__ as found
+
+        top = Path(found).parent
+        return PackageRecord(
+            name=top.name,
+            version=__version__,
+            sha256_sources=fingerprint(top, _SOURCES),
+            sha256_kernels=fingerprint(top, _KERNELS),
+        )
 
     def to_dict(self) -> dict[str, str]:
         """Return the fields as plain values that `json` writes."""
@@ -178,19 +184,6 @@ class PackageRecord:
 
     def __str__(self) -> str:
         return describe_package(self.to_dict())
-
-
-@functools.cache
-def _current() -> PackageRecord:
-    from ... import __file__ as found
-
-    top = Path(found).parent
-    return PackageRecord(
-        name=top.name,
-        version=__version__,
-        sha256_sources=fingerprint(top, _SOURCES),
-        sha256_kernels=fingerprint(top, _KERNELS),
-    )
 
 
 def fingerprint(top: Path, suffixes: Iterable[str]) -> str:
@@ -372,7 +365,10 @@ class PrivacyGuarantee:
         ratio = check_positive(rho, "rho")
         if ratio > 1 or not float(ratio):
             raise ValueError("rho must be above 0, as a float too, and at most 1.")
-        level = self._joint_confidence(confidence)
+        level = self.confidence
+        if confidence is not None:
+            given = float(check_probability(confidence, "confidence"))
+            level = given if level is None else given + level - 1
         return replace(
             self,
             epsilon=self.epsilon - math.log(ratio),
@@ -381,12 +377,6 @@ class PrivacyGuarantee:
             lower=None,
             prior=f"at least {round_up(float(ratio))} times this one, within its support: {self.prior}",
         )
-
-    def _joint_confidence(self, confidence: float | Fraction | None) -> float | None:
-        if confidence is None:
-            return self.confidence
-        given = float(check_probability(confidence, "confidence"))
-        return given if self.confidence is None else given + self.confidence - 1
 
     def to_dict(self) -> dict[str, Any]:
         """Return the statement that machines read, of plain values that `json` writes.

@@ -19,7 +19,7 @@ _LABEL = 8  # column of a row
 RECORD = ("purpose", "person", "approver", "expiry")
 _N_OTHERS = 13  # columns before those of the record
 #: The purpose, person, approver and expiry of a charge, where they were said.
-Record = tuple[str | None, str | None, str | None, str | None]
+Record = tuple[str | None, ...]
 NO_RECORD: Record = (None, None, None, None)
 
 
@@ -181,11 +181,8 @@ def to_row(
 
 def same_charge(row: tuple[Any, ...], other: tuple[Any, ...]) -> bool:
     """Return whether two rows differ in nothing but their times, labels and records."""
-    return _what_was_charged(row) == _what_was_charged(other)
-
-
-def _what_was_charged(row: tuple[Any, ...]) -> tuple[Any, ...]:
-    return row[1:_LABEL] + row[_LABEL + 1 : _N_OTHERS]
+    ours, theirs = (it[1:_LABEL] + it[_LABEL + 1 : _N_OTHERS] for it in (row, other))
+    return ours == theirs
 
 
 def from_row(*row: Any) -> LedgerEntry:
@@ -195,15 +192,11 @@ def from_row(*row: Any) -> LedgerEntry:
 
 
 def _decode_fields(entry: Mapping[str, Any]) -> dict[str, Any]:
-    amounts: dict[str, Any] = {name: from_text(entry[name]) for name in _AMOUNTS}
-    amounts |= {name: _optional_amount(entry[name]) for name in _OPTIONAL_AMOUNTS}
+    optional = [name for name in _OPTIONAL_AMOUNTS if entry[name] is not None]
+    amounts = {name: from_text(entry[name]) for name in (*_AMOUNTS, *optional)}
     time = datetime.fromisoformat(entry["time"])
     return {**entry, **amounts, "time": time, "private": bool(entry["private"])}
 
 
 def _optional_text(amount: int | Fraction | None) -> str | None:
     return None if amount is None else to_text(Fraction(amount))
-
-
-def _optional_amount(text: Any) -> Fraction | None:
-    return None if text is None else from_text(text)

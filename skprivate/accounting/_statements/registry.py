@@ -145,16 +145,14 @@ def registry_entry_of_guarantee(
     proven = statement["status"] != "estimate" and math.isfinite(epsilon)
     dp = statement["criterion"] == "dp"
     method = statement["method"] or TODO
-    stated = {
-        "dp_name": "Not differentially private" if not proven else "Pure DP" if dp else "Custom",
-        "output_measure": "max divergence" if dp else "pointwise maximal leakage, almost surely",
-        "bound_on_output_distance": f"{epsilon:.6g} nats" if proven else "none that is proven",
-        "unprotected_quantities": None,
-        "privacy_parameters": {"epsilon": epsilon} if dp and proven else {},
-        "privacy_parameters_description": statement["statement"],
-        "mechanisms": f"{statement['subject']}; computed by: {method}; {describe_package(package)}",
-    }
-    return _assemble(stated, {}, given)
+    name = "Not differentially private" if not proven else "Pure DP" if dp else "Custom"
+    measure = "max divergence" if dp else "pointwise maximal leakage, almost surely"
+    bound = f"{epsilon:.6g} nats" if proven else "none that is proven"
+    loss = _stated_loss(
+        name, measure, bound, {"epsilon": epsilon} if dp and proven else {}, statement["statement"]
+    )
+    mechanisms = f"{statement['subject']}; computed by: {method}; {describe_package(package)}"
+    return _assemble({**loss, "mechanisms": mechanisms}, {}, given)
 
 
 def registry_entry_of_risk(
@@ -173,7 +171,7 @@ def _entry_of_releases(
     spents: Sequence[Statement], reasons: Sequence[str], given: Mapping[str, Any]
 ) -> RegistryEntry:
     """Return the entry of releases from the same rows; it is private if there is no reason against it."""
-    stated: dict[str, Any] = {
+    stated = {
         "unprotected_quantities": _unprotected(spents),
         "mechanisms": _mechanisms(spents),
         **_parties(spents),
@@ -230,56 +228,48 @@ def _check_value(name: str, value: Any) -> str | list[str]:
     return [text] if name == "registry_authors" else str(text)
 
 
-def _loss(spents: Sequence[Statement]) -> dict[str, Any]:
-    """Return the privacy loss of private releases, added up where they mean the same."""
-    kinds = {(spent["relation"], spent["unit"]) for spent in spents}
-    if len(kinds) > 1:
-        return _mixed_loss(spents)
-    epsilon, delta = _total(spents, "epsilon"), _total(spents, "delta")
-    rho = _total(spents, "rho") if all(spent["charged"]["rho"] for spent in spents) else None
-    parameters = {"epsilon": epsilon} | ({"delta": delta} if delta else {}) | ({"rho": rho} if rho else {})
-    name, measure = _flavor(delta, rho)
-    bound = ", ".join(f"{key} = {describe_amount(value)}" for key, value in parameters.items())
+def _stated_loss(
+    name: str, measure: str, bound: str, parameters: Mapping[str, float], description: str
+) -> dict[str, Any]:
     return {
-        "dp_name": "Custom" if spents[0]["relation"] == "label" else name,
+        "dp_name": name,
         "output_measure": measure,
         "bound_on_output_distance": bound,
-        "privacy_parameters": {key: float(value) for key, value in parameters.items()},
-        "privacy_parameters_description": _join(_claimed(spent) for spent in spents),
-    }
-
-
-def _total(spents: Sequence[Statement], name: str) -> Fraction:
-    return upper_sum(Fraction(decode_required(spent["charged"][name])) for spent in spents)
-
-
-def _flavor(delta: Fraction, rho: Fraction | None) -> tuple[str, str]:
-    if rho is not None:
-        return "Zero-concentrated DP", "Rényi divergence of every order a > 1, divided by a (rho)"
-    if delta:
-        return "Approximate DP", "hockey-stick divergence at exp(epsilon) (delta)"
-    return "Pure DP", "max divergence (epsilon)"
-
-
-def _mixed_loss(spents: Sequence[Statement]) -> dict[str, Any]:
-    parts = _join(f"{spent['relation']}, {spent['unit']}: {_claimed(spent)}" for spent in spents)
-    return {
-        "dp_name": "Custom",
-        "output_measure": "one for each release, see privacy_parameters_description",
-        "bound_on_output_distance": parts,
-        "privacy_parameters": {},
-        "privacy_parameters_description": f"Releases of different relation or unit do not add up. {parts}",
+        "privacy_parameters": parameters,
+        "privacy_parameters_description": description,
     }
 
 
 def _no_loss(reasons: Sequence[str]) -> dict[str, Any]:
-    return {
-        "dp_name": "Not differentially private",
-        "output_measure": "none",
-        "bound_on_output_distance": "none: no bound holds",
-        "privacy_parameters": {},
-        "privacy_parameters_description": f"NOT PRIVATE, no epsilon holds. {_join(reasons)}",
-    }
+    text = f"NOT PRIVATE, no epsilon holds. {_join(reasons)}"
+    return _stated_loss("Not differentially private", "none", "none: no bound holds", {}, text)
+
+
+def _loss(spents: Sequence[Statement]) -> dict[str, Any]:
+    """Return the privacy loss of private releases, added up where they mean the same."""
+    if len({(spent["relation"], spent["unit"]) for spent in spents}) > 1:
+        parts = _join(f"{spent['relation']}, {spent['unit']}: {_claimed(spent)}" for spent in spents)
+        text = f"Releases of different relation or unit do not add up. {parts}"
+        measure = "one for each release, see privacy_parameters_description"
+        return _stated_loss("Custom", measure, parts, {}, text)
+    parameters = {"epsilon": _total(spents, "epsilon")}
+    name, measure = "Pure DP", "max divergence (epsilon)"
+    if delta := _total(spents, "delta"):
+        parameters["delta"] = delta
+        name, measure = "Approximate DP", "hockey-stick divergence at exp(epsilon) (delta)"
+    if all(spent["charged"]["rho"] for spent in spents):
+        parameters["rho"] = _total(spents, "rho")
+        name = "Zero-concentrated DP"
+        measure = "Rényi divergence of every order a > 1, divided by a (rho)"
+    if spents[0]["relation"] == "label":
+        name = "Custom"
+    bound = ", ".join(f"{key} = {describe_amount(value)}" for key, value in parameters.items())
+    floats = {key: float(value) for key, value in parameters.items()}
+    return _stated_loss(name, measure, bound, floats, _join(_claimed(spent) for spent in spents))
+
+
+def _total(spents: Sequence[Statement], name: str) -> Fraction:
+    return upper_sum(Fraction(decode_required(spent["charged"][name])) for spent in spents)
 
 
 def _parties(spents: Sequence[Statement]) -> dict[str, Any]:

@@ -5,7 +5,7 @@ import math
 import operator
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from fractions import Fraction
 from itertools import groupby
 from typing import Any, Self, cast, get_args
@@ -39,10 +39,8 @@ from .html import label_fragment, label_of_spent, label_page
 from .registry import RegistryEntry, registry_entry_of_spent
 from .text import AMOUNTS_OF_RELEASE, GAUSSIAN, describe_release, describe_spent
 
-# The releases of one run: what each may reveal, and how they compose to the run's total.
-
 LAPLACE = "discrete Laplace"
-_NOT_USED, _NONE = "not used", "none"
+_NOTHING_DRAWN = "none"  # mechanism of a share that is not used
 
 
 @public_module("skprivate.accounting")
@@ -107,27 +105,24 @@ class ReleaseRecord(ReadableAmounts):
     rows: str | None = None
 
     def __post_init__(self) -> None:
-        for name in ("name", "mechanism", "rows"):
-            if name != "rows" or self.rows is not None:
-                check_text(getattr(self, name), name)
-        for name in ("sensitivity", "noise_scale", "epsilon", "rho", "times"):
+        for name in ("name", "mechanism") if self.rows is None else ("name", "mechanism", "rows"):
+            check_text(getattr(self, name), name)
+        for name in AMOUNTS_OF_RELEASE:
             if getattr(self, name) is not None:
                 object.__setattr__(self, name, check_positive(getattr(self, name), name))
         if (self.epsilon is None) == (self.rho is None):
             raise ValueError("A release has a share of epsilon or of rho, and not of both.")
         if self.mechanism == GAUSSIAN and self.rho is None:
             raise ValueError("The share of Gaussian noise is one of rho.")
-        self._check_counts()
-        if self._least_share() > self.share:
-            raise ValueError(f"The noise of the release {self.name!r} is too small for its share.")
-
-    def _check_counts(self) -> None:
         if self.times < 1:
             raise ValueError("times must be at least 1: a release costs its whole share.")
         if type(self.draws) is not int or self.draws < 0:
             raise ValueError("draws must be an int of at least 0.")
-        if not self.draws and (self.mechanism, self.sensitivity, self.noise_scale) != (_NONE, None, None):
+        states_noise = self.sensitivity is not None or self.noise_scale is not None
+        if not self.draws and (states_noise or self.mechanism != _NOTHING_DRAWN):
             raise ValueError("A share of which nothing is drawn has the mechanism 'none', and no noise.")
+        if self._least_share() > self.share:
+            raise ValueError(f"The noise of the release {self.name!r} is too small for its share.")
 
     def _least_share(self) -> Fraction:
         """Return what the noise costs; 0 where it is not stated."""
@@ -159,10 +154,10 @@ class ReleaseRecord(ReadableAmounts):
         if isinstance(mechanism, DiscreteGaussianMechanism):
             known: dict[str, Any] = {"mechanism": GAUSSIAN, "rho": share or mechanism.rho}
             known |= {"sensitivity": mechanism.squared_sensitivity, "noise_scale": mechanism.sigma}
-            return cls(**{"name": name, **known, **more})
-        scale = getattr(mechanism, "scale", None) or getattr(mechanism, "noise_scale", None)
-        known = {"mechanism": mechanism.describe() if scale is None else LAPLACE, "noise_scale": scale}
-        known |= {"sensitivity": mechanism.sensitivity, "epsilon": share or mechanism.epsilon}
+        else:
+            scale = getattr(mechanism, "scale", None) or getattr(mechanism, "noise_scale", None)
+            known = {"mechanism": mechanism.describe() if scale is None else LAPLACE, "noise_scale": scale}
+            known |= {"sensitivity": mechanism.sensitivity, "epsilon": share or mechanism.epsilon}
         return cls(**{"name": name, **known, **more})
 
     @property
@@ -205,17 +200,6 @@ def composed(releases: Iterable[ReleaseRecord]) -> Fraction:
     for one in releases:
         parts[one.rows] = parts.get(one.rows, Fraction(0)) + one.total
     return parts.pop(None) + max(parts.values(), default=Fraction(0))
-
-
-def in_a_row(releases: Iterable[ReleaseRecord]) -> list[ReleaseRecord]:
-    """Return the releases in order, equal ones that follow each other as one."""
-    return [replace(one, times=one.times * len(list(equal))) for one, equal in groupby(releases)]
-
-
-def not_used(share: Fraction, of_rho: bool) -> ReleaseRecord:
-    """Return the record of a share that no release has used."""
-    unit = "rho" if of_rho else "epsilon"
-    return ReleaseRecord(name=_NOT_USED, mechanism=_NONE, draws=0, **{unit: share})  # type: ignore[arg-type]
 
 
 # What one fit spent and what is claimed for it.
@@ -361,8 +345,7 @@ class PrivacySpent(ReadableAmounts):
             "reasons": check_texts(self.reasons, "reasons"),
             "releases": self._check_releases(),
         }
-        for name, value in resolved.items():
-            object.__setattr__(self, name, value)
+        vars(self).update(resolved)
         self._check_consistency()
 
     def _check_releases(self) -> tuple[ReleaseRecord, ...]:
@@ -422,10 +405,12 @@ class PrivacySpent(ReadableAmounts):
         ValueError
             The releases cost more than the total.
         """
-        found = in_a_row(releases)
-        left = Fraction(self.epsilon if self.rho is None else self.rho) - composed(found)
-        rest = [not_used(left, self.rho is not None)] if left > 0 else []
-        return replace(self, releases=(*found, *rest))
+        found = [replace(one, times=one.times * len(list(equal))) for one, equal in groupby(releases)]
+        unit = "epsilon" if self.rho is None else "rho"
+        left: dict[str, Any] = {unit: Fraction(getattr(self, unit)) - composed(found)}
+        if left[unit] > 0:
+            found.append(ReleaseRecord(name="not used", mechanism=_NOTHING_DRAWN, draws=0, **left))
+        return replace(self, releases=tuple(found))
 
     def given_prior(self, prior: ArrayLike | Fraction | PrivacyGuarantee) -> Self:
         """Return a copy that shows what the run leaks to an adversary with this prior.
@@ -478,7 +463,7 @@ class PrivacySpent(ReadableAmounts):
     def _leakage_given(self, prior: ArrayLike | Fraction | PrivacyGuarantee) -> PrivacyGuarantee:
         if not isinstance(prior, PrivacyGuarantee):
             bound = leakage_of_run(self, prior)
-            return PrivacyGuarantee(status="upper_bound", criterion="pml", **asdict(bound))
+            return PrivacyGuarantee(status="upper_bound", criterion="pml", **bound)
         if prior.criterion == "dp":
             raise ValueError("prior: a guarantee of differential privacy says nothing about this prior.")
         if not self.private:
@@ -663,10 +648,9 @@ def _decode_fields(statement: Mapping[str, Any]) -> dict[str, Any]:
     for name in ("sensitivity", "noise_scale"):
         known[name] = decode_scale(known[name])
     known["unprotected"] = {name: decode_value(value) for name, value in known["unprotected"].items()}
-    if known["leakage"] is not None:
-        known["leakage"] = PrivacyGuarantee.from_dict(known["leakage"])
-    if known["audit"] is not None:
-        known["audit"] = AuditRecord.from_dict(known["audit"])
+    for name, kind in (("leakage", PrivacyGuarantee), ("audit", AuditRecord)):
+        if known[name] is not None:
+            known[name] = kind.from_dict(known[name])
     known["releases"] = tuple(ReleaseRecord.from_dict(one) for one in known["releases"])
     known["package"] = PackageRecord.from_dict(known["package"])
     return known
@@ -699,7 +683,7 @@ def _grid_amount(value: Any, name: str) -> int | Fraction | None:
     return int(check_positive(operator.index(value), name))
 
 
-# Privately estimated bounds with their cost, and how an estimator states that it uses them.
+# Bounds that were estimated before, and how an estimator states that it uses them.
 
 
 @public_module("skprivate.accounting")
@@ -780,23 +764,20 @@ def estimates_in(value: Any) -> Iterator[EstimatedBounds]:
     """Yield the estimated bounds in a parameter: itself, or in a dict, list or tuple."""
     if isinstance(value, EstimatedBounds):
         yield value
-    elif isinstance(value, Mapping):
-        for item in value.values():
-            yield from estimates_in(item)
-    elif isinstance(value, list | tuple):
-        for item in value:
+    elif isinstance(value, Mapping | list | tuple):
+        for item in value.values() if isinstance(value, Mapping) else value:
             yield from estimates_in(item)
 
 
 def reasons_of_inputs(estimator: Any, names: Iterable[str]) -> tuple[str, ...]:
     """Return why a release with such parameters is not private: estimates among them that are not."""
-    found = {
-        f"{name} were estimated without privacy: {'; '.join(bounds.spent.reasons)}": None
+    found = (
+        f"{name} were estimated without privacy: {'; '.join(bounds.spent.reasons)}"
         for name in names
         for bounds in estimates_in(getattr(estimator, name))
         if not bounds.spent.private
-    }
-    return tuple(found)
+    )
+    return tuple(dict.fromkeys(found))
 
 
 def name_inputs(estimator: Any, names: Iterable[str]) -> tuple[str, ...]:

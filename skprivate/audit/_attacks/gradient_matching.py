@@ -3,7 +3,6 @@
 
 import itertools
 import math
-from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
@@ -21,42 +20,26 @@ from .inputs import check_generator, check_observations
 Parameters = dict[str, FloatArray]
 
 
-class PrivateCosts(ABC):
-    """Private parameters in which the pseudo-gradient is affine."""
-
-    @abstractmethod
-    def truth(self, game: Any) -> Parameters:
-        """Return the true ones."""
-
-    @abstractmethod
-    def gradient(self, guess: Parameters, x: FloatArray, aggregate: FloatArray) -> FloatArray:
-        """Return the pseudo-gradient with guessed parameters."""
-
-    @abstractmethod
-    def derivative(self, weights: FloatArray, x: FloatArray, aggregate: FloatArray) -> Parameters:
-        """Return the derivative of ``sum(weights * gradient)`` by the parameters.
-
-        Each player's is divided by 1 plus the squared length of what its risks are multiplied with.
-        """
-
-
-class ConstantCosts(PrivateCosts):
+class ConstantCosts:
     """r of a game with public P and Q."""
 
     def __init__(self, game: Any) -> None:
         self.P, self.Q = game.P_, game.Q_
 
     def truth(self, game: Any) -> Parameters:
+        """Return the true parameters."""
         return {"r": game.r_}
 
     def gradient(self, guess: Parameters, x: FloatArray, aggregate: FloatArray) -> FloatArray:
+        """Return the pseudo-gradient with guessed parameters."""
         return multiply(self.P, x) + multiply(self.Q, aggregate) + guess["r"]
 
     def derivative(self, weights: FloatArray, x: FloatArray, aggregate: FloatArray) -> Parameters:
+        """Return the derivative of ``sum(weights * gradient)`` by the parameters."""
         return {"r": weights}
 
 
-class VaccinationCosts(PrivateCosts):
+class VaccinationCosts:
     """A and B of a vaccination game.
 
     The pseudo-gradient is ``A - s (B' e + w B (1 - x))``: e = 1 - delta and s = 1 for "herd_immunity",
@@ -68,6 +51,7 @@ class VaccinationCosts(PrivateCosts):
         self.own = 1.0 / game.n_players if game.own_effect else 0.0
 
     def truth(self, game: Any) -> Parameters:
+        """Return the true parameters."""
         # Q_ is B' or -B', and r_ is A less P_ 1, and less Q_ 1 where the risk falls.
         one = np.ones((game.n_players, game.n_dims))
         Q = np.broadcast_to(game.Q_, (game.n_players, game.n_dims, game.n_dims))
@@ -82,16 +66,24 @@ class VaccinationCosts(PrivateCosts):
         return (-aggregate, own) if self.rises else (aggregate - 1.0, -own)
 
     def gradient(self, guess: Parameters, x: FloatArray, aggregate: FloatArray) -> FloatArray:
+        """Return the pseudo-gradient with guessed parameters."""
         shared, own = self._features(x, aggregate)
         risks = guess["B"]
         return guess["A"] + multiply(risks.swapaxes(1, 2), shared) + multiply(risks, own)
 
     def derivative(self, weights: FloatArray, x: FloatArray, aggregate: FloatArray) -> Parameters:
+        """Return the derivative of ``sum(weights * gradient)`` by the parameters.
+
+        Each player's is divided by 1 plus the squared length of what its risks are multiplied with.
+        """
         shared, own = self._features(x, aggregate)
         # Broadcasts with large noise would otherwise throw the guess far off, and farther in every round.
         weights = weights / (1.0 + (shared**2 + own**2).sum(axis=1, keepdims=True))
         outer = shared[:, :, None] * weights[:, None, :] + weights[:, :, None] * own[:, None, :]
         return {"A": weights, "B": outer}
+
+
+PrivateCosts = ConstantCosts | VaccinationCosts
 
 
 def private_costs_of(game: Any) -> PrivateCosts:

@@ -194,7 +194,7 @@ def _run(
     try:
         if stopped:
             raise NotApplicable(stopped)
-        run_within(time_limit, functools.partial(apply_check, check, case))
+        apply_within(time_limit, check, case)
         status = "passed"
     except NotApplicable as skip:
         status, reason = skip.status, str(skip)
@@ -212,21 +212,16 @@ def _run(
     }
 
 
-def apply_check(check: Check, case: AuditCase) -> None:
-    """Run one check, unless the case says why it does not apply."""
+def apply_within(time_limit: float, check: Check, case: AuditCase) -> None:
+    """Run one check for a limited time, unless the case says why it does not apply."""
     if check.__name__ in case.notes:
         raise NotApplicable(case.notes[check.__name__])
     try:
-        check(case)
+        run_within(time_limit, functools.partial(check, case))
     except NotApplicable:
         raise
     except SkipTest as error:
         raise AssertionError("a fit raises SkipTest: no estimator says which checks apply") from error
-
-
-def _apply_within(time_limit: float, check: Check, case: AuditCase) -> None:
-    """Run one check for a limited time."""
-    run_within(time_limit, functools.partial(apply_check, check, case))
 
 
 def as_case(estimator: Any, data: Mapping[str, Any] | None = None) -> AuditCase:
@@ -288,6 +283,6 @@ def parametrize_with_private_checks(
         for check in CHECKS:
             name = check.__name__
             marks = [pytest.mark.xfail(reason=expected[name], strict=True)] if name in expected else []
-            run = functools.partial(_apply_within, time_limit, check)
+            run = functools.partial(apply_within, time_limit, check)
             parameters.append(pytest.param(case, run, marks=marks, id=f"{label}-{position}-{name}"))
     return pytest.mark.parametrize(("estimator", "check"), parameters)

@@ -17,7 +17,7 @@ from .requirements import (
     has_cells,
     listed,
     name_of,
-    publishable_fit,
+    publishable,
     published_state,
     replayed_case,
     require,
@@ -60,7 +60,7 @@ def check_parameters_unchanged(case: AuditCase) -> None:
 
 def check_fit_then_use(case: AuditCase) -> None:
     """``fit_transform`` and ``fit_predict`` give what ``fit`` and then ``transform`` or ``predict`` give."""
-    publishable_fit(case)
+    publishable(case.fit(0))
     replay = replayed_case(case)
     if replay is None or "X" not in case.data_sets[0]:
         raise NotApplicable("the noise of two fits cannot be made the same")

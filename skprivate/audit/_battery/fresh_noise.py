@@ -23,6 +23,7 @@ from .requirements import (
     TooWeakToTell,
     claim_of_fit,
     pickle_or_none,
+    published_of_fit,
     published_state,
     randomised_fit,
     recorded_search,
@@ -42,7 +43,7 @@ _MANY_NUMBERS = 24
 def check_noise_is_fresh(case: AuditCase) -> None:
     """Fits without a seed differ, whatever ``np.random.seed`` was told."""
     model = randomised_fit(case)
-    differ = _some_differ(lambda: published_state(case, case.fit(0)))
+    differ = _some_differ(lambda: published_of_fit(case, 0))
     _require_fresh(case, differ, "fits without a seed are equal: there is no noise")
     differ = _some_differ(functools.partial(_fit_after_seeding_numpy, case))
     _require_fresh(
@@ -58,7 +59,7 @@ def _fit_after_seeding_numpy(case: AuditCase) -> FlatObject:
         undo.callback(random.setstate, random.getstate())
         np.random.seed(0)  # noqa: NPY002
         random.seed(0)
-        return published_state(case, case.fit(0))
+        return published_of_fit(case, 0)
 
 
 def check_copies_repeat_nothing(case: AuditCase) -> None:
@@ -69,12 +70,8 @@ def check_copies_repeat_nothing(case: AuditCase) -> None:
     if content is None:
         raise NotApplicable("cannot be pickled")
     for copy in (lambda: pickle.loads(content), lambda: clone(original)):
-        differ = _some_differ(functools.partial(_state_of_copy, case, copy))
+        differ = _some_differ(lambda copy=copy: published_state(case, case.fit(0, copy())))  # type: ignore[misc]
         _require_fresh(case, differ, "copies of one estimator draw the same noise")
-
-
-def _state_of_copy(case: AuditCase, copy: Callable[[], Any]) -> FlatObject:
-    return published_state(case, case.fit(0, copy()))
 
 
 def _require_fresh(case: AuditCase, differ: bool, message: str) -> None:
@@ -137,12 +134,11 @@ def _fit_in_children(case: AuditCase, model: Any) -> Iterator[bytes]:
 
 def _fit_and_tell(case: AuditCase, model: Any, queue: Any) -> None:
     found = published_state(case, case.fit(0, model))
-    text = "\n".join(f"{path}={_bytes_of(leaf)!r}" for path, leaf in sorted(found.items()))
+    text = "\n".join(
+        f"{path}={(leaf.tobytes() if isinstance(leaf, np.ndarray) else leaf)!r}"
+        for path, leaf in sorted(found.items())
+    )
     queue.put(hashlib.sha256(text.encode()).digest())
-
-
-def _bytes_of(leaf: Any) -> Any:
-    return leaf.tobytes() if isinstance(leaf, np.ndarray) else leaf
 
 
 def check_seeded_fit_is_not_private(case: AuditCase) -> None:
@@ -155,16 +151,12 @@ def check_seeded_fit_is_not_private(case: AuditCase) -> None:
     require(spent.claim == "not-private" and spent.reasons, "a seeded fit claims to be private")
     require(spent.noise_source == "seeded", "a seeded fit states another source of noise")
     # Times, and names drawn at random, may differ.
-    numbers = [
-        {
-            path: leaf
-            for path, leaf in published_state(case, one).items()
-            if np.asarray(leaf).dtype.kind == "f"
-        }
-        for one in fits
-    ]
-    paths = set(differing_paths(*map(FlatObject, numbers))) - search_neighbours(case).unstable_paths
-    require(not paths, "fits with one seed differ: noise from elsewhere")
+    mine, theirs = (published_state(case, one) for one in fits)
+    paths = set(differing_paths(mine, theirs)) - search_neighbours(case).unstable_paths
+    numbers = (
+        np.asarray(side[path]).dtype.kind == "f" for path in paths for side in (mine, theirs) if path in side
+    )
+    require(not any(numbers), "fits with one seed differ: noise from elsewhere")
     with np.errstate(all="ignore"):
         shared = case.fit(0, random_state=np.random.default_rng(3))
     require(shared.privacy_spent_.claim == "not-private", "a fit with a generator claims to be private")

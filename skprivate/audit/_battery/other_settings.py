@@ -11,8 +11,8 @@ from sklearn.base import is_classifier, is_regressor
 from .._cases.case import AuditCase
 from .._cases.domain import (
     Arguments,
+    bounds_of,
     columns_of,
-    declared,
     domain_of_y,
     is_column,
     make_rows,
@@ -70,7 +70,8 @@ def check_other_tables(case: AuditCase) -> None:
         raise NotApplicable(
             "the case has other arguments of fit than X and y, or the number of rows is private"
         )
-    if columns_of(case.estimator) is None and all(np.ndim(end) == 0 for end in _bounds_of(case.estimator)):
+    ends = [end for bounds in bounds_of(case.estimator) for end in (bounds if len(bounds) == 2 else [bounds])]
+    if columns_of(case.estimator) is None and all(np.ndim(end) == 0 for end in ends):
         for width in _WIDTHS:
             narrow = make_rows(case.estimator, len(rows["X"]), width=width)
             tables = list(_variants(case, {**rows, "X": narrow["X"]}))
@@ -86,13 +87,6 @@ def _repeated(rows: Arguments, times: int) -> Arguments:
         persons, codes = np.unique(np.asarray(rows["groups"]), return_inverse=True)
         more["groups"] = np.concatenate([codes + k * len(persons) for k in range(times)])
     return more
-
-
-def _bounds_of(estimator: Any) -> list[Any]:
-    found = [declared(estimator, name) for name in ("bounds", "bounds_X")]
-    return [
-        end for bounds in found if bounds is not None for end in (bounds if len(bounds) == 2 else [bounds])
-    ]
 
 
 def _variants(case: AuditCase, rows: dict[str, Any]) -> Iterator[dict[str, Any]]:
@@ -118,8 +112,7 @@ def _require_no_more(case: AuditCase, data_sets: list[Any], when: str, **paramet
             other = case.record(data, first.outputs, **parameters)[1]
         except Exception:
             continue  # no claim covers failures
-        forms = [[release.form for release in recording.releases] for recording in (first, other)]
-        require(forms[0] == forms[1], f"{when} neighbours release different things")
+        require(first.forms == other.forms, f"{when} neighbours release different things")
         claim = model.privacy_spent_
         loss, claimed = loss_as_claimed(first.loss(other), claim), claimed_loss(claim)
         require(loss <= claimed, f"{when} neighbours lose {float(loss):.4g}, claimed {float(claimed):.4g}")

@@ -2,6 +2,7 @@
 """Checks on recorded fits: data sets that are handed the same outputs differ in the exact integers alone."""
 
 import functools
+import itertools
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -21,7 +22,6 @@ from .._search.privacy_loss import claimed_loss, largest_call, loss_as_claimed
 from .._search.search import (
     Deadline,
     NothingRecordedError,
-    SensitivityFuzz,
     search_neighbours,
     sensitivity_fuzz,
     state_of_all_steps,
@@ -37,22 +37,15 @@ _SEEDS_OF_SEARCHES = 10
 _TRACE_SECONDS = {False: 1.0, True: 10.0}
 
 
-def fuzz_of(case: AuditCase) -> SensitivityFuzz:
-    """Return the fuzz of a case; skips where nothing is recorded or claimed."""
-    spent_of(case.fit(0))
-    try:
-        return sensitivity_fuzz(case)
-    except NothingRecordedError as error:
-        raise NotApplicable(str(error)) from None
-
-
 def check_sensitivity_fuzz(case: AuditCase) -> None:
     """Exact integers of extreme neighbours differ by no more than the noise pays for."""
-    fuzz = fuzz_of(case)
-    hint = (
-        "; if less leaves than is drawn, the largest of noisy scores say, declare releases_all_draws = False"
-    )
-    require(fuzz.passed, f"{fuzz}{hint}")
+    spent_of(case.fit(0))
+    try:
+        fuzz = sensitivity_fuzz(case)
+    except NothingRecordedError as error:
+        raise NotApplicable(str(error)) from None
+    hint = "if less leaves than is drawn, the largest of noisy scores say, declare releases_all_draws = False"
+    require(fuzz.passed, f"{fuzz}; {hint}")
 
 
 def check_releases(case: AuditCase) -> None:
@@ -133,19 +126,13 @@ def check_replay(case: AuditCase) -> None:
     """Other rows that are handed the same outputs end in the same object, and in the same messages."""
     found = recorded_search(case)
     require(not found.differing_releases, f"other rows release other things ({found.differing_releases})")
-    paths = sorted(found.differing_state)
-    require(
-        not paths, f"exact functions of private rows: {listed(paths)} ({first_of(found.differing_state)})"
-    )
+    first_chain = next(iter(found.differing_state.values()), "")
+    paths = listed(sorted(found.differing_state))
+    require(not paths, f"exact functions of private rows: {paths} ({first_chain})")
     require(
         not found.differing_messages,
         f"other rows warn, log or print other things ({found.differing_messages})",
     )
-
-
-def first_of(places: dict[str, str]) -> str:
-    """Return the chain on which the first of some paths differed."""
-    return next(iter(places.values()), "")
 
 
 def check_noise_meets_values(case: AuditCase) -> None:
@@ -221,49 +208,36 @@ def check_many_fits(case: AuditCase) -> None:
     claim = spent_of(case.fit(0))
     recorded_search(case)
     forms: Counter[Any] = Counter()
-    for seed in _seeds(case):
-        form = forms_of_releases(case.record(0, seed=seed)[1])
+    deadline = Deadline(_RARE_SECONDS[case.thorough])
+    for seed in itertools.count(1):
+        if deadline.has_passed:
+            return
+        form = case.record(0, seed=seed)[1].forms
         forms[form] += 1
         if forms[form] < _USUAL * seed:
-            again = forms_of_releases(case.record(0, seed=seed)[1])
+            again = case.record(0, seed=seed)[1].forms
             require(again == form, "now and then a fit releases other things, whatever its randomness is")
         if seed % _COMPARED == 0 or forms[form] < _USUAL * seed:
             _compare_with_neighbours(case, claim, "in a few fits of many", seed=seed)
-
-
-def _seeds(case: AuditCase) -> Iterator[int]:
-    deadline, seed = Deadline(_RARE_SECONDS[case.thorough]), 0
-    while not deadline.has_passed:
-        seed += 1
-        yield seed
-
-
-def forms_of_releases(recording: Recording) -> tuple[Any, ...]:
-    """Return what kinds of releases a fit made."""
-    return tuple(release.form for release in recording.releases)
 
 
 def _compare_with_neighbours(case: AuditCase, claim: Any, when: str, **randomness: Any) -> None:
     """Compare fits with the same randomness and the same outputs, on a neighbour and on unrelated rows."""
     unstable_paths = recorded_search(case).unstable_paths
     outputs = case.record(0, **randomness)[1].outputs
-    mine, recording = _looked_at(case, 0, outputs, **randomness)
+
+    def fit(data: Any) -> tuple[FlatObject, Recording]:
+        model, recording = case.record(data, outputs, **randomness)
+        return state_of_all_steps(case, model), recording
+
+    mine, recording = fit(0)
     i, j = case.neighbours[0]
     for data in (*case.unrelated_data_sets[:1], case.data_sets[j if i == 0 else i]):
-        other, again = _looked_at(case, data, outputs, **randomness)
-        require(
-            forms_of_releases(recording) == forms_of_releases(again),
-            f"other rows release other things {when}",
-        )
+        other, again = fit(data)
+        same_forms = recording.forms == again.forms
+        require(same_forms, f"other rows release other things {when}")
         paths = sorted(set(differing_paths(mine, other)) - unstable_paths)
         require(not paths, f"exact functions of private rows {when}: {listed(paths)}")
     if i == 0:
         loss = loss_as_claimed(recording.loss(again), claim)
         require(loss <= claimed_loss(claim), f"more is released than claimed {when}")
-
-
-def _looked_at(
-    case: AuditCase, data: Any, given_outputs: Any, **randomness: Any
-) -> tuple[FlatObject, Recording]:
-    model, recording = case.record(data, given_outputs, **randomness)
-    return state_of_all_steps(case, model), recording

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Checks that draw noise or fit again and again: variances, lower bounds on epsilon, and low bits."""
 
+import functools
 import math
 import re
 from collections.abc import Callable, Iterator
@@ -16,7 +17,7 @@ from .._cases.case import AuditCase
 from .._cases.neighbours import neighbour_chains
 from .._epsilon import EpsilonAudit, audit_epsilon, epsilon_lower_bound, gaussian_lower_bound, low_bits
 from .._observation.controlled_runs import frozen_randomness
-from .._observation.fitted_objects import FlatObject, flatten_object
+from .._observation.fitted_objects import flatten_object
 from .._observation.recorder import Recording, Release
 from .._search.privacy_loss import as_epsilon_or_rho, claims_rho
 from .._search.search import Deadline, RecordedFit, search_neighbours
@@ -26,12 +27,12 @@ from .requirements import (
     NotApplicable,
     TooWeakToTell,
     claim_of_fit,
-    exact_differences,
-    listed,
     noisy_paths,
+    published_of_fit,
     published_state,
     recorded_search,
     require,
+    require_no_exact_differences,
     spent_of,
 )
 
@@ -139,7 +140,15 @@ def _audit_of_places(places: list[Place], by_rho: bool, factor: Fraction) -> Eps
     loss, swapped = _loss_at(places, by_rho), [(one, g, f) for one, f, g in places]
     here, there = (_draw(side, factor, generator) for side in (places, swapped))
     if by_rho:
-        return _audit_gaussian(here, -there, math.sqrt(2 * float(loss)))
+        # mu = sqrt(2 rho), the distance of two Gaussians, by one event at their middle.
+        hits, trials = (int((here >= 0).sum()), int((-there >= 0).sum())), (len(here), len(there))
+        return EpsilonAudit(
+            epsilon=gaussian_lower_bound(hits, trials, _CONFIDENCE_OF_PLACES),
+            confidence=_CONFIDENCE_OF_PLACES,
+            hits=hits,
+            trials=trials,
+            predicted=math.sqrt(2 * float(loss)),
+        )
     if places[0][0].scale is not None:
         return audit_epsilon(here, -there, predicted=loss, confidence=_CONFIDENCE_OF_PLACES)
     if here.dtype == np.uint8 and here.ndim == 2:
@@ -196,16 +205,6 @@ def _log_ratio(release: Release, drawn: NDArray[np.int64], f: int, g: int) -> ND
     return (np.abs(to_g) - np.abs(to_f)) / scale
 
 
-def _audit_gaussian(here: NDArray[Any], there: NDArray[Any], mu: float) -> EpsilonAudit:
-    """Audit mu = sqrt(2 rho), the distance of two Gaussians, by one event at their middle."""
-    hits = int((here >= 0).sum()), int((there >= 0).sum())
-    trials = len(here), len(there)
-    bound = gaussian_lower_bound(hits, trials, _CONFIDENCE_OF_PLACES)
-    return EpsilonAudit(
-        epsilon=bound, confidence=_CONFIDENCE_OF_PLACES, hits=hits, trials=trials, predicted=mu
-    )
-
-
 def fresh_outputs(mine: Recording, theirs: Recording) -> NDArray[np.float64]:
     """Outputs drawn again at the place where two fits differ most."""
     places = places_of(mine, theirs)
@@ -257,17 +256,13 @@ def check_only_released_values_differ(case: AuditCase) -> None:
     neighbour all give other things, always the same, is at most (1 - e^-epsilon)^k.
     """
 
-    def look(data: Any) -> FlatObject:
-        return published_state(case, case.fit(data))
-
-    mine = [look(case.data_sets[0]) for _ in range(3)]
     # What is recorded was compared on many more, with the same outputs.
     known = search_neighbours(case).pair is not None and not case.thorough
     last = len(case.data_sets) - 1
     some_of_them = sorted({min(1, last), (last + 1) // 2, last} - {0})
-    for data in (case.data_sets[k] for k in (some_of_them if known else range(1, last + 1))):
-        found = exact_differences(case, mine, data, look)
-        require(not found, f"exact functions of private rows: {listed(sorted(found))}")
+    others = (case.data_sets[k] for k in (some_of_them if known else range(1, last + 1)))
+    look = functools.partial(published_of_fit, case)
+    require_no_exact_differences(case, others, look, "exact functions of private rows")
 
 
 def check_epsilon_of_whole_fits(case: AuditCase) -> None:
@@ -277,7 +272,8 @@ def check_epsilon_of_whole_fits(case: AuditCase) -> None:
         raise NotApplicable("claims rho: check_epsilon_audit compares it with the noise itself")
     if case.n_trials < LEAST_TRIALS:
         raise NotApplicable(f"the case asks for fewer than {LEAST_TRIALS} fits (n_trials)")
-    if not case.thorough and was_recorded(case):
+    found = search_neighbours(case)
+    if not case.thorough and found.pair is not None and not found.noise_is_added_elsewhere:
         raise NotApplicable(
             "the noise was recorded and is audited itself, and the rest of the object was compared: whole "
             "fits are counted too if the battery is thorough"
@@ -286,24 +282,14 @@ def check_epsilon_of_whole_fits(case: AuditCase) -> None:
     here, there = whole_fits(case, pair)
     audit = audit_epsilon(here, there, predicted=predicted, confidence=CONFIDENCE, delta=claim.delta)
     require(audit.passed, str(audit))
-    if not _could_refute(len(here), float(predicted)):
+    # Would noise of half the scale have been refuted, by an event of probability one half?
+    counted = len(here) - len(here) // 3
+    hits = counted // 2, math.ceil(counted / 2 * math.exp(-2 * float(predicted)))
+    if epsilon_lower_bound(*hits, counted, CONFIDENCE) <= float(predicted):
         raise TooWeakToTell(
             f"{len(here)} fits show no noise of half the scale: let there be more (n_trials, thorough), or "
             "choose an epsilon near 1.5"
         )
-
-
-def _could_refute(n_trials: int, predicted: float) -> bool:
-    """Whether noise of half the scale would have been refuted, by an event of probability one half."""
-    counted = n_trials - n_trials // 3
-    hits = counted // 2, math.ceil(counted / 2 * math.exp(-2 * predicted))
-    return epsilon_lower_bound(*hits, counted, CONFIDENCE) > predicted
-
-
-def was_recorded(case: AuditCase) -> bool:
-    """Whether the losses of neighbours are known exactly."""
-    found = search_neighbours(case)
-    return found.pair is not None and not found.noise_is_added_elsewhere
 
 
 def whole_fits(case: AuditCase, pair: tuple[Any, Any]) -> list[NDArray[np.float64]]:

@@ -3,7 +3,7 @@
 
 import math
 import pickle
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -46,15 +46,15 @@ def name_of(case: AuditCase) -> str:
 def spent_of(model: Any) -> Any:
     """Return the statement of a fitted estimator; skips a check that needs one where there is none."""
     spent = getattr(model, "privacy_spent_", None)
-    if spent is None and hasattr(model, "disclosure_risk_"):
+    if spent is not None:
+        return spent
+    if hasattr(model, "disclosure_risk_"):
         raise NotApplicable("states a disclosure risk and no epsilon: it is not differentially private")
-    if spent is None and makes_no_claim(model):
+    if makes_no_claim(model):
         raise NotApplicable(
             "claims no privacy: it learns nothing from rows, or holds them and must not leave"
         )
-    if spent is None:
-        raise NotApplicable("has no privacy_spent_, see check_privacy_spent")
-    return spent
+    raise NotApplicable("has no privacy_spent_, see check_privacy_spent")
 
 
 def has_cells(rows: Any) -> bool:
@@ -89,13 +89,9 @@ def claim_of_fit(case: AuditCase, model: Any) -> Claim:
 
 def published_state(case: AuditCase, model: Any) -> FlatObject:
     """Return everything that leaves: the fitted object, or, where that stays, what the case names."""
-    if not getattr(model, "releases_state", True):
-        if case.released is not None:
-            return FlatObject({"released": np.asarray(case.released(model))})
-        raise NotApplicable(
-            "releases_state is False: the object holds private rows and is never to be published"
-        )
-    return fitted_state(model)
+    if not getattr(model, "releases_state", True) and case.released is not None:
+        return FlatObject({"released": np.asarray(case.released(model))})
+    return fitted_state(publishable(model))
 
 
 def recorded_search(case: AuditCase) -> SearchResult:
@@ -144,15 +140,14 @@ def randomised_fit(case: AuditCase) -> Any:
     claim_of_fit(case, model)
     mine = published_state(case, model)
     if case.unrelated_data_sets and not any(
-        differing_paths(mine, published_state(case, case.fit(d))) for d in case.unrelated_data_sets
+        differing_paths(mine, published_of_fit(case, data)) for data in case.unrelated_data_sets
     ):
         raise NotApplicable("releases the same, whatever the rows are: there is nothing to hide")
     return model
 
 
-def publishable_fit(case: AuditCase) -> Any:
+def publishable(model: Any) -> Any:
     """Return a fitted object that may be published; skips where it stays with its owner."""
-    model = case.fit(0)
     if not getattr(model, "releases_state", True):
         raise NotApplicable(
             "releases_state is False: the object holds private rows and is never to be published"
@@ -170,29 +165,28 @@ _MOST_REPEATS, _FEW_REPEATS = 2000, 100
 _MOST_EQUAL = 20
 
 
-def exact_differences(case: AuditCase, mine: list[FlatObject], data: Any, look: ReadState) -> set[str]:
-    """Return the paths that never change on the first data set, and never on this one, and differ."""
-    fixed = {path for path, leaf in mine[0].items() if all(_at(path, leaf, one) for one in mine[1:])}
-    other = look(data)
-    suspects = set(differing_paths(mine[0], other)) & (fixed | (other.keys() - mine[0].keys()))
-    return _confirm(case, data, suspects, (mine[0], other), look) if suspects else suspects
-
-
-def _at(path: str, leaf: Any, other: FlatObject) -> bool:
-    return path in other and same_value(leaf, other[path])
+def require_no_exact_differences(
+    case: AuditCase, data_sets: Iterable[Any], look: ReadState, message: str
+) -> None:
+    """Fail where a value never changes on one data set, and never on another one, and differs."""
+    mine, *again = (look(case.data_sets[0]) for _ in range(3))
+    changing = {path for one in again for path in differing_paths(mine, one) if path in mine}
+    for data in data_sets:
+        other = look(data)
+        suspects = set(differing_paths(mine, other)) - changing
+        found = _confirm(case, data, suspects, (mine, other), look) if suspects else suspects
+        require(not found, f"{message}: {listed(sorted(found))}")
 
 
 def _confirm(
-    case: AuditCase,
-    data: Any,
-    suspects: set[str],
-    first: tuple[FlatObject, FlatObject],
-    look: ReadState,
+    case: AuditCase, data: Any, suspects: set[str], first: tuple[FlatObject, FlatObject], look: ReadState
 ) -> set[str]:
     """Return the suspects that stay the same on either data set."""
     missing = object()
     claim = getattr(case.fit(0), "privacy_spent_", case.estimator)
-    needed = _repeats(float(getattr(claim, "epsilon", 1.0)))
+    # Fits of either data set after which chance is ruled out.
+    stay = -math.expm1(-float(getattr(claim, "epsilon", 1.0)))
+    needed = math.ceil(math.log(FALSE_ALARM) / math.log(stay)) if stay < 1 else math.inf
     for _ in range(int(needed) if needed <= _MOST_REPEATS else _FEW_REPEATS):
         for rows, before in zip((case.data_sets[0], data), first, strict=True):
             now = look(rows)
@@ -206,10 +200,9 @@ def _confirm(
     return suspects
 
 
-def _repeats(epsilon: float) -> float:
-    """Fits of either data set after which chance is ruled out."""
-    stay = -math.expm1(-epsilon)
-    return math.ceil(math.log(FALSE_ALARM) / math.log(stay)) if stay < 1 else math.inf
+def published_of_fit(case: AuditCase, data: Any) -> FlatObject:
+    """Return everything that leaves after a fit on a data set."""
+    return published_state(case, case.fit(data))
 
 
 def noisy_paths(case: AuditCase, model: Any) -> list[str]:
@@ -218,7 +211,7 @@ def noisy_paths(case: AuditCase, model: Any) -> list[str]:
     Little noise on integers often repeats itself: two fits alone would miss it.
     """
     mine = published_state(case, model)
-    others = (published_state(case, case.fit(0)) for _ in range(_MOST_EQUAL))
+    others = (published_of_fit(case, 0) for _ in range(_MOST_EQUAL))
     changing = {path for other in others for path in differing_paths(mine, other)}
     return [path for path in mine if path in changing]
 

@@ -30,13 +30,13 @@ from .._search.search import Deadline
 from .requirements import (
     NotApplicable,
     ReplayedCase,
-    exact_differences,
     has_cells,
     listed,
     pickle_or_none,
-    publishable_fit,
+    publishable,
     replayed_case,
     require,
+    require_no_exact_differences,
 )
 
 # The check that no error, warning, log, text or pickle shows a private value that was planted.
@@ -56,16 +56,15 @@ def check_sentinels(case: AuditCase) -> None:
     for planted, values in _planted_in_one_unit(case, rows):
         with captured_output() as heard:
             model, said = _fit_or_error(case, planted)
-            texts = [*said, *_texts_of(model)]
-        texts.append(heard())
-        require(
-            not text_shows_any("\n".join(texts), values), "a private value in what is said about good rows"
-        )
+            texts = list(said)
+            if model is not None:
+                html = model._repr_html_() if hasattr(model, "_repr_html_") else ""
+                texts += [repr(model), str(getattr(model, "privacy_spent_", "")), str(html)]
+        shown = text_shows_any("\n".join([*texts, heard()]), values)
+        require(not shown, "a private value in what is said about good rows")
         if model is not None and getattr(model, "releases_state", True):
-            require(
-                not bytes_hold_any(pickle_or_none(model) or b"", values),
-                "a private value in the pickle of a fit",
-            )
+            held = bytes_hold_any(pickle_or_none(model) or b"", values)
+            require(not held, "a private value in the pickle of a fit")
     for spoil, values, planted in _spoiled(case, rows):
         with captured_output() as heard:
             text = "\n".join(_fit_or_error(case, planted)[1])
@@ -132,17 +131,6 @@ def _messages_of(error: BaseException) -> Iterator[str]:
         failure = failure.__cause__ or failure.__context__
 
 
-def _texts_of(model: Any) -> list[str]:
-    """Return the texts that a fitted object shows."""
-    if model is None:
-        return []
-    return [repr(model), str(getattr(model, "privacy_spent_", "")), _html(model)]
-
-
-def _html(model: Any) -> str:
-    return str(model._repr_html_()) if hasattr(model, "_repr_html_") else ""
-
-
 # The check that all that a fitted object shows is the same for other rows.
 
 # Processor seconds for other rows, after the first ones.
@@ -158,10 +146,15 @@ def check_views(case: AuditCase) -> None:
     Where the outputs of the noise can be handed out again, they are. Else what is the same in every fit of
     one data set must be so on its neighbours.
     """
-    publishable_fit(case)
+    publishable(case.fit(0))
     replay = replayed_case(case)
     if replay is None:
-        _compare_views_of_random_fits(case)
+        require_no_exact_differences(
+            case,
+            case.data_sets[1:3],
+            lambda data: visible_values(case.fit(data), case.data_sets[0]),
+            "what is shown depends on private rows",
+        )
         return
     first = replay.views(case.data_sets[0])
     again = replay.views(case.data_sets[0])
@@ -196,16 +189,6 @@ def _compare_texts(replay: ReplayedCase, data: Any, paths: list[str]) -> None:
     require(not told, f"a word in what is shown depends on private rows: {listed(told)}")
 
 
-def _compare_views_of_random_fits(case: AuditCase) -> None:
-    def look(data: Any) -> FlatObject:
-        return visible_values(case.fit(data), case.data_sets[0])
-
-    mine = [look(case.data_sets[0]) for _ in range(3)]
-    for data in case.data_sets[1:3]:
-        found = exact_differences(case, mine, data, look)
-        require(not found, f"what is shown depends on private rows: {listed(sorted(found))}")
-
-
 # Checks of what a fit leaves in the process and on the disk.
 
 # Share of the range of a column at which a value is planted that nothing else has.
@@ -215,7 +198,7 @@ _SYSTEM = random.SystemRandom()
 
 def check_process(case: AuditCase) -> None:
     """A fit changes nothing in its class, its module or the process that depends on private rows."""
-    publishable_fit(case)
+    publishable(case.fit(0))
     fit = _repeatable_fit(case)
     others = [
         data for data in (*case.unrelated_data_sets, *case.data_sets[1:]) if data is not case.data_sets[0]
@@ -257,7 +240,7 @@ def _repeatable_fit(case: AuditCase) -> Callable[[Any], Any]:
 
 def check_files(case: AuditCase) -> None:
     """A fit writes nothing about private rows to a file, and talks to no network and no other program."""
-    publishable_fit(case)
+    publishable(case.fit(0))
     fit = _repeatable_fit(case)
     written = []
     planted, values = _planted_everywhere(case)
@@ -301,7 +284,7 @@ def _planted_everywhere(case: AuditCase) -> tuple[Any, list[float]]:
 
 def check_nothing_survives(case: AuditCase) -> None:
     """When the fitted object is gone, no private value is left anywhere in the process."""
-    publishable_fit(case)
+    publishable(case.fit(0))
     if case.relation == "label":
         raise NotApplicable("features are not protected, and a label stands in many places")
     planted, values = _planted_everywhere(case)

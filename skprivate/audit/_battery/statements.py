@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Checks of what a fitted estimator states and of what the ledger is charged."""
 
+import functools
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -22,20 +23,19 @@ from ...base import PrivateEstimatorMixin, privacy_report
 from ...exceptions import BudgetExceededError
 from .._cases.case import AuditCase, fit_quietly, fit_with
 from .._cases.domain import declared, is_column, private_rows, unit_of
-from .._observation.fitted_objects import FlatObject, differing_paths, fitted_state
+from .._observation.fitted_objects import differing_paths, fitted_state
 from .._observation.recorder import record_releases
 from .requirements import (
     NotApplicable,
     ReplayedCase,
     TooWeakToTell,
     claim_of_fit,
-    exact_differences,
-    listed,
     makes_no_claim,
     name_of,
-    published_state,
+    published_of_fit,
     replayed_case,
     require,
+    require_no_exact_differences,
     spent_of,
 )
 
@@ -76,22 +76,16 @@ def check_number_of_rows(case: AuditCase) -> None:
     claim_of_fit(case, model)
     spent = getattr(model, "privacy_spent_", None)
     stated = {value for value in getattr(spent, "unprotected", {}).values() if isinstance(value, _NUMBERS)}
-    known = {len(rows["X"]), int(private_rows(rows).sum()), n_units(rows)}
+    private = private_rows(rows)
+    known = {len(rows["X"]), int(private.sum())}
+    if "groups" in rows:
+        known.add(len(np.unique(np.asarray(rows["groups"])[private])))
     if known & stated and getattr(spent, "relation", None) != "add-remove":
         return
 
-    def look(data: Any) -> FlatObject:
-        return published_state(case, case.fit(data))
-
-    mine = [look(rows) for _ in range(3)]
-    paths = exact_differences(case, mine, with_one_more(rows), look)
-    require(not paths, f"shows the number of rows and does not declare it: {listed(sorted(paths))}")
-
-
-def n_units(rows: dict[str, Any]) -> int:
-    """Number of private units."""
-    private = private_rows(rows)
-    return len(np.unique(np.asarray(rows["groups"])[private])) if "groups" in rows else int(private.sum())
+    look = functools.partial(published_of_fit, case)
+    message = "shows the number of rows and does not declare it"
+    require_no_exact_differences(case, [with_one_more(rows)], look, message)
 
 
 def with_one_more(rows: dict[str, Any]) -> dict[str, Any]:
@@ -117,7 +111,13 @@ def check_pipeline_steps(case: AuditCase) -> None:
         raise NotApplicable("releases_state is False: privacy_report says that it holds rows")
     report = privacy_report(model)
     uncovered = [str(step) for step in report.uncovered if step.path != "estimator"]
-    inner = [f"{name} ({type(one).__name__})" for name, one in fitted_inside(model)]
+    # Fitted estimators on a private one that are neither private nor known to learn nothing.
+    inside = vars(model).items() if isinstance(model, PrivateEstimatorMixin) else ()
+    inner = [
+        f"{name} ({type(one).__name__})"
+        for name, one in inside
+        if isinstance(one, BaseEstimator) and name.endswith("_") and privacy_report(one).uncovered
+    ]
     require(not uncovered, f"steps that read rows without paying: {'; '.join(uncovered)}")
     require(not inner, f"estimators inside that read rows without paying: {', '.join(inner)}")
     rows = {name: value for name, value in case.data_sets[0].items() if name in ("X", "y")}
@@ -128,15 +128,6 @@ def check_pipeline_steps(case: AuditCase) -> None:
     named = {step.estimator for step in privacy_report(behind).uncovered}
     front = type(step).__name__
     require(front in named, f"a {front} in front is not named by privacy_report")
-
-
-def fitted_inside(model: Any) -> Iterator[tuple[str, Any]]:
-    """Yield fitted estimators on a private one that are neither private nor known to learn nothing."""
-    if not isinstance(model, PrivateEstimatorMixin):
-        return
-    for name, value in vars(model).items():
-        if isinstance(value, BaseEstimator) and name.endswith("_") and privacy_report(value).uncovered:
-            yield name, value
 
 
 # Checks of the privacy ledger: what is charged, when, and what is written.

@@ -72,13 +72,20 @@ def is_column(value: Any, rows: Arguments) -> bool:
 
 def with_unit(rows: Arguments, **values: Any) -> Arguments:
     """Return the data set with other values of the last unit."""
-    changed, unit = dict(rows), unit_of(rows)
+    return with_values(rows, unit_of(rows), **values)
+
+
+def with_values(rows: Arguments, where: NDArray[Any], **values: Any) -> Arguments:
+    """Return the data set with other values in some rows; None leaves an argument as it is."""
+    changed = dict(rows)
     for name, value in values.items():
+        if value is None or rows.get(name) is None:
+            continue
         column = np.array(rows[name])
         if column.dtype.kind == "U":
             # A longer text must not be cut.
             column = column.astype(np.result_type(column.dtype, np.asarray(value).dtype))
-        column[unit] = value
+        column[where] = value
         changed[name] = column
     return changed
 
@@ -137,13 +144,13 @@ def n_columns(estimator: Any, n_features: int) -> int:
     columns = columns_of(estimator)
     if columns is not None:
         return len(columns.names)
-    for bounds in _bounds_of(estimator):
+    for bounds in bounds_of(estimator):
         sizes = [np.size(end) for end in bounds if np.ndim(end)]
         return sizes[-1] if sizes else n_features
     return n_features
 
 
-def _bounds_of(estimator: Any) -> list[Any]:
+def bounds_of(estimator: Any) -> list[Any]:
     """Return the declared bounds of X as a list of one, or of none."""
     found = [declared(estimator, name) for name in ("bounds", "bounds_X")]
     return [bounds for bounds in found if bounds is not None][:1]
@@ -158,7 +165,7 @@ def rows_at(estimator: Any, shares: NDArray[np.float64]) -> NDArray[Any]:
     columns, (n, width) = columns_of(estimator), np.shape(shares)
     if columns is None:
         lower, upper = -np.ones(width), np.ones(width)
-        for bounds in _bounds_of(estimator):
+        for bounds in bounds_of(estimator):
             lower, upper = check_bounds(bounds, width, name="bounds")
         return np.asarray((1 - shares) * lower + shares * upper)
     encoded, known = np.zeros((n, len(columns.encoded_names))), np.nan_to_num(shares)

@@ -28,6 +28,7 @@ from .domain import (
     targets_at,
     units_of,
     with_unit,
+    with_values,
     without_unit,
 )
 
@@ -57,24 +58,17 @@ def make_unrelated_data_sets(
     estimator: Any, rows: Arguments, *, only_label: bool = False
 ) -> Iterator[Arguments]:
     """Yield the data set with all private rows at one end of the domain, and at the other."""
-    private = private_rows(rows)
     targets = list(extreme_targets(estimator, rows)) if rows.get("y") is not None else [None]
-    corners = [row_at(estimator, np.shape(rows["X"])[1], share) for share in (0.0, 1.0)]
-    for corner, target in zip(corners, targets[:2], strict=False):
-        changed = dict(rows)
-        if not only_label:
-            changed["X"] = np.where(private[:, None], corner, np.asarray(rows["X"]))
-        if target is not None:
-            changed["y"] = np.array(rows["y"])
-            changed["y"][private] = target
-        yield changed
+    for share, target in zip((0.0, 1.0), targets[:2], strict=False):
+        X = None if only_label else row_at(estimator, np.shape(rows["X"])[1], share)
+        yield with_all_rows(rows, DomainRow(X, target))
 
 
 # Chains of neighbouring data sets, from one data set to another unit by unit.
 
 # Numbers of units of the smallest data sets: medians, ties and single rows.
 _FEW = (3, 2, 1)
-_MIDDLE = 0.5
+
 # Rows of a sweep: a prime, so that what holds in one hundredth of a column's range is met in every column.
 _VALUES = 127
 _GENERATOR = 3  # of all residues
@@ -103,7 +97,7 @@ def domain_rows(estimator: Any, rows: Arguments, relation: str) -> list[DomainRo
     if relation == "label":
         return [DomainRow(None, target) for target in targets]
     odd = np.arange(width) % 2
-    shares = [0.0, 1.0, 1 - odd, odd, _MIDDLE, *([] if columns_of(estimator) is None else [np.nan])]
+    shares = [0.0, 1.0, 1 - odd, odd, 0.5, *([] if columns_of(estimator) is None else [np.nan])]
     corners = [row_at(estimator, width, share) for share in shares]
     found = [DomainRow(corner, targets[k % len(targets)]) for k, corner in enumerate(corners)]
     for k, value in enumerate(values_in_code(estimator)):
@@ -219,17 +213,10 @@ def _with_every_second_unit_of(one: Arguments, other: Arguments) -> Arguments:
 
 def with_all_rows(rows: Arguments, row: DomainRow) -> Arguments:
     """Return the data set with all private rows alike."""
-    private, changed = private_rows(rows), dict(rows)
-    for name, value in (("X", row.X), ("y", row.y)):
-        if value is not None and rows.get(name) is not None:
-            column = np.array(rows[name])
-            if column.dtype.kind == "U":
-                column = column.astype(np.result_type(column.dtype, np.asarray(value).dtype))
-            elif name == "X" and column.dtype.kind in "iub":
-                column = column.astype(np.float64)
-            column[private] = value
-            changed[name] = column
-    return changed
+    private = private_rows(rows)
+    if row.X is not None and np.asarray(rows["X"]).dtype.kind in "iub":
+        rows = {**rows, "X": np.asarray(rows["X"], dtype=np.float64)}
+    return with_values(rows, private, X=row.X, y=row.y)
 
 
 def _with_targets_of(rows: Arguments, *, y: Arguments) -> Arguments:
@@ -272,9 +259,7 @@ def _remove_rows_of_last_person(rows: Arguments) -> Iterator[Arguments]:
     """Yield the data set, and those in which one person has fewer rows, one at least."""
     yield rows
     for row in units_of(rows)[-1][:-1]:
-        keep = np.ones(len(rows["X"]), dtype=bool)
-        keep[row] = False
-        yield take_rows(rows, keep)
+        yield without_unit(rows, row)
 
 
 def _first_units(rows: Arguments, count: int) -> Arguments:

@@ -50,7 +50,10 @@ _lock = threading.RLock()
 def temporary_patches() -> Iterator[contextlib.ExitStack]:
     """Yield a stack of callbacks that put things back: at the end, or when the run is given up."""
     run = current_run.get() or CheckRun()
-    stack = _locked()
+    stack, lock = contextlib.ExitStack(), _lock
+    # The next thread is let in when all else has been put back.
+    lock.acquire()
+    stack.callback(_release, lock)
     if run.given_up:
         stack.close()
         raise CheckInterrupted
@@ -62,14 +65,6 @@ def temporary_patches() -> Iterator[contextlib.ExitStack]:
         if stack in run.open:
             run.open.remove(stack)
             stack.close()
-
-
-def _locked() -> contextlib.ExitStack:
-    """Return a stack that lets the next thread in when all else has been put back."""
-    stack, lock = contextlib.ExitStack(), _lock
-    lock.acquire()
-    stack.callback(_release, lock)
-    return stack
 
 
 def _release(lock: Any) -> None:
@@ -125,10 +120,8 @@ def run_within(seconds: float, call: Callable[[], Any]) -> Any:
         # Too late, or interrupted in the thread that waits.
         if thread.is_alive():
             _give_up(run, thread)
-    if "error" not in outcome and "value" not in outcome:
-        raise TimeoutError(f"it has not ended within {seconds:g} seconds: a fit hangs, or is too slow")
     error = outcome.get("error")
-    if isinstance(error, CheckInterrupted):
+    if isinstance(error, CheckInterrupted) or not outcome:
         raise TimeoutError(f"it has not ended within {seconds:g} seconds: a fit hangs, or is too slow")
     if error is not None and not isinstance(error, Exception):
         raise RuntimeError(f"a fit ends with {type(error).__name__}, which stops whole programs") from error

@@ -6,6 +6,7 @@ import functools
 import gc
 import inspect
 import math
+import operator
 import pickle
 import re
 import types
@@ -273,11 +274,9 @@ def _of_any_process(result: Any) -> Any:
 
 def _state_of(step: Any) -> Any:
     state = step.__getstate__() if hasattr(step, "__getstate__") else vars(step)
-    return (
-        {name: value for name, value in state.items() if name not in _STEPS}
-        if isinstance(state, dict)
-        else state
-    )
+    if not isinstance(state, dict):
+        return state
+    return {name: value for name, value in state.items() if name not in _STEPS}
 
 
 def _result_of(view: Callable[[], Any]) -> Any:
@@ -294,9 +293,8 @@ def predictions_of(model: Any, X: Any) -> dict[str, Any]:
     for name in ("transform", "predict"):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            method = getattr(
-                model[:-1] if name == "transform" and hasattr(model, "steps") else model, name, None
-            )
+            part = model[:-1] if name == "transform" and hasattr(model, "steps") else model
+            method = getattr(part, name, None)
             found[name] = None if method is None else _result_of(functools.partial(method, X))
     return found
 
@@ -343,21 +341,25 @@ def _property_values(step: Any) -> dict[str, Any]:
         if isinstance(member, property | functools.cached_property) and not name.startswith("__"):
             found[name] = _result_of(functools.partial(getattr, step, name))
         elif callable(member) and name.startswith(_PREFIXES_OF_METHODS) and not _needs_arguments(member):
-            found[f"{name}()"] = _of_any_process(_result_of(functools.partial(_call, step, name)))
+            method = functools.partial(operator.methodcaller(name), step)
+            found[f"{name}()"] = _of_any_process(_result_of(method))
     return found
 
 
-def _call(step: Any, name: str) -> Any:
-    return getattr(step, name)()
+def _parameters_of(method: Any) -> list[inspect.Parameter] | None:
+    """Return the parameters of a method; None where nobody knows them."""
+    try:
+        return list(inspect.signature(method).parameters.values())
+    except (TypeError, ValueError):
+        return None
 
 
 def _needs_arguments(method: Any) -> bool:
-    try:
-        parameters = list(inspect.signature(method).parameters.values())[1:]
-    except (TypeError, ValueError):
+    parameters = _parameters_of(method)
+    if parameters is None:
         return True
     variable = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
-    return any(one.default is one.empty and one.kind not in variable for one in parameters)
+    return any(one.default is one.empty and one.kind not in variable for one in parameters[1:])
 
 
 def _outputs_on_rows(model: Any, rows: Any) -> dict[str, Any]:
@@ -368,21 +370,14 @@ def _outputs_on_rows(model: Any, rows: Any) -> dict[str, Any]:
     for name in _METHODS_ON_ROWS:
         method = getattr(model, name, None)
         if method is not None:
-            for switch, value in [(None, None), *_switches(method)]:
-                options = {} if switch is None else {switch: value}
-                made[f"{name}({switch or ''})"] = _quietly(functools.partial(method, rows["X"], **options))
+            switches = [one for one in _parameters_of(method) or () if isinstance(one.default, bool)]
+            for options in ({}, *({one.name: not one.default} for one in switches)):
+                call = functools.partial(method, rows["X"], **options)
+                made[f"{name}({''.join(options)})"] = _quietly(call)
     if hasattr(model, "score"):
         arguments = [rows["X"]] if rows.get("y") is None else [rows["X"], rows["y"]]
         made["score()"] = _quietly(functools.partial(model.score, *arguments))
     return made
-
-
-def _switches(method: Any) -> list[tuple[str, bool]]:
-    try:
-        parameters = inspect.signature(method).parameters.values()
-    except (TypeError, ValueError):
-        return []
-    return [(one.name, not one.default) for one in parameters if isinstance(one.default, bool)]
 
 
 def _quietly(call: Callable[[], Any]) -> Any:

@@ -243,14 +243,10 @@ def watched_files() -> Iterator[WrittenFiles]:
             _LISTENERS.append(files)
             yield files
         files.close()
-        _add_what_lies_in(Path(folder), files)
-
-
-def _add_what_lies_in(folder: Path, files: WrittenFiles) -> None:
-    """Compiled code opens files without telling."""
-    for path in sorted(folder.rglob("*")):
-        if path.is_file() and str(path) not in files.known:
-            files.contents.append(path.read_bytes()[:_MOST_BYTES])
+        # Compiled code opens files without telling.
+        for path in sorted(Path(folder).rglob("*")):
+            if path.is_file() and str(path) not in files.known:
+                files.contents.append(path.read_bytes()[:_MOST_BYTES])
 
 
 # Finds known values in texts and in bytes.

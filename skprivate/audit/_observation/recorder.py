@@ -132,6 +132,11 @@ class Recording:
         return [call for call in self.calls if not call.is_choice]
 
     @property
+    def forms(self) -> tuple[Any, ...]:
+        """What kinds of releases the fit made."""
+        return tuple(release.form for release in self.releases)
+
+    @property
     def outputs(self) -> list[NDArray[Any]]:
         """What was released, call by call."""
         return [call.output for call in self.calls]
@@ -152,22 +157,19 @@ class Recording:
     def record_call(self, mechanism: Any, exact: Any, draw: Callable[[], NDArray[Any]]) -> NDArray[Any]:
         """Note one call and return its output."""
         integers = np.array(exact, dtype=np.int64)
-        output = self._next_given_output() if self.given_outputs is not None else None
-        shape = integers.shape[:1] if isinstance(mechanism, NoisyMax) else integers.shape
-        if output is not None and not isinstance(mechanism, LocalRandomizer) and output.shape != shape:
-            # A fit that releases other things: its own noise must go on, not what belongs elsewhere.
-            output, self.diverged = None, True
+        output = None
+        if self.given_outputs is not None:
+            position = len(self.calls)
+            output = self.given_outputs[position] if position < len(self.given_outputs) else None
+            shape = integers.shape[:1] if isinstance(mechanism, NoisyMax) else integers.shape
+            if output is not None and not isinstance(mechanism, LocalRandomizer) and output.shape != shape:
+                # A fit that releases other things: its own noise must go on, not what belongs elsewhere.
+                output = None
+            self.diverged |= output is None
         if output is None:
             output = draw()
         self.calls.append(Release(mechanism, integers, np.array(output)))
         return np.array(output)
-
-    def _next_given_output(self) -> NDArray[Any] | None:
-        position = len(self.calls)
-        if self.given_outputs is not None and position < len(self.given_outputs):
-            return self.given_outputs[position]
-        self.diverged = True
-        return None
 
 
 @contextlib.contextmanager
@@ -205,12 +207,11 @@ def record_releases(given_outputs: Sequence[NDArray[Any]] | None = None) -> Iter
 
     def wrap(method: Callable[..., Any]) -> Callable[..., Any]:
         def recorded(self: Any, values: Any, random_state: Any = None) -> Any:
-            # A local randomizer may add its noise with a mechanism: that is one call.
             if threading.get_ident() != owner:
                 # A thread of another check is not one that this fit has started.
                 recording.drawn_in_other_threads |= current_run.get() in (None, run)
-                return method(self, values, random_state)
-            if inside[0]:
+            # A local randomizer may add its noise with a mechanism: that is one call.
+            if threading.get_ident() != owner or inside[0]:
                 return method(self, values, random_state)
             inside[0] = True
             recording.seeded |= not check_entropy(random_state).private
@@ -251,12 +252,9 @@ def captured_output() -> Iterator[Callable[[], str]]:
 
 def _methods_that_add_noise() -> Iterator[tuple[type, str]]:
     """Classes and methods that add noise, those of third parties too."""
-    for cls in (_IntegerMechanism, *_subclasses(_IntegerMechanism)):
-        if "randomize" in vars(cls):
-            yield cls, "randomize"
-    yield NoisyMax, "randomize"
-    for cls in (LocalRandomizer, *_subclasses(LocalRandomizer)):
-        for name in ("randomize", "simulate"):
+    roots = (_IntegerMechanism, NoisyMax, LocalRandomizer)
+    for cls in (kind for root in roots for kind in (root, *_subclasses(root))):
+        for name in ("randomize", "simulate") if issubclass(cls, LocalRandomizer) else ("randomize",):
             if name in vars(cls):
                 yield cls, name
 

@@ -123,6 +123,11 @@ Line = tuple[str, int]
 # How cells of declared columns are read: text, numbers and missing ones take ways of their own, by that cell
 # alone, and the values that come out are compared.
 _READERS = (_readers, _values, _tables)
+# Functions there that treat all rows alike, and are followed.
+FOLLOWED_OF_TABLES = (
+    *("validate_data", "check_array", "read_numbers", "refuse_series", "numbers_of", "within_bounds"),
+    *("_columns_of_frame", "_numbers_of_column", "_number"),
+)
 # These, and the whole of `skprivate.audit`.
 _NOT_FOLLOWED = (str(Path(__file__).parents[1]), *(str(module.__file__) for module in _READERS))
 
@@ -135,11 +140,14 @@ def trace_lines(estimator: Any, call: Callable[[], Any]) -> list[Line]:
     roots = own_code(estimator)
     lines: list[Line] = []
 
-    def own(filename: str) -> bool:
-        return filename.startswith(roots) and not filename.startswith(_NOT_FOLLOWED)
+    def own(code: types.CodeType) -> bool:
+        file = code.co_filename
+        if file == _tables.__file__ and code.co_qualname.partition(".")[0] in FOLLOWED_OF_TABLES:
+            return file.startswith(roots)
+        return file.startswith(roots) and not file.startswith(_NOT_FOLLOWED)
 
     def trace(frame: FrameType, event: str, arg: Any) -> Any:
-        if not own(frame.f_code.co_filename):
+        if not own(frame.f_code):
             return None
         if event == "line":
             lines.append((frame.f_code.co_filename, frame.f_lineno))

@@ -140,11 +140,10 @@ class SearchResult:
 
 def search_neighbours(case: AuditCase) -> SearchResult:
     """Return what a search for the worst neighbours found; it runs once for every case."""
-    memo: dict[str, Any] = vars(case)
+    memo: dict[str, SearchResult] = vars(case)
     if "_search_result" not in memo:
         memo["_search_result"] = _NeighbourSearch(case).run()
-    found: SearchResult = memo["_search_result"]
-    return found
+    return memo["_search_result"]
 
 
 class _NeighbourSearch:
@@ -282,15 +281,12 @@ class _NeighbourSearch:
                     base = with_row(base, units[unit], domain[rng.integers(len(domain))])
             unit = units[-1]
             other = without_unit(base, unit) if case.relation == "add-remove" else with_row(base, unit, row)
-            loss = self._loss_of_pair(base, other)
+            one = self._refit(self._fit(base))
+            two = self._fit(other, one.recording.outputs) if one else None
+            self._compare_objects(one, two, "a random data set")
+            loss = self._compare_losses(one, two, "a random data set")
             if loss is not None and loss > best[0]:
                 best = (loss, base, row)
-
-    def _loss_of_pair(self, data: Arguments, other: Arguments) -> Any:
-        one = self._refit(self._fit(data))
-        two = self._fit(other, one.recording.outputs) if one else None
-        self._compare_objects(one, two, "a random data set")
-        return self._compare_losses(one, two, "a random data set")
 
     def _fit(self, data: Any, given_outputs: Outputs | None = None) -> RecordedFit | None:
         """Return a fit, or None where it fails: no claim covers failures."""
@@ -310,20 +306,15 @@ class _NeighbourSearch:
         if one is None or other is None:
             return None
         self.found.n_pairs += 1
-        loss = self._loss(one.recording, other.recording)
-        if loss is None:
+        try:
+            loss = loss_as_claimed(one.recording.loss(other.recording), self.claim)
+        except ValueError:
             self.found.differing_releases = self.found.differing_releases or found_in
             return None
         self.found.releases.compare(one.stated, one.recording, other.recording, found_in)
         if loss > self.found.loss:
             self.found.loss, self.found.pair, self.found.found_in = loss, (one, other), found_in
         return loss
-
-    def _loss(self, one: Recording, other: Recording) -> Any:
-        try:
-            return loss_as_claimed(one.loss(other), self.claim)
-        except ValueError:
-            return None
 
     def _compare_objects(self, one: RecordedFit | None, other: RecordedFit | None, found_in: str) -> None:
         if one is None or other is None:
@@ -513,11 +504,7 @@ def sensitivity_fuzz(estimator: Any, data: Mapping[str, Any] | None = None) -> S
             "skprivate.randomizers, or it keeps the best of several draws, so there is nothing to record; "
             "audit its releases with audit_epsilon."
         )
-    return _fuzz_of(found, case.fit(0).privacy_spent_)
-
-
-def _fuzz_of(found: SearchResult, spent: Any) -> SensitivityFuzz:
-    pair = found.pair
+    spent, pair = case.fit(0).privacy_spent_, found.pair
     return SensitivityFuzz(
         loss=max(found.loss, Fraction(0)),
         claimed=claimed_loss(spent),

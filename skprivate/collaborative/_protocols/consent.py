@@ -2,7 +2,6 @@
 """The consent gate: sealed answers that open only with the consents of all parties to one query."""
 
 import hashlib
-import os
 from collections.abc import Iterable, Mapping
 
 import numpy as np
@@ -10,7 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ...exceptions import ConsentError
 from ...utils._public_module import public_module
-from .keys import KEY_BYTES, REFUSED, SEAL_BYTES, SiteKey, expand, framed, seal, unseal
+from .keys import KEY_BYTES, REFUSED, SEAL_BYTES, SiteKey, expand, framed, join_key, seal, split_key, unseal
 from .messages import as_doubles
 from .roster import Asked, Roster
 
@@ -130,14 +129,16 @@ class ConsentBox(Roster):
         """
         asked, binding = self._bind(query)
         self._check_member(name, key)
-        column = _as_column(values)
+        column = as_doubles(values, "values")
+        if column.ndim != 1:
+            raise ValueError("values must be one-dimensional: one answer per query.")
         if len(column) != asked.n_rows:
             raise ValueError("values must be as many as the query has rows.")
         self._note_rows(key, asked)
         return self._pack(binding, self._seal(name, key, binding, column.astype("<f8").tobytes()))
 
     def _seal(self, name: str, key: SiteKey, binding: bytes, content: bytes) -> bytes:
-        pieces = [os.urandom(KEY_BYTES) for _ in self._order]
+        pieces = split_key(len(self._order))
         column = seal(
             self._column_key(pieces, binding, name), content, self._context(b"column", binding, name)
         )
@@ -260,11 +261,8 @@ class ConsentBox(Roster):
         return [content[start : start + KEY_BYTES] for start in range(0, len(content), KEY_BYTES)]
 
     def _column_key(self, pieces: Iterable[bytes], binding: bytes, name: str) -> bytes:
-        """Return the key of one column: without any one piece it is as good as any 32 bytes."""
-        whole = 0
-        for piece in pieces:
-            whole ^= int.from_bytes(piece, "big")
-        return expand(whole.to_bytes(KEY_BYTES, "big"), self._digest + binding + name.encode())
+        """Return the key of one column."""
+        return expand(join_key(pieces), self._digest + binding + name.encode())
 
     def _check_sealed(
         self, asked: Asked, binding: bytes, sealed: Mapping[str, bytes]
@@ -276,10 +274,3 @@ class ConsentBox(Roster):
             raise ConsentError("Nothing was opened: a sealed column is damaged, or of another length.")
         # Of digests: each column is hashed where it lies, not joined into one long copy.
         return columns, hashlib.sha256(b"".join(hashlib.sha256(c).digest() for c in columns)).digest()
-
-
-def _as_column(values: ArrayLike) -> NDArray[np.float64]:
-    array = as_doubles(values, "values")
-    if array.ndim != 1:
-        raise ValueError("values must be one-dimensional: one answer per query.")
-    return array

@@ -5,15 +5,13 @@ import functools
 import hashlib
 import os
 import threading
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from types import SimpleNamespace
 from typing import Any, NoReturn, Self
 from weakref import WeakValueDictionary
 
 from ...exceptions import ConsentError
 from ...utils._public_module import public_module
-
-# Cryptographic primitives of the protocols: key derivation, sealing, stretching, a key stream.
 
 KEY_BYTES = 32
 NONCE_BYTES = 12
@@ -72,6 +70,19 @@ def expand(key: bytes, context: bytes) -> bytes:
     return derived
 
 
+def split_key(n_pieces: int) -> list[bytes]:
+    """Return fresh random pieces of a key that exists nowhere yet; all but one say nothing about it."""
+    return [os.urandom(KEY_BYTES) for _ in range(n_pieces)]
+
+
+def join_key(pieces: Iterable[bytes]) -> bytes:
+    """Return the key of all pieces, their XOR: without any one piece it is as good as any 32 bytes."""
+    whole = 0
+    for piece in pieces:
+        whole ^= int.from_bytes(piece, "big")
+    return whole.to_bytes(KEY_BYTES, "big")
+
+
 def seal(key: bytes, content: bytes, context: bytes) -> bytes:
     """Encrypt under AES-256-GCM, bound to a context that is not sent; a fresh nonce stands in front."""
     nonce = os.urandom(NONCE_BYTES)
@@ -116,9 +127,6 @@ def read_streams(streams: Sequence[Any], length: int, out: bytearray) -> memoryv
     for place, stream in enumerate(streams):
         stream.update_into(zeros, room[place * length : (place + 1) * length + SPARE_BYTES])
     return room[: len(streams) * length]
-
-
-# The key pair of a site, and the memory of the queries that it was used for.
 
 
 class _Memory:
@@ -263,19 +271,14 @@ class SiteKey:
         # A dict's get and setitem are atomic; two threads at worst compute the same secret twice.
         secret = self._agreed.get((peer_public, purpose))
         if secret is None:
-            shared = self._exchange(peer_public)
+            try:
+                shared = self._private.exchange(library().PublicKey.from_public_bytes(peer_public))
+            except (TypeError, ValueError):
+                # The library refuses a wrong length, and an exchange whose result is zero.
+                raise ConsentError("a public key is not usable: nothing was agreed.") from None
             context = framed(b"skprivate agree", *sorted((self.public, peer_public)), purpose)
-            secret = extract(shared, context)
-            self._agreed[peer_public, purpose] = secret
+            secret = self._agreed[peer_public, purpose] = extract(shared, context)
         return secret
-
-    def _exchange(self, peer_public: bytes) -> bytes:
-        try:
-            point: bytes = self._private.exchange(library().PublicKey.from_public_bytes(peer_public))
-        except (TypeError, ValueError):
-            # The library refuses a wrong length, and an exchange whose result is zero.
-            raise ConsentError("a public key is not usable: nothing was agreed.") from None
-        return point
 
     def remember(self, label: bytes, content: bytes) -> bool:
         """Note what is done under a label, for good; later calls tell whether it is the same.

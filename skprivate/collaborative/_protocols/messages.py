@@ -29,7 +29,7 @@ import struct
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from functools import cached_property
 from itertools import pairwise
 from typing import Any
@@ -42,8 +42,6 @@ from ...exceptions import ConsentError
 from ...utils import check_characters
 from ...utils._json_documents import canonical, check_envelope, parse_json
 
-# Queries, answers and announcements of sites as messages in bytes: writing, reading, and checks.
-
 _VERSION = 3
 _LENGTH_BYTES = 4
 _DOUBLE_BYTES = 8
@@ -54,17 +52,13 @@ _QUERY, _ANSWER, _CARD = "skprivate-query", "skprivate-answer", "skprivate-site"
 _CELLS = (str, bool, int, float, type(None))
 #: Up to here a double tells every whole number from the next.
 _EXACT = 2**53
-#: No site has as many rows.
-_MOST_ROWS = _EXACT
 #: A platform makes room for a row before it has seen one: 8 MiB for as many features.
 _MOST_FEATURES = 2**20
 #: JSON has no NaN, and None is another missing value.
 _NAN = ["nan"]
-
-
-def new_query_id() -> bytes:
-    """Return 16 fresh random bytes: the name of one query, never used twice."""
-    return os.urandom(QUERY_ID_BYTES)
+# Of the digest.
+_DOMAIN = b"skprivate query digest 1"
+_KINDS = {type(None): b"N", bool: b"B", int: b"I", float: b"F", str: b"S"}
 
 
 @dataclass(frozen=True, eq=False)
@@ -92,11 +86,14 @@ class Query:
         _check_query(self.X if numeric else np.array(_cells(self.X), dtype=object))
         if self.names is not None:
             check_columns(self.names, self.X.shape[1])
-        head = {"id": self.query_id.hex(), "shape": list(self.X.shape), "names": self.names, "table": None}
-        head["roster"] = self.roster.hex()
-        if numeric:
-            return _pack(_QUERY, head, self.X)
-        return _pack(_QUERY, head | {"table": [_json_row(row) for row in _cells(self.X)]}, np.empty(0))
+        head = {
+            "id": self.query_id.hex(),
+            "shape": list(self.X.shape),
+            "names": self.names,
+            "table": None if numeric else [_json_row(row) for row in _cells(self.X)],
+            "roster": self.roster.hex(),
+        }
+        return _pack(_QUERY, head, self.X if numeric else np.empty(0))
 
     @classmethod
     def from_bytes(cls, message: bytes) -> "Query":
@@ -107,7 +104,8 @@ class Query:
             X = _table(head["table"], shape, payload)
             names = _columns(head["names"], shape[1])
             _check_query(X)
-            return cls(_bytes(head["id"], QUERY_ID_BYTES), X, names, _roster(head["roster"]))
+            roster = b"" if head["roster"] == "" else _bytes(head["roster"], DIGEST_BYTES)
+            return cls(_bytes(head["id"], QUERY_ID_BYTES), X, names, roster)
 
     def rows(self, *, named: bool) -> Any:
         """Return the rows as a model wants them: a data frame if it knows names, or if there is text."""
@@ -133,7 +131,8 @@ def make_query(rows: Any, names: Any = None, roster: bytes = b"") -> Query:
         table = table.astype(np.float64)
     if table.ndim != 2:
         raise ValueError("a query must be two-dimensional: a row for each prediction.")
-    return Query(new_query_id(), table, names or None, roster)
+    # Fresh random bytes name the query: never used twice.
+    return Query(os.urandom(QUERY_ID_BYTES), table, names or None, roster)
 
 
 def column_names(rows: Any) -> Any:
@@ -171,10 +170,9 @@ class Answer:
 
     def to_bytes(self) -> bytes:
         """Return the message."""
-        head = {"id": self.query_id.hex(), "site": self.site, "n_samples": self.n_samples}
-        return _pack(
-            _ANSWER, head | {"asked": self.asked.hex(), "shape": list(self.values.shape)}, self.values
-        )
+        head: dict[str, Any] = {"id": self.query_id.hex(), "site": self.site, "n_samples": self.n_samples}
+        head |= {"asked": self.asked.hex(), "shape": list(self.values.shape)}
+        return _pack(_ANSWER, head, self.values)
 
     @classmethod
     def from_bytes(cls, message: bytes) -> "Answer":
@@ -184,13 +182,8 @@ class Answer:
             values = _reshaped(payload, _shape(head["shape"]))
             if np.isinf(values).any():
                 raise ValueError("an answer is infinite")
-            return cls(
-                _bytes(head["id"], QUERY_ID_BYTES),
-                _name(head["site"]),
-                _count(head["n_samples"], _MOST_ROWS),
-                values,
-                _bytes(head["asked"], DIGEST_BYTES),
-            )
+            query_id, asked = _bytes(head["id"], QUERY_ID_BYTES), _bytes(head["asked"], DIGEST_BYTES)
+            return cls(query_id, _name(head["site"]), _count(head["n_samples"]), values, asked)
 
 
 @dataclass(frozen=True)
@@ -213,18 +206,17 @@ class SiteCard:
     @classmethod
     def from_bytes(cls, message: bytes) -> "SiteCard":
         """Read a message; ConsentError if it is not exactly a card."""
-        fields = ("site", "n_samples", "n_features", "classes", "refined_to", "columns")
-        head, payload = _unpack(message, _CARD, fields)
+        head, payload = _unpack(message, _CARD, tuple(one.name for one in fields(cls)))
         with _as_consent_error():
             if payload.size:
                 raise ValueError("a card has no values")
-            refined_to, n_features = head["refined_to"], _count(head["n_features"], _MOST_FEATURES)
+            n_features = _count(head["n_features"], _MOST_FEATURES)
             return cls(
                 _name(head["site"]),
-                _count(head["n_samples"], _MOST_ROWS),
+                _count(head["n_samples"]),
                 n_features,
                 _classes(head["classes"]),
-                None if refined_to is None else _count(refined_to, _MOST_ROWS),
+                None if head["refined_to"] is None else _count(head["refined_to"]),
                 _columns(head["columns"], n_features),
             )
 
@@ -232,12 +224,12 @@ class SiteCard:
 def _pack(kind: str, head: dict[str, Any], payload: NDArray[Any]) -> bytes:
     body = payload.astype("<f8").tobytes()
     # Against accidents on the way; who alters on purpose is stopped by the transport or by a ConsentBox.
-    fields = head | {"format": kind, "version": _VERSION, "sha256": hashlib.sha256(body).hexdigest()}
-    header = canonical(fields)
+    envelope = {"format": kind, "version": _VERSION, "sha256": hashlib.sha256(body).hexdigest()}
+    header = canonical(head | envelope)
     return len(header).to_bytes(_LENGTH_BYTES, "little") + header + body
 
 
-def _unpack(message: bytes, kind: str, fields: tuple[str, ...]) -> tuple[dict[str, Any], FloatArray]:
+def _unpack(message: bytes, kind: str, names: tuple[str, ...]) -> tuple[dict[str, Any], FloatArray]:
     try:
         if not isinstance(message, bytes | bytearray | memoryview):
             raise ValueError("it is not bytes")
@@ -246,7 +238,7 @@ def _unpack(message: bytes, kind: str, fields: tuple[str, ...]) -> tuple[dict[st
         if start > len(content):
             raise ValueError("it is cut short")
         head = parse_json(content[_LENGTH_BYTES:start])
-        check_envelope(head, kind, _VERSION, (*fields, "sha256"))
+        check_envelope(head, kind, _VERSION, (*names, "sha256"))
         # One content, one form: no field is there twice, and no number or text is spelt in another way.
         if canonical(head) != content[_LENGTH_BYTES:start]:
             raise ValueError("its header is not in the one form that is written")
@@ -257,8 +249,7 @@ def _unpack(message: bytes, kind: str, fields: tuple[str, ...]) -> tuple[dict[st
             raise ValueError("its content is no sequence of numbers")
         return head, np.frombuffer(body, dtype="<f8").astype(np.float64)
     except (TypeError, ValueError, RecursionError) as error:
-        named = type(error) is ValueError
-        problem = str(error) if named else "it is not text"
+        problem = str(error) if type(error) is ValueError else "it is not text"
     raise ConsentError(f"The message is not a {kind} message: {problem}.")
 
 
@@ -342,7 +333,7 @@ def _name(found: Any) -> str:
     return found
 
 
-def _count(found: Any, most: int) -> int:
+def _count(found: Any, most: int = _EXACT) -> int:
     if type(found) is not int or not 0 < found <= most:
         raise ValueError("numbers of rows and of features are positive whole numbers, and not absurdly large")
     return found
@@ -373,10 +364,6 @@ def _bytes(found: Any, length: int) -> bytes:
     return content
 
 
-def _roster(found: Any) -> bytes:
-    return b"" if found == "" else _bytes(found, DIGEST_BYTES)
-
-
 def _list(found: Any, *types: type) -> list[Any]:
     """Return what JSON held if it is a list, with items of these types if any are given."""
     if type(found) is not list or (types and not all(type(item) in types for item in found)):
@@ -396,12 +383,6 @@ def _cells(X: NDArray[Any]) -> list[list[Any]]:
 
 def _json_row(row: list[Any]) -> list[Any]:
     return [_NAN if isinstance(value, float) and math.isnan(value) else value for value in row]
-
-
-# The digest of a query, which every mask, seal, tag and answer is bound to.
-
-_DOMAIN = b"skprivate query digest 1"
-_KINDS = {type(None): b"N", bool: b"B", int: b"I", float: b"F", str: b"S"}
 
 
 def query_digest(

@@ -19,12 +19,6 @@ class Asked(NamedTuple):
     digest: bytes
     n_rows: int
 
-    @classmethod
-    def read(cls, query: bytes) -> "Asked":
-        """Read a message; ConsentError if it is not exactly a query."""
-        asked = Query.from_bytes(query)
-        return cls(asked.query_id, asked.digest, len(asked.X))
-
 
 class Roster:
     """Members and one receiver; the base of `ConsentBox` and `MaskedSum`.
@@ -155,7 +149,8 @@ class Roster:
         message = hashlib.sha256(query).digest()
         last = self._last
         if last is None or last[0] != message:
-            asked = Asked.read(query)
+            found = Query.from_bytes(query)
+            asked = Asked(found.query_id, found.digest, len(found.X))
             binding = hashlib.sha256(framed(self._protocol, self._digest, asked.digest)).digest()
             # In one assignment: of two threads none finds halves of two.
             self._last = last = message, asked, binding

@@ -5,6 +5,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Self
 
 import numpy as np
 
@@ -46,9 +47,9 @@ class Distance(ABC):
     ceiling: float
     allowance: float
 
-    @abstractmethod
-    def without_allowance(self) -> "Distance":
+    def without_allowance(self) -> Self:
         """Return the same without allowance."""
+        return replace(self, allowance=0.0)  # type: ignore[type-var]  # of all kinds, which are dataclasses
 
     @abstractmethod
     def of(self, differences: FloatArray) -> FloatArray:
@@ -86,10 +87,6 @@ class NormDistance(Distance):
     Q: FloatArray
     exact = True
     ceiling = np.inf
-
-    def without_allowance(self) -> Distance:
-        """Return the same without allowance."""
-        return replace(self, allowance=0.0)
 
     @cached_property
     def _rows(self) -> FloatArray:
@@ -159,10 +156,6 @@ class L1Distance(Distance):
     exact = False
     separable = False
 
-    def without_allowance(self) -> Distance:
-        """Return the same without allowance."""
-        return replace(self, allowance=0.0)
-
     @cached_property
     def rates(self) -> FloatArray:  # type: ignore[override]
         return np.full(self.mechanism.n_dims, self._sum(np.ones(1), with_limits=False)[0])
@@ -208,11 +201,8 @@ class L1Distance(Distance):
 
     def _ye(self, lengths: FloatArray, with_limits: bool) -> Iterator[FloatArray]:
         mechanism, distance, change = self.mechanism, np.zeros_like(lengths), np.zeros_like(lengths)
-        own, shared, factor = (
-            induced_norm(self.P),
-            induced_norm(self.Q),
-            1.0 if mechanism.n_dims == 1 else 2.0,
-        )
+        own, shared = induced_norm(self.P), induced_norm(self.Q)
+        factor = 1.0 if mechanism.n_dims == 1 else 2.0
         most = 2 * mechanism.clip_norm if with_limits and mechanism.clip_norm is not None else np.inf
         for step in mechanism.steps:
             yield change
@@ -229,10 +219,6 @@ class ConstantDistance(Distance):
     allowance: float
     exact = False
     separable = False
-
-    def without_allowance(self) -> Distance:
-        """Return the same without allowance."""
-        return replace(self, allowance=0.0)
 
     def of(self, differences: FloatArray) -> FloatArray:
         """Return the ceiling for all rows but zeros."""

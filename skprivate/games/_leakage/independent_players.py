@@ -223,11 +223,15 @@ class SampledPlayerPrior(PlayerPrior):
         """Take the worst point of the net, and pay for its radius."""
         if not np.isfinite(distance.rates).all():
             return self.largest_distance(distance)
+
+        def distances_from(point: FloatArray) -> FloatArray:
+            if isinstance(distance, NormDistance):
+                return distance.of(self.samples - point)
+            return np.abs(self.samples - point) @ distance.rates
+
         net, radius = self._net(distance.rates)
         failure = (1 - self.confidence) / (self.n_kinds * len(net))
-        least = min(
-            _least_mean(_exp_minus_distance(distance, self.samples - point), failure) for point in net
-        )
+        least = min(_least_mean(np.exp(-distances_from(point)), failure) for point in net)
         return self._at_most_certain(_minus_log(least) + radius + distance.allowance, distance)
 
     def corollary1(self, distance: Distance) -> LeakageBound:
@@ -256,12 +260,6 @@ class SampledPlayerPrior(PlayerPrior):
         centres = (np.arange(per_side) + 0.5) / per_side
         grid = np.stack(np.meshgrid(*[centres] * n, indexing="ij"), axis=-1).reshape(-1, n)
         return self.lower + grid * widths, float(rates @ widths) / (2 * per_side)
-
-
-def _exp_minus_distance(distance: Distance, differences: FloatArray) -> FloatArray:
-    if isinstance(distance, NormDistance):
-        return np.exp(-distance.of(differences))
-    return np.exp(-np.abs(differences) @ distance.rates)
 
 
 def _least_mean(values: FloatArray, failure: float) -> float:

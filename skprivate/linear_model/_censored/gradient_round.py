@@ -2,6 +2,7 @@
 """A round of a censored fit: what a row contributes, proofs of sensitivity, and released sums."""
 
 import functools
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import product
@@ -30,10 +31,19 @@ from .._noise_scales import (
     squared_l2_moments,
 )
 
-# Sensitivities of the histogram and the rounds of a censored fit, with their proofs.
-
 # Bounds that are not rational are rounded up to a multiple of 1 / this: 1e-6 of a bound near 1.
 _BOUND_STEP = 2**20
+# Bits of the grids. The gradient decides where rounds end, and the curvature only how fast: its weights have
+# fewer bits. Fewer than _FEWEST_BITS would round most rows away.
+_EXPONENT = 14
+_RESIDUAL_BITS = 20
+_CURVATURE_BITS = 12
+_FEWEST_BITS = 3
+# Weight of the gradient beside the curvature, where both are released; weights (1, 2, 2) for the latter.
+_GRADIENT_WEIGHT = 2
+
+# What is left of an event, a residual, and the largest magnitude of the residual times the target.
+_Corner = tuple[Fraction, Fraction, Fraction]
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,7 +71,7 @@ class Residuals:
 
     code: int
     cuts: tuple[float, float]
-    corners: tuple[tuple[Fraction, Fraction, Fraction], ...]
+    corners: tuple[_Corner, ...]
     curvature: Fraction
     off: Fraction = Fraction(0)
     observations: tuple[str, ...] = KINDS[:2]
@@ -198,7 +208,7 @@ def residuals_of(
 
 def _corners(
     censored: Fraction, event: tuple[Fraction, Fraction], off: Fraction, observations: tuple[str, ...]
-) -> tuple[tuple[Fraction, Fraction, Fraction], ...]:
+) -> tuple[_Corner, ...]:
     """Corners of boxes: residuals without and with an event, of which up to `off` is taken.
 
     Parameters
@@ -267,14 +277,13 @@ def l1_gradient(residuals: Residuals, weights: MomentWeights, relation: str) -> 
     more than that, and M >= 1 times it is gone.
     """
     target, features = Fraction(weights.target), Fraction(weights.features_l1)
-    less = count_sums(residuals.observations) - 1
-    if relation == "add-remove":
-        return less + max(
-            abs(event) + abs(r) * (1 + features) + moment * target for event, r, moment in residuals.corners
+    return (
+        count_sums(residuals.observations)
+        - 1
+        + max(
+            abs(event - other) + abs(r - s) + (abs(r) + abs(s)) * features + (moment + second) * target
+            for (event, r, moment), (other, s, second) in _neighbouring_corners(residuals, relation)
         )
-    return less + max(
-        abs(event - other) + abs(r - s) + (abs(r) + abs(s)) * features + (moment + second) * target
-        for (event, r, moment), (other, s, second) in product(residuals.corners, repeat=2)
     )
 
 
@@ -289,18 +298,23 @@ def squared_l2_gradient(residuals: Residuals, weights: MomentWeights, relation: 
     """
     target = Fraction(weights.target) ** 2
     features = weights.squared_l2 - 1 - target
-    less = count_sums(residuals.observations) - 1
-    if relation == "add-remove":
-        return less + max(
-            event**2 + r**2 * (1 + features) + moment**2 * target for event, r, moment in residuals.corners
+    return (
+        count_sums(residuals.observations)
+        - 1
+        + max(
+            (event - other) ** 2
+            + (r - s) ** 2
+            + (abs(r) + abs(s)) ** 2 * features
+            + (moment + second) ** 2 * target
+            for (event, r, moment), (other, s, second) in _neighbouring_corners(residuals, relation)
         )
-    return less + max(
-        (event - other) ** 2
-        + (r - s) ** 2
-        + (abs(r) + abs(s)) ** 2 * features
-        + (moment + second) ** 2 * target
-        for (event, r, moment), (other, s, second) in product(residuals.corners, repeat=2)
     )
+
+
+def _neighbouring_corners(residuals: Residuals, relation: str) -> Iterator[tuple[_Corner, _Corner]]:
+    """Yield the corners of one row and of its neighbour, which is absent where rows are added or removed."""
+    absent = (Fraction(0), Fraction(0), Fraction(0))
+    return product(residuals.corners, [absent] if relation == "add-remove" else residuals.corners)
 
 
 def l1_curvature(residuals: Residuals, weights: MomentWeights, relation: str) -> Fraction:
@@ -318,18 +332,6 @@ def l1_curvature(residuals: Residuals, weights: MomentWeights, relation: str) ->
 def squared_l2_curvature(residuals: Residuals, weights: MomentWeights, relation: str) -> Fraction:
     """Squared L2 sensitivity of the sum of curvatures, products of different entries counted twice."""
     return residuals.curvature**2 * squared_l2_moments(weights, relation)
-
-
-# Sums of residuals and curvatures in a round of a censored fit: exact integers, and their release.
-
-# Bits of the grids. The gradient decides where rounds end, and the curvature only how fast: its weights have
-# fewer bits. Fewer than _FEWEST_BITS would round most rows away.
-_EXPONENT = 14
-_RESIDUAL_BITS = 20
-_CURVATURE_BITS = 12
-_FEWEST_BITS = 3
-# Weight of the gradient beside the curvature, where both are released; weights (1, 2, 2) for the latter.
-_GRADIENT_WEIGHT = 2
 
 
 @public_module("skprivate.linear_model")
@@ -414,11 +416,6 @@ class RoundPlan:
         return count_sums(self.residuals.observations)
 
     @property
-    def gradient_weights(self) -> MomentWeights:
-        """Weights of the entries of z in the gradient."""
-        return self.neighbours.weights
-
-    @property
     def curvature_weights(self) -> MomentWeights:
         """Weights of the entries of z in the curvature, where the constant matters less."""
         weights = self.neighbours.weights
@@ -442,15 +439,16 @@ class RoundPlan:
     def _gradient_sensitivity(self) -> Fraction:
         # The maximum over all pairs of corners takes long, and every round asks for it.
         gradient = squared_l2_gradient if self.mechanism == "gaussian" else l1_gradient
-        return gradient(self.residuals, self.gradient_weights, self.neighbours.relation)
+        return gradient(self.residuals, self.neighbours.weights, self.neighbours.relation)
 
     def noise(self, size: int, amount: Fraction, with_curvature: bool) -> NoiseScales:
         """Plan the noise of one round: the number of events, the gradient, then the curvature's triangle."""
-        kinds = np.minimum(np.arange(size), 2)
-        weights = [Fraction(1, 2**self.residual_bits), *self._gradient_classes()]
+        kinds, weights = np.minimum(np.arange(size), 2), self.neighbours.weights
+        fine, unit = 2**self.residual_bits, 2 ** (self.exponent + self.residual_bits)
+        of_gradient = [Fraction(weight, unit) for weight in (1, weights.target, weights.features)]
         codes = np.concatenate([[0] * self.n_counts, 1 + kinds])
         power = 2 if self.mechanism == "gaussian" else 1
-        classes = [weight**power for weight in weights]
+        classes = [weight**power for weight in (Fraction(1, fine), *of_gradient)]
         if with_curvature:
             classes = [weight * _GRADIENT_WEIGHT**power for weight in classes]
             classes += self._curvature_classes()
@@ -488,37 +486,24 @@ class RoundPlan:
         """
         sums = self.sums(grid, theta, with_curvature)
         noise = self.noise(grid.size, amount, with_curvature)
-        name = (
-            "number of events, gradients and curvature"
-            if with_curvature
-            else "number of events and gradients"
-        )
+        parts = "number of events, gradients and curvature"
+        name = parts if with_curvature else "number of events and gradients"
         return Round(sums, _RoundNoise(sums, noise), release=noise.describe(name))
 
     def read(self, step: Round, released: IntArray) -> GradientRound:
         """Return what a round of `round_at` released, in scaled units."""
         sums, std = step.plan, step.noise.scales.std  # type: ignore[attr-defined]
-        noisy, size = released.astype(np.float64), sums.grid.size  # type: ignore[attr-defined]
-        fine = 2.0**self.residual_bits
+        theta: FloatArray = sums.theta  # type: ignore[attr-defined]
+        noisy, size, first = released.astype(np.float64), len(theta), self.n_counts
+        fine, vector = 2.0**self.residual_bits, slice(first, len(theta) + first)
         unit = 2.0**self.exponent * fine
-        first = self.n_counts
-        vector = slice(first, size + first)
-        theta = sums.theta  # type: ignore[attr-defined]
-        result = GradientRound(
-            theta, noisy[0] / fine, std[0] / fine, noisy[vector] / unit, std[vector] / unit
-        )
-        if first > 1:
-            result = replace(result, less=noisy[1] / fine)
-        if len(noisy) == size + first:
-            return result
-        unit = 2.0 ** (2 * self.coarse + self.curvature_bits)
-        full, full_std = (mirrored(values[size + first :] / unit, size) for values in (noisy, std))
-        return replace(result, curvature=full, curvature_std=full_std)
-
-    def _gradient_classes(self) -> list[Fraction]:
-        weights = self.gradient_weights
-        unit = 2 ** (self.exponent + self.residual_bits)
-        return [Fraction(weight, unit) for weight in (1, weights.target, weights.features)]
+        less = noisy[1] / fine if first > 1 else 0.0
+        of_gradient = noisy[vector] / unit, std[vector] / unit
+        of_curvature: tuple[FloatArray | None, FloatArray | None] = None, None
+        if len(noisy) > size + first:
+            unit = 2.0 ** (2 * self.coarse + self.curvature_bits)
+            of_curvature = tuple(mirrored(values[size + first :] / unit, size) for values in (noisy, std))
+        return GradientRound(theta, noisy[0] / fine, std[0] / fine, *of_gradient, *of_curvature, less)
 
     def _curvature_classes(self) -> list[Fraction]:
         weights = self.curvature_weights
@@ -587,7 +572,6 @@ class _RoundNoise:
 
 def mirrored(values: FloatArray, size: int) -> FloatArray:
     """Return the symmetric matrix with these values on and above its diagonal."""
-    matrix = np.empty((size, size))
-    rows, columns = np.triu_indices(size)
-    matrix[rows, columns] = matrix[columns, rows] = values
+    matrix, above = np.empty((size, size)), np.triu_indices(size)
+    matrix[above] = matrix.T[above] = values
     return matrix

@@ -68,7 +68,7 @@ _ROUNDS_SHARE = 1 - HISTOGRAM_SHARE - RESIDUAL_SHARE - EARLY_SHARE
 # one keeps all information but exp(-8) of it, and is for noise that does not matter: of a variance below a
 # tenth of that of the rows, even if bounds are thirty standard deviations of a feature from the middle.
 _CLIP_RANGE = (0.1, 100.0)
-_CLIPS = (0.5, 1.0, 8.0)
+_CLIPS: tuple[float, ...] = (0.5, 1.0, 8.0)
 _FEW_EVENTS = 0.1
 _NO_NOISE = 0.1 / 30**2
 
@@ -109,6 +109,11 @@ class CensoredPlan:
     def is_plain(self) -> bool:
         """Whether every row is an event or censored, and watched from the start."""
         return set(self.observations) <= set(KINDS[:2])
+
+    @property
+    def n_tables(self) -> int:
+        """Number of tables of the histogram: by what rows tell."""
+        return 2 if self.is_plain else 4
 
     def within(self, grid: MomentGrid, scale_bounds: tuple[float, float]) -> "CensoredPlan":
         """Return the plan for other bounds of the rows, and of the scale in scaled units."""
@@ -163,32 +168,22 @@ def plan_censored(
     ValueError
         `max_iter` or `hazard_clip` is out of range; too many rows, or epsilon too small.
     """
-    automatic = isinstance(max_iter, str) and max_iter == "auto"
-    count = None if automatic else max_iter
-    if count is not None and (
-        isinstance(count, bool) or not isinstance(count, int | np.integer) or count < 1
-    ):
-        raise ValueError("max_iter must be 'auto' or an int of at least 1.")
-    least = least_share(None if count is None else int(count)) * _ROUNDS_SHARE * budget.amount
-    rounds = tuple(
-        plan_rounds(
-            neighbours, residuals_of(distribution, clip, observations), budget.mechanism, n_rows, least
-        )
-        for clip in _clips(hazard_clip)
-    )
+    count, clips = None, _CLIPS
+    if not (isinstance(max_iter, str) and max_iter == "auto"):
+        if isinstance(max_iter, bool) or not isinstance(max_iter, int | np.integer) or max_iter < 1:
+            raise ValueError("max_iter must be 'auto' or an int of at least 1.")
+        count = int(max_iter)
+    if not (isinstance(hazard_clip, str) and hazard_clip == "auto"):
+        if not isinstance(hazard_clip, Real) or not _CLIP_RANGE[0] <= float(hazard_clip) <= _CLIP_RANGE[1]:
+            raise ValueError("hazard_clip must be 'auto' or a number between 0.1 and 100.")
+        clips = (float(hazard_clip),)
+    least = least_share(count) * _ROUNDS_SHARE * budget.amount
+    bounds = [residuals_of(distribution, clip, observations) for clip in clips]
+    rounds = tuple(plan_rounds(neighbours, one, budget.mechanism, n_rows, least) for one in bounds)
     limits = _limits_of(scale_bounds)
-    count = None if count is None else int(count)
     return CensoredPlan(
         grid, distribution, budget, neighbours, rounds, count, regularization, limits, observations
     )
-
-
-def _clips(hazard_clip: Any) -> tuple[float, ...]:
-    if isinstance(hazard_clip, str) and hazard_clip == "auto":
-        return _CLIPS
-    if not isinstance(hazard_clip, Real) or not _CLIP_RANGE[0] <= float(hazard_clip) <= _CLIP_RANGE[1]:
-        raise ValueError("hazard_clip must be 'auto' or a number between 0.1 and 100.")
-    return (float(hazard_clip),)
 
 
 def fit_censored(
@@ -291,21 +286,20 @@ def censored_rounds(
     released = yield first
     on_progress()
     std = float(first.noise.std[0])  # type: ignore[attr-defined]
-    histogram = HistogramRelease.of(released, std, plan.grid.target, 2 if plan.is_plain else 4)
+    histogram = HistogramRelease.of(released, std, plan.grid.target, plan.n_tables)
     return (yield from _CensoredFit(plan, histogram).rounds_of_newton(on_progress))
 
 
 def histogram_round(plan: CensoredPlan, spent: PrivacySpent | None = None) -> Round:
     """Return the round of the counts by time and event, for a tenth of the budget."""
-    cells = histogram_cells(plan.grid, 2 if plan.is_plain else 4)
-    return _counts_round(plan, cells, HISTOGRAM_SHARE * plan.budget.amount, "counts by time and event", spent)
+    cells, amount = histogram_cells(plan.grid, plan.n_tables), HISTOGRAM_SHARE * plan.budget.amount
+    return _counts_round(plan, cells, amount, "counts by time and event", spent)
 
 
 def ends_round(plan: CensoredPlan, amount: Fraction, spent: PrivacySpent | None) -> Round:
     """Return the round of the counts of events above the upper bound, within the bounds, and below them."""
-    return _counts_round(
-        plan, histogram_cells(plan.grid, 2, 1), amount, "counts beyond the bounds of y", spent
-    )
+    cells = histogram_cells(plan.grid, 2, 1)
+    return _counts_round(plan, cells, amount, "counts beyond the bounds of y", spent)
 
 
 def _counts_round(

@@ -10,7 +10,7 @@ import numpy as np
 from scipy.special import ndtri, softmax
 from scipy.stats import chi2
 
-from ..._typing import FloatArray, IntArray
+from ..._typing import FloatArray
 from ...accounting import PrivacySpent
 from ...noise._fit_budget import FitBudget
 from ...rounds._driver import Round, Rounds
@@ -34,8 +34,6 @@ from .schedule import (
     make_schedule,
     read_standards,
 )
-
-# Estimates and intervals from what the rounds of a logistic fit released.
 
 # Most that the ridge is taken back by.
 _LONGEST = 4.0
@@ -191,8 +189,6 @@ def in_units_of_rows(
     return coef, theta[:, 0] - slopes @ standards.center - coef @ grid.center
 
 
-# Private fit of a logistic regression: moments by label, then rounds of gradients with momentum.
-
 # What a round gets at least, of the whole: the most rounds, the smallest share of a leading one.
 _LEAST_AMOUNT = Fraction(1, 512)
 # Bits of rows and of residuals below which a fit is refused: rounding toward zero would show.
@@ -250,7 +246,7 @@ def plan_logistic(
         There are too many rows, or epsilon is too small, for 64-bit integers, or bounds too close.
     """
     most_rows = MANY_ROWS if n_rows is None else n_rows
-    share = MOMENTS_SHARE[budget.mechanism] * budget.amount
+    share = MOMENTS_SHARE * budget.amount
     scales = neighbours.moments_noise(neighbours.n_labels + 2 * neighbours.n_features, 0, share).scales
     moments_exponent = choose_exponent(most_rows, Fraction(int(scales.max())))
     largest = neighbours.largest_scale(_LEAST_AMOUNT * budget.amount)
@@ -296,85 +292,77 @@ def logistic_rounds(
     positive and add up to the budget whatever they are, so that the whole is private with the budget, for
     pure differential privacy and for zCDP, although earlier releases choose their number.
     """
-    neighbours, amount = plan.neighbours, MOMENTS_SHARE[plan.budget.mechanism] * plan.budget.amount
+    neighbours, amount = plan.neighbours, MOMENTS_SHARE * plan.budget.amount
     moments = LabelMomentsPlan(replace(plan.grid, exponent=plan.moments_exponent), neighbours.n_labels)
     noise = neighbours.moments_noise(moments.n_sums, plan.moments_exponent, amount)
     released = yield Round(moments, noise, spent, noise.describe("moments by label"))
     on_progress()
     standards = read_standards(moments, noise, released, plan.n_rows, neighbours)
     schedule = make_schedule(standards, neighbours, plan.budget)
-    return (yield from _Descent(plan, standards, schedule).rounds(on_progress))
+    norm_order = 2 if plan.budget.mechanism == "gaussian" else 1
+    rows = StandardRows(standards.center, standards.scale, standards.radius, norm_order, plan.exponent)
+    logs = np.log(standards.rates)
+    constant = logs[1:] - logs[0] if len(logs) == 2 else logs - logs.mean()
+    start = np.zeros((len(constant), len(standards.variances)))
+    start[:, 0] = constant
+    theta, gradient = yield from _descend(plan, standards, schedule, rows, start, on_progress)
+    curvature: tuple[FloatArray | None, float] = None, 0.0
+    if schedule.curvature_amount:
+        curvature = yield from _release_curvature(plan, standards, schedule.curvature_amount, rows, theta)
+        on_progress()
+    return LogisticRelease(
+        standards=standards,
+        schedule=schedule,
+        mechanism=plan.budget.mechanism,
+        start=start,
+        theta=theta,
+        gradient=gradient,
+        curvature=curvature[0],
+        curvature_std=curvature[1],
+        rows_per_unit=neighbours.rows_per_unit,
+    )
 
 
-class _Descent:
-    """State between rounds; everything in it is released or public."""
+def _descend(
+    plan: LogisticPlan,
+    standards: Standards,
+    schedule: Schedule,
+    rows: StandardRows,
+    start: FloatArray,
+    on_progress: Callable[[], object],
+) -> Rounds[tuple[FloatArray, FloatArray]]:
+    """Yield rounds of gradients with momentum; return the means of their places and of these gradients."""
+    unit = 2.0 ** (plan.exponent + plan.residual_bits)
+    theta, velocity = start.copy(), np.zeros_like(start)
+    mean, slope = np.zeros_like(theta), np.zeros_like(theta)
+    for number, amount in enumerate(schedule.amounts):
+        sums = LogitsPlan(plan.grid, rows, theta, plan.residual_bits)
+        noise = plan.neighbours.gradient_noise(sums, amount)
+        released = yield Round(sums, noise, release=noise.describe("gradients"))
+        on_progress()
+        # Of the mean loss.
+        gradient = -released.astype(np.float64).reshape(start.shape)
+        gradient *= standards.radius / unit / standards.n_rows
+        pull = gradient + schedule.ridge * (theta - start)
+        if number >= schedule.n_leading:
+            weight = schedule.weights[number - schedule.n_leading]
+            mean, slope = mean + weight * theta, slope + weight * gradient
+        velocity = MOMENTUM * velocity - pull / (schedule.damping + schedule.ridge)
+        theta = theta + velocity
+    return mean, slope
 
-    def __init__(self, plan: LogisticPlan, standards: Standards, schedule: Schedule) -> None:
-        self._plan, self._standards, self._schedule = plan, standards, schedule
-        self._rows = StandardRows(
-            standards.center,
-            standards.scale,
-            standards.radius,
-            2 if plan.budget.mechanism == "gaussian" else 1,
-            plan.exponent,
-        )
-        logs = np.log(standards.rates)
-        constant = logs[1:] - logs[0] if len(logs) == 2 else logs - logs.mean()
-        self.start = np.zeros((len(constant), len(standards.variances)))
-        self.start[:, 0] = constant
 
-    def rounds(self, on_progress: Callable[[], object]) -> Rounds[LogisticRelease]:
-        """Yield rounds until the budget is spent."""
-        schedule = self._schedule
-        theta, velocity = self.start.copy(), np.zeros_like(self.start)
-        mean, slope = np.zeros_like(theta), np.zeros_like(theta)
-        for number, amount in enumerate(schedule.amounts):
-            gradient = self._gradient((yield self._round(theta, amount)))
-            on_progress()
-            pull = gradient + schedule.ridge * (theta - self.start)
-            if number >= schedule.n_leading:
-                weight = schedule.weights[number - schedule.n_leading]
-                mean, slope = mean + weight * theta, slope + weight * gradient
-            velocity = MOMENTUM * velocity - pull / (schedule.damping + schedule.ridge)
-            theta = theta + velocity
-        curvature: tuple[FloatArray | None, float] = None, 0.0
-        if schedule.curvature_amount:
-            curvature = yield from self._curvature(mean)
-            on_progress()
-        return LogisticRelease(
-            standards=self._standards,
-            schedule=schedule,
-            mechanism=self._plan.budget.mechanism,
-            start=self.start,
-            theta=mean,
-            gradient=slope,
-            curvature=curvature[0],
-            curvature_std=curvature[1],
-            rows_per_unit=self._plan.neighbours.rows_per_unit,
-        )
-
-    def _round(self, theta: FloatArray, amount: Fraction) -> Round:
-        sums = LogitsPlan(self._plan.grid, self._rows, theta, self._plan.residual_bits)
-        noise = self._plan.neighbours.gradient_noise(sums, amount)
-        return Round(sums, noise, release=noise.describe("gradients"))
-
-    def _gradient(self, released: IntArray) -> FloatArray:
-        """Return the gradient of the mean loss."""
-        unit = 2.0 ** (self._plan.exponent + self._plan.residual_bits)
-        values = released.astype(np.float64).reshape(self.start.shape)
-        gradient: FloatArray = -values * (self._standards.radius / unit / self._standards.n_rows)
-        return gradient
-
-    def _curvature(self, theta: FloatArray) -> Rounds[tuple[FloatArray | None, float]]:
-        """Yield the round of the curvature around theta; return it as a mean over rows, and its noise."""
-        coarse, bits = self._plan.coarse
-        sums = LogitsPlan(self._plan.grid, self._rows, theta, self._plan.residual_bits, (coarse, bits))
-        noise = self._plan.neighbours.curvature_noise(sums, self._schedule.curvature_amount)
-        released = yield Round(sums, noise, release=noise.scales.describe("curvature"))
-        unit = self._standards.radius**2 / 2.0 ** (2 * coarse + bits) / self._standards.n_rows
-        size = len(self._standards.variances)
-        matrix = np.empty((size, size))
-        rows, columns = np.triu_indices(size)
-        matrix[rows, columns] = matrix[columns, rows] = released * unit
-        # Entry 1 is the first beside the diagonal.
-        return matrix, float(noise.scales.std[1]) * unit
+def _release_curvature(
+    plan: LogisticPlan, standards: Standards, amount: Fraction, rows: StandardRows, theta: FloatArray
+) -> Rounds[tuple[FloatArray, float]]:
+    """Yield the round of the curvature around theta; return it as a mean over rows, and its noise."""
+    coarse, bits = plan.coarse
+    sums = LogitsPlan(plan.grid, rows, theta, plan.residual_bits, (coarse, bits))
+    noise = plan.neighbours.curvature_noise(sums, amount)
+    released = yield Round(sums, noise, release=noise.scales.describe("curvature"))
+    unit = standards.radius**2 / 2.0 ** (2 * coarse + bits) / standards.n_rows
+    size = len(standards.variances)
+    matrix, above = np.empty((size, size)), np.triu_indices(size)
+    matrix[above] = matrix.T[above] = released * unit
+    # Entry 1 is the first beside the diagonal.
+    return matrix, float(noise.scales.std[1]) * unit

@@ -14,8 +14,6 @@ from ...rounds._plans.logits import LabelMomentsPlan, LogitsPlan
 from ...utils._public_module import public_module
 from .._noise_scales import NoiseScales, gaussian_scales, laplace_scales, root_above, sensitivity_of_unit
 
-# Noise of the releases of a logistic fit, with the proofs of their sensitivities.
-
 
 @dataclass(frozen=True, kw_only=True)
 class LogisticNeighbours:
@@ -139,20 +137,23 @@ class LogisticNeighbours:
         return self._std(self.curvature(), amount) / (sqrt(2) if self.mechanism == "gaussian" else 2)
 
     def _std(self, one: Fraction, amount: Fraction) -> float:
+        whole = self._of_unit(one)
         gaussian = self.mechanism == "gaussian"
-        whole = sensitivity_of_unit(one, self.rows_per_unit, squared=gaussian)
         return sqrt(whole / (2 * amount)) if gaussian else sqrt(2) * float(whole / amount)
 
     def largest_scale(self, least_amount: Fraction) -> int:
         """Return a bound on the scale of the noise of a gradient in units of the radius."""
+        whole = self._of_unit(self.gradient())
         gaussian = self.mechanism == "gaussian"
-        whole = sensitivity_of_unit(self.gradient(), self.rows_per_unit, squared=gaussian)
         return root_above(whole / (2 * least_amount)) if gaussian else ceil(whole / least_amount)
 
     def _noise(self, weights: list[Fraction], codes: Any, one: Fraction, amount: Fraction) -> NoiseScales:
-        gaussian = self.mechanism == "gaussian"
-        whole = sensitivity_of_unit(one, self.rows_per_unit, squared=gaussian)
-        return (gaussian_scales if gaussian else laplace_scales)(weights, codes, whole, amount)
+        planner = gaussian_scales if self.mechanism == "gaussian" else laplace_scales
+        return planner(weights, codes, self._of_unit(one), amount)
+
+    def _of_unit(self, one: Fraction) -> Fraction:
+        """Sensitivity to one unit, of that to one row."""
+        return sensitivity_of_unit(one, self.rows_per_unit, squared=self.mechanism == "gaussian")
 
 
 @dataclass(frozen=True, eq=False)
@@ -169,8 +170,6 @@ class CurvatureNoise:
             raise ValueError("the sums hold no curvature.")
         return self.scales.randomize(matrix[np.triu_indices(len(matrix))], entropy)
 
-
-# Standards of columns and base rates, from the noisy moments by label.
 
 # A column is divided by this power of its variance: 1/2 spends the noise evenly over the columns that there
 # are, 0 on those that vary most. Between 1/4 and 1/2 log losses differ by 1 %, on the tables on which it was
@@ -251,13 +250,11 @@ def _shrunk_rates(rates: FloatArray, error: float) -> FloatArray:
     return shares
 
 
-# Schedule of the rounds: their number and shares, the step, and the ridge, from sizes and noise alone.
-
 # All constants here were chosen by log losses on Adult, census columns, cancer, diabetes, digits, three and
 # six classes, rare classes, and collinear, constant and irrelevant columns. Only skewed and binary columns
 # had no part in the choice and checked it; not every constant was varied by itself.
 #: Share of the budget for the standards, and for the curvature where it is released.
-MOMENTS_SHARE = {"gaussian": Fraction(1, 10), "laplace": Fraction(1, 10)}
+MOMENTS_SHARE = Fraction(1, 10)
 CURVATURE_SHARE = Fraction(1, 10)
 # Rounds: this many for a signal as strong as the noise, growing with the root of their ratio; bounds. Laplace
 # noise does not average out over rounds, Gaussian noise does.
@@ -317,7 +314,7 @@ class Schedule:
 def make_schedule(standards: Standards, neighbours: LogisticNeighbours, budget: FitBudget) -> Schedule:
     """Return the schedule of a fit; its amounts and that of the standards add up to the budget."""
     mechanism, n_labels = budget.mechanism, neighbours.n_labels
-    left = (1 - MOMENTS_SHARE[mechanism]) * budget.amount
+    left = (1 - MOMENTS_SHARE) * budget.amount
     columns = len(standards.variances)
     mean_variance = float(standards.variances.mean())
     each = standards.rates * (1 - standards.rates)

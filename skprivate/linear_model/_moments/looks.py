@@ -530,7 +530,7 @@ class MomentFit:
     number: int | None
 
     @classmethod
-    def of(cls, task, x_norm: float | None, most_looks: int | None) -> "MomentFit":  # type: ignore[no-untyped-def]
+    def of(cls, task, most_looks: int | None) -> "MomentFit":  # type: ignore[no-untyped-def]
         """Plan the fit of a task."""
         looks = None
         if most_looks != 0:
@@ -540,7 +540,7 @@ class MomentFit:
             counts = COUNTS_SHARE * task.budget.amount
             if looks is not None and most_looks is None and looks.hides_quartiles(task.n_rows, counts):
                 looks = None
-        grid = task.grid(x_norm, moments_budget(task.budget, 0 if looks is None else most_looks))
+        grid = task.grid(moments_budget(task.budget, 0 if looks is None else most_looks))
         return cls(
             grid=grid,
             distribution=task.distribution,

@@ -221,7 +221,6 @@ class TestRefusals:
 
     def test_an_accepted_charge_writes_nothing_more(self, ledger, monkeypatch):
         monkeypatch.delattr(records.SQLiteRecords, "add_refusal")
-        monkeypatch.setattr(records.SQLiteRecords, "__abstractmethods__", frozenset())
         assert charge(ledger).spent() == (TENTH, 0)
 
     def test_threads_lose_none(self, ledger):
@@ -355,15 +354,15 @@ def test_blocks_that_end_in_another_order_leave_nothing_behind(tmp_path):
     first, second = ledger.record(person="A", purpose="p"), ledger.record(person="B")
     first.__enter__()
     second.__enter__()
-    assert ledger._record == ("p", "B", None, None)
+    assert ledger._said == (None, "p", "B", None, None)
     first.__exit__(None, None, None)
-    assert ledger._record == (None, "B", None, None)
+    assert ledger._said == (None, None, "B", None, None)
     inside = pickle.loads(pickle.dumps(ledger))
     with inside.record(purpose="q"):
-        assert inside._record == ("q", "B", None, None)
-    assert inside._record == (None, "B", None, None)
+        assert inside._said == (None, "q", "B", None, None)
+    assert inside._said == (None, None, "B", None, None)
     second.__exit__(None, None, None)
-    assert ledger._record == (None, None, None, None)
+    assert ledger._said == (None, None, None, None, None)
 
 
 def test_labels_that_end_in_another_order_leave_nothing_behind(tmp_path):

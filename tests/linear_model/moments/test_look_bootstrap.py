@@ -12,6 +12,7 @@ from skprivate.linear_model._distributions import NORMAL, clipped_law
 from skprivate.linear_model._moments.looks import Look, LookRelease
 from skprivate.linear_model._moments.released_moments import MomentRelease, ScaledFit
 from skprivate.linear_model._moments.replicates import bootstrap_looks, looks_warning
+from skprivate.linear_model._released_model import bootstrap
 
 N, SCALE, CLIP = 100_000, 0.05, 0.08
 FEATURES = np.array([[0.3, 0.1], [0.1, 0.2]])
@@ -130,8 +131,8 @@ class TestFit:
         model = DPNormalLLSRegressor(
             2.0, max_rows_per_group=3, random_state=31, max_iter=max_iter, **self.OPTIONS
         ).fit(X, y, groups=np.arange(len(y)) // 3)
-        alone = model._bootstrap(with_noise=False)
+        alone = bootstrap(model, with_noise=False)
         model._rows_per_unit = 1
         assert np.std(alone.coef[:, 0]) == pytest.approx(
-            3**0.5 * np.std(model._bootstrap(with_noise=False).coef[:, 0]), rel=0.02
+            3**0.5 * np.std(bootstrap(model, with_noise=False).coef[:, 0]), rel=0.02
         )

@@ -11,7 +11,7 @@ from sklearn.exceptions import NotFittedError
 from skprivate import DPLogLocationScaleRegressor
 from skprivate.datasets import make_location_scale
 from skprivate.linear_model._distributions import LOGISTIC, NORMAL, SEV
-from skprivate.linear_model._goodness_of_fit import goodness_of_fit
+from skprivate.linear_model._goodness_of_fit import compare_residuals
 
 IN_SCIPY = {"sev": stats.gumbel_l, "logistic": stats.logistic, "normal": stats.norm}
 LAWS = (SEV, LOGISTIC, NORMAL)
@@ -41,7 +41,7 @@ def counts_of(law, seed, n=100_000, censored=0.0, cells=SEV, noise_std=0.0):
 class TestCurve:
     def test_of_complete_rows_without_noise_is_the_empirical_one(self, law):
         counts = counts_of(law, 0, cells=law)
-        fit = goodness_of_fit(edges_of(law), counts, 0.0, law, "laplace")
+        fit = compare_residuals(edges_of(law), counts, 0.0, law, "laplace")
         empirical = 1 - np.cumsum(counts[1])[: len(fit.errors)] / counts.sum()
         np.testing.assert_array_equal(fit.errors, edges_of(law)[1 : 1 + len(fit.errors)])
         # Events leave within cells as the law says, not exactly as these did.
@@ -57,7 +57,7 @@ class TestCurve:
     def test_of_censored_rows_is_that_of_the_law(self, law):
         """A million rows; five standard errors of sampling, a share of 1e-6 of all tables."""
         counts = counts_of(law, 1, n=1_000_000, censored=0.5, cells=law)
-        fit = goodness_of_fit(edges_of(law), counts, 0.0, law, "laplace")
+        fit = compare_residuals(edges_of(law), counts, 0.0, law, "laplace")
         known = fit.model_hazard < 1.0
         width = np.abs(fit.interval - fit.cumulative_hazard[:, np.newaxis]).max(axis=1) / 1.645
         difference = np.abs(fit.cumulative_hazard - fit.model_hazard)
@@ -67,7 +67,7 @@ class TestCurve:
     def test_rises_whatever_the_noise(self, law):
         for seed in range(5):
             counts = counts_of(law, seed, n=3000, censored=0.5, cells=law, noise_std=40.0)
-            fit = goodness_of_fit(edges_of(law), counts, 40.0, law, "laplace")
+            fit = compare_residuals(edges_of(law), counts, 40.0, law, "laplace")
             assert (np.diff(fit.cumulative_hazard) >= 0).all()
             assert (fit.cumulative_hazard >= 0).all()
             for interval in (fit.interval, fit.noise_interval):
@@ -78,7 +78,7 @@ class TestCurve:
 
     @pytest.mark.parametrize("counts", [np.zeros((2, 50)), -np.ones((2, 50)), np.full((2, 50), 1e-300)])
     def test_counts_that_say_nothing(self, law, counts):
-        fit = goodness_of_fit(edges_of(law), counts, 5.0, law, "gaussian")
+        fit = compare_residuals(edges_of(law), counts, 5.0, law, "gaussian")
         assert len(fit.errors) >= 1
         assert np.isfinite([fit.distance, fit.statistic, fit.limit, fit.p_value]).all()
 
@@ -90,7 +90,7 @@ def test_a_late_edge_does_not_bend_the_early_ones():
     """
     for seed in range(10):
         counts = counts_of(LOGISTIC, seed, n=1_000_000, censored=0.95, cells=LOGISTIC, noise_std=28.0)
-        fit = goodness_of_fit(edges_of(LOGISTIC), counts, 28.0, LOGISTIC, "laplace")
+        fit = compare_residuals(edges_of(LOGISTIC), counts, 28.0, LOGISTIC, "laplace")
         early = slice(4, 14)
         width = (fit.interval[early, 1] - fit.cumulative_hazard[early]) / 1.645
         assert (np.abs(fit.cumulative_hazard - fit.model_hazard)[early] < 5 * width).all()
@@ -105,10 +105,10 @@ def test_the_interval_of_the_noise_is_what_fresh_noise_does():
     hazards = []
     for seed in range(300):
         noise = np.random.default_rng([seed, 3]).laplace(size=counts.shape) * 20.0
-        noisy = goodness_of_fit(edges, counts + noise, 20.0 * np.sqrt(2), NORMAL, "laplace")
+        noisy = compare_residuals(edges, counts + noise, 20.0 * np.sqrt(2), NORMAL, "laplace")
         hazards.append(noisy.cumulative_hazard[:20])
     spread = np.std(hazards, axis=0)
-    fit = goodness_of_fit(edges, counts, 20.0 * np.sqrt(2), NORMAL, "laplace")
+    fit = compare_residuals(edges, counts, 20.0 * np.sqrt(2), NORMAL, "laplace")
     half = 0.5 * np.diff(fit.noise_interval, axis=1)[:20, 0] / 1.645
     known = fit.cumulative_hazard[:20] > 3 * half
     assert known.sum() > 8
@@ -125,7 +125,7 @@ def test_a_right_law_is_seldom_called_wrong(law, censored, noise_std):
     found = 0
     for seed in range(40):
         counts = counts_of(law, seed, censored=censored, cells=law, noise_std=noise_std)
-        fit = goodness_of_fit(edges_of(law), counts, noise_std, law, "laplace")
+        fit = compare_residuals(edges_of(law), counts, noise_std, law, "laplace")
         found += fit.p_value <= 0.05
         assert (fit.statistic > fit.limit) == ("more than" in str(fit))
     assert found <= 14
@@ -140,7 +140,7 @@ def test_intervals_hold_the_law(law):
     held = []
     for seed in range(40):
         counts = counts_of(law, seed, censored=0.8, cells=law, noise_std=30.0)
-        fit = goodness_of_fit(edges_of(law), counts, 30.0, law, "laplace")
+        fit = compare_residuals(edges_of(law), counts, 30.0, law, "laplace")
         held.append(
             np.mean((fit.interval[:, 0] <= fit.model_hazard) & (fit.model_hazard <= fit.interval[:, 1]))
         )
@@ -157,7 +157,7 @@ def test_a_wrong_law_is_found(true, fitted):
         counts = np.zeros((2, 50))
         counts[1] = np.bincount(np.searchsorted(edges_of(fitted)[1:-1], errors), minlength=50)
         counts[1] += np.random.default_rng(seed + 100).laplace(size=50) * 20
-        fit = goodness_of_fit(edges_of(fitted), counts, 20 * np.sqrt(2), fitted, "laplace")
+        fit = compare_residuals(edges_of(fitted), counts, 20 * np.sqrt(2), fitted, "laplace")
         assert fit.p_value < 0.01
         assert "more than" in str(fit)
 
@@ -174,7 +174,7 @@ class TestModel:
         residuals = SimpleNamespace(edges=edges_of(SEV), counts=counts, noise_std=10.0)
         model.release_ = SimpleNamespace(residuals=residuals, mechanism="gaussian")
         found = model.goodness_of_fit(confidence=0.8)
-        expected = goodness_of_fit(edges_of(SEV), counts, 10.0, SEV, "gaussian", confidence=0.8)
+        expected = compare_residuals(edges_of(SEV), counts, 10.0, SEV, "gaussian", confidence=0.8)
         np.testing.assert_array_equal(found.interval, expected.interval)
         assert found.p_value == expected.p_value
         assert found.limit == expected.limit

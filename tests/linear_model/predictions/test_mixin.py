@@ -10,14 +10,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
-from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.exceptions import NotFittedError, UndefinedMetricWarning
 from sklearn.metrics import r2_score
 from sklearn.utils.validation import validate_data
 
 from skprivate.linear_model import _predictions
 from skprivate.linear_model._distributions import error_distribution_of, models_log_target
-from skprivate.linear_model._predictions import TIED, LogLocationScalePredictions, concordance_index
+from skprivate.linear_model._estimator import BaseLogLocationScale
+from skprivate.linear_model._predictions import TIED, concordance_index
 from skprivate.rounds._rows import is_structured
 
 IN_SCIPY = {"sev": stats.gumbel_l, "logistic": stats.logistic, "normal": stats.norm}
@@ -25,7 +25,7 @@ COEF, INTERCEPT, SCALE = np.array([0.5, -0.25]), 2.0, 0.4
 X = np.random.default_rng(0).uniform(-1, 1, (50, 2))
 
 
-class Known(LogLocationScalePredictions, RegressorMixin, BaseEstimator):
+class Known(BaseLogLocationScale):
     """A regressor whose parameters are given; replicates vary around them."""
 
     def __init__(self, distribution="weibull", n_replicates=200, spread=0.05):
@@ -39,7 +39,7 @@ class Known(LogLocationScalePredictions, RegressorMixin, BaseEstimator):
         self.coef_, self.intercept_, self.scale_ = COEF, INTERCEPT, SCALE
         self.bounds_y_ = (0.5, 80.0) if self.log_target_ else (-2.0, 6.0)
         noise = np.random.default_rng(1).normal(size=(self.n_replicates, 4))
-        self.replicates_ = np.concatenate([[INTERCEPT, SCALE], COEF]) + self.spread * noise
+        self._replicates = np.concatenate([[INTERCEPT, SCALE], COEF]) + self.spread * noise
         return self
 
     def in_scipy(self, X):
@@ -130,8 +130,8 @@ class TestIntervals:
     def test_skewed_replicates_are_turned_around(self):
         # The estimate lies low among its replicates, as the truth then does below the estimate.
         model = Known("sev").fit(X)
-        model.replicates_ = np.tile([INTERCEPT, SCALE, *COEF], (101, 1))
-        model.replicates_[:, 0] += np.linspace(0, 1, 101)
+        model._replicates = np.tile([INTERCEPT, SCALE, *COEF], (101, 1))
+        model._replicates[:, 0] += np.linspace(0, 1, 101)
         estimate, interval = model.predict_quantile(X, 0.5, return_interval=True)
         np.testing.assert_allclose(interval[:, 0], estimate - 0.95)
         np.testing.assert_allclose(interval[:, 1], estimate - 0.05)
