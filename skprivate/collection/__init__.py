@@ -6,11 +6,10 @@ from typing import TYPE_CHECKING
 from ..utils import lazy_exports
 
 if TYPE_CHECKING:
-    from ._client import TreeClient as TreeClient
-    from ._curator import SplitCurator as SplitCurator
-    from ._curator import TreeCurator as TreeCurator
-    from ._report_files import ReportWriter as ReportWriter
-    from ._specification import TreeSpecification as TreeSpecification
+    from ._client import TreeClient
+    from ._curator import SplitCurator, TreeCurator
+    from ._report_files import ReportWriter
+    from ._specification import TreeSpecification
 
 _HOMES = {
     "ReportWriter": "._report_files",

@@ -6,15 +6,11 @@ from typing import TYPE_CHECKING
 from ..utils import lazy_exports
 
 if TYPE_CHECKING:
-    from ._budget import BudgetDisplay as BudgetDisplay
-    from ._life_data import QuantileDependenceDisplay as QuantileDependenceDisplay
-    from ._life_data import ResidualDisplay as ResidualDisplay
-    from ._life_data import SurvivalCurveDisplay as SurvivalCurveDisplay
-    from ._scores import PrivacyUtilityDisplay as PrivacyUtilityDisplay
-    from ._scores import PrivateEvaluationDisplay as PrivateEvaluationDisplay
-    from ._shape_function import ShapeFunctionDisplay as ShapeFunctionDisplay
-    from ._trees import PartitionDisplay as PartitionDisplay
-    from ._trees import PrivateTreeDisplay as PrivateTreeDisplay
+    from ._budget import BudgetDisplay
+    from ._life_data import QuantileDependenceDisplay, ResidualDisplay, SurvivalCurveDisplay
+    from ._scores import PrivacyUtilityDisplay, PrivateEvaluationDisplay
+    from ._shape_function import ShapeFunctionDisplay
+    from ._trees import PartitionDisplay, PrivateTreeDisplay
 
 _HOMES = {
     "BudgetDisplay": "._budget",

@@ -6,9 +6,8 @@ from typing import TYPE_CHECKING
 from ..utils._public_module import lazy_exports
 
 if TYPE_CHECKING:
-    from ._private_search import PrivateGridSearch as PrivateGridSearch
-    from ._private_search import PrivateRandomizedSearch as PrivateRandomizedSearch
-    from ._split import PublicPrivateSplit as PublicPrivateSplit
+    from ._private_search import PrivateGridSearch, PrivateRandomizedSearch
+    from ._split import PublicPrivateSplit
 
 _HOMES = {
     "PrivateGridSearch": "._private_search",
