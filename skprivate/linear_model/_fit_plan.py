@@ -10,8 +10,8 @@ import numpy as np
 
 from .._typing import FloatArray, IndexArray
 from ..accounting import PrivacySpent
-from ..base import PublicShape
-from ..noise._fit_budget import FitBudget
+from ..accounting._statements.spent import name_inputs, source_of_input
+from ..base import PublicShape, claim_of
 from ..rounds._driver import Rounds
 from ..rounds._plans.moments import MANY_ROWS
 from ..rounds._rows import (
@@ -29,9 +29,11 @@ from ._censored.histograms import HistogramRelease
 from ._censored.release import CensoredRelease
 from ._censored.rounds import CensoredPlan, censored_rounds, ends_round, plan_censored
 from ._distributions import error_distribution_of, models_log_target
-from ._moments.looks import FitTask, LookRelease, MomentFit, moments_budget, part_of
-from ._moments.released_moments import MomentRelease, make_grid
+from ._moments.looks import LookRelease, MomentFit, moments_budget, part_of
+from ._moments.released_moments import FitTask, MomentRelease, make_grid, root_above
 
+# Parameters that hold public knowledge about the rows.
+PUBLIC_INPUTS = ("domain", "bounds_X", "bounds_y", "x_norm", "scale_bounds")
 # Declared bounds of scale_: their squares are floats.
 _NARROWEST, _WIDEST = 1e-70, 1e70
 
@@ -76,10 +78,9 @@ def check_scale_bounds(bounds: Any) -> tuple[float, float] | None:
     return float(lower[0]), float(upper[0])
 
 
-def plan_public(
-    estimator: Any, shape: PublicShape, budget: FitBudget, most_looks: int | None
-) -> CensoredPlan | None:
+def plan_public(estimator: Any, shape: PublicShape) -> CensoredPlan | None:
     """Check what is public; return the plan of a fit to censored targets, on a grid of no bounds."""
+    budget = estimator._budget()
     shape = estimator.encoded_shape(shape)
     known = shape.structured and shape.no_targets is not None
     roles = find_roles(shape.no_targets) if known else ()
@@ -100,7 +101,7 @@ def plan_public(
     # Any bounds will do: whether there is a grid does not depend on them, and on every grid the noise of the
     # moments can be planned.
     sides, target = (np.zeros(shape.n_features), np.ones(shape.n_features)), (0.0, 1.0)
-    part = moments_budget(budget, most_looks) if kinds == ("exact",) else budget
+    part = moments_budget(budget, estimator._most_looks()) if kinds == ("exact",) else budget
     grid = make_grid(*sides, target, estimator.x_norm, n_rows=n_rows, neighbours=neighbours, budget=part)
     if kinds == ("exact",):
         return None
@@ -195,3 +196,45 @@ def plan_complete(
     except ValueError:  # no grid for such an epsilon
         return alone, None
     return complete, TimesFit(complete, censored, amount)
+
+
+def describe_moments(estimator: Any, task: FitTask, unit: Fraction, source: Any) -> PrivacySpent:
+    """Return what a release of moments spent and claims; sensitivity and noise are those of weight 1."""
+    if task.budget.mechanism == "laplace":
+        sensitivity: Any = task.neighbours.l1 * unit
+        scale: Any = sensitivity / task.budget.amount
+    else:
+        squared = task.neighbours.squared_l2 * unit**2
+        sensitivity, scale = root_above(squared), root_above(squared / (2 * task.budget.amount))
+    return describe_spending(estimator, task, source, "moments", sensitivity, scale)
+
+
+def describe_spending(
+    estimator: Any, task: FitTask, source: Any, released: str, sensitivity: Any = None, scale: Any = None
+) -> PrivacySpent:
+    """Return what one fit spent and claims."""
+    grouped = task.neighbours.grouped
+    unprotected: dict[str, Any] = {}
+    if task.n_units is not None:
+        unprotected["groups" if grouped else "rows"] = task.n_units
+    for name in ("bounds_X", "bounds_y"):
+        leak = name in task.leaks
+        unprotected[name] = "READ FROM PRIVATE ROWS" if leak else source_of_input(getattr(estimator, name))
+    if estimator.domain is not None:
+        unprotected["bounds_X"] = "declared by the domain"
+    return PrivacySpent(
+        mechanism=f"discrete {task.budget.mechanism.capitalize()} noise on {released}",
+        epsilon=task.budget.epsilon,
+        delta=task.budget.delta,
+        rho=task.budget.rho,
+        relation=estimator.relation,
+        unit="group" if grouped else "row",
+        max_rows_per_unit=task.neighbours.rows_per_unit,
+        sensitivity=sensitivity,
+        noise_scale=scale,
+        noise_source=source,
+        deployment="curator",
+        public_inputs=name_inputs(estimator, PUBLIC_INPUTS),
+        unprotected=unprotected,
+        **claim_of(task.leaks.values(), source, estimator, PUBLIC_INPUTS),
+    )

@@ -7,7 +7,6 @@ It is kept on the regressor, `self` in all functions, and follows from released 
 from typing import Any
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted
 
 from .._config import get_config
 from .._typing import FloatArray
@@ -24,13 +23,9 @@ from ..domain import TableDomain
 from ..rounds._plans.moments import MomentGrid
 from ._censored.histograms import beyond_bounds, kaplan_meier
 from ._censored.release import CensoredRelease, bootstrap_censored, censored_warning
-from ._fit_plan import FitTask
-from ._goodness_of_fit import GoodnessOfFit, compare_residuals
 from ._moments.looks import LookRelease
-from ._moments.released_moments import MomentRelease, ScaledFit, solve_moments, unscale
+from ._moments.released_moments import FitTask, MomentRelease, ScaledFit, solve_moments, unscale
 from ._moments.replicates import bootstrap_looks, bootstrap_moments, looks_warning, moments_warning, pivotal
-from ._predictions import check_confidence
-from ._summary import ModelSummary, facts_of, summarize
 
 # Of coef_interval_ and scale_interval_; predictions have the same default.
 CONFIDENCE = 0.9
@@ -102,7 +97,8 @@ def solve_release(self: Any) -> None:
     self.coef_, self.intercept_, self.scale_ = unscale(self._scaled_fit, self.grid_)
 
 
-def _moments_of(release: MomentRelease | LookRelease) -> MomentRelease:
+def moments_of(release: MomentRelease | LookRelease) -> MomentRelease:
+    """Return the moments of a release, after which there may have been looks."""
     return release.moments if isinstance(release, LookRelease) else release
 
 
@@ -110,7 +106,7 @@ def warn_of_release(self: Any) -> None:
     """Warn of columns that are not what is declared, of clipped targets, and where noise hides the model."""
     misfits: tuple[str | None, ...] = ()
     if not isinstance(self.release_, CensoredRelease):
-        moments, grid = _moments_of(self.release_), self.grid_
+        moments, grid = moments_of(self.release_), self.grid_
         n_rows = max(float(moments.matrix[0, 0]), 1.0)
         # Columns in their own units, and not in those of the grid.
         means = grid.center + grid.half * moments.matrix[0, 2:] / n_rows
@@ -118,10 +114,11 @@ def warn_of_release(self: Any) -> None:
         columns = bounded_columns(self.domain, self.names_of_features(), bounds, means, std)
         missing = mostly_missing(self.domain, least_missing(self.domain, means, std))
         misfits = missing, columns_at_a_bound(columns)
-    warn_of_mistakes(type(self).__name__, *misfits, _why_useless(self))
+    warn_of_mistakes(type(self).__name__, *misfits, why_useless(self))
 
 
-def _why_useless(self: Any) -> str | None:
+def why_useless(self: Any) -> str | None:
+    """Return why the model may be of no use, as far as released values show it."""
     return " And ".join(filter(None, [_why_clipped(self), _why_noisy(self)])) or None
 
 
@@ -132,7 +129,7 @@ def _why_clipped(self: Any) -> str | None:
         return beyond_bounds(release.ends)
     if isinstance(release, CensoredRelease):
         return beyond_bounds(release.histogram)
-    moments = _moments_of(release)
+    moments = moments_of(release)
     n = max(float(moments.matrix[0, 0]), 1.0)
     mean, noise = float(moments.matrix[0, 1]) / n, float(moments.noise_std[0, 1]) / n
     return mean_at_a_bound(grid.y_center + grid.y_half * mean, grid.y_half * noise, grid.target)
@@ -188,108 +185,3 @@ def interval_of_scale(self: Any, confidence: float) -> FloatArray:
     squares = pivotal(self.scale_**2, self.replicates_[:, 1] ** 2, confidence)
     low, high = (bound * self.grid_.y_half for bound in self._scale_limits)
     return np.sqrt(np.clip(squares, low**2, high**2))
-
-
-def summary(self: Any, *, confidence: float = CONFIDENCE) -> ModelSummary:
-    """Return estimates with intervals, the share of the noise in their errors, and what was spent.
-
-    Parameters
-    ----------
-    confidence : float, default=0.9
-        Of each interval by itself, above 0 and below 1.
-
-    Returns
-    -------
-    summary : ModelSummary
-        It prints as a table, in notebooks too; ``to_frame`` returns a frame of pandas.
-
-    Raises
-    ------
-    NotFittedError
-        There is no fit yet.
-    ValueError
-        The confidence is out of range.
-
-    Notes
-    -----
-    The share of the noise is that by which the variance of the replicates goes down where only the rows
-    are drawn anew.
-
-    **Privacy**: a function of released values, which spends nothing.
-    """
-    check_is_fitted(self)
-    check_confidence(confidence)
-    intercept = pivotal(self.intercept_, self.replicates_[:, 0], confidence)
-    ends = [intercept, interval_of_scale(self, confidence), *interval_of_coef(self, confidence)]
-    release, share = self.release_, getattr(self, "event_share_", None)
-    if isinstance(release, CensoredRelease):
-        noisy_rows = float(release.histogram.counts.sum())
-    else:
-        noisy_rows = float(_moments_of(release).matrix[0, 0])
-    facts = facts_of(self.privacy_spent_, noisy_rows, share, _why_useless(self))
-    return summarize(
-        distribution=self.error_distribution_,
-        log_target=self.log_target_,
-        names=_names_of_slopes(self),
-        estimates=np.array([self.intercept_, self.scale_, *self.coef_]),
-        intervals=np.array(ends),
-        replicates=self.replicates_,
-        without_noise=replicate(self, with_noise=False),
-        facts=facts,
-        confidence=confidence,
-        target=self.grid_.target,
-        widths=self.bounds_[1] - self.bounds_[0],
-    )
-
-
-def goodness_of_fit(self: Any, *, confidence: float = CONFIDENCE) -> GoodnessOfFit:
-    """Compare the released residuals with the distribution of the fit.
-
-    Parameters
-    ----------
-    confidence : float, default=0.9
-        Of each interval by itself, above 0 and below 1.
-
-    Returns
-    -------
-    fit : GoodnessOfFit
-        It prints as a sentence; `skprivate.inspection.ResidualDisplay` draws it.
-
-    Raises
-    ------
-    NotFittedError
-        There is no fit yet.
-    ValueError
-        The fit released no histogram of residuals about its estimates, or the confidence is out of range.
-
-    Notes
-    -----
-    **Privacy**: a function of released values, which spends nothing.
-    """
-    check_is_fitted(self)
-    check_confidence(confidence)
-    residuals = getattr(self.release_, "residuals", None)
-    # A fit may count residuals about an earlier line; such a histogram has no cells of the final errors.
-    if residuals is None or len(residuals.edges) != residuals.counts.shape[1] + 1:
-        raise ValueError(
-            "the fit released no histogram of residuals about its estimates: nothing that was released "
-            "shows whether its distribution is right."
-        )
-    return compare_residuals(
-        residuals.edges,
-        residuals.counts,
-        residuals.noise_std,
-        self.error_distribution_,
-        self.release_.mechanism,
-        confidence=confidence,
-    )
-
-
-def _names_of_slopes(self: Any) -> tuple[str, ...]:
-    """Names of the columns that slopes are about: x0, x1, ... where the fit saw none."""
-    domain = getattr(self, "domain_", None)
-    if domain is not None:
-        names: tuple[str, ...] = domain.encoded_names
-        return names
-    unnamed = [f"x{k}" for k in range(len(self.coef_))]
-    return tuple(map(str, getattr(self, "feature_names_in_", unnamed)))

@@ -10,7 +10,7 @@ import pytest
 from skprivate import DPLogLocationScaleRegressor, DPSEVRegressor, MomentAccumulator
 from skprivate.accounting import PrivacyLedger
 from skprivate.audit._epsilon import gaussian_lower_bound
-from skprivate.linear_model import _fit_plan, _noise_scales
+from skprivate.linear_model import _fit_plan
 from skprivate.linear_model._censored import gradient_round
 from skprivate.linear_model._censored import rounds as censored
 from skprivate.linear_model._censored.histograms import PARTS
@@ -115,7 +115,7 @@ class TestReplay:
             return exact_loss(recording, other), mine == pickle.dumps(model)
 
         assert loss()[1]
-        laplace_scales = _noise_scales.laplace_scales
+        laplace_scales = moment_release.laplace_scales
         for module in (moment_release, looks, gradient_round, censored):
             monkeypatch.setattr(
                 module,

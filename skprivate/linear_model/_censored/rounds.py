@@ -20,8 +20,7 @@ from ...rounds._plans.cells import CellsPlan
 from ...rounds._plans.moments import MANY_ROWS, MomentGrid
 from ...rounds._rows import CODES, KINDS, PreparedRows, event_within
 from .._distributions import ErrorDistribution
-from .._moments.released_moments import Neighbours
-from .._noise_scales import gaussian_scales, laplace_scales, sensitivity_of_unit
+from .._moments.released_moments import Neighbours, gaussian_scales, laplace_scales, sensitivity_of_unit
 from .gradient_round import (
     GradientRound,
     RoundPlan,
@@ -229,7 +228,7 @@ def fit_censored(
     >>> from skprivate.rounds._plans.moments import MomentGrid
     >>> from skprivate.noise._fit_budget import FitBudget
     >>> from skprivate.linear_model._moments.released_moments import Neighbours
-    >>> from skprivate.linear_model._noise_scales import moment_weights
+    >>> from skprivate.linear_model._moments.released_moments import moment_weights
     >>> rng = np.random.default_rng(0)
     >>> x = rng.uniform(-1, 1, (100_000, 1))
     >>> life = 0.1 + 0.4 * x[:, 0] + 0.1 * np.log(rng.exponential(size=len(x)))
