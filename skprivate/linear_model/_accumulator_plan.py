@@ -14,7 +14,7 @@ from .._config import get_config
 from .._typing import FloatArray
 from ..accounting._statements.spent import EstimatedBounds, decode_estimate, encode_estimate, estimate_behind
 from ..domain import TableDomain
-from ..noise._fit_budget import FitBudget
+from ..noise._mechanisms import FitBudget
 from ..rounds._plans.moments import SCALE_BITS, SUM_BITS, MomentGrid, check_room, choose_exponent
 from ..rounds._rows import check_target_bounds, on_model_scale, read_target, replace_target
 from ..rounds._tables import count_columns

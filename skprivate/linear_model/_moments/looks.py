@@ -10,9 +10,9 @@ import numpy as np
 
 from ..._typing import FloatArray, IntArray
 from ...accounting import PrivacySpent
-from ...noise._fit_budget import FitBudget
+from ...noise._mechanisms import FitBudget
 from ...rounds._driver import Round, Rounds
-from ...rounds._plans.cells import CellsPlan
+from ...rounds._plans.cells import CellsPlan, ResidualAxis
 from ...rounds._plans.moments import (
     BLOCK_ROWS,
     EXACT,
@@ -24,7 +24,6 @@ from ...rounds._plans.moments import (
     LooksPlan,
     MomentGrid,
     MomentsPlan,
-    ResidualAxis,
 )
 from ...utils._public_module import public_module
 from .._distributions import ErrorDistribution, clipped_law

@@ -19,7 +19,7 @@ import numpy as np
 from ..._typing import FloatArray, IndexArray, IntArray, MomentMethod, Regularization
 from ...accounting import ReleaseRecord
 from ...noise import DiscreteGaussianMechanism, DiscreteLaplaceMechanism
-from ...noise._fit_budget import FitBudget
+from ...noise._mechanisms import FitBudget
 from ...rounds._plans.moments import MANY_ROWS, MomentGrid, choose_exponent
 from ...rounds._rows import on_model_scale
 from ...utils._public_module import public_module

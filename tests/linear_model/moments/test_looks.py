@@ -17,8 +17,8 @@ from skprivate.linear_model._moments.released_moments import (
     square_weights,
     squared_l2_look,
 )
-from skprivate.rounds._plans.cells import CellsPlan
-from skprivate.rounds._plans.moments import LooksPlan, MomentGrid, ResidualAxis
+from skprivate.rounds._plans.cells import CellsPlan, ResidualAxis
+from skprivate.rounds._plans.moments import LooksPlan, MomentGrid
 from skprivate.rounds._rows import PreparedRows
 from skprivate.rounds._task import plan_from_dict
 from tests.linear_model.replays import FALSE_ALARM, count_hits, half_the_noise, recording_of
