@@ -25,10 +25,9 @@ from ..utils._public_module import public_module
 from ..utils._tables import numbers_of
 from ._accumulator_plan import AccumulatorPlan
 from ._distributions import models_log_target
-from ._fit_plan import describe_moments
+from ._fit import adopt, describe_moments
 from ._moments.released_moments import MomentPlan, Neighbours, plan_moments
 from ._regressors import BaseLogLocationScale
-from ._released_model import adopt
 
 Regressor = TypeVar("Regressor", bound=BaseLogLocationScale)
 

@@ -12,8 +12,8 @@ from sklearn.utils.validation import check_is_fitted
 from .._typing import FloatArray
 from ..utils._public_module import public_module
 from ._distributions import ErrorDistribution
+from ._fit import CONFIDENCE
 from ._predictions import check_confidence, ends_of
-from ._released_model import CONFIDENCE
 
 # The curve ends where fewer rows are at risk than so many standard deviations of the noise: a hazard is then
 # known within a fifth. That of the private survival curve ends there, too.

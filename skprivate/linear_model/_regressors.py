@@ -54,17 +54,23 @@ from ..utils._public_module import name_constructor, public_module
 from ..utils._tables import validate_data, within_bounds
 from . import _goodness_of_fit, _summary
 from . import _predictions as predictions
-from . import _released_model as released_model
 from . import _survival_curves as survival_curves
 from ._censored.rounds import CensoredPlan, censored_rounds
 from ._distributions import DISTRIBUTIONS, error_distribution_of, models_log_target
-from ._fit_plan import (
+from ._fit import (
+    CONFIDENCE,
     SurvivalRows,
+    adopt,
     check_scale_bounds,
     describe_moments,
     describe_spending,
+    interval_of_coef,
+    interval_of_scale,
     plan_complete,
     plan_public,
+    replicate,
+    solve_release,
+    warn_of_release,
 )
 from ._moments.released_moments import (
     METHODS,
@@ -361,7 +367,7 @@ class BaseLogLocationScale(CallbackSupportMixin, DomainMixin, RegressorMixin, Ba
         return schema, functools.partial(self._rounds, task, plan)
 
     def _after_release(self) -> None:
-        released_model.warn_of_release(self)
+        warn_of_release(self)
 
     # Rows, and what is public about them.
 
@@ -503,7 +509,7 @@ class BaseLogLocationScale(CallbackSupportMixin, DomainMixin, RegressorMixin, Ba
             n_parts = None if plan.max_iter is None else 2 + plan.max_iter
         with progress(self, "release", n_parts) as on_progress:
             release, spent = yield from with_releases(rounds(spent, on_progress), spent)
-        released_model.adopt(self, release, grid, task, spent)
+        adopt(self, release, grid, task, spent)
 
     # The released model, from which everything else follows at no further cost.
 
@@ -512,7 +518,7 @@ class BaseLogLocationScale(CallbackSupportMixin, DomainMixin, RegressorMixin, Ba
         changed.set_params(**parameters)
         changed._validate_params()
         changed._method, changed._regularization = changed.method, changed.regularization
-        released_model.solve_release(changed)
+        solve_release(changed)
         return changed
 
     @property
@@ -520,18 +526,18 @@ class BaseLogLocationScale(CallbackSupportMixin, DomainMixin, RegressorMixin, Ba
         """Parametric bootstrap of the release, computed when it is first read."""
         check_is_fitted(self)
         if self._replicates is None:
-            self._replicates = released_model.replicate(self)
+            self._replicates = replicate(self)
         return self._replicates
 
     @property
     def coef_interval_(self) -> FloatArray:
         """Confidence interval of every slope, of shape (n_features, 2)."""
-        return released_model.interval_of_coef(self, released_model.CONFIDENCE)
+        return interval_of_coef(self, CONFIDENCE)
 
     @property
     def scale_interval_(self) -> FloatArray:
         """Confidence interval of the scale, of shape (2,)."""
-        return released_model.interval_of_scale(self, released_model.CONFIDENCE)
+        return interval_of_scale(self, CONFIDENCE)
 
     summary = _summary.summary
     goodness_of_fit = _goodness_of_fit.goodness_of_fit

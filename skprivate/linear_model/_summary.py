@@ -13,9 +13,7 @@ from ..accounting._amounts import show
 from ..accounting._statements.fields import escape_controls
 from ..utils._public_module import public_module
 from ._censored.release import CensoredRelease
-from ._moments.replicates import pivotal
-from ._predictions import BEYOND, check_confidence, ends_of
-from ._released_model import (
+from ._fit import (
     CONFIDENCE,
     interval_of_coef,
     interval_of_scale,
@@ -23,6 +21,8 @@ from ._released_model import (
     replicate,
     why_useless,
 )
+from ._moments.replicates import pivotal
+from ._predictions import BEYOND, check_confidence, ends_of
 
 _LAWS = {
     ("sev", True): "Weibull",
