@@ -28,9 +28,9 @@ from ...rounds._plans.moments import (
 from ...rounds._rows import KINDS
 from ...utils._public_module import public_module
 from .._distributions import LOGISTIC, SEV, ErrorDistribution
-from .._moments.released_moments import Neighbours
-from .._noise_scales import (
+from .._moments.released_moments import (
     MomentWeights,
+    Neighbours,
     NoiseScales,
     gaussian_scales,
     l1_moments,

@@ -14,7 +14,7 @@ from ...rounds._plans.cells import CellsPlan, ErrorAxis, SurvivalAxis
 from ...rounds._plans.moments import FINEST, MomentGrid
 from ...utils._public_module import public_module
 from .._distributions import ErrorDistribution
-from .._noise_scales import NoiseScales
+from .._moments.released_moments import NoiseScales
 from .gradient_round import GradientRound
 from .newton import StepErrors
 

@@ -8,8 +8,8 @@ import numpy as np
 from ..._typing import FloatArray
 from ...utils._public_module import public_module
 from .._distributions import ErrorDistribution
-from .._moments.released_moments import ScaledFit
-from .._moments.replicates import HIDDEN, varying_directions
+from .._moments.released_moments import ScaledFit, varying_directions
+from .._moments.replicates import HIDDEN
 from .gradient_round import GradientRound
 from .histograms import Correction, HistogramRelease, ResidualHistogram, replicate
 from .newton import TWO_VALUES, CurvatureEstimate, StepErrors, StepRule, correlation, to_fit

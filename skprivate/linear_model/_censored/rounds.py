@@ -17,8 +17,7 @@ from ...rounds._plans.cells import CellsPlan
 from ...rounds._plans.moments import MANY_ROWS, MomentGrid
 from ...rounds._rows import KINDS
 from .._distributions import ErrorDistribution
-from .._moments.released_moments import Neighbours
-from .._noise_scales import gaussian_scales, laplace_scales, sensitivity_of_unit
+from .._moments.released_moments import Neighbours, gaussian_scales, laplace_scales, sensitivity_of_unit
 from .gradient_round import GradientRound, RoundPlan, mirrored, plan_rounds, residuals_of
 from .histograms import (
     PARTS,

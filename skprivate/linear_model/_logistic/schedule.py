@@ -12,7 +12,13 @@ from ..._typing import FloatArray, IntArray
 from ...noise._mechanisms import FitBudget
 from ...rounds._plans.logits import LabelMomentsPlan, LogitsPlan
 from ...utils._public_module import public_module
-from .._noise_scales import NoiseScales, gaussian_scales, laplace_scales, root_above, sensitivity_of_unit
+from .._moments.released_moments import (
+    NoiseScales,
+    gaussian_scales,
+    laplace_scales,
+    root_above,
+    sensitivity_of_unit,
+)
 
 
 @dataclass(frozen=True, kw_only=True)
