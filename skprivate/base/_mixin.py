@@ -670,6 +670,9 @@ class DomainMixin(PrivateEstimatorMixin):
         rows: FloatArray = validate_data(self, X, dtype=np.float64, reset=False, **options)
         return rows
 
+    def _after_release(self) -> None:
+        """Warn of what was released, when the fit is complete."""
+
     def encoded_shape(self, shape: PublicShape) -> PublicShape:
         """Return the shape of encoded rows, given that of the table; ValueError for another table's."""
         if self.domain is None or shape.n_features is None:

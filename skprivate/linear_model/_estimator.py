@@ -31,7 +31,6 @@ from ..domain import TableDomain
 from ..noise import check_entropy
 from ..noise._fit_budget import FitBudget
 from ..rounds._driver import Rounds, RowsInMemory, drive, with_releases
-from ..rounds._fit import RoundsMixin
 from ..rounds._rows import (
     Target,
     check_observations,
@@ -43,7 +42,7 @@ from ..rounds._rows import (
 )
 from ..rounds._schema import RowSchema
 from ..rounds._sources import SourceFacts
-from ..rounds._tables import TableColumns, count_columns
+from ..rounds._tables import TableColumns
 from ..utils import check_bounds, is_structured
 from ..utils._arguments import KEY_BYTES, number_units
 from ..utils._compat import CallbackSupportMixin, Interval, StrOptions
@@ -85,7 +84,7 @@ LLS_ROLES = assign_roles(
 )
 
 
-class BaseLogLocationScale(CallbackSupportMixin, DomainMixin, RoundsMixin, RegressorMixin, BaseEstimator):
+class BaseLogLocationScale(CallbackSupportMixin, DomainMixin, RegressorMixin, BaseEstimator):
     """Base of the private log-location-scale regressors.
 
     A fit validates the rows, resolves everything public (`_resolve_task`), computes exact integers, charges
@@ -199,6 +198,7 @@ class BaseLogLocationScale(CallbackSupportMixin, DomainMixin, RoundsMixin, Regre
     leak_remedy = "Declare them from public knowledge (bounds_X=..., bounds_y=...), or use estimate_bounds."
     declared_roles = LLS_ROLES
     _bounds_parameter = "bounds_X"
+    _has_rounds = True
 
     _parameter_constraints: dict[str, list[Any]] = LLS_CONSTRAINTS
 
@@ -353,9 +353,6 @@ class BaseLogLocationScale(CallbackSupportMixin, DomainMixin, RoundsMixin, Regre
             max_rows_per_unit=self.max_rows_per_group if grouped else None,
         )
         return schema, functools.partial(self._rounds, task, plan)
-
-    def _known_columns(self) -> int | None:
-        return count_columns(self.bounds_X) if self.domain is None else len(self.domain.names)
 
     def _after_release(self) -> None:
         released_model.warn_of_release(self)
