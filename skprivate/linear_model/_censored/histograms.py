@@ -579,11 +579,7 @@ def _unfinished(found: FloatArray, known: FloatArray, guess: FloatArray, least: 
 
 
 def replicate(
-    correction: Correction,
-    errors: StepErrors,
-    rounds: FloatArray,
-    rows: FloatArray,
-    residuals: FloatArray,
+    correction: Correction, errors: StepErrors, rounds: FloatArray, rows: FloatArray, residuals: FloatArray
 ) -> FloatArray:
     """Return replicates of the corrected parameters.
 
