@@ -30,7 +30,7 @@ from ..accounting._statements.spent import reasons_of_inputs
 from ..domain import TableDomain
 from ..domain._labels import plain_cells
 from ..exceptions import PrivacyLeakError, PrivacyLeakWarning
-from ..noise._fit_budget import warn_of_large_delta
+from ..noise._mechanisms import warn_of_large_delta
 from ..utils import as_column, check_bounds, check_epsilon
 from ..utils._compat import Interval, StrOptions, captioned_block
 from ..utils._private_fit import draft_of, warn_user

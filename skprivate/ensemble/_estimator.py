@@ -21,7 +21,7 @@ from ..base import _likely_mistakes as mistakes
 from ..base._mixin import CURATOR_CONSTRAINTS, DomainMixin
 from ..base._public_facts import cost_of, sources_of
 from ..noise import check_entropy
-from ..noise._fit_budget import FitBudget
+from ..noise._mechanisms import FitBudget
 from ..rounds._driver import Rounds, RowsInMemory, drive, with_releases
 from ..rounds._fit import read_public_rows
 from ..rounds._plans.additive import UNIT, AdditiveModel, ClassLoss, Loss

@@ -26,7 +26,7 @@ from ..domain._labels import declared_classes, number_labels
 from ..exceptions import UtilityWarning
 from ..metrics._probabilities import log_softmax, products, softmax
 from ..noise import check_entropy
-from ..noise._fit_budget import FitBudget
+from ..noise._mechanisms import FitBudget
 from ..rounds._driver import Rounds, RowsInMemory, drive, with_releases
 from ..rounds._plans.moments import MomentGrid
 from ..rounds._rows import PreparedRows, read_labelled_rows

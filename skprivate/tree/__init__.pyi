@@ -5,7 +5,6 @@ from ..metrics._probabilities import BaseRate as BaseRate
 from ._accumulator import LeafCountAccumulator as LeafCountAccumulator
 from ._classifier import DPTreeClassifier as DPTreeClassifier
 from ._classifier import LocallyPrivateTreeClassifier as LocallyPrivateTreeClassifier
-from ._export_text import export_text as export_text
 from ._first_phase import FirstPhase as FirstPhase
 from ._first_phase import NaiveBayes as NaiveBayes
 from ._first_phase import PlannedLeaves as PlannedLeaves
@@ -14,6 +13,7 @@ from ._leaf_estimates import ModelWithOffsets as ModelWithOffsets
 from ._plan import TreeDesign as TreeDesign
 from ._public_model import LeafModel as LeafModel
 from ._public_model import NumberModel as NumberModel
+from ._reading import export_text as export_text
 from ._regressor import DPTreeRegressor as DPTreeRegressor
 from ._regressor import LocallyPrivateTreeRegressor as LocallyPrivateTreeRegressor
 from ._rows import NoisyHistogram as NoisyHistogram

@@ -53,6 +53,7 @@ from ..utils._private_fit import public_errors, warn_user
 from ..utils._tables import within_bounds
 from ._leaf_estimates import LeafEstimates, estimate_leaves, pruning_method
 from ._leaf_shares import variance_per_row
+from ._nodes import NodeEstimates, gini_importances, leaf_paths, warn_of_low_utility
 from ._plan import (
     DEEPEST,
     DEEPEST_COMPLETE,
@@ -65,7 +66,6 @@ from ._plan import (
     slope_of_public_rows,
 )
 from ._public_model import PublicModel
-from ._reading import NodeEstimates, gini_importances, leaf_paths, warn_of_low_utility
 from ._release import (
     LeafSums,
     collect_reports,
@@ -294,10 +294,6 @@ class PrivateTree(DomainMixin, PrivateEstimatorMixin, BaseEstimator):
         if self._deployment == "curator":
             return "replace-one"
         return "label" if self.protect == "label" else "local"
-
-    @property
-    def _declared_bounds(self) -> Any:
-        return getattr(self, self._bounds_parameter)
 
     @property
     def _public_inputs(self) -> tuple[str, ...]:

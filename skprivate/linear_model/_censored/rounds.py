@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from ...accounting import PrivacySpent
-from ...noise._fit_budget import FitBudget
+from ...noise._mechanisms import FitBudget
 from ...rounds._driver import Round, Rounds
 from ...rounds._plans.cells import CellsPlan
 from ...rounds._plans.moments import MANY_ROWS, MomentGrid

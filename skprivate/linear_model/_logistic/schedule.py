@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..._typing import FloatArray, IntArray
-from ...noise._fit_budget import FitBudget
+from ...noise._mechanisms import FitBudget
 from ...rounds._plans.logits import LabelMomentsPlan, LogitsPlan
 from ...utils._public_module import public_module
 from .._noise_scales import NoiseScales, gaussian_scales, laplace_scales, root_above, sensitivity_of_unit

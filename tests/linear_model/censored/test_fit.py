@@ -20,7 +20,7 @@ from skprivate.linear_model._distributions import LOGISTIC, NORMAL, SEV
 from skprivate.linear_model._moments.released_moments import Neighbours, unscale
 from skprivate.linear_model._noise_scales import MomentWeights
 from skprivate.noise import DiscreteLaplaceMechanism, check_entropy
-from skprivate.noise._fit_budget import FitBudget
+from skprivate.noise._mechanisms import FitBudget
 from skprivate.rounds._driver import RowsInMemory, drive
 from skprivate.rounds._plans.moments import MomentGrid
 
