@@ -28,6 +28,7 @@ from ..metrics._probabilities import log_softmax, products, softmax
 from ..noise import check_entropy
 from ..noise._mechanisms import FitBudget
 from ..rounds._driver import Rounds, RowsInMemory, drive, with_releases
+from ..rounds._fit import schema_of
 from ..rounds._plans.moments import MomentGrid
 from ..rounds._rows import PreparedRows, read_labelled_rows
 from ..rounds._schema import RowSchema
@@ -357,16 +358,7 @@ class DPLogisticRegression(CallbackSupportMixin, DomainMixin, ClassifierMixin, B
         bounds = self._bounds_of(np.empty((0, facts.n_features)))
         classes = declared_classes(self.classes)
         plan = self._plan(bounds, len(classes), facts.n_units, grouped=grouped)
-        schema = RowSchema(
-            columns=columns,
-            n_features=len(bounds[0]),
-            domain=self.domain,
-            lower=bounds[0],
-            upper=bounds[1],
-            classes=classes,
-            strict=self.is_strict(),
-            max_rows_per_unit=self.max_rows_per_group if grouped else None,
-        )
+        schema = schema_of(self, columns, bounds, classes=classes)
         return schema, functools.partial(self._rounds, plan, classes, bounds, facts.n_units, [])
 
     def _rounds(
