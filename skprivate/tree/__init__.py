@@ -31,7 +31,7 @@ _HOMES = {
     "NumberCells": "._rows",
     "NumberModel": "._public_model",
     "PlannedLeaves": "._first_phase",
-    "TreeDesign": "._plan",
+    "TreeDesign": "._release",
 }
 __getattr__, __dir__ = lazy_exports(__name__, _HOMES)
 

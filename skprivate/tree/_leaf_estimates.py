@@ -32,8 +32,8 @@ from ._leaf_shares import (
     smooth_over_tree,
     with_variances,
 )
-from ._plan import DEEPEST, DepthInputs, TreeDesign, choose_depth, count_split_features
 from ._public_model import LeafModel
+from ._release import DEEPEST, DepthInputs, TreeDesign, choose_depth, count_split_features
 from ._rows import NoisyHistogram, NumberCells
 
 # Pruning: every leaf takes the estimate of itself or of an ancestor, from the same release.

@@ -10,7 +10,7 @@ import pytest
 import skprivate.tree
 from skprivate import DPTreeClassifier
 from skprivate.tree._leaf_estimates import pruning_method
-from skprivate.tree._plan import DEEPEST, DepthInputs
+from skprivate.tree._release import DEEPEST, DepthInputs
 
 FOLDER = Path(skprivate.tree.__file__).parent
 
