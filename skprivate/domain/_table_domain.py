@@ -31,7 +31,8 @@ from ._raw_columns import ColumnTypeError, RawTable, cells_of, read_table
 from ._readers import Reader, Reading, reader_of, refusal
 from ._values import DAY, Marker, check_list
 
-# Which encoded columns belong to which declared column.
+# Names that a message or a repr shows.
+_SHOWN = 6
 
 
 @dataclass(frozen=True)
@@ -101,61 +102,6 @@ def _values_of(column: Column) -> tuple[float, ...]:
     values = {float(value) for value in range(int(column.encoded_bounds()[1]) + 1)}
     fill = column.fill_value()
     return tuple(sorted(values | ({fill} if column.missing == "fill" and fill is not None else set())))
-
-
-# Values of a column from its encoded columns.
-
-
-def decode_column(column: Column, encoded: FloatArray) -> NDArray[Any]:
-    """Return the values of a column.
-
-    Parameters
-    ----------
-    column : Column
-    encoded : ndarray of shape (n, width)
-        As `TableDomain.encode` writes it, the indicator last where there is one.
-
-    Returns
-    -------
-    values : ndarray of shape (n,)
-        float64, datetime64[us] or objects; NaN, NaT or None where the value is missing.
-    """
-    absent: NDArray[np.bool_] = np.logical_not(np.isfinite(encoded).all(axis=1))
-    if column.missing == "indicator":
-        absent = absent | (encoded[:, -1] > 0.5)
-    # What cannot be a value is missing; here it only must not fail.
-    usable = np.where(np.isfinite(encoded), encoded, 0.0)
-    if isinstance(column, CategoricalColumn):
-        return _levels(column, usable, absent)
-    if isinstance(column, BooleanColumn):
-        return _objects((False, True), (usable[:, 0] > 0.5).astype(np.intp), absent | (usable[:, 0] == 0.5))
-    if isinstance(column, DateColumn):
-        # Ten thousand years: far from the ends of 64 bits.
-        days = np.clip(usable[:, 0], -3.7e6, 3.7e6)
-        instants = np.rint(days * DAY).astype(np.int64) + column.start
-        return np.where(absent, np.datetime64("NaT", "us"), instants.view("M8[us]"))
-    values = column.transform.invert(usable[:, 0]) if isinstance(column, StressColumn) else usable[:, 0]
-    return np.where(absent, np.nan, values)
-
-
-def _levels(column: CategoricalColumn, encoded: FloatArray, absent: NDArray[np.bool_]) -> NDArray[Any]:
-    if column.ordered:
-        places = np.rint(np.clip(encoded[:, 0], 0, len(column.levels) - 1)).astype(np.intp)
-        return _objects(column.levels, places, absent)
-    of_levels = encoded[:, : len(column.levels)]
-    return _objects(column.levels, of_levels.argmax(axis=1), absent | (of_levels.max(axis=1) <= 0.5))
-
-
-def _objects(values: Any, places: NDArray[np.intp], absent: NDArray[np.bool_]) -> NDArray[Any]:
-    known = np.empty(len(values) + 1, dtype=object)
-    known[:-1] = values
-    return known[np.where(absent, len(values), places)]
-
-
-# The declared columns of a table, and rows encoded as numbers by the declaration alone.
-
-# Names that a message or a repr shows.
-_SHOWN = 6
 
 
 @public_module("skprivate.domain")
@@ -247,7 +193,9 @@ class TableDomain:
         markers = check_list(missing_values, "missing_values")
         found = {}
         for name, declaration in columns.items():
-            _check_name(name)
+            if not isinstance(name, str) or not name:
+                raise TypeError("names of columns must be text that is not empty.")
+            check_characters(name, "the name of a column")
             try:
                 found[str(name)] = column_of(declaration).resolved(missing, markers)
             except (TypeError, ValueError) as error:
@@ -436,17 +384,13 @@ class TableDomain:
 
     def _encode(self, raw: RawTable, treat_refused: Callable[..., None] | None) -> FloatArray:
         encoded = np.zeros((raw.n_rows, len(self.encoded_names)))
-        at = 0
-        for (name, column), reader, values in zip(
-            self._columns.items(), self._readers, self._in_order(raw), strict=True
-        ):
-            width = len(column.suffixes()) + (column.missing == "indicator")
-            reading = _read(name, reader, values)
-            block = encoded[:, at : at + width]
+        parts = zip(self.groups, self._columns.values(), self._readers, self._in_order(raw), strict=True)
+        for group, column, reader, values in parts:
+            reading = _read(group.name, reader, values)
+            block = encoded[:, group.start : group.end]
             _write(column, reading.values, block)
             if treat_refused is not None:
-                treat_refused(name, column, reading, block)
-            at += width
+                treat_refused(group.name, column, reading, block)
         return encoded
 
     def read_columns(
@@ -521,12 +465,10 @@ class TableDomain:
         array = np.asarray(encoded, dtype=np.float64)
         if array.ndim != 2 or array.shape[1] != len(self.encoded_names):
             raise ValueError(f"encoded rows must have {len(self.encoded_names)} columns.")
-        found, at = {}, 0
-        for name, column in self._columns.items():
-            width = len(column.suffixes()) + (column.missing == "indicator")
-            found[name] = decode_column(column, array[:, at : at + width])
-            at += width
-        return found
+        columns = zip(self.groups, self._columns.values(), strict=True)
+        return {
+            group.name: decode_column(column, array[:, group.start : group.end]) for group, column in columns
+        }
 
     def _in_order(self, raw: RawTable) -> list[Any]:
         """Return the columns of a table in the domain's order; an error where they are not the domain's."""
@@ -631,12 +573,6 @@ class TableDomain:
         return f"TableDomain({', '.join(shown + more)}; {len(self.encoded_names)} encoded columns)"
 
 
-def _check_name(name: Any) -> None:
-    if not isinstance(name, str) or not name:
-        raise TypeError("names of columns must be text that is not empty.")
-    check_characters(name, "the name of a column")
-
-
 def _describe(column: Column) -> str:
     if isinstance(column, CategoricalColumn):
         return f"{len(column.levels)}{' ordered' if column.ordered else ''} levels"
@@ -699,3 +635,49 @@ def _write(column: Column, values: FloatArray, out: FloatArray) -> None:
         out[:, 0] = np.where(absent, np.nan if fill is None else fill, column.encode_values(finite))
     if column.missing == "indicator":
         out[:, -1] = absent
+
+
+def decode_column(column: Column, encoded: FloatArray) -> NDArray[Any]:
+    """Return the values of a column.
+
+    Parameters
+    ----------
+    column : Column
+    encoded : ndarray of shape (n, width)
+        As `TableDomain.encode` writes it, the indicator last where there is one.
+
+    Returns
+    -------
+    values : ndarray of shape (n,)
+        float64, datetime64[us] or objects; NaN, NaT or None where the value is missing.
+    """
+    absent: NDArray[np.bool_] = np.logical_not(np.isfinite(encoded).all(axis=1))
+    if column.missing == "indicator":
+        absent = absent | (encoded[:, -1] > 0.5)
+    # What cannot be a value is missing; here it only must not fail.
+    usable = np.where(np.isfinite(encoded), encoded, 0.0)
+    if isinstance(column, CategoricalColumn):
+        return _levels(column, usable, absent)
+    if isinstance(column, BooleanColumn):
+        return _objects((False, True), (usable[:, 0] > 0.5).astype(np.intp), absent | (usable[:, 0] == 0.5))
+    if isinstance(column, DateColumn):
+        # Ten thousand years: far from the ends of 64 bits.
+        days = np.clip(usable[:, 0], -3.7e6, 3.7e6)
+        instants = np.rint(days * DAY).astype(np.int64) + column.start
+        return np.where(absent, np.datetime64("NaT", "us"), instants.view("M8[us]"))
+    values = column.transform.invert(usable[:, 0]) if isinstance(column, StressColumn) else usable[:, 0]
+    return np.where(absent, np.nan, values)
+
+
+def _levels(column: CategoricalColumn, encoded: FloatArray, absent: NDArray[np.bool_]) -> NDArray[Any]:
+    if column.ordered:
+        places = np.rint(np.clip(encoded[:, 0], 0, len(column.levels) - 1)).astype(np.intp)
+        return _objects(column.levels, places, absent)
+    of_levels = encoded[:, : len(column.levels)]
+    return _objects(column.levels, of_levels.argmax(axis=1), absent | (of_levels.max(axis=1) <= 0.5))
+
+
+def _objects(values: Any, places: NDArray[np.intp], absent: NDArray[np.bool_]) -> NDArray[Any]:
+    known = np.empty(len(values) + 1, dtype=object)
+    known[:-1] = values
+    return known[np.where(absent, len(values), places)]

@@ -3,7 +3,6 @@
 
 from bisect import bisect_left
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from numbers import Integral, Real
 from typing import Any
@@ -25,6 +24,7 @@ from ..utils import check_epsilons, check_int
 from ..utils._compat import Interval, num_samples, validate_parameter_constraints
 from ._planning.fits import (
     N_TEST,
+    PublicModel,
     base_score,
     check_domain,
     cross_validate_quiet,
@@ -36,6 +36,7 @@ from ._planning.fits import (
 )
 from ._planning.life_widths import LifeStudyPlan, PlannedHalfWidths, RowsNeeded
 from ._planning.lifetimes import (
+    Cell,
     Draw,
     FitWidths,
     StatedLifetimes,
@@ -46,12 +47,21 @@ from ._planning.lifetimes import (
     widest_of,
 )
 from ._planning.scores import BudgetSplit, Shift, StudyPlan, band_of, plan_score, recommend, split_budget
-from ._planning.worlds import LabelWorld, NumberWorld, PublicTable, Signal, StatedWorld, World, measure_signal
+from ._planning.worlds import (
+    LabelWorld,
+    NumberWorld,
+    PublicRows,
+    PublicTable,
+    StatedWorld,
+    World,
+    check_public,
+    measure_signal,
+)
 
 # A plan of a study before anything is spent: expected scores by epsilon, and whether they are worth it.
 
 # Fewer rows cannot be split into folds that tell anything.
-_FEWEST_PUBLIC, _FEWEST_OF_CLASS, _FEWEST_ROWS = 30, 3, 20
+_FEWEST_OF_CLASS, _FEWEST_ROWS = 3, 20
 _CONSTRAINTS: dict[str, list[Any]] = {
     "n": [Interval(Integral, _FEWEST_ROWS, None, closed="left")],
     "n_repeats": [Interval(Integral, 4, None, closed="left")],
@@ -200,30 +210,28 @@ def plan_study(
     template = prepare(estimator, domain, target)
     name = epsilon_of(template, param_name)
     warn_of_planned_delta(template, name, n)
-    if public is None and simulate is None:
-        raise ValueError("give public rows, public=(X, y), or a simulation, simulate=...: there is no plan "
-                         "from nothing.")  # fmt: skip
-    if public_in_fit and public is None:
+    if public_in_fit and public is None and simulate is not None:
         raise ValueError("public_in_fit=True needs public rows.")
     rng = np.random.default_rng(check_random_state(random_state).randint(2**31))
-    known = None if public is None else _read_public(public, _domain_of(domain, template), template, labels)
-    if simulate is None:
-        if known is None:
-            raise RuntimeError("public rows were checked above.")
-        worlds, deviations = _worlds_of(known, template, target, n, n_repeats, rng)
-        sample = known.y
-    else:
+    domain = _domain_of(domain, template)
+    known = None if public is None else _read_public(public, domain, template, labels, target)
+    worlds: list[World]
+    if simulate is not None:
         worlds, deviations = [StatedWorld(simulate)] * n_repeats, np.zeros(n_repeats)
         sample = worlds[0].draw(N_TEST, rng)[1]
-    scoring = _default_score(sample, labels) if scoring is None else scoring
+    elif known is not None:
+        worlds, deviations = _worlds_of(known, n, n_repeats, rng)
+        sample = known.y
+    else:
+        raise ValueError("give public rows, public=(X, y), or a simulation, simulate=...: there is no plan "
+                         "from nothing.")  # fmt: skip
+    if scoring is None:
+        scoring = "r2" if not labels else "roc_auc" if len(np.unique(sample)) <= 2 else "roc_auc_ovr"
     scorer = check_scoring(template, scoring)
-    alone = (
-        None
-        if known is None
-        else public_model(known.table, known.y, labels, scorer, int(rng.integers(2**31)))
-    )
-    n_public = 0 if known is None else len(known.y)
-    options = {"alone": None if alone is None else alone[1], "in_fit": public_in_fit}
+    alone, n_public = PublicModel(), 0
+    if known is not None:
+        alone, n_public = public_model(known, labels, scorer, int(rng.integers(2**31))), len(known.y)
+    options = {"alone": alone.model, "in_fit": public_in_fit}
     found = Parallel(n_jobs=n_jobs)(
         delayed(run_world)(template, name, grid, world, n, n_public, scorer, int(seed), **options)
         for world, seed in zip(worlds, rng.integers(2**31, size=n_repeats), strict=True)
@@ -235,14 +243,13 @@ def plan_study(
         seed = int(rng.integers(2**31))
         real = cross_validate_quiet(template, name, known.table.table, known.y, labels, scorer, seed)
         shift = Shift.measured(real, np.array([quiet for _, _, quiet in found]), deviations, base)
-        if alone is not None:
-            shift_alone = alone[2] - band_of(of_alone, deviations)[0]
+        shift_alone = alone.score - band_of(of_alone, deviations)[0]
     rows = tuple(
         plan_score(epsilon, column, of_alone, deviations, shift, shift_alone, _limits_of(scoring))
         for epsilon, column in zip(grid, np.array([scores for scores, _, _ in found]).T, strict=True)
     )
     name = scoring if isinstance(scoring, str) else getattr(scoring, "__name__", "score")
-    decision, words = recommend(rows, None if alone is None else alone[2], base, name)
+    decision, words = recommend(rows, alone.score, base, name)
     total = grid[-1] if total_epsilon is None else total_epsilon
     return StudyPlan(
         estimator=type(estimator).__name__,
@@ -250,25 +257,15 @@ def plan_study(
         score_name=name,
         table=rows,
         base_rate=base,
-        public_alone=None if alone is None else alone[2],
-        public_alone_error=None if alone is None else alone[3],
-        public_alone_model=None if alone is None else alone[0],
+        public_alone=alone.score,
+        public_alone_error=alone.error,
+        public_alone_model=alone.name,
         decision=decision,
         recommendation=words,
-        split=_split(rows[-1].score, name, total, int(n), sample, _count_columns(domain, template, known)),
+        split=_split(rows[-1].score, name, total, int(n), sample, _count_columns(domain, known)),
         unknowns=_unknowns(known, simulate is not None),
         source="public" if simulate is None else "simulated",
     )
-
-
-@dataclass(frozen=True, eq=False)
-class _Public:
-    """Public rows that were checked; of labels, codes and classes."""
-
-    table: PublicTable
-    y: NDArray[Any]
-    classes: NDArray[Any] | None
-    codes: NDArray[Any]
 
 
 def _predicts_labels(estimator: Any) -> bool:
@@ -287,26 +284,26 @@ def _domain_of(domain: Any, template: Any) -> TableDomain | None:
     return held if isinstance(held, TableDomain) else None
 
 
-def _read_public(public: Any, domain: TableDomain | None, template: Any, labels: bool) -> _Public:
-    if not isinstance(public, tuple | list) or len(public) != 2:
-        raise TypeError("public must be a pair (X, y).")
-    X, given = public
-    y = _read_labels(given, template) if labels else np.asarray(given, dtype=np.float64)
-    if y.ndim != 1 or num_samples(X) != len(y):
-        raise ValueError("public=(X, y) must hold as many targets as rows, y of shape (m,).")
-    if len(y) < _FEWEST_PUBLIC:
-        raise ValueError(f"{_FEWEST_PUBLIC} public rows at least are needed, and better some hundreds.")
+def _read_public(
+    public: Any, domain: TableDomain | None, template: Any, labels: bool, target: Any
+) -> PublicRows:
+    X, y = check_public(
+        public, lambda y: _read_labels(y, template) if labels else np.asarray(y, dtype=np.float64)
+    )
     if not labels:
         if not np.isfinite(y).all() or np.ptp(y) == 0:
             raise ValueError("the public targets must be finite numbers that differ.")
-        return _Public(PublicTable(X, domain), y, None, y)
+        logarithm = get_tags(template).target_tags.positive_only and bool((y > 0).all())
+        low, high = (y.min(), y.max()) if target is None else (target[0], target[1])
+        ends = float(low), float(high)
+        return PublicRows(PublicTable(X, domain), y, np.log(y) if logarithm else y, None, ends, logarithm)
     classes, codes, counts = np.unique(y, return_inverse=True, return_counts=True)
     if len(classes) < 2 or counts.min() < _FEWEST_OF_CLASS:
         raise ValueError(
             f"public rows must hold at least two classes, each of at least {_FEWEST_OF_CLASS} rows: nothing "
             "can be planned of a class that they do not show."
         )
-    return _Public(PublicTable(X, domain), y, classes, codes)
+    return PublicRows(PublicTable(X, domain), y, codes, classes)
 
 
 def _read_labels(given: Any, template: Any) -> NDArray[Any]:
@@ -321,27 +318,20 @@ def _read_labels(given: Any, template: Any) -> NDArray[Any]:
 
 
 def _worlds_of(
-    known: _Public, template: Any, target: Any, n: int, n_repeats: int, rng: np.random.Generator
+    known: PublicRows, n: int, n_repeats: int, rng: np.random.Generator
 ) -> tuple[list[World], FloatArray]:
     """Return a world for each repeat, and its distance from the expected one in standard errors."""
-    tags = get_tags(template).target_tags
-    logarithm = known.classes is None and tags.positive_only and bool((known.y > 0).all())
-    codes = np.log(known.y) if logarithm else known.codes
     n_classes = 0 if known.classes is None else len(known.classes)
-    signal: Signal = measure_signal(known.table.encoded, codes, n_classes, n, rng)
+    signal = measure_signal(known.table.encoded, known.codes, n_classes, n, rng)
     deviations = rng.permutation(norm.ppf((np.arange(n_repeats) + 0.5) / n_repeats))
-    limits = None
-    if known.classes is None and target is not None:
-        limits = (float(target[0]), float(target[1]))
     worlds: list[World] = []
     for repeat, deviation in enumerate(deviations):
         model, predicted = signal.models[repeat % len(signal.models)]
         strength = signal.at(float(deviation))
         if known.classes is None:
-            options: dict[str, Any] = {"limits": limits, "logarithm": logarithm}
-            worlds.append(NumberWorld(known.table, known.y, model, predicted, strength, rng, **options))
+            worlds.append(NumberWorld(known, model, predicted, strength, rng))
         else:
-            worlds.append(LabelWorld(known.table, codes, known.classes, model, strength, rng))
+            worlds.append(LabelWorld(known, known.classes, model, strength, rng))
     return worlds, deviations
 
 
@@ -352,20 +342,11 @@ def _limits_of(scoring: Any) -> tuple[float, float]:
     return -np.inf, 1.0 if scoring == "r2" else np.inf
 
 
-def _default_score(y: NDArray[Any], labels: bool) -> str:
-    if not labels:
-        return "r2"
-    return "roc_auc" if len(np.unique(y)) <= 2 else "roc_auc_ovr"
-
-
-def _count_columns(domain: Any, template: Any, known: _Public | None) -> int:
+def _count_columns(domain: TableDomain | None, known: PublicRows | None) -> int:
     """Return the number of columns that a description would count, the target included."""
-    declared = _domain_of(domain, template)
-    if declared is not None:
-        return len(declared.names) + 1
-    if known is not None:
-        return known.table.encoded.shape[1] + 1
-    return 1
+    if domain is not None:
+        return len(domain.names) + 1
+    return 1 if known is None else known.table.encoded.shape[1] + 1
 
 
 def _split(
@@ -380,7 +361,7 @@ def _split(
     )
 
 
-def _unknowns(known: _Public | None, simulated: bool) -> tuple[str, ...]:
+def _unknowns(known: PublicRows | None, simulated: bool) -> tuple[str, ...]:
     if simulated or known is None:
         return _OF_SIMULATION + _OF_ALL
     texts = tuple(text.format(m=len(known.y)) for text in _OF_PUBLIC)
@@ -391,7 +372,6 @@ def _unknowns(known: _Public | None, simulated: bool) -> tuple[str, ...]:
 
 # A plan of a study of life data before anything is spent: half-widths of intervals, and rows needed.
 
-_FEWEST_LIVES, _FEWEST_PUBLIC_LIVES = 20, 30
 # Numbers of rows that are tried for a wanted half-width: from 100 on, 24 in a decade, in steps of a tenth.
 _LEAST_TRIED, _IN_A_DECADE = 100, 24
 _LIFE_CONSTRAINTS: dict[str, list[Any]] = {
@@ -523,7 +503,7 @@ def plan_life_study(
     given = {name: value for name, value in locals().items() if name in _LIFE_CONSTRAINTS}
     validate_parameter_constraints(_LIFE_CONSTRAINTS, given, "plan_life_study")
     grid = check_epsilons(epsilons)
-    sizes = [check_int(one, "n", least=_FEWEST_LIVES) for one in ([n] if np.ndim(n) == 0 else n)]  # type: ignore[union-attr]
+    sizes = [check_int(one, "n", least=_FEWEST_ROWS) for one in ([n] if np.ndim(n) == 0 else n)]  # type: ignore[union-attr]
     template = _prepare_life_model(estimator)
     warn_of_planned_delta(template, "epsilon", max(sizes))
     source, draw = _source_of_lives(template, stated, public, simulate)
@@ -539,7 +519,7 @@ def plan_life_study(
     needed = (
         ()
         if half_width is None
-        else tuple(_find_rows(*cell, trials, half_width, assurance, max_rows) for cell in cells)
+        else tuple(_find_rows(cell, trials, half_width, assurance, max_rows) for cell in cells)
     )
     first = trials.at(sizes[0], cells)[0][0]
     return LifeStudyPlan(
@@ -579,7 +559,7 @@ def _source_of_lives(template: Any, stated: Any, public: Any, simulate: Any) -> 
     if stated is not None:
         return "stated", stated.draw_for(template)
     if public is not None:
-        return "public", draw_from_public(public, template, _FEWEST_PUBLIC_LIVES)
+        return "public", draw_from_public(public, template)
     return "simulate", draw_from_simulation(simulate)
 
 
@@ -612,19 +592,16 @@ def _widths(name: str, epsilon: float | Fraction, n: int, fits: list[FitWidths])
     )
 
 
-def _find_rows(
-    name: str, epsilon: float | Fraction, trials: Trials, half_width: float, assurance: float, max_rows: int
-) -> RowsNeeded:
+def _find_rows(cell: Cell, trials: Trials, half_width: float, assurance: float, max_rows: int) -> RowsNeeded:
     """Return the fewest rows of those that are tried at which enough trials have narrow intervals."""
 
     def at(n: int) -> list[FitWidths]:
-        return trials.at(n, [(name, epsilon)])[0]
+        return trials.at(n, [cell])[0]
 
     sizes = _tried(max_rows)
     place = bisect_left(sizes, True, key=lambda n: bool(np.mean(widest_of(at(n)) <= half_width) >= assurance))
-    if place == len(sizes):
-        return RowsNeeded(name, epsilon, None, _widths(name, epsilon, sizes[-1], at(sizes[-1])))
-    return RowsNeeded(name, epsilon, sizes[place], _widths(name, epsilon, sizes[place], at(sizes[place])))
+    n = sizes[min(place, len(sizes) - 1)]
+    return RowsNeeded(*cell, n if place < len(sizes) else None, _widths(*cell, n, at(n)))
 
 
 def _tried(max_rows: int) -> list[int]:

@@ -32,7 +32,6 @@ from ..noise._mechanisms import Entropy
 from ..partition import CRITERIA
 from ..randomizers import LabelRandomizer, LocalRandomizer, make_randomizer
 from ..randomizers._factory import MECHANISMS
-from ..rounds._fit import RoundsMixin
 from ..rounds._rows import read_labelled_rows
 from ..utils._compat import HasMethods, StrOptions
 from ..utils._public_module import public_module
@@ -271,7 +270,7 @@ def _stretch(shares: FloatArray, weights: FloatArray) -> FloatArray:
 
 
 @public_module("skprivate.tree")
-class DPTreeClassifier(TreeClassifier, RoundsMixin):
+class DPTreeClassifier(TreeClassifier):
     """Differentially private classification tree of a trusted curator, shaped by public rows.
 
     Public rows build a partition of the feature space, or private rows pay for it where public ones are few
@@ -699,6 +698,7 @@ class LocallyPrivateTreeClassifier(TreeClassifier):
     """
 
     _deployment = "simulated"
+    _has_rounds = False
     _rows_are_called = "reports"
 
     declared_roles = {**TREE_ROLES, **LABEL_ROLES, **LOCAL_ROLES}

@@ -43,9 +43,10 @@ from ..noise import check_entropy
 from ..partition import RULES, Partition, build_partition
 from ..randomizers._factory import MECHANISMS
 from ..rounds._driver import Rounds, RowsInMemory, drive
+from ..rounds._fit import read_public_rows, schema_of
 from ..rounds._schema import RowSchema
 from ..rounds._sources import SourceFacts
-from ..rounds._tables import TableColumns, count_columns
+from ..rounds._tables import TableColumns
 from ..utils import check_epsilon, check_row_mask
 from ..utils._arguments import number_units
 from ..utils._compat import Interval, StrOptions, validate_parameter_constraints
@@ -129,6 +130,7 @@ class PrivateTree(DomainMixin, PrivateEstimatorMixin, BaseEstimator):
 
     #: Where the noise is added, as in `PrivacySpent`.
     _deployment: Literal["curator", "simulated"] = "curator"
+    _has_rounds = True
     #: The name of private rows in a statement.
     _rows_are_called = "private rows"
     #: Private rows times epsilon, for each public row, beyond which a curator's rows choose better splits.
@@ -241,14 +243,8 @@ class PrivateTree(DomainMixin, PrivateEstimatorMixin, BaseEstimator):
             raise ValueError("is_public marks every row, so there is nothing to protect; use a plain tree.")
         leaks = self._find_leaks(bool(public.any()))
         self.announce_leaks(leaks)
-        names = getattr(self, "feature_names_in_", None)
-        shape = PublicShape(
-            n_features=self.n_features_in_,
-            feature_names=None if names is None else tuple(names),
-            n_rows=len(X),
-            grouped=groups is not None,
-            public_labels=y[public] if public.any() else None,
-        )
+        known = y[public] if public.any() else None
+        shape = PublicShape.of(self, len(X), groups is not None, public_labels=known)
         with public_errors():
             self.check_public(shape)
         rows = self._part_rows(X, y, public, groups)
@@ -264,9 +260,6 @@ class PrivateTree(DomainMixin, PrivateEstimatorMixin, BaseEstimator):
         self._adopt(design, counts, design.reports_of_leaves(n_used), spent)
         return self
 
-    def _known_columns(self) -> int | None:
-        return count_columns(self._declared_bounds) if self.domain is None else len(self.domain.names)
-
     def _open_source(
         self: Any, columns: TableColumns, facts: SourceFacts, public: Any
     ) -> tuple[RowSchema, Callable[[str], Rounds[None]]]:
@@ -278,20 +271,11 @@ class PrivateTree(DomainMixin, PrivateEstimatorMixin, BaseEstimator):
         facts.name_columns(self)
         self.name_columns()
         grouped = columns.group is not None
-        rows: TreeRows = self._public_rows(public, facts, self.max_rows_per_group if grouped else 1)
+        rows: TreeRows = read_public_rows(self, public, facts, self.max_rows_per_group if grouped else 1)
         self.check_public(facts.shape(grouped, None if public is None else public[1]))
         n_used = facts.n_units * rows.rows_per_unit
         design = self._design(rows, n_used)
-        schema = RowSchema(
-            columns=columns,
-            n_features=rows.X.shape[1],
-            domain=self.domain,
-            lower=rows.bounds[0],
-            upper=rows.bounds[1],
-            strict=self.is_strict(),
-            max_rows_per_unit=rows.rows_per_unit if grouped else None,
-            **self._schema_of_target(rows),
-        )
+        schema = schema_of(self, columns, rows.bounds, **self._schema_of_target(rows))
         return schema, functools.partial(self._rounds_of_source, design, n_used, grouped)
 
     def _rounds_of_source(

@@ -209,7 +209,7 @@ class TestSources:
     @pytest.mark.parametrize("censoring", [0.0, 0.7])
     def test_public_rows_have_the_model_and_the_censoring_of_theirs(self, censoring):
         """The draw has the public model, up to the error of 3,000 rows, and one of many lifetimes each."""
-        X, y = draw_from_public(fleet(3000, np.random.default_rng(1), censoring), MODEL, 30)(
+        X, y = draw_from_public(fleet(3000, np.random.default_rng(1), censoring), MODEL)(
             50_000, np.random.default_rng(2)
         )
         fit = DPLogLocationScaleRegressor(1e5, random_state=0, **BOX).fit(X, y)

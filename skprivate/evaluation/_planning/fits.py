@@ -4,25 +4,25 @@
 import warnings
 from collections.abc import Callable, Sequence
 from fractions import Fraction
-from typing import Any, Self
+from typing import Any, NamedTuple
 
 import numpy as np
-from sklearn.base import BaseEstimator, TransformerMixin, clone
+from sklearn.base import clone
 from sklearn.dummy import DummyClassifier, DummyRegressor
 from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
 from sklearn.impute import SimpleImputer
 from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.model_selection import KFold, StratifiedKFold, cross_val_score
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
+from sklearn.preprocessing import FunctionTransformer, StandardScaler
 
 from ..._config import config_context
 from ..._typing import FloatArray
 from ...domain import TableDomain
-from ...noise._fit_budget import warn_of_large_delta
+from ...noise._mechanisms import warn_of_large_delta
 from ...utils import check_bounds, check_probability
 from ...utils._compat import safe_indexing
-from .worlds import PublicTable, World
+from .worlds import PublicRows, World
 
 #: Rows on which a fit is scored.
 N_TEST = 10_000
@@ -130,7 +130,8 @@ def run_world(
     score_alone, score_quiet, scores, options = float("nan"), float("nan"), [], {}
     is_public = np.arange(n + n_public) < n_public
     if in_fit:
-        options[_fit_parameter(estimator)] = is_public
+        steps = getattr(estimator, "steps", None)
+        options[f"{steps[-1][0]}__is_public" if steps else "is_public"] = is_public
     with config_context(allow_seeds=True), warnings.catch_warnings():
         warnings.simplefilter("ignore")
         if alone is not None:
@@ -176,11 +177,6 @@ def _splitter(y: Any, labels: bool, seed: int) -> Any:
     return StratifiedKFold(min(_FOLDS, smallest), shuffle=True, random_state=seed)
 
 
-def _fit_parameter(estimator: Any) -> str:
-    steps = getattr(estimator, "steps", None)
-    return f"{steps[-1][0]}__is_public" if steps else "is_public"
-
-
 def base_score(y: Any, labels: bool, scorer: Scorer) -> float:
     """Return the score of a constant that knows the targets."""
     model = DummyClassifier(strategy="prior") if labels else DummyRegressor()
@@ -188,10 +184,17 @@ def base_score(y: Any, labels: bool, scorer: Scorer) -> float:
     return float(scorer(model.fit(rows, y), rows, y))
 
 
-def public_model(
-    table: PublicTable, y: Any, labels: bool, scorer: Scorer, seed: int
-) -> tuple[str, Any, float, float]:
-    """Return the better of two models of public rows alone: its name, itself, score and standard error."""
+class PublicModel(NamedTuple):
+    """A model of public rows alone: its name, itself, its score and the standard error of that; or none."""
+
+    name: str | None = None
+    model: Any = None
+    score: Any = None
+    error: float | None = None
+
+
+def public_model(known: PublicRows, labels: bool, scorer: Scorer, seed: int) -> PublicModel:
+    """Return the better of two models of public rows alone."""
     models: dict[str, Any] = {"boosting": HistGradientBoostingRegressor(random_state=0), "ridge": Ridge()}
     if labels:
         models = {
@@ -203,26 +206,9 @@ def public_model(
         warnings.simplefilter("ignore")
         for name, model in models.items():
             steps = make_pipeline(SimpleImputer(keep_empty_features=True), StandardScaler(), model)
-            scores = cross_val_score(steps, table.encoded, y, cv=_splitter(y, labels, seed), scoring=scorer)
-            whole = make_pipeline(_Encoder(table), steps)
+            folds = _splitter(known.y, labels, seed)
+            scores = cross_val_score(steps, known.table.encoded, known.y, cv=folds, scoring=scorer)
+            whole = make_pipeline(FunctionTransformer(known.table.encode), steps)
             error = float(scores.std(ddof=1) / np.sqrt(len(scores)))
-            found.append((name, whole, float(scores.mean()), error))
-    return max(found, key=lambda one: one[2])
-
-
-class _Encoder(TransformerMixin, BaseEstimator):
-    """Encode rows as the public ones are."""
-
-    def __init__(self, table: PublicTable) -> None:
-        self.table = table
-
-    def fit(self, X: Any, y: Any = None) -> Self:
-        """Do nothing."""
-        return self
-
-    def transform(self, X: Any) -> FloatArray:
-        """Return rows as numbers."""
-        return self.table.encode(X)
-
-    def __sklearn_is_fitted__(self) -> bool:
-        return True
+            found.append(PublicModel(name, whole, float(scores.mean()), error))
+    return max(found, key=lambda one: one.score)

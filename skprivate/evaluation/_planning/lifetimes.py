@@ -17,11 +17,10 @@ from ..._typing import FloatArray
 from ...exceptions import UtilityWarning
 from ...linear_model._distributions import ErrorDistribution, error_distribution_of, models_log_target
 from ...utils import check_bounds, is_structured
-from ...utils._compat import num_samples, safe_indexing
+from ...utils._compat import safe_indexing
 from ...utils._public_module import public_module
 from .fits import quieten
-
-# Lifetimes in which a study of life data is tried: stated by their model, or like those of public rows.
+from .worlds import StatedWorld, check_public
 
 _RECORDS = np.dtype([("event", np.bool_), ("time", np.float64)])
 #: Draws n rows and their targets.
@@ -113,7 +112,7 @@ class _Design:
                 raise ValueError("StatedLifetimes needs X, unless the estimator declares bounds_X.")
             self._lower, self._upper = check_bounds(estimator.bounds_X, width, name="bounds_X")
             return
-        self._encoded = _numbers(X) if self._domain is None else self._domain.encode(X)
+        self._encoded = np.asarray(X, dtype=np.float64) if self._domain is None else self._domain.encode(X)
         if self._encoded.ndim != 2 or self._encoded.shape[1] != width:
             raise ValueError(f"coef has {width} slopes, and the rows X of the design have other columns.")
 
@@ -123,7 +122,8 @@ class _Design:
             rows = rng.uniform(self._lower, self._upper, size=(n, len(self._lower)))
             return rows, rows
         places = rng.integers(len(self._encoded), size=n)
-        return safe_indexing(_indexable(self._X), places), self._encoded[places]
+        X = self._X if hasattr(self._X, "iloc") or hasattr(self._X, "dtypes") else np.asarray(self._X)
+        return safe_indexing(X, places), self._encoded[places]
 
 
 def _errors(error: ErrorDistribution, n: int, rng: np.random.Generator) -> FloatArray:
@@ -138,20 +138,14 @@ def _observed(times: FloatArray, ends: FloatArray | float) -> NDArray[Any]:
     return records
 
 
-def draw_from_public(public: Any, estimator: Any, fewest: int) -> Draw:
+def draw_from_public(public: Any, estimator: Any) -> Draw:
     """Return what draws units like public ones; TypeError or ValueError where these are none.
 
     Rows are public ones, drawn with replacement; lifetimes follow the model that the estimator, with hardly
     any noise, finds in the public rows, and end of observation is drawn from its Kaplan-Meier curve. Whole
     public rows would not do: one of five hundred that lies beyond a bound would be a fifth of a percent.
     """
-    if not isinstance(public, tuple | list) or len(public) != 2:
-        raise TypeError("public must be a pair (X, y).")
-    X, y = public[0], np.asarray(public[1])
-    if y.ndim != 1 or num_samples(X) != len(y):
-        raise ValueError("public=(X, y) must hold as many targets as rows.")
-    if len(y) < fewest:
-        raise ValueError(f"{fewest} public rows at least are needed, and better some hundreds.")
+    X, y = check_public(public, np.asarray)
     if is_structured(y) and len(y.dtype.names or ()) != 2:
         raise ValueError("public targets must be numbers, or records of event and time.")
     with config_context(allow_seeds=True), warnings.catch_warnings():
@@ -186,14 +180,10 @@ def _ends_of(y: NDArray[Any]) -> Callable[[int, np.random.Generator], FloatArray
 
 def draw_from_simulation(simulate: Any) -> Draw:
     """Return what draws by a simulation of the user, and checks what it returns."""
+    world = StatedWorld(simulate)
 
     def draw(n: int, rng: np.random.Generator) -> tuple[Any, NDArray[Any]]:
-        drawn = simulate(n, rng)
-        if not isinstance(drawn, tuple) or len(drawn) != 2:
-            raise TypeError("simulate(n, rng) must return a pair (X, y).")
-        X, y = drawn[0], np.asarray(drawn[1])
-        if y.ndim != 1 or len(y) != n or num_samples(X) != n:
-            raise ValueError("simulate(n, rng) must return n rows and n targets.")
+        X, y = world.draw(n, rng)
         if not is_structured(y) and y.dtype.kind not in "fiu":
             raise ValueError("simulate(n, rng) must return numbers, or events and times.")
         return X, y
@@ -201,15 +191,7 @@ def draw_from_simulation(simulate: Any) -> Draw:
     return draw
 
 
-def _numbers(X: Any) -> FloatArray:
-    return np.asarray(X, dtype=np.float64)
-
-
-def _indexable(X: Any) -> Any:
-    return X if hasattr(X, "iloc") or hasattr(X, "dtypes") else np.asarray(X)
-
-
-# Half-widths of the intervals that private fits print, in trials on rows that were drawn.
+# Half-widths of the intervals that private fits print, in trials.
 
 Cell = tuple[str, float | Fraction]
 

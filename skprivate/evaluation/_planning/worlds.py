@@ -3,7 +3,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,8 +22,8 @@ from ...domain import TableDomain
 from ...utils import is_frame
 from ...utils._compat import num_samples, safe_indexing
 
-# Tables drawn from public rows: whole rows with replacement, whose numbers are moved a little.
-
+# Fewer rows cannot be split into folds that tell anything.
+_FEWEST_PUBLIC = 30
 # A column of numbers with fewer different values may be a code, and is not moved.
 _FEW_VALUES = 10
 # Bandwidth for one normal column, in its standard deviations: 0.9 m^(-1/5), Silverman's rule.
@@ -129,7 +129,46 @@ class PublicTable:
         return columns
 
 
-# How well probabilities tell classes apart, and numbers other numbers: AUC and R2, with weights.
+@dataclass(frozen=True, eq=False)
+class PublicRows:
+    """Public rows that were checked.
+
+    Attributes
+    ----------
+    table : PublicTable
+    y : ndarray of shape (m,)
+        Labels or numbers.
+    codes : ndarray of shape (m,)
+        Positions of the labels; the numbers, or their logarithms.
+    classes : ndarray or None
+        None: the targets are numbers.
+    limits : tuple of float
+        Ends of the numbers that are drawn.
+    logarithm : bool
+        Whether the logarithms of the numbers are modelled.
+    """
+
+    table: PublicTable
+    y: NDArray[Any]
+    codes: NDArray[Any]
+    classes: NDArray[Any] | None = None
+    limits: tuple[float, float] = (-np.inf, np.inf)
+    logarithm: bool = False
+
+
+def check_public(public: Any, read_targets: Callable[[Any], NDArray[Any]]) -> tuple[Any, NDArray[Any]]:
+    """Return public rows and targets; TypeError or ValueError where they are no pair, or few."""
+    if not isinstance(public, tuple | list) or len(public) != 2:
+        raise TypeError("public must be a pair (X, y).")
+    X, y = public[0], read_targets(public[1])
+    if y.ndim != 1 or num_samples(X) != len(y):
+        raise ValueError("public=(X, y) must hold as many targets as rows, y of shape (m,).")
+    if len(y) < _FEWEST_PUBLIC:
+        raise ValueError(f"{_FEWEST_PUBLIC} public rows at least are needed, and better some hundreds.")
+    return X, y
+
+
+# AUC and R2 of predictions, with weights.
 
 
 def area(proba: FloatArray, weights: FloatArray) -> float:
@@ -169,7 +208,7 @@ def explained(found: FloatArray, y: NDArray[np.float64]) -> float:
     return 1 - float(np.mean((found - y) ** 2)) / spread if spread > 0 else 0.0
 
 
-# How strong the signal of public rows is: cross-validated, and what more rows would add.
+# The strength of the signal.
 
 # The learning curve is read at training on nine tenths and on half of the public rows, ten fits each.
 _FOLDS, _HALVES, _REPEATS = 10, 2, 5
@@ -320,7 +359,7 @@ def _standard_error(found: FloatArray, y: IntArray, rng: np.random.Generator) ->
     return max(spread, float(np.sqrt(share * (1 - share) / len(y))))
 
 
-# Worlds in which a study is tried: rows are drawn, and labels follow a model of a stated strength.
+# Worlds: rows are drawn, and targets follow a model of a stated strength.
 
 # Rows on which a model is brought to its strength: the standard error of an AUC of these is below 0.01.
 _N_TUNING = 4_000
@@ -330,13 +369,6 @@ _N_STEPS = 20
 _FACTORS = (1e-3, 1e3)
 # Least number of public labels that tells the ends of a target.
 _TINY = 1e-12
-
-
-class World(Protocol):
-    """Where rows come from."""
-
-    def draw(self, n: int, rng: np.random.Generator) -> tuple[Any, NDArray[Any]]:
-        """Return rows and targets."""
 
 
 class StatedWorld:
@@ -363,17 +395,16 @@ class LabelWorld:
 
     def __init__(
         self,
-        table: PublicTable,
-        codes: IntArray,
+        known: PublicRows,
         classes: NDArray[Any],
         model: Any,
         strength: float,
         rng: np.random.Generator,
     ) -> None:
-        self._table, self._classes = table, classes
-        self._model = clone(model).fit(table.encoded, codes)
-        self._shares = np.bincount(codes, minlength=len(classes)) / len(codes)
-        odds = self._log_odds(table.draw(_N_TUNING, rng))
+        self._table, self._classes = known.table, classes
+        self._model = clone(model).fit(known.table.encoded, known.codes)
+        self._shares = np.bincount(known.codes, minlength=len(classes)) / len(known.codes)
+        odds = self._log_odds(known.table.draw(_N_TUNING, rng))
         self._factor = _solve(lambda factor: self._area(odds, factor) - strength)
         self._offset = _restore_shares(odds * self._factor, self._shares)
 
@@ -398,20 +429,10 @@ class NumberWorld:
     """Targets by a model of the public ones plus its cross-validated residuals, at a given R2."""
 
     def __init__(
-        self,
-        table: PublicTable,
-        y: FloatArray,
-        model: Any,
-        predicted: FloatArray,
-        strength: float,
-        rng: np.random.Generator,
-        *,
-        limits: tuple[float, float] | None = None,
-        logarithm: bool = False,
+        self, known: PublicRows, model: Any, predicted: FloatArray, strength: float, rng: np.random.Generator
     ) -> None:
-        self._table, self._logarithm = table, logarithm
-        self._limits = (float(y.min()), float(y.max())) if limits is None else limits
-        target = np.log(y) if logarithm else y
+        self._table = table = known.table
+        self._limits, self._logarithm, target = known.limits, known.logarithm, known.codes
         self._model = clone(model).fit(table.encoded, target)
         drawn = predict(self._model, table.encode(table.draw(_N_TUNING, rng)), 0)
         residuals = target - predicted
@@ -427,6 +448,9 @@ class NumberWorld:
         signal = self._factor * (predict(self._model, self._table.encode(X), 0) - self._centre)
         y = self._mean + signal + rng.choice(self._residuals, size=n)
         return X, np.clip(np.exp(y) if self._logarithm else y, *self._limits)
+
+
+World = StatedWorld | LabelWorld | NumberWorld
 
 
 def _softmax(odds: FloatArray) -> FloatArray:

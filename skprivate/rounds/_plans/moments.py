@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Rows on a public grid of integers, and plans of their moments and of residuals about a line."""
+"""Rows on a public grid of integers; plans of their moments, of residuals about a line, and of gradients."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -12,10 +12,10 @@ from numpy.typing import NDArray
 from ..._typing import FloatArray, IntArray
 from ...utils._json_documents import Fields
 from ...utils._public_module import public_module
-from .._rows import PreparedRows
+from .._codec import Record, array, maybe, pair, spread, stored
+from .._rows import CODES, KINDS, PreparedRows, check_observations
 from .moment_kernels import add_products, has_vectors, pack_ball, pack_cube
-
-# The public grid on which rows are rounded to integers: centres, half-widths and step.
+from .residual_kernels import fill_observed, fill_residuals
 
 # Rounding at 2^-20 is far below any noise, and float64 (2^53) holds sums of 2^13 products of two values.
 FINEST = 20
@@ -25,11 +25,31 @@ MANY_ROWS = 2**32
 SUM_BITS = 61
 # log2 of the largest scale of the noise; the sampler's own limit is 2^52.
 SCALE_BITS = 51
+# Most columns of a plan: the sums of 4,096 are 128 MiB.
+MOST_COLUMNS = 4096
+# A float64 holds every integer up to this.
+EXACT = 2**53
+# Values of a block, 256 kB: it stays in the second-level cache, and beside it a call costs little.
+BLOCK_VALUES = 2**15
+# Beyond it BLAS keeps pace, benchmarks/speed/exact_moments.py, and may use several threads.
+WIDEST = 128
+# Values that `pack_cube` reads beyond the last feature.
+PADDING = 3
+#: Rows that are worked on together: grids are chosen so that the sums of so many are exact in float64.
+BLOCK_ROWS = 4096
+#: Largest coefficient of a line: sums of so many entries of rows stay finite.
+STEEPEST = 2.0**64
+#: Least clip: nearer to 0, its inverse overflows.
+NARROWEST = 1e-100
+# Distributions that the kernel knows.
+_N_DISTRIBUTIONS = 3
+# Bits of a residual and of a curvature below 1 at most.
+_MOST_BITS = 26
 
 
 @public_module("skprivate.linear_model")
 @dataclass(frozen=True, eq=False, kw_only=True)
-class MomentGrid:
+class MomentGrid(Record):
     """Public description of how a row is rounded to integers.
 
     A row is z = (1, y', x'): the target and the features, centred and divided by their half-widths, so that
@@ -50,12 +70,13 @@ class MomentGrid:
         Which norm; None without `x_norm`.
     """
 
-    lower: FloatArray
-    upper: FloatArray
-    target: tuple[float, float]
-    exponent: int
-    x_norm: float | None = None
-    norm_order: int | None = None
+    lower: FloatArray = stored(array)
+    upper: FloatArray = stored(array)
+    target: tuple[float, float] = stored(pair)
+    exponent: int = stored(Fields.integer, 0, FINEST)
+    x_norm: float | None = stored(maybe, Fields.number, default=None)
+    norm_order: int | None = stored(maybe, Fields.integer, 1, 2, default=None)
+    _what: ClassVar[str] = "its grid"
 
     @property
     def n_features(self) -> int:
@@ -90,34 +111,10 @@ class MomentGrid:
         """Half-width of the target."""
         return self.target[1] / 2 - self.target[0] / 2
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return the grid as plain JSON values; two grids are the same if these are equal."""
-        return {
-            "lower": self.lower.tolist(),
-            "upper": self.upper.tolist(),
-            "target": list(self.target),
-            "exponent": self.exponent,
-            "x_norm": self.x_norm,
-            "norm_order": self.norm_order,
-        }
-
-    @classmethod
-    def from_dict(cls, values: dict[str, Any]) -> "MomentGrid":
-        """Restore a grid from `to_dict`; ValueError for a field that is not of its type and range."""
-        names = ("lower", "upper", "target", "exponent", "x_norm", "norm_order")
-        fields = Fields(values, names, what="its grid")
-        lower = np.array(fields.numbers("lower"))
-        if not len(lower):
+    def _check_fields(self) -> None:
+        if not len(self.lower):
             raise ValueError("its grid has no column")
-        low, high = fields.numbers("target", 2)
-        return cls(
-            lower=lower,
-            upper=np.array(fields.numbers("upper", len(lower))),
-            target=(low, high),
-            exponent=fields.integer("exponent", 0, FINEST),
-            x_norm=fields.maybe(fields.number, "x_norm"),
-            norm_order=fields.maybe(fields.integer, "norm_order", 1, 2),
-        )
+        self._require(len(self.upper) == len(self.lower), "upper must be a list of finite numbers")
 
 
 def choose_exponent(n_rows: int, scale: Fraction) -> int:
@@ -152,16 +149,15 @@ def choose_exponent(n_rows: int, scale: Fraction) -> int:
     return min(FINEST, rows_bits // 2, scale_bits // 2)
 
 
-# Exact integer moments of rows.
-
-# A float64 holds every integer up to this.
-EXACT = 2**53
-# Values of a block, 256 kB: it stays in the second-level cache, and beside it a call costs little.
-BLOCK_VALUES = 2**15
-# Beyond it BLAS keeps pace, benchmarks/speed/exact_moments.py, and may use several threads.
-WIDEST = 128
-# Values that `pack_cube` reads beyond the last feature.
-PADDING = 3
+def read_grid(fields: Fields, name: str = "grid") -> MomentGrid:
+    """Return the grid of a plan; ValueError for one that no bounds make."""
+    grid = MomentGrid.from_dict(fields.mapping(name))
+    sides = np.append(grid.lower, grid.target[0]), np.append(grid.upper, grid.target[1])
+    if grid.n_features > MOST_COLUMNS or not (sides[0] < sides[1]).all():
+        raise ValueError("its grid has too many columns, or bounds that are none")
+    if (grid.x_norm is None) != (grid.norm_order is None) or (grid.x_norm is not None and grid.x_norm <= 0):
+        raise ValueError("its grid has a norm without an order, or none above 0")
+    return grid
 
 
 def exceeds(values: IntArray, most: float) -> bool:
@@ -215,8 +211,7 @@ def exact_gram(
     Examples
     --------
     >>> import numpy as np
-    >>> from skprivate.rounds._plans.moments import exact_gram
-    >>> from skprivate.rounds._plans.moments import MomentGrid
+    >>> from skprivate.rounds._plans.moments import MomentGrid, exact_gram
     >>> grid = MomentGrid(lower=np.array([0.0]), upper=np.array([2.0]), target=(-1.0, 1.0), exponent=2)
     >>> exact_gram(grid, np.array([[0.0], [9.0]]), np.array([0.5, -0.6]))
     array([[ 32,   0,   0],
@@ -280,6 +275,30 @@ def make_packer(grid: MomentGrid) -> Callable[[NDArray[Any], NDArray[Any], Float
     return pack
 
 
+def packed_blocks(
+    grid: MomentGrid, X: NDArray[Any], y: NDArray[Any] | None = None
+) -> Iterator[tuple[slice, FloatArray]]:
+    """Yield blocks of rows: where they are, and (x', y', 1) as integers on the grid, in one array for all.
+
+    ValueError where a value is NaN or infinite; the message does not say which. Without y zeros are packed.
+    """
+    pack, block, nothing = make_packer(grid), np.empty((BLOCK_ROWS, grid.size)), np.zeros(BLOCK_ROWS)
+    for first in range(0, len(X), BLOCK_ROWS):
+        here = slice(first, first + BLOCK_ROWS)
+        packed = block[: len(X[here])]
+        if not pack(X[here], nothing[: len(packed)] if y is None else y[here], packed):
+            raise ValueError(f"{'X' if y is None else 'X and y'} must be finite: NaN and inf are refused.")
+        yield here, packed
+
+
+def check_block_room(n_rows: int, one: float) -> None:
+    """Refuse integers of a row, up to `one`, whose sums over a block or over all rows might not be exact."""
+    if BLOCK_ROWS * one > EXACT:
+        raise OverflowError("the grid is too fine: sums of a block of rows do not fit float64.")
+    if n_rows * one > 2**62:
+        raise OverflowError("too many rows for the grid: its exact sums do not fit 64-bit integers.")
+
+
 def _multiplier(
     shape: tuple[int, int], *, weighted: bool
 ) -> Callable[[FloatArray, FloatArray | None, FloatArray], None]:
@@ -326,14 +345,8 @@ def _check_shapes(grid: MomentGrid, X: NDArray[Any], y: NDArray[Any], steps: Flo
     return len(X)
 
 
-# Plan of moments: sums of products of what a row is on a public grid.
-
-# Most columns of a plan: the sums of 4,096 are 128 MiB.
-MOST_COLUMNS = 4096
-
-
 @dataclass(frozen=True, eq=False)
-class MomentsPlan:
+class MomentsPlan(Record):
     """Sums of z z' over rows z = (1, y', x') on a grid.
 
     Attributes
@@ -347,8 +360,8 @@ class MomentsPlan:
     **Privacy.** A row's integers follow from the row and the grid alone, whatever rows are beside it.
     """
 
-    grid: MomentGrid
-    largest: int = 1
+    grid: MomentGrid = stored(read_grid)
+    largest: int = stored(Fields.integer, 1, 2**SUM_BITS, default=1)
     kind: ClassVar[str] = "moments"
 
     @property
@@ -375,37 +388,6 @@ class MomentsPlan:
         """Refuse rows that the sums have no room for."""
         check_room(n_rows, self.grid.exponent, self.largest)
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return JSON values."""
-        return {"kind": self.kind, "grid": self.grid.to_dict(), "largest": self.largest}
-
-    @classmethod
-    def from_dict(cls, content: dict[str, Any]) -> "MomentsPlan":
-        """Restore the plan; ValueError for what `to_dict` would not write."""
-        fields = Fields(content, ("kind", "grid", "largest"), what="a plan")
-        return cls(read_grid(fields), fields.integer("largest", 1, 2**SUM_BITS))
-
-
-def read_grid(fields: Fields) -> MomentGrid:
-    """Return the grid of a plan; ValueError for one that no bounds make."""
-    grid = MomentGrid.from_dict(fields.mapping("grid"))
-    sides = np.append(grid.lower, grid.target[0]), np.append(grid.upper, grid.target[1])
-    if grid.n_features > MOST_COLUMNS or not (sides[0] < sides[1]).all():
-        raise ValueError("its grid has too many columns, or bounds that are none")
-    if (grid.x_norm is None) != (grid.norm_order is None) or (grid.x_norm is not None and grid.x_norm <= 0):
-        raise ValueError("its grid has a norm without an order, or none above 0")
-    return grid
-
-
-# Residuals of rows on a grid about a public line, and the cells that they fall into.
-
-#: Rows that are worked on together: grids are chosen so that the sums of so many are exact in float64.
-BLOCK_ROWS = 4096
-#: Largest coefficient of a line: sums of so many entries of rows stay finite.
-STEEPEST = 2.0**64
-# Most edges between cells of residuals.
-_MOST_EDGES = 2**16
-
 
 def residuals_of(
     grid: MomentGrid, line: FloatArray, rows: PreparedRows
@@ -423,95 +405,43 @@ def residuals_of(
     ------
     ValueError
         A value is NaN or infinite (the message does not say which), or the rows do not fit the grid.
-
-    Notes
-    -----
-    The packed row is (x', y', 1). Its residual is added up entry by entry, in one order, whatever rows are
-    beside it.
     """
     if rows.y is None:
         raise ValueError("the rows have no target.")
     if rows.X.shape != (len(rows.y), grid.n_features):
         raise ValueError(f"X must have shape (n, {grid.n_features}), and a target per row.")
-    pack, factors = make_packer(grid), np.r_[-line[1:], 1.0, -line[0]] * 2.0**-grid.exponent
-    block, residuals, product = np.empty((BLOCK_ROWS, grid.size)), np.empty(BLOCK_ROWS), np.empty(BLOCK_ROWS)
-    for first in range(0, len(rows.y), BLOCK_ROWS):
-        here = slice(first, first + BLOCK_ROWS)
-        count = len(rows.y[here])
-        q, r, part = block[:count], residuals[:count], product[:count]
-        if not pack(rows.X[here], rows.y[here], q):
-            raise ValueError("X and y must be finite: NaN and inf are refused.")
-        r[:] = 0.0
-        for factor, entries in zip(factors, q.T, strict=True):
-            r += np.multiply(entries, factor, out=part)
-        yield here, q, r
+    return combinations_of(grid, np.r_[-line[1:], 1.0, -line[0]], rows.X, rows.y)
 
 
-@dataclass(frozen=True, eq=False)
-class ResidualAxis:
-    """Cell of the residual of every row about a line.
+def combinations_of(
+    grid: MomentGrid, weights: FloatArray, X: NDArray[Any], y: FloatArray
+) -> Iterator[tuple[slice, FloatArray, FloatArray]]:
+    """Yield blocks of rows: where they are, packed, and the weights times (x', y', 1).
 
-    Attributes
-    ----------
-    grid : MomentGrid
-    line : ndarray of shape (n_features + 1,)
-        The constant, then the slopes, in scaled units: public, or made of released values.
-    edges : ndarray of shape (n_edges,)
-        Increasing, in half-widths of the target; a residual on an edge is in the cell above it.
-
-    Notes
-    -----
-    **Privacy.** The cell follows from the row and the axis alone.
+    Each sum is added up entry by entry, in one order, whatever rows are beside it.
     """
-
-    grid: MomentGrid
-    line: FloatArray
-    edges: FloatArray
-    kind: ClassVar[str] = "residual"
-
-    @property
-    def size(self) -> int:
-        """Number of cells, one more than edges."""
-        return len(self.edges) + 1
-
-    def codes(self, rows: PreparedRows) -> IntArray:
-        """Return the cell of every row."""
-        codes = np.empty(len(rows.X), dtype=np.int64)
-        for here, _, residuals in residuals_of(self.grid, self.line, rows):
-            codes[here] = np.searchsorted(self.edges, residuals, side="right")
-        return codes
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return JSON values."""
-        numbers = {"line": self.line.tolist(), "edges": self.edges.tolist()}
-        return {"kind": self.kind, "grid": self.grid.to_dict(), **numbers}
-
-    @classmethod
-    def from_dict(cls, content: dict[str, Any]) -> "ResidualAxis":
-        """Restore the axis; ValueError for what `to_dict` would not write."""
-        fields = Fields(content, ("kind", "grid", "line", "edges"), what="an axis")
-        grid, edges = read_grid(fields), np.array(fields.numbers("edges"))
-        if not 0 < len(edges) <= _MOST_EDGES or not (np.diff(edges) > 0).all():
-            raise ValueError("an axis: edges must increase")
-        return cls(grid, read_line(fields, grid), edges)
+    factors = weights * 2.0**-grid.exponent
+    sums, product = np.empty(BLOCK_ROWS), np.empty(BLOCK_ROWS)
+    for here, packed in packed_blocks(grid, X, y):
+        total, part = sums[: len(packed)], product[: len(packed)]
+        total[:] = 0.0
+        # Huge weights may give no number.
+        with np.errstate(over="ignore", invalid="ignore"):
+            for factor, entries in zip(factors, packed.T, strict=True):
+                total += np.multiply(entries, factor, out=part)
+        yield here, packed, total
 
 
-def read_line(fields: Fields, grid: MomentGrid) -> FloatArray:
+def read_line(fields: Fields, name: str = "line") -> FloatArray:
     """Return the line of a plan; ValueError for one that is none."""
-    line = np.array(fields.numbers("line", grid.n_features + 1))
+    line = array(fields, name, read_grid(fields).n_features + 1)
     if np.abs(line).max() > STEEPEST:
         raise ValueError("a line is too steep")
     return line
 
 
-# Plan of a look at residuals: sums of clipped residuals times rows, and of their squares.
-
-#: Least clip: nearer to 0, its inverse overflows.
-NARROWEST = 1e-100
-
-
 @dataclass(frozen=True, eq=False)
-class LooksPlan:
+class LooksPlan(Record):
     """The sums of r, r x' and r^2 over rows, where r is the residual about a line, clipped to [-1, 1] clips.
 
     Attributes
@@ -531,10 +461,10 @@ class LooksPlan:
     a block stay below 2^53, so that the result depends on nothing but the set of rows.
     """
 
-    grid: MomentGrid
-    line: FloatArray
-    clip: float
-    bits: int
+    grid: MomentGrid = stored(read_grid)
+    line: FloatArray = stored(read_line)
+    clip: float = stored(Fields.number)
+    bits: int = stored(Fields.integer, 0, FINEST)
     kind: ClassVar[str] = "looks"
 
     @property
@@ -562,22 +492,219 @@ class LooksPlan:
 
     def check_room(self, n_rows: int) -> None:
         """Refuse rows that the sums have no room for."""
-        one = 2 ** (self.bits + max(self.bits, self.grid.exponent))
-        if BLOCK_ROWS * one > EXACT:
-            raise OverflowError("the grid is too fine: sums of a block of rows do not fit float64.")
-        if n_rows * one > 2**62:
-            raise OverflowError("too many rows for the grid: its exact sums do not fit 64-bit integers.")
+        check_block_room(n_rows, 2 ** (self.bits + max(self.bits, self.grid.exponent)))
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return JSON values."""
-        own = {"line": self.line.tolist(), "clip": self.clip, "bits": self.bits}
-        return {"kind": self.kind, "grid": self.grid.to_dict(), **own}
+    def _check_fields(self) -> None:
+        self._require(self.clip >= NARROWEST, "clip must be above 0")
 
-    @classmethod
-    def from_dict(cls, content: dict[str, Any]) -> "LooksPlan":
-        """Restore the plan; ValueError for what `to_dict` would not write."""
-        fields = Fields(content, ("kind", "grid", "line", "clip", "bits"), what="a plan")
-        grid, clip = read_grid(fields), fields.number("clip")
-        if clip < NARROWEST:
-            raise ValueError("a plan: clip must be above 0")
-        return cls(grid, read_line(fields, grid), clip, fields.integer("bits", 0, FINEST))
+
+def count_sums(observations: tuple[str, ...]) -> int:
+    """Return the number of sums beside gradient and curvature, by the declared kinds of observation.
+
+    The number of events is one. Intervals, and rows with an entry, tell less of the scale than events do: how
+    much less is another.
+    """
+    return 1 if {"interval", "entry"}.isdisjoint(observations) else 2
+
+
+def _read_kinds(fields: Fields, name: str) -> tuple[str, ...]:
+    return check_observations(fields.texts(name), structured=True)
+
+
+def _read_limits(fields: Fields, name: str) -> tuple[float, ...]:
+    is_plain = set(_read_kinds(fields, "observations")) <= set(KINDS[:2])
+    limits = fields.numbers(name, 4 if is_plain else 5)
+    if min(limits) < 0 or any(limit != int(limit) for limit in limits):
+        raise ValueError("a plan: limits must be whole numbers, and not negative")
+    return tuple(limits)
+
+
+@dataclass(frozen=True, eq=False)
+class ResidualGrid(Record):
+    """How a row's residual and curvature become integers.
+
+    Attributes
+    ----------
+    distribution : int
+        Number of the distribution in the kernel.
+    cuts : tuple of two floats
+        Standardised errors: below the first, the score of normal errors does not grow; a row that passes the
+        second counts as censored there.
+    residual_bits, curvature_bits : int
+        Residuals and curvatures are multiples of 2^-bits.
+    limits : tuple of four or five floats
+        Greatest integers: of a residual below 0, of one above, of a curvature, of what is off an event; where
+        there are other kinds, of a residual times a target of 1.
+    observations : tuple of str
+        Kinds of observation that are declared; rows of others count as events, and entries are not read.
+    """
+
+    distribution: int = stored(Fields.integer, 0, _N_DISTRIBUTIONS - 1)
+    cuts: tuple[float, float] = stored(pair)
+    residual_bits: int = stored(Fields.integer, 0, _MOST_BITS)
+    curvature_bits: int = stored(Fields.integer, 0, _MOST_BITS)
+    limits: tuple[float, ...] = stored(_read_limits)
+    observations: tuple[str, ...] = stored(_read_kinds, default=KINDS[:2])
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether every row is an event or censored, and watched from the start."""
+        return set(self.observations) <= set(KINDS[:2])
+
+    @property
+    def in_halves(self) -> bool:
+        """Whether the curvature is the mean of two of the same expectation; see `residuals_of`."""
+        return {"left", "interval"}.isdisjoint(self.observations)
+
+    @property
+    def n_counts(self) -> int:
+        """Number of sums beside gradient and curvature: events and, for some kinds, the information less."""
+        return count_sums(self.observations)
+
+    @property
+    def largest_moment(self) -> float:
+        """Greatest integer of a residual times an entry of z that is 1."""
+        return max(self.limits[:2] if self.is_plain else (*self.limits[:2], self.limits[4]))
+
+
+@dataclass(frozen=True, eq=False)
+class GradientsPlan(Record):
+    """The number of events, the sum of r z, and perhaps that of w z z', over rows z on a grid.
+
+    Attributes
+    ----------
+    grid : MomentGrid
+        With the exponent of the rows in the gradient.
+    residuals : ResidualGrid
+    theta : ndarray of shape (D,)
+        Where residuals are taken: the standardised error of a row is theta . z.
+    coarse : int or None
+        Exponent of the rows in the curvature; None: no curvature.
+
+    Notes
+    -----
+    **Privacy.** theta is public, or made of released values. A row's integers follow from the row and the
+    plan alone: the standardised error is added up in one fixed order, whatever rows are beside it. The sums
+    of a block stay below 2^53, so that the result depends on nothing but the set of rows.
+    """
+
+    grid: MomentGrid = stored(read_grid)
+    residuals: ResidualGrid = spread(ResidualGrid)
+    theta: FloatArray = stored(lambda fields, name: array(fields, name, read_grid(fields).size))
+    coarse: int | None = stored(maybe, Fields.integer, 0, FINEST)
+    kind: ClassVar[str] = "gradients"
+
+    @property
+    def n_sums(self) -> int:
+        """Number of integers: events, perhaps the information less, gradient, and the curvature's matrix."""
+        size = self.grid.size
+        return self.residuals.n_counts + size + (0 if self.coarse is None else size**2)
+
+    def sums(self, rows: PreparedRows) -> IntArray:
+        """Return the integers.
+
+        Notes
+        -----
+        The number of events within the cuts, less what `residuals_of` takes off, is in units of
+        ``2**-residual_bits``. The gradient, index 0 the constant, 1 the target, then the features, is in
+        units of ``2**-(exponent + residual_bits)``, the curvature in ``2**-(2 coarse + curvature_bits)``.
+        Where `count_sums` is 2, the second number is how much less than the number of events, in the same
+        units, rows tell of the scale.
+        """
+        rows = rows.only_kept()
+        y, event = rows.times_and_events(self.grid.n_features)
+        grid, size, about = self.grid, self.grid.size, self.residuals
+        order = np.array([*range(2, size), 1, 0])
+        theta, columns = self.theta[order] / 2.0**grid.exponent, np.empty(7 * BLOCK_ROWS)
+        units = np.array([2.0**about.residual_bits, 2.0**about.curvature_bits])
+        about_kind = about.distribution, np.array(about.cuts), units, np.array(about.limits)
+        counts, gradient = np.zeros(about.n_counts, dtype=np.int64), np.zeros(size, dtype=np.int64)
+        observed = None if about.is_plain else _read_observed(rows, grid, about.observations)
+        matrix = np.zeros((size, size), dtype=np.int64)
+        for here, q in packed_blocks(grid, rows.X, y):
+            m = len(q)
+            r, moment = columns[:m], columns[m : 2 * m]
+            weights, places = columns[2 * m : 5 * m].reshape(3, m), columns[5 * m : 7 * m].reshape(2, m)
+            if observed is None:
+                counts += fill_residuals(q, event[here], theta, *about_kind, r, weights, places)
+                gradient += (r @ q).astype(np.int64)
+            else:
+                code, end, start, entry = (column[here] for column in observed)
+                outputs, halves = (r, moment, weights, places), about.in_halves
+                both = fill_observed(q, code, end, start, entry, theta, *about_kind, halves, *outputs)
+                counts += both[: about.n_counts]
+                one = r @ q
+                one[-2] = moment.sum()
+                gradient += one.astype(np.int64)
+            if self.coarse is not None:
+                matrix += _curvature(q, weights, places, 2.0 ** (self.coarse - grid.exponent))
+        back = np.argsort(order)
+        parts = [counts, gradient[back]]
+        if self.coarse is not None:
+            parts.append(matrix[np.ix_(back, back)].ravel())
+        return np.concatenate(parts)
+
+    def split(self, values: IntArray) -> tuple[int, IntArray, IntArray | None]:
+        """Return events, gradient and curvature of such sums."""
+        size, first = self.grid.size, self.residuals.n_counts
+        matrix = None if self.coarse is None else values[first + size :].reshape(size, size)
+        return int(values[0]), values[first : first + size], matrix
+
+    def check_sums(self, values: IntArray, n_rows: int) -> None:
+        """Refuse sums that no n_rows rows have."""
+        events, gradient, matrix = self.split(values)
+        about = self.residuals
+        most = n_rows * about.largest_moment * 2**self.grid.exponent
+        if about.n_counts > 1 and not 0 <= values[1] <= n_rows * 2**about.residual_bits:
+            raise ValueError("the sums are not those of so many rows")
+        possible = abs(events) <= n_rows * 2**about.residual_bits + n_rows * about.limits[3]
+        if matrix is not None and self.coarse is not None:
+            possible &= not exceeds(matrix, n_rows * about.limits[2] * 4**self.coarse)
+            possible &= bool((matrix == matrix.T).all())
+        if not possible or exceeds(gradient, most):
+            raise ValueError("the sums are not those of so many rows")
+
+    def check_room(self, n_rows: int) -> None:
+        """Refuse rows that the sums have no room for."""
+        about = self.residuals
+        one = [about.largest_moment * 2**self.grid.exponent, 2**about.residual_bits + about.limits[3]]
+        if self.coarse is not None:
+            one.append(about.limits[2] * 4**self.coarse)
+        check_block_room(n_rows, max(one))
+
+
+def _curvature(block: FloatArray, weights: FloatArray, places: FloatArray, factor: float) -> IntArray:
+    """Sum weights z z'; the target, the last entry but one, is another with each of the later weights."""
+    # Toward zero, so that no norm grows.
+    short = np.trunc(block * factor)
+    targets = np.stack([short[:, -2], *np.trunc(places * factor)])
+    matrix = (short * weights.sum(axis=0)[:, None]).T @ short
+    matrix[-2] = matrix[:, -2] = (weights * targets).sum(axis=0) @ short
+    matrix[-2, -2] = (weights * targets**2).sum()
+    return matrix.astype(np.int64)
+
+
+def _read_observed(
+    rows: PreparedRows, grid: MomentGrid, observations: tuple[str, ...]
+) -> tuple[NDArray[Any], ...]:
+    """Return codes, and ends, starts and entries in steps from the centre.
+
+    What is not declared counts as an event, or is not read.
+    """
+    y, event = rows.times_and_events()
+    codes = np.array(event)
+    for kind in ("left", "interval"):
+        if kind not in observations:
+            codes[codes == CODES[kind]] = CODES["exact"]
+    nothing = np.full(len(codes), -np.inf)
+    start = nothing if rows.start is None else np.where(codes == CODES["interval"], rows.start, -np.inf)
+    entry = nothing if rows.entry is None or "entry" not in observations else rows.entry
+    if np.isnan(start).any() or np.isnan(entry).any():
+        raise ValueError("the starts of intervals and the entries must not be NaN.")
+
+    def steps(column: FloatArray) -> FloatArray:
+        # What overflows is beyond every bound.
+        with np.errstate(over="ignore"):
+            return np.ascontiguousarray((column - grid.y_center) / grid.y_half * 2.0**grid.exponent)
+
+    return codes, steps(y), steps(start), steps(entry)
