@@ -138,6 +138,19 @@ def _observed(times: FloatArray, ends: FloatArray | float) -> NDArray[Any]:
     return records
 
 
+def draw_lives(template: Any, stated: Any, public: Any, simulate: Any) -> tuple[str, Draw]:
+    """Return where rows come from, and what draws them."""
+    given = {"stated": stated, "public": public, "simulate": simulate}
+    named = [name for name, value in given.items() if value is not None]
+    if len(named) != 1:
+        raise ValueError("give one of stated=StatedLifetimes(...), public=(X, y) and simulate=...")
+    if stated is not None:
+        return "stated", stated.draw_for(template)
+    if public is not None:
+        return "public", draw_from_public(public, template)
+    return "simulate", draw_from_simulation(simulate)
+
+
 def draw_from_public(public: Any, estimator: Any) -> Draw:
     """Return what draws units like public ones; TypeError or ValueError where these are none.
 
