@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Refuse a Python or a scikit-learn that is too old in one line, before an import fails somewhere inside.
 
-An installer refuses them too, unless it is told not to look, or scikit-learn is replaced afterwards.
+An installer refuses them too, unless its checks are switched off, or scikit-learn is replaced afterwards.
 """
 
 from __future__ import annotations

@@ -16,7 +16,7 @@ RandomSource: TypeAlias = "int | np.integer[Any] | np.random.RandomState | np.ra
 
 #: Noise of a local randomizer, or the choice of it.
 ReportMechanism = Literal["auto", "hadamard", "krr", "subset", "unary", "signed-laplace", "laplace"]
-#: Of these, those whose reports tell how full a leaf is, which means of numbers need.
+#: Of these, those whose reports show how full a leaf is, which means of numbers need.
 NumberMechanism = Literal["auto", "hadamard", "krr", "subset", "unary"]
 #: How the cells of a tree are split, and by which impurity of the public labels.
 SplitRule = Literal["max-edge", "cart", "random"]

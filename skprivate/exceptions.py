@@ -33,7 +33,7 @@ class UtilityWarning(UserWarning):
     columns. The noise comes last.
 
     After a private release it is shown even where a filter turns warnings into errors: an error would lose
-    what was paid for.
+    what was charged.
     """
 
 
@@ -54,7 +54,7 @@ class ConsentError(ValueError):
 
 
 class PrivacyLeakError(ValueError):
-    """A fit in strict mode would have read private rows or seeded its noise, or a client told features."""
+    """A fit in strict mode would have read private rows or seeded its noise, or a client sent features."""
 
 
 class PrivacyUnboundedError(PrivacyLeakError):
@@ -64,7 +64,8 @@ class PrivacyUnboundedError(PrivacyLeakError):
 class PrivateSearchError(RuntimeError):
     """A run of a private search failed: nothing is released, and the charge stays.
 
-    Of the cause the type is told, and the message where it is one of ours, which hold no private value.
+    The error names the type of the cause, and its message where it is one of ours, which hold no private
+    value.
     """
 
 

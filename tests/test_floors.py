@@ -55,7 +55,7 @@ MODULES = {name_of(path): path for path in FILES}
 
 def imported(path: Path) -> Iterator[tuple[str, str]]:
     """Yield (module, name) of all that a file imports from the package, types and functions' imports too."""
-    if path.suffix != ".py":
+    if path.suffix == ".pyx":
         return
     package = path.relative_to(TOP.parent).parts[:-1]
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
@@ -74,8 +74,8 @@ def imported(path: Path) -> Iterator[tuple[str, str]]:
 
 HANDED_ON = {
     (name_of(path), name): module
-    for path in FILES
-    if path.name == "__init__.py"
+    for path in TOP.rglob("__init__.py*")
+    if path.suffix in {".py", ".pyi"}
     for module, name in imported(path)
 }
 

@@ -1,20 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Exact amounts of privacy: their sums, and their text for storage and for people.
-
-**Why.** The denominator of an exact sum is the least common multiple of its terms': with n distinct primes it
-has n times their digits, so that n charges cost O(n**2). Here each of them costs the same.
-
-**Claim.** ``upper`` is never below the exact sum of the amounts added, equals it while ``rounded`` is 0, and
-is above it by less than k / 2**GRID_BITS, where k counts the amounts that were rounded.
-
-**Proof.** By induction over `plus`. A term is added to ``exact``, which changes the difference by nothing, or
-its ceiling on the grid is added to ``rounded``, which adds to the difference at least 0 and less than one
-unit.
-
-So a ledger that compares ``upper`` with its ceiling never passes the ceiling, and refuses a charge that an
-exact sum would grant only where less than k / 2**GRID_BITS is left: after a million charges less than
-2**-1180, while the smallest ceiling that a float can name is 2**-1074.
-"""
+"""Exact amounts of privacy: their sums, and their text for storage and for people."""
 
 import math
 import re
@@ -24,8 +9,6 @@ from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from fractions import Fraction
 from math import gcd
 from typing import Any, NamedTuple
-
-# Exact amounts of privacy as text, for storage and for people.
 
 _DECIMAL = re.compile(r"([0-9]+)/([0-9]+)")
 _LONGEST = 2 * 4300  # Python reads 4,300 decimal digits of an int at most
@@ -104,12 +87,12 @@ class ReadableAmounts:
     """Mixin of dataclasses: exact amounts are printed as numbers of six digits; their fields hold them."""
 
     def __repr__(self) -> str:
-        told = []
+        shown = []
         for name in (one.name for one in fields(self) if one.repr):  # type: ignore[arg-type]
             value = getattr(self, name)
             exact = isinstance(value, Fraction)
-            told.append(f"{name}={show(value, down=name == 'noise_scale') if exact else repr(value)}")
-        return f"{type(self).__name__}({', '.join(told)})"
+            shown.append(f"{name}={show(value, down=name == 'noise_scale') if exact else repr(value)}")
+        return f"{type(self).__name__}({', '.join(shown)})"
 
 
 def _parse(text: Any, pattern: re.Pattern[str], base: int) -> Fraction:
@@ -136,7 +119,22 @@ _LONGEST_SUM = 2 * (2 * EXACT_BITS + GRID_BITS + 2 * 1000) // 4
 
 @dataclass(frozen=True)
 class RunningSum:
-    """Sum of amounts: an exact part, and a number of units of 2**-GRID_BITS for what was rounded up."""
+    """Sum of amounts: an exact part, and a number of units of 2**-GRID_BITS for what was rounded up.
+
+    **Why.** The denominator of an exact sum is the least common multiple of its terms': with n distinct
+    primes it has n times their digits, so that n charges cost O(n**2). Here each of them costs the same.
+
+    **Claim.** ``upper`` is never below the exact sum of the amounts added, equals it while ``rounded`` is 0,
+    and is above it by less than k / 2**GRID_BITS, where k counts the amounts that were rounded.
+
+    **Proof.** By induction over `plus`. A term is added to ``exact``, which changes the difference by
+    nothing, or its ceiling on the grid is added to ``rounded``, which adds to the difference at least 0 and
+    less than one unit.
+
+    So a ledger that compares ``upper`` with its ceiling never passes the ceiling, and refuses a charge that
+    an exact sum would grant only where less than k / 2**GRID_BITS is left: after a million charges less than
+    2**-1180, while the smallest ceiling that a float can name is 2**-1074.
+    """
 
     exact: Fraction = Fraction(0)
     rounded: int = 0

@@ -24,8 +24,6 @@ from ._statements.text import (
     describe_step,
 )
 
-# Privacy report of a pipeline: what each step did with private rows, and the claim for the whole.
-
 _KIND = "skprivate.privacy_report"
 
 
@@ -41,7 +39,7 @@ class StepReport:
     estimator : str
         Its class.
     status : {"covered", "covered before", "stateless", "public", "uncovered"}
-        It drew calibrated noise; it is a parameter that was paid for separately, estimated bounds say; it
+        It drew calibrated noise; it is a parameter that was charged separately, estimated bounds say; it
         learns nothing from rows; its user declared it public; or it read rows without paying.
     reason : str
         Why, in words.
@@ -102,7 +100,7 @@ class PrivacyReport:
 
     @property
     def covered(self) -> tuple[PrivacySpent, ...]:
-        """What the steps that drew noise spent, and what was paid for their bounds."""
+        """What the steps that drew noise spent, and what was charged for their bounds."""
         return tuple(step.spent for step in self.steps if step.spent is not None)
 
     @property
@@ -114,7 +112,7 @@ class PrivacyReport:
 
     @property
     def claim(self) -> Claim:
-        """ "dp" if every step that read rows paid and is private, else "not-private"."""
+        """ "dp" if every step that read rows is covered and private, else "not-private"."""
         covered = bool(self.covered) and not self.uncovered and all(spent.private for spent in self.covered)
         return "dp" if covered else "not-private"
 
@@ -240,7 +238,7 @@ class PrivacyReport:
         return describe_report(self.to_dict(), self.headline())
 
 
-# The privacy section of a model card, for a statement or for the fitted estimator that holds it.
+# The section of a model card, for a statement or for the fitted estimator that holds it.
 
 Card = TypeVar("Card")
 
@@ -337,7 +335,7 @@ def add_privacy_section(card: Card, statement: Any = None, *, title: str = "Priv
 
 def _statements_in(statement: Any) -> tuple[Any, ...]:
     kinds = (PrivacySpent, PrivacyReport, DisclosureRisk, PrivacyGuarantee)
-    # Its own attributes only: one that a wrapper borrows from its inside would tell of a part.
+    # Its own attributes only: one that a wrapper borrows from its inside would describe a part.
     learnt = getattr(statement, "__dict__", {})
     found = learnt.get("privacy_spent_", learnt.get("disclosure_risk_", statement))
     doubt = None if found is statement else reason_against(statement, "PrivateEstimatorMixin")

@@ -16,6 +16,7 @@ from ._ledger.ledger import PrivacyLedger
 from ._ledger.report import (
     Account,
     count_exposed,
+    describe_ceiling,
     describe_expiry,
     describe_failures,
     describe_refusals,
@@ -23,7 +24,6 @@ from ._ledger.report import (
     sums_of,
     verdict_of,
 )
-from ._ledger.state import left_of
 from ._privacy_report import PrivacyReport
 from ._statements.fields import check_text, check_texts
 from ._statements.guarantees import DisclosureRisk, PrivacyGuarantee
@@ -174,7 +174,6 @@ def _section(
         subject=subject,
         private=private,
         verdict=verdict,
-        figure="",
         rows=rows or [("nothing", "no charge was made")],
         caption=name,
     )
@@ -223,18 +222,14 @@ def _claims(named: Sequence[tuple[str, Any]]) -> list[Label]:
 def _uncharged(named: Sequence[tuple[str, Any]], entries: Sequence[LedgerEntry]) -> list[tuple[str, str]]:
     """Return the claims for which nothing like them was charged."""
     charged = {_kind(entry) for entry in entries}
-    return [
-        (f"claim of {name}", "no charge of this ledger has its mechanism, amounts, relation and unit")
-        for name, statement in named
-        for spent in _spent_of(statement)
-        if _kind(spent) not in charged
-    ]
-
-
-def _spent_of(statement: Any) -> tuple[PrivacySpent, ...]:
-    if isinstance(statement, PrivacyReport):
-        return statement.covered
-    return (statement,) if isinstance(statement, PrivacySpent) else ()
+    rows = []
+    for name, statement in named:
+        several = statement.covered if isinstance(statement, PrivacyReport) else (statement,)
+        for spent in several:
+            if isinstance(spent, PrivacySpent) and _kind(spent) not in charged:
+                missing = "no charge of this ledger has its mechanism, amounts, relation and unit"
+                rows.append((f"claim of {name}", missing))
+    return rows
 
 
 def _kind(run: PrivacySpent | LedgerEntry) -> tuple[Any, ...]:
@@ -242,17 +237,12 @@ def _kind(run: PrivacySpent | LedgerEntry) -> tuple[Any, ...]:
 
 
 def _head(account: Account, file: str) -> Label:
-    identity, entries = account.identity, account.entries
-    rows = [("ledger", f"{file}, {identity.uuid}"), ("charges", str(len(entries)))]
+    entries = account.entries
+    rows = [("ledger", f"{file}, {account.identity.uuid}"), ("charges", str(len(entries)))]
     if entries:
-        rows.append(
-            ("from, to (UTC)", f"{entries[0].time:%Y-%m-%d %H:%M}, {entries[-1].time:%Y-%m-%d %H:%M}")
-        )
-    if identity.epsilon is None:
-        rows.append(("ceiling", "none"))
-    else:
-        rows.append(("ceiling", show_pair(identity.epsilon, identity.delta, down=True)))
-        rows.append(("remaining", show_pair(*left_of(identity, account.spent), down=True)))
+        first, last = (f"{entry.time:%Y-%m-%d %H:%M}" for entry in (entries[0], entries[-1]))
+        rows.append(("from, to (UTC)", f"{first}, {last}"))
+    rows += [(name.lower(), text) for name, text in describe_ceiling(account)]
     rows.append(("hash of all charges", account.state.chain or "-"))
     return Label(
         subject=f"Made on {datetime.now(UTC):%Y-%m-%d} (UTC) from the study's ledger.",
@@ -312,8 +302,8 @@ def _runs(entries: Sequence[LedgerEntry]) -> list[tuple[str, str]]:
     for (purpose, label, name), group in groups.items():
         exposed = count_exposed(group)
         nominal = f"; NOT PRIVATE: {exposed}, nominal amounts" if exposed else ""
-        told = f"{name}: {show_pair(*sums_of(group))} ({len(group)} charges){nominal}"
-        rows.append((f"{purpose}; {label}", told))
+        spent = f"{name}: {show_pair(*sums_of(group))} ({len(group)} charges){nominal}"
+        rows.append((f"{purpose}; {label}", spent))
     return rows
 
 

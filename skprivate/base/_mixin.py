@@ -30,7 +30,7 @@ from ..accounting._statements.spent import reasons_of_inputs
 from ..domain import TableDomain
 from ..domain._labels import plain_cells
 from ..exceptions import PrivacyLeakError, PrivacyLeakWarning
-from ..noise._fit_budget import warn_of_large_delta
+from ..noise._mechanisms import warn_of_large_delta
 from ..utils import as_column, check_bounds, check_epsilon
 from ..utils._compat import Interval, StrOptions, captioned_block
 from ..utils._private_fit import draft_of, warn_user
@@ -669,6 +669,9 @@ class DomainMixin(PrivateEstimatorMixin):
             return within_bounds(read_numbers(self, X, reset=False), *self.bounds_)
         rows: FloatArray = validate_data(self, X, dtype=np.float64, reset=False, **options)
         return rows
+
+    def _after_release(self) -> None:
+        """Warn of what was released, when the fit is complete."""
 
     def encoded_shape(self, shape: PublicShape) -> PublicShape:
         """Return the shape of encoded rows, given that of the table; ValueError for another table's."""

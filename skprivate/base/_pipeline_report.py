@@ -189,14 +189,6 @@ def _words_inside(estimator: Any, seen: set[int]) -> Iterator[str]:
         yield from _words_inside(child, seen)
 
 
-_CALLBACKS = "shows private rows to its callbacks, which may keep them; call set_callbacks()"
-
-
-def _keeps_callbacks(estimator: Any) -> bool:
-    """Whether callbacks stand on an estimator that may keep more than progress."""
-    return any(type(one) is not ProgressBar for one in vars(estimator).get("_skl_callbacks", ()))
-
-
 def _paid_bounds(estimator: Any, path: str, counted: set[str]) -> Iterator[StepReport]:
     """Bounds that were paid for before and given to a step, each once."""
     for name, bounds in estimates_of(estimator):
@@ -235,7 +227,8 @@ def reads_rows(estimator: Any, *, any_row_fits: bool = True) -> str | None:
     """
     if not getattr(type(estimator), "releases_state", True):
         return "holds rows of a site, and is never to be published"
-    risk = _own(estimator, "disclosure_risk_", None)
+    # Of the object or its class, and not of what it passes attributes on from.
+    risk = vars(estimator).get("disclosure_risk_", getattr(type(estimator), "disclosure_risk_", None))
     if isinstance(risk, DisclosureRisk):
         # One part of a platform: it says itself what it read.
         doubt = reason_against(estimator, "PrivateEstimatorMixin")
@@ -262,31 +255,27 @@ def _caution_of(search: Any) -> str:
     )
 
 
-def _own(estimator: Any, name: str, otherwise: Any) -> Any:
-    """An attribute of an object or its class, and not of what it passes attributes on from."""
-    return vars(estimator).get(name, getattr(type(estimator), name, otherwise))
-
-
 def _container_reads_rows(container: Any) -> str | None:
     changed = changed_methods(container)
     if changed is not None:
         return changed
     if getattr(container, "memory", None) is not None:
         return "its memory keeps what the steps were given, private rows included"
-    if _keeps_callbacks(container):
-        return _CALLBACKS
+    # Other callbacks may keep more than progress.
+    if any(type(one) is not ProgressBar for one in vars(container).get("_skl_callbacks", ())):
+        return "shows private rows to its callbacks, which may keep them; call set_callbacks()"
     if getattr(container, "transformer_weights", None):
         return "its weights warn where rows overflow them; scale by BoundsScaler, or not at all"
     if callable(getattr(container, "verbose_feature_names_out", None)):
         return "a function of its user names its columns"
     if type(container) is not ColumnTransformer:
         return None
-    chosen = [chosen_by_rows(entry[2]) for entry in container.transformers]
-    dense = None if not _may_be_sparse(container, True) else _DENSITY
-    return next((reason for reason in chosen if reason is not None), dense)
-
-
-_DENSITY = "the density of private rows may decide whether its output is sparse; pass sparse_threshold=0"
+    reasons = [chosen_by_rows(entry[2]) for entry in container.transformers]
+    if _may_be_sparse(container, True):
+        reasons.append(
+            "the density of private rows may decide whether its output is sparse; pass sparse_threshold=0"
+        )
+    return next((reason for reason in reasons if reason is not None), None)
 
 
 def _may_be_sparse(step: Any, from_sparse: bool) -> bool:
@@ -315,13 +304,9 @@ def _first(step: Any) -> Any:
 
 def _takes_some(columns: Any) -> bool:
     """Whether a choice is of one column or more, as far as it tells itself."""
-    return isinstance(columns, str | int) or (
-        isinstance(columns, list | tuple) and any(map(_names_one, columns))
-    )
-
-
-def _names_one(column: Any) -> bool:
-    return column is not False
+    if isinstance(columns, list | tuple):
+        return any(column is not False for column in columns)
+    return isinstance(columns, str | int)
 
 
 def _children(estimator: Any) -> Iterator[tuple[str, Any]]:
@@ -329,8 +314,8 @@ def _children(estimator: Any) -> Iterator[tuple[str, Any]]:
     if isinstance(estimator, CONTAINERS):
         pairs = steps_of(estimator)
     else:
-        learnt = {key: value for key, value in vars(estimator).items() if key.endswith("_")}
-        found = [pair for key, value in learnt.items() for pair in _estimators_in(key, value)]
+        learnt = [(key, value) for key, value in vars(estimator).items() if key.endswith("_")]
+        found = [pair for key, value in learnt for pair in _estimators_in(key, value)]
         # Some keep the template that they cloned; it read nothing.
         pairs = [(name, child) for name, child in found if _is_fitted(child)]
     seen: set[int] = set()

@@ -9,7 +9,7 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.base import BaseEstimator
 from sklearn.metrics import accuracy_score
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import column_or_1d
@@ -334,16 +334,3 @@ def score_labels(self: Any, X: Any, y: Any, sample_weight: Any = None) -> float:
     predicted = number_labels(self.predict(X), self.classes_)
     right = number_labels(column_or_1d(np.asarray(as_labels(y))), self.classes_, elsewhere=-1)
     return float(accuracy_score(right, predicted, sample_weight=sample_weight))
-
-
-class PrivateClassifierMixin(ClassifierMixin):
-    """Classifiers that read labels by one rule, in fits and in scores."""
-
-    classes: Any
-    score = score_labels
-
-    def _resolve_classes(self, y: NDArray[Any], public: BoolArray) -> NDArray[Any]:
-        return resolve_classes(self.classes, y, public)
-
-    def _known_classes(self, shape: PublicShape) -> NDArray[Any] | None:
-        return known_classes(self.classes, shape)

@@ -14,7 +14,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from .._typing import ActiveRule, AveragingKernel, FloatArray, OnSiteError, RandomSource, SwapOrder
 from ..base import assign_roles, redact_errors
 from ..base._mixin import PrivacyHTMLMixin
-from ..base._public_facts import PrivateClassifierMixin
+from ..base._public_facts import score_labels
 from ..domain._labels import plain_labels
 from ..metrics._probabilities import row_totals
 from ..preprocessing import TQMATransformer
@@ -279,7 +279,7 @@ class LocalAverageClassifier(PrivacyHTMLMixin, ClassifierMixin, BaseEstimator):
 
 @public_module("skprivate.collaborative")
 @name_constructor
-class CollaborativeClassifier(PrivateClassifierMixin, Platform):
+class CollaborativeClassifier(ClassifierMixin, Platform):
     """Classify together: every site's class probabilities, synthesised class by class.
 
     Parameters
@@ -336,6 +336,7 @@ class CollaborativeClassifier(PrivateClassifierMixin, Platform):
     """
 
     _answers_by = "predict_proba"
+    score = score_labels
 
     def _default_model(self) -> LocalAverageClassifier:
         return LocalAverageClassifier()

@@ -111,7 +111,9 @@ class CollaborativeSite:
             compares with the sum.
         """
         classes = None if self.classes is None else tuple(class_positions(self.classes))
-        features, refined_to = int(self.estimator.n_features_in_), _refined_to(self.estimator, self.n_samples)
+        # The site's own number if the model was not refined; None if it cannot be.
+        refined = (int(total or self.n_samples) for total in _refinement_targets(self.estimator))
+        features, refined_to = int(self.estimator.n_features_in_), min(refined, default=None)
         return SiteCard(self.name, self.n_samples, features, classes, refined_to, self.columns).to_bytes()
 
     def respond(self, X: Any) -> FloatArray:
@@ -201,11 +203,6 @@ def different_columns(names: Sequence[str], expected: Sequence[str]) -> str | No
         return None
     order = " (the same columns in another order)" if set(names) == set(expected) else ""
     return f"column {differ[0]} is {names[differ[0]]!r}, and not {expected[differ[0]]!r}{order}"
-
-
-def _refined_to(estimator: Any, n_samples: int) -> int | None:
-    """Return for how many rows the model smooths; its own if it was not refined, None if it cannot be."""
-    return min((int(total or n_samples) for total in _refinement_targets(estimator)), default=None)
 
 
 def _refinement_targets(estimator: Any) -> Iterator[int | None]:

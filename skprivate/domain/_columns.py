@@ -33,9 +33,16 @@ from ._values import (
     text_of_level,
 )
 
-# Declarations of single columns: kind, bounds or levels, and what a missing cell means.
-
 _RULES = ("error", "fill", "indicator")
+#: Elementary charge over Boltzmann's constant, exact in the SI since 2019: kelvin in an electronvolt.
+KELVIN_PER_EV = 1.602176634e-19 / 1.380649e-23
+_ZERO_CELSIUS = 273.15
+FORMAT = "skprivate.domain"
+VERSION = 1
+# Fields that a column has only where its text is written in another way than usual.
+_WRITTEN = {"decimal": ".", "thousands": None, "unit": None, "format": None}
+
+StressLaw = Literal["arrhenius", "arrhenius-kelvin", "inverse-power"]
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -110,6 +117,13 @@ class Column:
     def _set(self, name: str, value: Any) -> None:
         object.__setattr__(self, name, value)
 
+    def _set_bounds(self, check: Callable[[Any, str], Any]) -> None:
+        """Check bounds, and the value that is filled in where one is declared."""
+        for name in ("lower", "upper", "fill"):
+            value = getattr(self, name)
+            if name != "fill" or value is not None:
+                self._set(name, check(value, name))
+
 
 @public_module("skprivate.domain")
 @dataclass(frozen=True, repr=False)
@@ -177,10 +191,7 @@ class NumberColumn(Column):
         return super().fill_value() if self.fill is None else self.fill
 
     def _check_declaration(self) -> None:
-        for name in ("lower", "upper", "fill"):
-            value = getattr(self, name)
-            if name != "fill" or value is not None:
-                self._set(name, check_finite(value, name))
+        self._set_bounds(check_finite)
         check_order(self.lower, self.upper)
         check_style(self.decimal, self.thousands, self.unit)
         if self.fill is not None and not self.lower <= self.fill <= self.upper:
@@ -256,10 +267,7 @@ class DateColumn(Column):
         return super().fill_value() if self.fill is None else self.days(self.fill)
 
     def _check_declaration(self) -> None:
-        for name in ("lower", "upper", "fill"):
-            value = getattr(self, name)
-            if name != "fill" or value is not None:
-                self._set(name, text_of_instant(check_date(value, name)))
+        self._set_bounds(lambda value, name: text_of_instant(check_date(value, name)))
         check_order(self.start, check_date(self.upper, "upper"))
         check_format(self.format)
         if self.fill is not None and not 0 <= self.days(self.fill) <= self.days(self.upper):
@@ -403,45 +411,6 @@ class CategoricalColumn(Column):
             raise ValueError("a missing value is also a level.")
 
 
-def column_of(declaration: Any) -> Column:
-    """Return the column that a declaration stands for, in its short form or its long one."""
-    if isinstance(declaration, Column):
-        return declaration
-    if declaration is bool:
-        return BooleanColumn()
-    if isinstance(declaration, tuple):
-        if len(declaration) != 2:
-            raise ValueError("a tuple must be (lower, upper); levels are a list.")
-        return _between(*declaration)
-    if isinstance(declaration, list | range | np.ndarray):
-        return CategoricalColumn(list(declaration))
-    raise TypeError(
-        "a declaration must be (lower, upper), a list of levels, bool, or a column of skprivate.domain."
-    )
-
-
-def _between(lower: Any, upper: Any) -> Column:
-    if all(isinstance(side, Integral | Real) and not isinstance(side, bool) for side in (lower, upper)):
-        return NumberColumn(lower, upper)
-    if all(isinstance(side, str) and instant_of_text(side.strip()) is None for side in (lower, upper)):
-        raise ValueError(
-            f"({lower!r}, {upper!r}) in round brackets must be two dates or numbers; levels are a list: "
-            f"[{lower!r}, {upper!r}]."
-        )
-    if all(isinstance(side, str | date | np.datetime64) for side in (lower, upper)):
-        return DateColumn(lower, upper)
-    raise TypeError("(lower, upper) must be two numbers or two dates; levels are a list.")
-
-
-# Columns of stresses, encoded by the law in which the logarithm of a lifetime is linear.
-
-#: Elementary charge over Boltzmann's constant, exact in the SI since 2019: kelvin in an electronvolt.
-KELVIN_PER_EV = 1.602176634e-19 / 1.380649e-23
-_ZERO_CELSIUS = 273.15
-
-StressLaw = Literal["arrhenius", "arrhenius-kelvin", "inverse-power"]
-
-
 @dataclass(frozen=True)
 class Law:
     """A monotone transform of stresses above a limit, and its inverse.
@@ -571,13 +540,34 @@ class StressColumn(NumberColumn):
             raise ValueError(f"bounds of a stress of law {self.law!r} must be above {self.transform.zero:g}.")
 
 
-# Declarations of columns as plain lists, numbers and texts that are checked when they come back.
+def column_of(declaration: Any) -> Column:
+    """Return the column that a declaration stands for, in its short form or its long one."""
+    if isinstance(declaration, Column):
+        return declaration
+    if declaration is bool:
+        return BooleanColumn()
+    if isinstance(declaration, tuple):
+        if len(declaration) != 2:
+            raise ValueError("a tuple must be (lower, upper); levels are a list.")
+        return _between(*declaration)
+    if isinstance(declaration, list | range | np.ndarray):
+        return CategoricalColumn(list(declaration))
+    raise TypeError(
+        "a declaration must be (lower, upper), a list of levels, bool, or a column of skprivate.domain."
+    )
 
-FORMAT = "skprivate.domain"
-VERSION = 1
-# Fields that a column has only where its text is written in another way than usual.
-_WRITTEN = {"decimal": ".", "thousands": None, "unit": None, "format": None}
-_COMMON = ("name", "kind", "missing", "fill", "missing_values")
+
+def _between(lower: Any, upper: Any) -> Column:
+    if all(isinstance(side, Integral | Real) and not isinstance(side, bool) for side in (lower, upper)):
+        return NumberColumn(lower, upper)
+    if all(isinstance(side, str) and instant_of_text(side.strip()) is None for side in (lower, upper)):
+        raise ValueError(
+            f"({lower!r}, {upper!r}) in round brackets must be two dates or numbers; levels are a list: "
+            f"[{lower!r}, {upper!r}]."
+        )
+    if all(isinstance(side, str | date | np.datetime64) for side in (lower, upper)):
+        return DateColumn(lower, upper)
+    raise TypeError("(lower, upper) must be two numbers or two dates; levels are a list.")
 
 
 def columns_to_dict(columns: Mapping[str, Column]) -> dict[str, Any]:
@@ -590,22 +580,17 @@ def columns_to_dict(columns: Mapping[str, Column]) -> dict[str, Any]:
 
 
 def _column_to_dict(name: str, column: Column) -> dict[str, Any]:
-    common = {
+    own = {each: getattr(column, each) for each in _KINDS[column.kind][1]}
+    written = {each: getattr(column, each, usual) for each, usual in _WRITTEN.items()}
+    return {
         "name": name,
         "kind": column.kind,
         "missing": column.missing,
         "fill": column.fill,
         "missing_values": list(column.missing_values),
+        **{each: list(value) if isinstance(value, tuple) else value for each, value in own.items()},
+        **{each: sign for each, sign in written.items() if sign != _WRITTEN[each]},
     }
-    if isinstance(column, CategoricalColumn):
-        return common | {"levels": list(column.levels), "ordered": column.ordered}
-    if isinstance(column, StressColumn):
-        common = common | {"law": column.law}
-    if isinstance(column, NumberColumn | DateColumn):
-        written = {name: getattr(column, name, usual) for name, usual in _WRITTEN.items()}
-        unusual = {name: sign for name, sign in written.items() if sign != _WRITTEN[name]}
-        return common | {"lower": column.lower, "upper": column.upper} | unusual
-    return common
 
 
 def columns_from_dict(state: Any) -> dict[str, Column]:
@@ -640,46 +625,25 @@ def _column_from_dict(state: Any) -> tuple[str, Column]:
     kind = state.get("kind") if isinstance(state, dict) else None
     if type(kind) is not str or kind not in _KINDS:
         raise ValueError("its kind must be one of " + ", ".join(_KINDS))
-    own, build = _KINDS[kind]
-    written = [name for name in _WRITTEN if name in state and (name == "format") is (kind == "date")]
-    fields = Fields(state, (*_COMMON, *own, *(written if "lower" in own else ())), what="a column")
-    column = build(
-        fields,
-        {
-            **{name: fields.text(name) for name in written if "lower" in own},
-            "missing": fields.text("missing"),
-            "fill": state["fill"],
-            "missing_values": fields.items("missing_values"),
-        },
-    )
-    return fields.text("name"), column
+    build, own = _KINDS[kind]
+    written = [name for name in _WRITTEN if name in state and hasattr(build, name)]
+    readers: dict[str, Callable[..., Any]] = {
+        **own,
+        **dict.fromkeys(written, Fields.text),
+        "missing": Fields.text,
+        "missing_values": Fields.items,
+    }
+    fields = Fields(state, ("name", "kind", "fill", *readers), what="a column")
+    given = {name: read(fields, name) for name, read in readers.items()}
+    return fields.text("name"), build(fill=state["fill"], **given)
 
 
-def _number(fields: Fields, common: dict[str, Any]) -> Column:
-    return NumberColumn(fields.number("lower"), fields.number("upper"), **common)
-
-
-def _stress(fields: Fields, common: dict[str, Any]) -> Column:
-    law: Any = fields.text("law")  # checked by the column
-    return StressColumn(fields.number("lower"), fields.number("upper"), law, **common)
-
-
-def _date(fields: Fields, common: dict[str, Any]) -> Column:
-    return DateColumn(fields.text("lower"), fields.text("upper"), **common)
-
-
-def _categorical(fields: Fields, common: dict[str, Any]) -> Column:
-    return CategoricalColumn(fields.items("levels"), fields.flag("ordered"), **common)
-
-
-def _boolean(fields: Fields, common: dict[str, Any]) -> Column:
-    return BooleanColumn(**common)
-
-
-_KINDS: dict[str, tuple[tuple[str, ...], Callable[[Fields, dict[str, Any]], Column]]] = {
-    "number": (("lower", "upper"), _number),
-    "stress": (("lower", "upper", "law"), _stress),
-    "date": (("lower", "upper"), _date),
-    "categorical": (("levels", "ordered"), _categorical),
-    "boolean": ((), _boolean),
+_BOUNDS: dict[str, Callable[..., Any]] = {"lower": Fields.number, "upper": Fields.number}
+# The class of every kind, and how the fields that it has beside those of all are read.
+_KINDS: dict[str, tuple[Callable[..., Column], dict[str, Callable[..., Any]]]] = {
+    "number": (NumberColumn, _BOUNDS),
+    "stress": (StressColumn, {**_BOUNDS, "law": Fields.text}),
+    "date": (DateColumn, {"lower": Fields.text, "upper": Fields.text}),
+    "categorical": (CategoricalColumn, {"levels": Fields.items, "ordered": Fields.flag}),
+    "boolean": (BooleanColumn, {}),
 }

@@ -30,8 +30,8 @@ from ._values import (
     text_of_number,
 )
 
-# What to look at where cells, or the type of a column, are not what is declared: public facts alone.
-
+_NUMBERS = {int, float, bool, type(None), np.float64, np.float32, np.int64, np.bool_}
+_ABSENT_TYPES = ("NAType", "NaTType")
 # Levels, and characters of each, that a message shows.
 _SHOWN, _WIDTH = 3, 30
 
@@ -42,52 +42,15 @@ _UNUSABLE = {
     "boolean": "neither true nor false",
 }
 _FORMAT_OF_NUMBERS = (
-    "the format of numbers (NumberColumn(decimal=, thousands=, unit=)); other texts are declared as a "
+    "the format of numbers (NumberColumn(decimal=, thousands=, unit=)); other texts are declared as a list "
+    "of levels"
 )
-_FORMAT_OF_NUMBERS += "list of levels"
 _HINTS = {
     "number": _FORMAT_OF_NUMBERS,
     "stress": _FORMAT_OF_NUMBERS,
     "date": "the format of dates (DateColumn(format=))",
     "boolean": "how true and false are written; other texts are declared as a list of levels",
 }
-
-
-def refusal(name: str, column: Column) -> str:
-    """Return the message about a cell that is no value of its column."""
-    what = _UNUSABLE.get(column.kind) or f"none of the declared levels {shown_levels(column)}"
-    return (
-        f"column {name!r} holds a value that is {what}, and is not declared as missing. Look at "
-        f"{hint_of(column)}."
-    )
-
-
-def hint_of(column: Column) -> str:
-    """Return what to look at where many cells of a column are no values of it."""
-    if not isinstance(column, CategoricalColumn):
-        return _HINTS[column.kind]
-    numbers = [level for level in column.levels if not isinstance(level, str | bool)]
-    if len(column.levels) == len(numbers) == 2 and numbers[0] < numbers[1]:
-        ends = ", ".join(map(str, numbers))
-        return f"the brackets: [{ends}] declares two levels, and ({ends}) all numbers between them"
-    return f"the spelling of the declared levels {shown_levels(column)}"
-
-
-def shown_levels(column: Any) -> str:
-    """Return some levels of a column as Python writes them."""
-    shown = [repr(level)[:_WIDTH] for level in column.levels[:_SHOWN]]
-    return ", ".join([*shown, "..."] if len(column.levels) > _SHOWN else shown)
-
-
-def when_empty(dtype: np.dtype[Any]) -> str:
-    """Return what to do with a column that is of this type since all of its cells are missing."""
-    return " Where all cells are missing, too: column.astype('str')." if dtype.kind == "f" else ""
-
-
-# Cells of a declared column as numbers: NaN where a cell is missing, and a mark where it cannot be used.
-
-_NUMBERS = {int, float, bool, type(None), np.float64, np.float32, np.int64, np.bool_}
-_ABSENT_TYPES = ("NAType", "NaTType")
 
 
 @dataclass(frozen=True)
@@ -266,20 +229,16 @@ def classify(cell: Any) -> tuple[str, Any]:
             return "text", cell.decode("utf-8")
         if isinstance(cell, str):
             return "text", str(cell)
+        if isinstance(cell, np.datetime64):
+            instants, absent = instants_of_array(np.array([cell]))
+            return ("text", "") if absent[0] else ("instant", int(instants[0]))
         if is_temporal(cell):
-            return _classify_date(cell)
+            return ("instant", instant_of_date(cell)) if isinstance(cell, date) else ("unusable", None)
         if isinstance(cell, Real | Decimal | np.bool_):
             return "number", _float(cell)
     except Exception:  # a signalling NaN, text in another encoding, a type of the user's own
         return "unusable", None
     return "unusable", None
-
-
-def _classify_date(cell: Any) -> tuple[str, Any]:
-    if isinstance(cell, np.datetime64):
-        instants, absent = instants_of_array(np.array([cell]))
-        return ("text", "") if absent[0] else ("instant", int(instants[0]))
-    return ("instant", instant_of_date(cell)) if isinstance(cell, date) else ("unusable", None)
 
 
 def _float(cell: Any) -> float:
@@ -439,3 +398,34 @@ _READERS: dict[type[Column], Callable[[Any], Reader]] = {
 def reader_of(column: Column) -> Reader:
     """Return what reads the cells of a column."""
     return _READERS[type(column)](column)
+
+
+def refusal(name: str, column: Column) -> str:
+    """Return the message about a cell that is no value of its column."""
+    what = _UNUSABLE.get(column.kind) or f"none of the declared levels {shown_levels(column)}"
+    return (
+        f"column {name!r} holds a value that is {what}, and is not declared as missing. Look at "
+        f"{hint_of(column)}."
+    )
+
+
+def hint_of(column: Column) -> str:
+    """Return what to look at where many cells of a column are no values of it."""
+    if not isinstance(column, CategoricalColumn):
+        return _HINTS[column.kind]
+    numbers = [level for level in column.levels if not isinstance(level, str | bool)]
+    if len(column.levels) == len(numbers) == 2 and numbers[0] < numbers[1]:
+        ends = ", ".join(map(str, numbers))
+        return f"the brackets: [{ends}] declares two levels, and ({ends}) all numbers between them"
+    return f"the spelling of the declared levels {shown_levels(column)}"
+
+
+def shown_levels(column: Any) -> str:
+    """Return some levels of a column as Python writes them."""
+    shown = [repr(level)[:_WIDTH] for level in column.levels[:_SHOWN]]
+    return ", ".join([*shown, "..."] if len(column.levels) > _SHOWN else shown)
+
+
+def when_empty(dtype: np.dtype[Any]) -> str:
+    """Return what to do with a column that is of this type since all of its cells are missing."""
+    return " Where all cells are missing, too: column.astype('str')." if dtype.kind == "f" else ""

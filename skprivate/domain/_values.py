@@ -15,7 +15,8 @@ from numpy.typing import NDArray
 from .._typing import IntArray
 from ..utils import check_characters
 
-# How declarations and cells are read alike: text of numbers, of booleans and of dates; instants of time.
+Level = str | int | float | bool
+Marker = str | int | float
 
 #: Microseconds of a day, by which instants become days.
 DAY = 86_400_000_000.0
@@ -25,6 +26,8 @@ _EPOCH = datetime(1970, 1, 1)
 _FIRST, _LAST = np.datetime64("0001-01-01"), np.datetime64("9999-12-31T23:59:59.999999")
 _FINE_UNITS = ("ns", "ps", "fs", "as")
 _TEXTS_OF_BOOLEANS = {"true": 1.0, "false": 0.0, "yes": 1.0, "no": 0.0, "1": 1.0, "0": 0.0}
+# Beyond it a float, by which levels are compared, does not tell whole numbers apart.
+_LARGEST_LEVEL = 2**53
 
 
 def number_of_text(text: str) -> float | None:
@@ -114,15 +117,6 @@ def text_of_instant(instant: int) -> str:
     return value.date().isoformat() if value == datetime(*value.timetuple()[:3]) else value.isoformat()
 
 
-# Checks of what a declaration of a column holds: levels, missing values, bounds.
-
-Level = str | int | float | bool
-Marker = str | int | float
-
-# Beyond it a float, by which levels are compared, does not tell whole numbers apart.
-_LARGEST_LEVEL = 2**53
-
-
 def check_levels(levels: Any) -> tuple[Level, ...]:
     """Return levels that are all text, all numbers or all booleans, and different."""
     found = tuple(plain_level(level) for level in check_list(levels, "levels"))
@@ -132,19 +126,15 @@ def check_levels(levels: Any) -> tuple[Level, ...]:
     if len(kinds) > 1 or not all(isinstance(level, str | int | float) for level in found):
         raise TypeError("levels must be all text, all numbers or all booleans.")
     for level in found:
-        _check_level(level)
+        if isinstance(level, str):
+            check_characters(level, "a level")
+        elif not math.isfinite(level) or abs(level) > _LARGEST_LEVEL:
+            raise ValueError("levels that are numbers must be finite and at most 2^53.")
+    if "" in found:
+        raise ValueError("a level is empty text, which stands for a missing value.")
     if len(set(found)) < len(found):
         raise ValueError("a level is given twice.")
     return found
-
-
-def _check_level(level: Level) -> None:
-    if isinstance(level, str):
-        check_characters(level, "a level")
-        if not level:
-            raise ValueError("a level is empty text, which stands for a missing value.")
-    elif not math.isfinite(level) or abs(level) > _LARGEST_LEVEL:
-        raise ValueError("levels that are numbers must be finite and at most 2^53.")
 
 
 def check_markers(markers: Iterable[Any]) -> tuple[Marker, ...]:

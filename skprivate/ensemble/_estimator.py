@@ -21,14 +21,14 @@ from ..base import _likely_mistakes as mistakes
 from ..base._mixin import CURATOR_CONSTRAINTS, DomainMixin
 from ..base._public_facts import cost_of, sources_of
 from ..noise import check_entropy
-from ..noise._fit_budget import FitBudget
+from ..noise._mechanisms import FitBudget
 from ..rounds._driver import Rounds, RowsInMemory, drive, with_releases
-from ..rounds._fit import RoundsMixin
+from ..rounds._fit import read_public_rows
 from ..rounds._plans.additive import UNIT, AdditiveModel, ClassLoss, Loss
 from ..rounds._rows import PreparedRows
 from ..rounds._schema import RowSchema
 from ..rounds._sources import SourceFacts
-from ..rounds._tables import TableColumns, count_columns
+from ..rounds._tables import TableColumns
 from ..utils import check_row_mask
 from ..utils._arguments import KEY_BYTES, RowUnits, number_units
 from ..utils._compat import Interval, StrOptions
@@ -44,13 +44,7 @@ from ._plan import (
 )
 from ._public_scores import PublicScores
 from ._release import BoostingRelease, BoostingTask, boosting_rounds
-from ._shape_functions import (
-    bounded_columns,
-    importances_of,
-    least_missing,
-    random_cells_of,
-    shapes_of,
-)
+from ._shape_functions import bounded_columns, importances_of, least_missing, random_cells_of, shapes_of
 from ._step_weights import shows_effect
 
 BOOSTING_CONSTRAINTS: dict[str, list[Any]] = {
@@ -116,7 +110,7 @@ class BoostingRows:
         return PreparedRows(X, y=self.y, kept=kept)
 
 
-class BaseDPBoosting(DomainMixin, RoundsMixin, BaseEstimator):
+class BaseDPBoosting(DomainMixin, BaseEstimator):
     """Base of the private boosting estimators.
 
     A fit validates the rows and separates public from private ones, makes everything that is public
@@ -143,6 +137,7 @@ class BaseDPBoosting(DomainMixin, RoundsMixin, BaseEstimator):
     #: The one that declares the target.
     _target_parameter: str
 
+    _has_rounds = True
     _model: AdditiveModel
     _public: PublicScores | None = None
     _unit: float = 1.0
@@ -403,7 +398,7 @@ class BaseDPBoosting(DomainMixin, RoundsMixin, BaseEstimator):
         facts.name_columns(self)
         self.name_columns()
         grouped = columns.group is not None
-        rows: BoostingRows = self._public_rows(public, facts, self.max_rows_per_group if grouped else 1)
+        rows: BoostingRows = read_public_rows(self, public, facts, self.max_rows_per_group if grouped else 1)
         rows = replace(rows, grouped=grouped)
         self.check_public(facts.shape(grouped, None if public is None else public[1]))
         task = self._task(rows, facts.n_units * rows.rows_per_unit, None)
@@ -422,9 +417,6 @@ class BaseDPBoosting(DomainMixin, RoundsMixin, BaseEstimator):
     @abstractmethod
     def _no_targets(self) -> NDArray[Any]:
         """Return targets of no rows."""
-
-    def _known_columns(self) -> int | None:
-        return count_columns(self._declared_bounds) if self.domain is None else len(self.domain.names)
 
     def planned_cost(self, any_public: bool) -> PlannedCost:
         return cost_of(self, self._budget(), self._find_leaks(any_public))

@@ -14,7 +14,7 @@ from .._typing import CentralRelation, FloatArray, IntArray
 from ..accounting import ReleaseRecord
 from ..domain import TableDomain
 from ..noise import DiscreteGaussianMechanism, DiscreteLaplaceMechanism
-from ..noise._fit_budget import FitBudget
+from ..noise._mechanisms import FitBudget
 from ..rounds._plans.additive import MOST_CELLS, CodedFeature
 from ..rounds._plans.moments import FINEST, SCALE_BITS
 

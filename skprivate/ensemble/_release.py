@@ -25,15 +25,7 @@ from ..rounds._plans.additive import (
     to_units,
 )
 from ..rounds._plans.cells import CellsPlan, LabelAxis, TargetAxis
-from ._plan import (
-    ColumnCells,
-    NoiseShares,
-    Schedule,
-    make_schedule,
-    most_steps,
-    project,
-    share_of_rows,
-)
+from ._plan import ColumnCells, NoiseShares, Schedule, make_schedule, most_steps, project, share_of_rows
 from ._step_weights import (
     CellPrior,
     StepEvidence,

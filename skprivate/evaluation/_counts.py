@@ -15,7 +15,7 @@ from ..accounting import PrivacyLedger, PrivacySpent, ReleaseRecord
 from ..base import SHARED_CONSTRAINTS, claim_of
 from ..base._mixin import warn_of_delta
 from ..noise import DiscreteGaussianMechanism, DiscreteLaplaceMechanism, check_entropy
-from ..noise._fit_budget import resolve_mechanism
+from ..noise._mechanisms import resolve_mechanism
 from ..utils import check_epsilon, check_probability
 from ..utils._arguments import KEY_BYTES, RowUnits
 from ..utils._compat import Interval, StrOptions

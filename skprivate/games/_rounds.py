@@ -2,6 +2,7 @@
 """The rounds of a run: noisy broadcasts, the players' updates, the history, and replays."""
 
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -143,6 +144,7 @@ _DIVERGES = (
 )
 
 
+@dataclass(eq=False)
 class SolverState:
     """States of all players after some rounds, and the history of these rounds.
 
@@ -152,27 +154,17 @@ class SolverState:
         The public starting point.
     mixing : MixingSchedule
         The checked communication weights.
-    players : PlayerStates
-        Strategies and estimates after `n_done` rounds.
-    n_done : int
-        Number of rounds so far.
+    progress : tuple of PlayerStates and int
+        Strategies and estimates, and after how many rounds. One assignment changes both: an interrupt finds
+        the players before or after a round, never within.
     history : dict of str to list of ndarray
         "observations", "strategies" and "estimates" of every round, those that are stored.
     """
 
-    def __init__(
-        self,
-        start: FloatArray,
-        mixing: MixingSchedule,
-        players: PlayerStates,
-        n_done: int,
-        history: dict[str, list[FloatArray]],
-    ) -> None:
-        self.start = start
-        self.mixing = mixing
-        self.history = history
-        # One assignment: an interrupt finds the players before or after a round, never within.
-        self._progress = (players, n_done)
+    start: FloatArray
+    mixing: MixingSchedule
+    progress: tuple[PlayerStates, int]
+    history: dict[str, list[FloatArray]]
 
     @classmethod
     def initial(cls, start: FloatArray, mixing: MixingSchedule, store: str) -> Self:
@@ -180,24 +172,24 @@ class SolverState:
         history: dict[str, list[FloatArray]] = {} if store == "none" else {"observations": []}
         if store == "all":
             history |= {"strategies": [start], "estimates": [start]}
-        return cls(start, mixing, PlayerStates.initial(start), 0, history)
+        return cls(start, mixing, (PlayerStates.initial(start), 0), history)
 
     @classmethod
     def of_solver(cls, solver: Any, mixing: MixingSchedule) -> Self:
         """Make the state after a solver's last round, with weights that tell of the rounds to come too."""
         history = {"observations": list(solver.observations_)} if hasattr(solver, "observations_") else {}
         history |= {name: list(path) for name, path in getattr(solver, "history_", {}).items()}
-        return cls(solver.start_, mixing, PlayerStates(*solver._state), solver.n_iter_, history)
+        return cls(solver.start_, mixing, (PlayerStates(*solver._state), solver.n_iter_), history)
 
     @property
     def n_done(self) -> int:
         """Number of rounds so far."""
-        return self._progress[1]
+        return self.progress[1]
 
     def store_in(self, solver: Any) -> None:
         """Write the state into a solver's attributes."""
         solver.start_, solver.mixing_ = self.start, self.mixing
-        players = self._progress[0]
+        players = self.progress[0]
         # As a plain tuple: a PlayerStates of another version would not be unpickled.
         solver._state, solver.strategies_, solver.estimates_ = tuple(players), players.x, players.v
         for name in ("observations_", "history_"):
@@ -231,14 +223,12 @@ class SolverState:
         with WordStream(entropy, expected_words) as stream:
             try:
                 for k in range(self.n_done, n_rounds):
-                    players = self._progress[0]
+                    players = self.progress[0]
                     o = self._broadcast(players, grid, k, noise, stream)
-                    averages = dynamics.mixing.at(k).average(o)
-                    players = dynamics.advance(
-                        players, averages, o, schedules.steps[k], schedules.consensus_steps[k]
-                    )
+                    averages, step = dynamics.mixing.at(k).average(o), schedules.steps[k]
+                    players = dynamics.advance(players, averages, o, step, schedules.consensus_steps[k])
                     self._record(k, o, players)
-                    self._progress = (players, k + 1)
+                    self.progress = (players, k + 1)
                     on_progress()
             except KeyboardInterrupt:
                 if self.n_done == 0:
@@ -277,6 +267,6 @@ class SolverState:
                 self.history[name].append(value)
 
     def _check_finite(self) -> None:
-        players = self._progress[0]
+        players = self.progress[0]
         if not (np.isfinite(players.x).all() and np.isfinite(players.v).all()):
             raise OverflowError(_DIVERGES)

@@ -25,6 +25,7 @@ from ..utils._private_fit import progress, warn_user
 from ..utils._public_module import public_module
 from ._communication_weights import MixingSchedule, check_same_rounds, make_mixing
 from ._games.game import AggregativeGame
+from ._games.sets import as_numbers
 from ._leakage.guarantees import View, largest_player_epsilon, privacy_guarantee
 from ._plan import Algorithm, BroadcastMechanism, Grid, Schedules, extend_rounds, make_grid
 from ._rounds import Dynamics, SolverState
@@ -344,13 +345,22 @@ default=None
 
     def _run(self, game: AggregativeGame, state: SolverState) -> Self:
         """Run `max_iter` rounds from a state, and set the fitted attributes."""
-        entropy = _entropy(self.random_state, state.n_done)
+        source = self.random_state
+        if state.n_done and isinstance(source, Integral):
+            # With a seed, rounds that go on must not repeat the noise of the first.
+            source = np.random.default_rng((int(source), state.n_done))
+        entropy = check_entropy(source)
         n_rounds = state.n_done + check_int(self.max_iter, "max_iter", least=1)
         schedules = Schedules.checked(self.noise_scale, self.step_size, self.consensus_step, n_rounds)
         grid = make_grid(schedules.noise_scales, largest_public_magnitude(game, state.start))
         mechanism = make_mechanism(self, game, schedules, grid)
         if state.n_done:
-            self._check_unchanged(schedules, state.n_done)
+            for name, schedule, before in (
+                ("noise_scale", schedules.noise_scales, self.noise_scales_),
+                ("consensus_step", schedules.consensus_steps, self.consensus_steps_),
+            ):
+                if not np.array_equal(schedule[: state.n_done], before):
+                    raise ValueError(f"{name} differs from that of the rounds that were run.")
             mechanism = extend_rounds(self.mechanism_, mechanism)
         self._warn_about_use(game, schedules.noise_scales)
         self.announce_leaks([])
@@ -369,22 +379,11 @@ default=None
         self.residual_ = game.residual(self.strategies_)
         return self
 
-    def _check_unchanged(self, schedules: Schedules, n_done: int) -> None:
-        """Refuse schedules that differ from those of the rounds that were run."""
-        for name, schedule, before in (
-            ("noise_scale", schedules.noise_scales, self.noise_scales_),
-            ("consensus_step", schedules.consensus_steps, self.consensus_steps_),
-        ):
-            if not np.array_equal(schedule[:n_done], before):
-                raise ValueError(f"{name} differs from that of the rounds that were run.")
-
     def _check_start(self, game: AggregativeGame, x0: Any) -> FloatArray:
         shape = (game.n_players, game.n_dims)
         if x0 is None:
             return np.array(game.constraint.start(*shape), order="C")
-        start = np.asarray(x0)
-        if start.dtype.kind not in "iuf":
-            raise TypeError("x0 must hold numbers.")
+        start = as_numbers(x0, "x0")
         if start.shape == shape[:1] and game.n_dims == 1:
             start = start[:, np.newaxis]
         if start.shape not in (shape, shape[1:]) or not np.isfinite(start).all():
@@ -441,13 +440,6 @@ def _check_game(game: Any) -> None:
         raise TypeError(f"game must be an AggregativeGame, got {type(game).__name__}.")
 
 
-def _entropy(random_state: Any, n_done: int) -> Entropy:
-    """Make the source of the noise; with a seed, rounds that go on must not repeat the noise of the first."""
-    if n_done and isinstance(random_state, Integral):
-        return check_entropy(np.random.default_rng((int(random_state), n_done)))
-    return check_entropy(random_state)
-
-
 # The public mechanism of a solver's run, the epsilon of one player, and its `PrivacySpent`.
 
 # The sum of a recursion in double arithmetic is rounded up before it is called a bound: its relative error is
@@ -478,12 +470,7 @@ def make_mechanism(solver: Any, game: Any, schedules: Schedules, grid: Grid | No
 def largest_public_magnitude(game: AggregativeGame, start: FloatArray) -> float:
     """Return the largest magnitude that is public before the run: of the start, the set and the bounds."""
     bounds = getattr(game, "private_bounds", None)
-    known = [
-        1.0,
-        np.abs(start).max(),
-        game.constraint.diameter,
-        *(np.abs(side).max() for side in bounds or ()),
-    ]
+    known = [1.0, game.constraint.diameter, *(np.abs(side).max() for side in (start, *(bounds or ())))]
     return float(max(size for size in known if math.isfinite(size)))
 
 

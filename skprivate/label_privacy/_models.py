@@ -294,9 +294,7 @@ def base_rate(targets: FloatArray, weights: FloatArray, n_classes: int) -> Float
 
 
 def calibrate_classes(
-    predictions: FloatArray,
-    base: FloatArray,
-    likelihood: Callable[[FloatArray], FloatArray],
+    predictions: FloatArray, base: FloatArray, likelihood: Callable[[FloatArray], FloatArray]
 ) -> tuple[float, float]:
     """Return slope and share of the base rate that make the reports likeliest; slope 0 without a gain.
 

@@ -1,46 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Private log-location-scale (accelerated failure time) regression, and logistic regression."""
 
-# Some names are not for users: pickles of fitted estimators name them here, so that files can be moved.
-from ..rounds._plans.moments import MomentGrid as MomentGrid
-from ._accumulator import MomentAccumulator
-from ._accumulator_plan import AccumulatorPlan as AccumulatorPlan
-from ._censored.gradient_round import GradientRound as GradientRound
-from ._censored.histograms import Correction as Correction
-from ._censored.histograms import HistogramRelease as HistogramRelease
-from ._censored.histograms import LawFit as LawFit
-from ._censored.histograms import ResidualHistogram as ResidualHistogram
-from ._censored.newton import CurvatureEstimate as CurvatureEstimate
-from ._censored.newton import StepRule as StepRule
-from ._censored.release import CensoredRelease as CensoredRelease
-from ._distributions import Logistic as Logistic
-from ._distributions import Normal as Normal
-from ._distributions import SmallestExtremeValue as SmallestExtremeValue
-from ._goodness_of_fit import GoodnessOfFit
-from ._logistic.rounds import LogisticRelease as LogisticRelease
-from ._logistic.schedule import Schedule as Schedule
-from ._logistic.schedule import Standards as Standards
-from ._logistic_regression import DPLogisticRegression
-from ._moments.looks import Look as Look
-from ._moments.looks import LookRelease as LookRelease
-from ._moments.looks import ResidualRelease as ResidualRelease
-from ._moments.released_moments import MomentRelease as MomentRelease
-from ._moments.released_moments import ScaledFit as ScaledFit
-from ._regressors import (
-    DPLogisticLLSRegressor,
-    DPLogLocationScaleRegressor,
-    DPNormalLLSRegressor,
-    DPSEVRegressor,
-)
-from ._summary import ModelSummary
+from ..utils import lazy_exports
 
-__all__ = [
-    "DPLogLocationScaleRegressor",
-    "DPLogisticLLSRegressor",
-    "DPLogisticRegression",
-    "DPNormalLLSRegressor",
-    "DPSEVRegressor",
-    "GoodnessOfFit",
-    "ModelSummary",
-    "MomentAccumulator",
-]
+__getattr__, __dir__, __all__ = lazy_exports(__name__)

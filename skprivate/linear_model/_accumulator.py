@@ -13,7 +13,7 @@ from .._config import get_config
 from .._typing import Distribution, IntArray
 from ..domain import TableDomain
 from ..noise import check_entropy
-from ..noise._fit_budget import FitBudget, resolve_mechanism
+from ..noise._mechanisms import FitBudget, resolve_mechanism
 from ..rounds._accumulator import BatchAccumulator
 from ..rounds._plans.moments import SCALE_BITS, exact_gram
 from ..rounds._rows import check_target_bounds

@@ -14,7 +14,7 @@ from .._config import get_config
 from .._typing import FloatArray
 from ..accounting._statements.spent import EstimatedBounds, decode_estimate, encode_estimate, estimate_behind
 from ..domain import TableDomain
-from ..noise._fit_budget import FitBudget
+from ..noise._mechanisms import FitBudget
 from ..rounds._plans.moments import SCALE_BITS, SUM_BITS, MomentGrid, check_room, choose_exponent
 from ..rounds._rows import check_target_bounds, on_model_scale, read_target, replace_target
 from ..rounds._tables import count_columns
@@ -170,6 +170,7 @@ class AccumulatorPlan:
         return {
             "distribution": self.distribution,
             "mechanism": self.mechanism,
+            "max_rows": self.max_rows,
             "max_sample_weight": None if self.weights is None else self.weights.cap,
             "max_rows_per_group": self.max_rows_per_group,
         }
@@ -180,7 +181,7 @@ class AccumulatorPlan:
             return self
         sides = (np.full(n_features, side[0]) for side in (self.grid.lower, self.grid.upper))
         bounds, x_norm = tuple(sides), self.grid.x_norm
-        plan = type(self).of(bounds, self.bounds_y, self.max_rows, x_norm=x_norm, **self._options)
+        plan = type(self).of(bounds, self.bounds_y, x_norm=x_norm, **self._options)
         return replace(plan, estimates=self.estimates)
 
     @property
@@ -239,7 +240,6 @@ class AccumulatorPlan:
             "domain": None if self.domain is None else self.domain.to_dict(),
             "grid": self.grid.to_dict(),
             "bounds_y": list(self.bounds_y),
-            "max_rows": self.max_rows,
             **self._options,
             "columns_known": self.columns_known,
         }

@@ -25,13 +25,13 @@ from .._typing import (
 )
 from ..accounting import PrivacyLedger, PrivacySpent
 from ..accounting._statements.spent import name_inputs, source_of_input
-from ..base import SHARED_CONSTRAINTS, PlannedCost, PublicShape, assign_roles, claim_of, private_fit
-from ..base._mixin import DomainMixin
+from ..base import PlannedCost, PublicShape, assign_roles, claim_of, private_fit
+from ..base._mixin import CURATOR_CONSTRAINTS, DomainMixin
+from ..base._public_facts import cost_of
 from ..domain import TableDomain
 from ..noise import check_entropy
-from ..noise._fit_budget import FitBudget
+from ..noise._mechanisms import FitBudget
 from ..rounds._driver import Rounds, RowsInMemory, drive, with_releases
-from ..rounds._fit import RoundsMixin
 from ..rounds._rows import (
     Target,
     check_observations,
@@ -43,7 +43,7 @@ from ..rounds._rows import (
 )
 from ..rounds._schema import RowSchema
 from ..rounds._sources import SourceFacts
-from ..rounds._tables import TableColumns, count_columns
+from ..rounds._tables import TableColumns
 from ..utils import check_bounds, is_structured
 from ..utils._arguments import KEY_BYTES, number_units
 from ..utils._compat import CallbackSupportMixin, Interval, StrOptions
@@ -62,17 +62,13 @@ from ._noise_scales import moment_weights, order_of_norm, root_above
 _PUBLIC_INPUTS = ("domain", "bounds_X", "bounds_y", "x_norm", "scale_bounds")
 
 LLS_CONSTRAINTS: dict[str, list[Any]] = {
-    **SHARED_CONSTRAINTS,
-    "delta": [Fraction, Interval(Real, 0, 1, closed="left")],
-    "mechanism": [StrOptions({"auto", "laplace", "gaussian"})],
+    **CURATOR_CONSTRAINTS,
     "bounds_X": ["array-like", Mapping, None],
-    "domain": [TableDomain, None],
     "bounds_y": ["array-like", None],
     "x_norm": [Interval(Real, 0, None, closed="neither"), None],
     "method": [StrOptions(set(METHODS))],
     "regularization": [StrOptions(set(REGULARIZATIONS))],
     "scale_bounds": ["array-like", None],
-    "relation": [StrOptions({"replace-one", "add-remove"})],
     "max_iter": [StrOptions({"auto"}), Interval(Integral, 1, 20, closed="both")],
     "hazard_clip": [StrOptions({"auto"}), Interval(Real, 0.1, 100.0, closed="both")],
     "observations": ["array-like", None],
@@ -85,7 +81,7 @@ LLS_ROLES = assign_roles(
 )
 
 
-class BaseLogLocationScale(CallbackSupportMixin, DomainMixin, RoundsMixin, RegressorMixin, BaseEstimator):
+class BaseLogLocationScale(CallbackSupportMixin, DomainMixin, RegressorMixin, BaseEstimator):
     """Base of the private log-location-scale regressors.
 
     A fit validates the rows, resolves everything public (`_resolve_task`), computes exact integers, charges
@@ -199,8 +195,11 @@ class BaseLogLocationScale(CallbackSupportMixin, DomainMixin, RoundsMixin, Regre
     leak_remedy = "Declare them from public knowledge (bounds_X=..., bounds_y=...), or use estimate_bounds."
     declared_roles = LLS_ROLES
     _bounds_parameter = "bounds_X"
+    _has_rounds = True
 
     _parameter_constraints: dict[str, list[Any]] = LLS_CONSTRAINTS
+
+    _replicates: FloatArray | None
 
     # Requested by default: the guarantee is about the groups.
     __metadata_request__fit = {"groups": True}
@@ -301,14 +300,7 @@ class BaseLogLocationScale(CallbackSupportMixin, DomainMixin, RoundsMixin, Regre
         self.announce_leaks(list(leaks.values()))
         grouped = rows.units is not None
         with public_errors():
-            names = getattr(self, "feature_names_in_", None)
-            shape = PublicShape(
-                n_features=self.n_features_in_,
-                feature_names=None if names is None else tuple(names),
-                n_rows=rows.n_units,
-                grouped=grouped,
-                structured=rows.target.structured,
-            )
+            shape = PublicShape.of(self, rows.n_units, grouped, structured=rows.target.structured)
             plan = plan_public(self, shape, self._budget(), self._most_looks())
         bounds, bounds_y = self._bounds_of_X(rows.X), self._bounds_of_y(rows.target, log_target)
         task = self._resolve_task(bounds, bounds_y, rows.n_units, grouped, log_target, leaks)
@@ -353,9 +345,6 @@ class BaseLogLocationScale(CallbackSupportMixin, DomainMixin, RoundsMixin, Regre
             max_rows_per_unit=self.max_rows_per_group if grouped else None,
         )
         return schema, functools.partial(self._rounds, task, plan)
-
-    def _known_columns(self) -> int | None:
-        return count_columns(self.bounds_X) if self.domain is None else len(self.domain.names)
 
     def _after_release(self) -> None:
         released_model.warn_of_release(self)
@@ -464,14 +453,7 @@ class BaseLogLocationScale(CallbackSupportMixin, DomainMixin, RoundsMixin, Regre
         return {**self.declared_roles, **dict.fromkeys(again, "release")}
 
     def planned_cost(self, any_public: bool) -> PlannedCost:
-        budget = self._budget()
-        return PlannedCost(
-            epsilon=budget.epsilon,
-            delta=budget.delta,
-            relation=self.relation,
-            leaks=tuple(self._find_leaks().values()),
-            seeded=self.random_state is not None,
-        )
+        return cost_of(self, self._budget(), self._find_leaks().values())
 
     def check_public(self, shape: PublicShape) -> None:
         plan_public(self, shape, self._budget(), self._most_looks())

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Everything public about a fit: its task, its rounds, its cost, and the roles of its parameters."""
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
@@ -11,9 +11,9 @@ import numpy as np
 from .._typing import FloatArray, IndexArray
 from ..accounting import PrivacySpent
 from ..base import PublicShape
-from ..noise._fit_budget import FitBudget
+from ..noise._mechanisms import FitBudget
 from ..rounds._driver import Rounds
-from ..rounds._plans.moments import MANY_ROWS, MomentGrid
+from ..rounds._plans.moments import MANY_ROWS
 from ..rounds._rows import (
     PreparedRows,
     Target,
@@ -21,7 +21,6 @@ from ..rounds._rows import (
     check_observations,
     check_target_bounds,
     find_roles,
-    on_model_scale,
     within_target_bounds,
 )
 from ..utils import check_bounds
@@ -29,16 +28,12 @@ from ..utils._arguments import RowUnits
 from ._censored.histograms import HistogramRelease
 from ._censored.release import CensoredRelease
 from ._censored.rounds import CensoredPlan, censored_rounds, ends_round, plan_censored
-from ._distributions import ErrorDistribution, error_distribution_of, models_log_target
-from ._moments.looks import LookRelease, MomentFit, moments_budget, part_of
-from ._moments.released_moments import MomentRelease, Neighbours, make_grid
+from ._distributions import error_distribution_of, models_log_target
+from ._moments.looks import FitTask, LookRelease, MomentFit, moments_budget, part_of
+from ._moments.released_moments import MomentRelease, make_grid
 
-# Bounds of scale_ where none are declared, in half-widths of the target: no distribution whose scale is
-# beyond 2 keeps to the bounds of the target, and 1e-3 is 500 times finer than a histogram between them shows.
-_SCALE_RANGE = (1e-3, 2.0)
-# Declared bounds of scale_, and these in half-widths of the target: the squares of both are floats.
+# Declared bounds of scale_: their squares are floats.
 _NARROWEST, _WIDEST = 1e-70, 1e70
-_LEAST, _GREATEST = 1e-100, 1e100
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,46 +62,6 @@ class SurvivalRows:
             entry=target.entry,
         )
         return rows.keeping(kept).only_kept()
-
-
-@dataclass(frozen=True, eq=False, kw_only=True)
-class FitTask:
-    """Everything public about one fit."""
-
-    distribution: ErrorDistribution
-    log_target: bool
-    bounds: tuple[FloatArray, FloatArray]
-    bounds_y: tuple[float, float]  # in the units passed to fit
-    neighbours: Neighbours
-    budget: FitBudget
-    n_units: int | None  # None: protected
-    scale_bounds: tuple[float, float] | None  # on the scale of the model
-    x_norm: float | None
-    leaks: Mapping[str, str] = field(default_factory=dict)  # parameter -> what was read in its place
-
-    @property
-    def target(self) -> tuple[float, float]:
-        """Bounds of the target on the scale of the model."""
-        return on_model_scale(self.bounds_y, self.log_target)
-
-    @property
-    def n_rows(self) -> int:
-        """Number of rows that the sums on the grid must hold."""
-        return self.n_units if self.neighbours.n_is_public and self.n_units is not None else MANY_ROWS
-
-    def grid(self, budget: FitBudget) -> MomentGrid:
-        """Return the grid of moments that are released for a part of the budget, or all of it."""
-        rows, neighbours = self.n_rows, self.neighbours
-        return make_grid(
-            *self.bounds, self.target, self.x_norm, n_rows=rows, neighbours=neighbours, budget=budget
-        )
-
-    def scale_limits(self, grid: MomentGrid) -> tuple[float, float]:
-        """Bounds of the scale in scaled units."""
-        if self.scale_bounds is None:
-            return _SCALE_RANGE
-        scaled = np.clip(np.divide(self.scale_bounds, grid.y_half), _LEAST, _GREATEST)
-        return float(scaled[0]), float(scaled[1])
 
 
 def check_scale_bounds(bounds: Any) -> tuple[float, float] | None:

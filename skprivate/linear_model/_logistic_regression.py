@@ -10,7 +10,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import expit, log_expit
-from sklearn.base import BaseEstimator
+from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
@@ -28,20 +28,19 @@ from ..base import (
 )
 from ..base import _likely_mistakes as mistakes
 from ..base._mixin import DomainMixin
-from ..base._public_facts import PrivateClassifierMixin
+from ..base._public_facts import known_classes, resolve_classes, score_labels
 from ..domain import TableDomain
 from ..domain._labels import declared_classes, number_labels
 from ..exceptions import UtilityWarning
 from ..metrics._probabilities import log_softmax, products, softmax
 from ..noise import check_entropy
-from ..noise._fit_budget import FitBudget
+from ..noise._mechanisms import FitBudget
 from ..rounds._driver import Rounds, RowsInMemory, drive, with_releases
-from ..rounds._fit import RoundsMixin
 from ..rounds._plans.moments import MomentGrid
 from ..rounds._rows import PreparedRows, read_labelled_rows
 from ..rounds._schema import RowSchema
 from ..rounds._sources import SourceFacts
-from ..rounds._tables import TableColumns, count_columns
+from ..rounds._tables import TableColumns
 from ..utils import check_bounds
 from ..utils._arguments import KEY_BYTES, number_units
 from ..utils._compat import CallbackSupportMixin, Interval, StrOptions
@@ -58,9 +57,7 @@ _CONFIDENCE = 0.9
 
 
 @public_module("skprivate.linear_model")
-class DPLogisticRegression(
-    CallbackSupportMixin, DomainMixin, RoundsMixin, PrivateClassifierMixin, BaseEstimator
-):
+class DPLogisticRegression(CallbackSupportMixin, DomainMixin, ClassifierMixin, BaseEstimator):
     """Differentially private logistic regression of a trusted curator, of two or more classes.
 
     Released are noisy moments of the columns, which standardise them, and then noisy gradients of the log
@@ -194,6 +191,7 @@ class DPLogisticRegression(
         computing="ledger",
     )
 
+    _has_rounds = True
     _parameter_constraints: dict[str, list[Any]] = {
         **SHARED_CONSTRAINTS,
         "delta": [Fraction, Interval(Real, 0, 1, closed="left")],
@@ -298,7 +296,7 @@ class DPLogisticRegression(
             )
         bounds = self._bounds_of(X)
         X = within_bounds(X, *bounds) if self.is_strict() else X
-        classes = self._resolve_classes(y, np.zeros(len(y), dtype=bool))
+        classes = resolve_classes(self.classes, y, np.zeros(len(y), dtype=bool))
         plan = self._plan(bounds, len(classes), n_units, grouped=grouped)
         rows = PreparedRows(X, labels=number_labels(y, classes))
         entropy = check_entropy(self.random_state)
@@ -311,6 +309,7 @@ class DPLogisticRegression(
         return self
 
     _read_rows = read_labelled_rows
+    score = score_labels
 
     def _find_leaks(self) -> list[str]:
         """Return what would have to be read from private rows; no row is needed for it."""
@@ -352,7 +351,7 @@ class DPLogisticRegression(
         self._budget()
         shape = self.encoded_shape(shape)
         shape.check_bounds(self.bounds, "bounds")
-        classes = None if self.classes is None else self._known_classes(shape)
+        classes = None if self.classes is None else known_classes(self.classes, shape)
         if shape.n_features is not None:
             # Any bounds will do: whether there is a grid does not depend on them.
             sides = np.zeros(shape.n_features), np.ones(shape.n_features)
@@ -367,9 +366,6 @@ class DPLogisticRegression(
             leaks=tuple(self._find_leaks()),
             seeded=self.random_state is not None,
         )
-
-    def _known_columns(self) -> int | None:
-        return count_columns(self.bounds) if self.domain is None else len(self.domain.names)
 
     def _open_source(
         self, columns: TableColumns, facts: SourceFacts, public: Any

@@ -23,8 +23,6 @@ from ..utils._public_module import changed_methods, is_exported
 from ..utils._tables import refuse_text
 from ._probabilities import products, softmax
 
-# What models say of rows; of each by the row alone.
-
 # How far probabilities of a row may sum from 1: single precision of a hundred classes.
 _SUM_TOLERANCE = 1e-4
 

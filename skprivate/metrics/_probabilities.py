@@ -1,11 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Probabilities: arithmetic with the same bits for a row in any table, and posterior means of shares.
-
-An operation of IEEE 754 on each cell rounds alike wherever the cell is, and the kernels add up row by row. A
-matrix product need not: BLAS chooses the order of its sums by the shape. Nor need exponentials and logarithms
-of NumPy: vectorised code may round otherwise than the code for what is left over. Those of SciPy are computed
-cell by cell.
-"""
+"""Probabilities: arithmetic with the same bits for a row in any table, and posterior means of shares."""
 
 import math
 from dataclasses import dataclass
@@ -19,6 +13,11 @@ from ..utils._public_module import public_module
 from ._row_kernels import add_dot_products, add_products
 
 # Arithmetic of predictions whose result for a row has the same bits alone and in any table.
+#
+# An operation of IEEE 754 on each cell rounds alike wherever the cell is, and the kernels add up row by row.
+# A matrix product need not: BLAS chooses the order of its sums by the shape. Nor need exponentials and
+# logarithms of NumPy: vectorised code may round otherwise than the code for what is left over. Those of SciPy
+# are computed cell by cell.
 
 
 def products(X: FloatArray, slopes: FloatArray) -> FloatArray:
@@ -200,7 +199,7 @@ def estimate_base_rate(
 
 
 def pool_base_rates(first: BaseRate, second: BaseRate) -> BaseRate:
-    """Return the mean of two independent estimates, each weighted by what it is worth."""
+    """Return the mean of two independent estimates, each weighted by its precision."""
     precision = 1.0 / first.variances + 1.0 / second.variances
     shares = (first.shares / first.variances + second.shares / second.variances) / precision
     return BaseRate(shares / shares.sum(), 1.0 / precision)

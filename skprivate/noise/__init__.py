@@ -1,18 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Exact noise: integer samplers over random words, and the mechanisms made of them."""
 
-from ._mechanisms import (
-    DiscreteGaussianMechanism,
-    DiscreteLaplaceMechanism,
-    check_entropy,
-    laplace_sum,
-    zcdp_to_epsilon,
-)
+from ..utils import lazy_exports
 
-__all__ = [
-    "DiscreteGaussianMechanism",
-    "DiscreteLaplaceMechanism",
-    "check_entropy",
-    "laplace_sum",
-    "zcdp_to_epsilon",
-]
+__getattr__, __dir__, __all__ = lazy_exports(__name__)

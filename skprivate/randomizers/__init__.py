@@ -4,22 +4,6 @@
 A client needs numpy only: nothing here imports scikit-learn or SciPy.
 """
 
-from ._column import ColumnRandomizer
-from ._factory import make_randomizer, randomizer_from_dict
-from ._interface import LocalRandomizer
-from ._laplace import LaplaceRandomizer, SignedLaplaceRandomizer
-from ._response import HadamardRandomizer, KRRRandomizer, LabelRandomizer, SubsetRandomizer, UnaryRandomizer
+from ..utils import lazy_exports
 
-__all__ = [
-    "ColumnRandomizer",
-    "HadamardRandomizer",
-    "KRRRandomizer",
-    "LabelRandomizer",
-    "LaplaceRandomizer",
-    "LocalRandomizer",
-    "SignedLaplaceRandomizer",
-    "SubsetRandomizer",
-    "UnaryRandomizer",
-    "make_randomizer",
-    "randomizer_from_dict",
-]
+__getattr__, __dir__, __all__ = lazy_exports(__name__)

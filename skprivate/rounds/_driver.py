@@ -29,7 +29,7 @@ from ._plans.additive import CodeCountsPlan, CodedRows, ResidualsPlan
 from ._rows import PreparedRows
 from ._task import Plan
 
-# What a run has released so far, on disk: a driver that was stopped goes on, and charges nothing twice.
+Result = TypeVar("Result")
 
 _FORMAT = "skprivate.run"
 # Raised when any estimator's rounds, their noise or their shares of the budget change: what was released
@@ -38,6 +38,151 @@ _VERSION = 4
 _FIELDS = ("fit", "package", "run", "key", "rounds")
 # 128 bits: no two runs draw the same id.
 _RUN_BYTES = 16
+
+
+class Noise(Protocol):
+    """What turns exact sums into released integers."""
+
+    def randomize(self, values: IntArray, entropy: Any) -> IntArray:
+        """Return what is released of the sums."""
+
+
+@dataclass(frozen=True, eq=False)
+class Round:
+    """One round of a private fit, public: what is summed, what it costs, and the noise.
+
+    Attributes
+    ----------
+    plan : Plan
+    noise : Noise
+    spent : PrivacySpent or None
+        What is charged before rows are read; None: an earlier round has paid for this one.
+    release : ReleaseRecord or None
+        What statements say about it; None where the statement was made before.
+    """
+
+    plan: Plan
+    noise: Noise
+    spent: PrivacySpent | None = None
+    release: ReleaseRecord | None = None
+
+
+#: A generator that yields rounds, is sent what each released, and returns the fit.
+Rounds = Generator[Round, IntArray, Result]
+
+
+def with_releases(rounds: Rounds[Result], spent: PrivacySpent) -> Rounds[tuple[Result, PrivacySpent]]:
+    """Yield rounds; return their result, and the statement that lists what each of them released."""
+    found: list[ReleaseRecord] = []
+    try:
+        step = next(rounds)
+        while True:
+            assert step.release is not None
+            found.append(step.release)
+            step = rounds.send((yield step))
+    except StopIteration as end:
+        return end.value, spent.with_releases(found)
+    finally:
+        rounds.close()
+
+
+class RowSource(Protocol):
+    """Where rows are; sums over all of them come from it."""
+
+    def prepare(self, number: int, plan: Plan) -> None:
+        """Raise what can be raised before anything is charged."""
+
+    def sums(self, number: int, plan: Plan) -> IntArray:
+        """Return the exact sums over all rows."""
+
+
+class RowsInMemory:
+    """Rows that were validated and are at hand.
+
+    Their sums are made before the charge, as validation is part of them: nobody sees them before it. Plans
+    over codes find what earlier rounds made of the rows.
+    """
+
+    def __init__(self, rows: PreparedRows) -> None:
+        self._rows = rows
+        self._sums: IntArray | None = None
+        self._coded: CodedRows | None = None
+
+    def prepare(self, number: int, plan: Plan) -> None:
+        """Make the sums."""
+        self._sums = self._sums_of(plan)
+
+    def sums(self, number: int, plan: Plan) -> IntArray:
+        """Return the sums that were prepared."""
+        prepared, self._sums = self._sums, None
+        return self._sums_of(plan) if prepared is None else prepared
+
+    def _sums_of(self, plan: Plan) -> IntArray:
+        if not isinstance(plan, CodeCountsPlan | ResidualsPlan):
+            return plan.sums(self._rows)
+        if self._coded is None:
+            self._coded = CodedRows(self._rows)
+        return plan.coded_sums(self._coded)
+
+
+def drive(
+    rounds: Rounds[Result],
+    source: RowSource,
+    entropy: Entropy,
+    charge: Callable[..., object] = bool,
+    record: "RunRecord | None" = None,
+) -> Result:
+    """Run rounds over a source to their end.
+
+    Parameters
+    ----------
+    rounds : generator
+        It yields a `Round`, is sent the integers that it released, and returns the result.
+    source : RowSource
+    entropy : Entropy
+        Of the noise.
+    charge : callable
+        Called with what a round costs, before its noise is drawn, and before rows that are elsewhere are
+        read: that reading fails is an answer about them. With a record that is kept on disk, also with an id
+        of the charge.
+    record : RunRecord, default=None
+        What rounds released before the driver was stopped, which are not done again.
+
+    Returns
+    -------
+    result : object
+        What the generator returned.
+
+    Notes
+    -----
+    **Privacy.** The exact sums of a round live until its noise is drawn. Each plan is made of public values
+    and of what earlier rounds released.
+    """
+    record = RunRecord(None, "") if record is None else record
+    number = 0
+    try:
+        step = next(rounds)
+        while True:
+            released, charge_id = record.released(number, step.plan), record.charge_id(number)
+            if released is None:
+                source.prepare(number, step.plan)
+            if step.spent is not None:
+                # Of a round on record, too: a ledger that has counted its id takes nothing, another one takes
+                # the whole cost.
+                charge(step.spent, **({} if charge_id is None else {"charge_id": charge_id}))
+            if released is None:
+                released = step.noise.randomize(source.sums(number, step.plan), entropy)
+                record.add(step.plan, released)
+            elif not entropy.private:
+                # A seeded simulation goes on where its stream was.
+                step.noise.randomize(np.zeros(step.plan.n_sums, dtype=np.int64), entropy)
+            number += 1
+            step = rounds.send(released)
+    except StopIteration as end:
+        result: Result = end.value
+        return result
+    finally:
+        rounds.close()
 
 
 class RunRecord:
@@ -155,174 +300,3 @@ def _read_round(item: Any) -> tuple[str, IntArray]:
         raise ValueError("a round must have a plan, a shape and integers")
     released: IntArray = unpack_integers(values, tuple(shape))
     return plan, np.ascontiguousarray(released)
-
-
-# The driver of rounds: plan, charge, exact sums, noise, and the next plan.
-
-Result = TypeVar("Result")
-
-
-class Noise(Protocol):
-    """What turns exact sums into released integers."""
-
-    def randomize(self, values: IntArray, entropy: Any) -> IntArray:
-        """Return what is released of the sums."""
-
-
-@dataclass(frozen=True, eq=False)
-class Round:
-    """One round of a private fit, public: what is summed, what it costs, and the noise.
-
-    Attributes
-    ----------
-    plan : Plan
-    noise : Noise
-    spent : PrivacySpent or None
-        What is charged before rows are read; None: an earlier round has paid for this one.
-    release : ReleaseRecord or None
-        What statements say about it; None where the statement was made before.
-    """
-
-    plan: Plan
-    noise: Noise
-    spent: PrivacySpent | None = None
-    release: ReleaseRecord | None = None
-
-
-#: A generator that yields rounds, is sent what each released, and returns the fit.
-Rounds = Generator[Round, IntArray, Result]
-
-
-def with_releases(rounds: Rounds[Result], spent: PrivacySpent) -> Rounds[tuple[Result, PrivacySpent]]:
-    """Yield rounds; return their result, and the statement that lists what each of them released."""
-    found: list[ReleaseRecord] = []
-    try:
-        step = next(rounds)
-        while True:
-            assert step.release is not None
-            found.append(step.release)
-            step = rounds.send((yield step))
-    except StopIteration as end:
-        return end.value, spent.with_releases(found)
-    finally:
-        rounds.close()
-
-
-class RowSource(Protocol):
-    """Where rows are; sums over all of them come from it."""
-
-    def prepare(self, number: int, plan: Plan) -> None:
-        """Raise what can be raised before anything is charged."""
-
-    def sums(self, number: int, plan: Plan) -> IntArray:
-        """Return the exact sums over all rows."""
-
-
-class RowsInMemory:
-    """Rows that were validated and are at hand.
-
-    Their sums are made before the charge, as validation is part of them: nobody sees them before it. Plans
-    over codes find what earlier rounds made of the rows.
-    """
-
-    def __init__(self, rows: PreparedRows) -> None:
-        self._rows = rows
-        self._sums: IntArray | None = None
-        self._coded: CodedRows | None = None
-
-    def prepare(self, number: int, plan: Plan) -> None:
-        """Make the sums."""
-        self._sums = self._sums_of(plan)
-
-    def sums(self, number: int, plan: Plan) -> IntArray:
-        """Return the sums that were prepared."""
-        prepared, self._sums = self._sums, None
-        return self._sums_of(plan) if prepared is None else prepared
-
-    def _sums_of(self, plan: Plan) -> IntArray:
-        if not isinstance(plan, CodeCountsPlan | ResidualsPlan):
-            return plan.sums(self._rows)
-        if self._coded is None:
-            self._coded = CodedRows(self._rows)
-        return plan.coded_sums(self._coded)
-
-
-def drive(
-    rounds: Rounds[Result],
-    source: RowSource,
-    entropy: Entropy,
-    charge: Callable[..., object] = bool,
-    record: RunRecord | None = None,
-) -> Result:
-    """Run rounds over a source to their end.
-
-    Parameters
-    ----------
-    rounds : generator
-        It yields a `Round`, is sent the integers that it released, and returns the result.
-    source : RowSource
-    entropy : Entropy
-        Of the noise.
-    charge : callable
-        Called with what a round costs, before its noise is drawn, and before rows that are elsewhere are
-        read: that reading fails is an answer about them. With a record that is kept on disk, also with an id
-        of the charge.
-    record : RunRecord, default=None
-        What rounds released before the driver was stopped, which are not done again.
-
-    Returns
-    -------
-    result : object
-        What the generator returned.
-
-    Notes
-    -----
-    **Privacy.** The exact sums of a round live until its noise is drawn. Each plan is made of public values
-    and of what earlier rounds released.
-    """
-    number = 0
-    try:
-        step = next(rounds)
-        while True:
-            released = None if record is None else record.released(number, step.plan)
-            if released is None:
-                released = _release(step, number, source, entropy, charge, record)
-            else:
-                _go_on(step, number, entropy, charge, record)
-            number += 1
-            step = rounds.send(released)
-    except StopIteration as end:
-        result: Result = end.value
-        return result
-    finally:
-        rounds.close()
-
-
-def _release(
-    step: Round,
-    number: int,
-    source: RowSource,
-    entropy: Entropy,
-    charge: Callable[..., object],
-    record: RunRecord | None,
-) -> IntArray:
-    source.prepare(number, step.plan)
-    charge_id = None if record is None else record.charge_id(number)
-    if step.spent is not None:
-        charge(step.spent, **({} if charge_id is None else {"charge_id": charge_id}))
-    released = step.noise.randomize(source.sums(number, step.plan), entropy)
-    if record is not None:
-        record.add(step.plan, released)
-    return released
-
-
-def _go_on(
-    step: Round, number: int, entropy: Entropy, charge: Callable[..., object], record: RunRecord | None
-) -> None:
-    """Take a round as done: what it released is on record."""
-    if step.spent is not None and record is not None:
-        # A ledger that has counted the id takes nothing; another one hears of the whole cost.
-        charge(step.spent, charge_id=record.charge_id(number))
-    if not entropy.private:
-        # A seeded simulation goes on where its stream was.
-        step.noise.randomize(np.zeros(step.plan.n_sums, dtype=np.int64), entropy)

@@ -2,30 +2,28 @@
 """Fits of estimators to sources, by the rounds that `fit` runs over rows in memory."""
 
 import os
-from abc import abstractmethod
-from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import replace
-from typing import Any, Self, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 from sklearn.base import BaseEstimator
 
-from ..base import PrivateEstimatorMixin, private_fit
+from ..base import private_fit
 from ..domain import TableDomain
 from ..noise import check_entropy
 from ..utils._arguments import KEY_BYTES
 from ..utils._json_documents import canonical
 from ..utils._private_fit import public_errors
-from ._driver import Rounds, drive, open_record
+from ._driver import drive, open_record
 from ._schema import RowSchema
 from ._sources import SourceFacts, SourceRun, TableSource, fingerprint
-from ._tables import TableColumns, has_names
+from ._tables import TableColumns, count_columns, has_names
 
 # Parameters that another driver may have others of.
 _NOT_HASHED = ("ledger", "random_state")
 
-Estimator = TypeVar("Estimator", bound="RoundsMixin")
+Estimator = TypeVar("Estimator", bound=BaseEstimator)
 
 
 def fit_rounds(
@@ -104,91 +102,81 @@ def fit_rounds(
     >>> bool(tree.score(rows[["age", "dose"]], rows["ill"]) > 0.9), tree.privacy_spent_.private
     (True, True)
     """
-    if not isinstance(estimator, RoundsMixin):
+    if not getattr(type(estimator), "_has_rounds", False):
         raise TypeError(f"{type(estimator).__name__} has no rounds: fit it to rows in memory.")
     source = source if isinstance(source, TableSource) else TableSource(source)
-    fitted: Estimator = estimator._fit_source(source, public, checkpoint)
+    fitted: Estimator = _fit_source(estimator, source, public, checkpoint)
     return fitted
 
 
-class RoundsMixin(PrivateEstimatorMixin):
-    """Mixin of estimators that are fitted in rounds of exact sums, to rows wherever they are."""
+@private_fit
+def _fit_source(estimator: Any, source: TableSource, public: Any, checkpoint: Any) -> Any:
+    """Fit to a source, as `fit_rounds` says.
 
-    @private_fit
-    def _fit_source(self, source: TableSource, public: Any, checkpoint: Any) -> Self:
-        """Fit to a source, as `fit_rounds` says."""
+    An estimator with rounds has ``_has_rounds = True``, a `_bounds_parameter` beside its domain, and
+    ``_open_source(columns, facts, public)``: how rows are read, and what makes the rounds of a fit for a
+    source of noise. That raises ValueError where bounds or classes are not declared, or other public facts
+    forbid the fit.
+    """
+    with public_errors():
+        # Raises in strict mode where the noise is seeded.
+        estimator.announce_leaks([])
+    # Names of persons may be missing: that a look at the tables fails tells of rows.
+    n_is_public = not estimator.may_lack_rows()
+    domain, classes = estimator.domain, getattr(estimator, "classes", None)
+    facts = find_facts(
+        source, known_columns(estimator), domain=domain, n_is_public=n_is_public, classes=classes
+    )
+    with ExitStack() as stack:
         with public_errors():
-            # Raises in strict mode where the noise is seeded.
-            self.announce_leaks([])
-        # Names of persons may be missing: that a look at the tables fails tells of rows.
-        n_is_public = not self.may_lack_rows()
-        facts = find_facts(
-            source,
-            self._known_columns(),
-            domain=getattr(self, "domain", None),
-            n_is_public=n_is_public,
-            classes=getattr(self, "classes", None),
-        )
-        with ExitStack() as stack:
-            with public_errors():
-                schema, open_rounds = self._open_source(facts.complete(source.columns), facts, public)
-                record = stack.enter_context(open_record(checkpoint, self._hash_of(schema, facts)))
-            entropy = check_entropy(self.random_state)  # type: ignore[attr-defined]
-            key = b"" if schema.max_rows_per_unit is None else entropy.random_bytes(KEY_BYTES)
-            schema = replace(schema, key=record.begin(key))
-            run = SourceRun(source, schema, facts, record.run)
-            drive(open_rounds(entropy.source), run, entropy, self.charge, record)
-            self._after_release()
-            record.end()
-        return self
+            schema, open_rounds = estimator._open_source(facts.complete(source.columns), facts, public)
+            record = stack.enter_context(open_record(checkpoint, _hash_of(estimator, schema, facts)))
+        entropy = check_entropy(estimator.random_state)
+        key = b"" if schema.max_rows_per_unit is None else entropy.random_bytes(KEY_BYTES)
+        schema = replace(schema, key=record.begin(key))
+        run = SourceRun(source, schema, facts, record.run)
+        drive(open_rounds(entropy.source), run, entropy, estimator.charge, record)
+        estimator._after_release()
+        record.end()
+    return estimator
 
-    def _hash_of(self, schema: RowSchema, facts: SourceFacts) -> str:
-        """Return a hash of what a run depends on; what must not differ when it goes on."""
-        name = f"{type(self).__module__}.{type(self).__name__}"
-        assert isinstance(self, BaseEstimator)
-        parameters = {key: value for key, value in self.get_params().items() if key not in _NOT_HASHED}
-        # Where the number of rows is protected, a hash of it would tell it.
-        n_is_public = parameters.get("relation", "replace-one") == "replace-one"
-        n_units = facts.n_units if n_is_public else None
-        content = {"schema": schema.to_dict(), "rows": n_units, "parameters": repr(parameters)}
-        return fingerprint(name.encode(), canonical(content))
 
-    def _public_rows(self: Any, public: Any, facts: SourceFacts, rows_per_unit: int) -> Any:
-        """Validate public rows, all that a design is made of; there may be none."""
-        if public is None:
-            width = facts.n_features if self.domain is None else len(self.domain.encoded_names)
-            X, y = np.empty((0, width)), self._no_targets()
-        else:
-            if not isinstance(public, tuple) or len(public) != 2:
-                raise TypeError("public must be a tuple (X, y).")
-            X, y = public
-            if self.domain is None and facts.features is not None and has_names(X):
-                X = X[TableColumns(facts.features).choose_features(X)]
-            X, y = self._read_rows(X, y)
-            # The names are those of the source.
-            facts.name_columns(self)
-            self.name_columns()
-        rows = self._part_rows(X, y, np.ones(len(X), dtype=bool), None)
-        return replace(rows, rows_per_unit=rows_per_unit)
+def _hash_of(estimator: BaseEstimator, schema: RowSchema, facts: SourceFacts) -> str:
+    """Return a hash of what a run depends on; what must not differ when it goes on."""
+    name = f"{type(estimator).__module__}.{type(estimator).__name__}"
+    parameters = {key: value for key, value in estimator.get_params().items() if key not in _NOT_HASHED}
+    # Where the number of rows is protected, a hash of it would tell it.
+    n_is_public = parameters.get("relation", "replace-one") == "replace-one"
+    n_units = facts.n_units if n_is_public else None
+    content = {"schema": schema.to_dict(), "rows": n_units, "parameters": repr(parameters)}
+    return fingerprint(name.encode(), canonical(content))
 
-    @abstractmethod
-    def _known_columns(self) -> int | None:
-        """Return the number of features that the parameters tell, None if they do not."""
 
-    @abstractmethod
-    def _open_source(
-        self, columns: TableColumns, facts: SourceFacts, public: Any
-    ) -> tuple[RowSchema, Callable[[str], Rounds[None]]]:
-        """Return how rows are read, and what makes the rounds of a fit for a source of noise.
+def known_columns(estimator: Any) -> int | None:
+    """Return the number of columns that an estimator's bounds or domain tell, None if they do not."""
+    if estimator.domain is None:
+        return count_columns(estimator._declared_bounds)
+    return len(estimator.domain.names)
 
-        Raises
-        ------
-        ValueError
-            Bounds or classes are not declared, or other public facts forbid the fit.
-        """
 
-    def _after_release(self) -> None:
-        """Warn of what was released."""
+def read_public_rows(estimator: Any, public: Any, facts: SourceFacts, rows_per_unit: int) -> Any:
+    """Validate the public rows beside a source, all that a design is made of; there may be none."""
+    domain = estimator.domain
+    if public is None:
+        width = facts.n_features if domain is None else len(domain.encoded_names)
+        X, y = np.empty((0, width)), estimator._no_targets()
+    else:
+        if not isinstance(public, tuple) or len(public) != 2:
+            raise TypeError("public must be a tuple (X, y).")
+        X, y = public
+        if domain is None and facts.features is not None and has_names(X):
+            X = X[TableColumns(facts.features).choose_features(X)]
+        X, y = estimator._read_rows(X, y)
+        # The names are those of the source.
+        facts.name_columns(estimator)
+        estimator.name_columns()
+    rows = estimator._part_rows(X, y, np.ones(len(X), dtype=bool), None)
+    return replace(rows, rows_per_unit=rows_per_unit)
 
 
 def find_facts(

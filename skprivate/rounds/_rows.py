@@ -6,15 +6,41 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils import check_consistent_length, column_or_1d
 
 from .._typing import BoolArray, FloatArray, IndexArray
 from ..domain._labels import kind_of_labels, refuse_label_types
 from ..utils import as_column, as_labels, check_bounds, is_frame, is_structured
 from ..utils._private_fit import public_errors
-from ..utils._tables import numbers_of, validate_data, within_bounds
+from ..utils._tables import numbers_of, within_bounds
 
-# Rows in memory as plans read them: validated, as numbers.
+#: Kinds of observation of a lifetime, which are declared in public: seen when it happened; known to be later,
+#: earlier, or between two times; watched from a later time on.
+KINDS = ("exact", "right", "left", "interval", "entry")
+#: Codes of an event column (`PreparedRows.event`), by kind; an entry may go with any of them.
+CODES = {"right": 0, "exact": 1, "left": 2, "interval": 3}
+_RIGHT, _EXACT, _LEFT, _INTERVAL = (CODES[kind] for kind in ("right", "exact", "left", "interval"))
+#: A value so far beyond a bound, in half-widths of the bounds, is on it: logarithms are rounded.
+BESIDE = 1e-9
+_NAMES = {
+    "exact": "rows of an event at a known time",
+    "right": "right-censored rows",
+    "left": "left-censored rows",
+    "interval": "interval-censored rows",
+}
+# What a row of an undeclared kind is read as in strict mode: the first of these that is declared. It says no
+# more than the row, but for an event at a time that is known only from one side.
+_WEAKER = {
+    _RIGHT: ("interval", "left", "exact"),
+    _EXACT: ("interval", "right", "left"),
+    _LEFT: ("interval", "right", "exact"),
+    _INTERVAL: ("right", "left", "exact"),
+}
+# Of half the distance of bounds: its square, and that times the noise of a tiny epsilon, is a float.
+_NARROWEST, _WIDEST = 1e-135, 1e135
+_LARGEST = np.finfo(np.float64).max
+_FORM = "y must have two fields, the event (True or False) and then the time"
+_FORMS = f"{_FORM}; or the fields lower and upper; and may have a field entry beside them"
+_MAKE = "np.array(list(zip(event, time)), dtype=[('event', bool), ('time', float)])"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -61,27 +87,21 @@ class PreparedRows:
         """Return the rows that count, copied where others stand between them."""
         if self.kept is None:
             return self
-        kept = self.kept
-
-        def chosen(column: Any) -> Any:
-            return None if column is None else column[kept]
-
-        names = ("y", "event", "labels", "steps", "start", "entry")
-        return PreparedRows(self.X[kept], **{name: chosen(getattr(self, name)) for name in names})
+        columns = {name: part for name, part in vars(self).items() if part is not None and name != "kept"}
+        return PreparedRows(**{name: column[self.kept] for name, column in columns.items()})
 
     def keeping(self, kept: BoolArray | IndexArray | None) -> "PreparedRows":
         """Return the same rows, of which only these count."""
         return replace(self, kept=kept)
 
-
-# Kinds of observation of a lifetime, which are declared in public.
-
-#: Seen when it happened; known to be later, earlier, or between two times; watched from a later time on.
-KINDS = ("exact", "right", "left", "interval", "entry")
-#: Codes of an event column (`PreparedRows.event`), by kind; an entry may go with any of them.
-CODES = {"right": 0, "exact": 1, "left": 2, "interval": 3}
-#: A value so far beyond a bound, in half-widths of the bounds, is on it: logarithms are rounded.
-BESIDE = 1e-9
+    def times_and_events(self, n_features: int | None = None) -> tuple[FloatArray, NDArray[np.uint8]]:
+        """Return the target of lifetimes; ValueError where there is none, or X has other columns."""
+        if self.y is None or self.event is None:
+            raise ValueError("the rows have no times and events.")
+        fits = n_features is None or self.X.shape == (len(self.y), n_features)
+        if not fits or (n_features is not None and self.event.shape != self.y.shape):
+            raise ValueError(f"X must have shape (n, {n_features}), and a target and an event per row.")
+        return self.y, self.event
 
 
 def check_observations(observations: Any, structured: bool, roles: tuple[str, ...] = ()) -> tuple[str, ...]:
@@ -115,41 +135,20 @@ def check_observations(observations: Any, structured: bool, roles: tuple[str, ..
                 "observations=['right', 'interval']."
             )
         kinds: tuple[str, ...] = KINDS[:2] if structured else KINDS[:1]
+    elif isinstance(observations, str):
+        raise ValueError(f"observations must be a list of kinds, such as [{observations!r}].")
     else:
-        kinds = _declared(observations, structured)
+        given = set(observations)
+        if not given <= set(KINDS) or not given - {"entry"}:
+            raise ValueError(f"observations must name some of {', '.join(KINDS)}, and not 'entry' alone.")
+        if not structured and given != {"exact"}:
+            raise ValueError(
+                "observations: a target of plain numbers is exact; other kinds need a structured y."
+            )
+        kinds = tuple(kind for kind in KINDS if kind in given)
     if "entry" in roles and "entry" not in kinds:
         raise ValueError("y has a field of entries: declare 'entry' among observations.")
     return kinds
-
-
-def _declared(observations: Any, structured: bool) -> tuple[str, ...]:
-    if isinstance(observations, str):
-        raise ValueError(f"observations must be a list of kinds, such as [{observations!r}].")
-    given = list(observations)
-    if not set(given) <= set(KINDS) or not set(given) - {"entry"}:
-        raise ValueError(f"observations must name some of {', '.join(KINDS)}, and not 'entry' alone.")
-    if not structured and set(given) != {"exact"}:
-        raise ValueError("observations: a target of plain numbers is exact; other kinds need a structured y.")
-    return tuple(kind for kind in KINDS if kind in given)
-
-
-# What is known of each lifetime, by kind of observation: kinds that are declared, within declared bounds.
-
-_RIGHT, _EXACT, _LEFT, _INTERVAL = (CODES[kind] for kind in ("right", "exact", "left", "interval"))
-_NAMES = {
-    "exact": "rows of an event at a known time",
-    "right": "right-censored rows",
-    "left": "left-censored rows",
-    "interval": "interval-censored rows",
-}
-# What a row of an undeclared kind is read as in strict mode: the first of these that is declared. It says no
-# more than the row, but for an event at a time that is known only from one side.
-_WEAKER = {
-    _RIGHT: ("interval", "left", "exact"),
-    _EXACT: ("interval", "right", "left"),
-    _LEFT: ("interval", "right", "exact"),
-    _INTERVAL: ("right", "left", "exact"),
-}
 
 
 @dataclass(frozen=True, eq=False)
@@ -357,7 +356,13 @@ def within_target_bounds(target: Target, kinds: tuple[str, ...], bounds: tuple[f
         entry = np.where((target.entry > low) & (event != _LEFT), target.entry, -np.inf)
         nothing |= entry >= time
         entry[nothing] = -np.inf
-    said = _say_nothing(kinds, bounds)
+    # Code, time and start of a row that says nothing; none where events alone are declared.
+    silent = {
+        "right": (_RIGHT, low, -np.inf),
+        "interval": (_INTERVAL, high, low),
+        "left": (_LEFT, high, -np.inf),
+    }
+    said = next((row for kind, row in silent.items() if kind in kinds), None)
     if said is not None:
         event[nothing], time[nothing], start[nothing] = said
     return Target(time, event, start if "interval" in kinds else None, entry)
@@ -369,16 +374,6 @@ def event_within(time: FloatArray, event: BoolArray, last: float) -> NDArray[np.
     return np.ascontiguousarray(np.asarray(event, dtype=np.bool_) & (time <= last)).view(np.uint8)
 
 
-def _say_nothing(kinds: tuple[str, ...], bounds: tuple[float, float]) -> tuple[int, float, float] | None:
-    """Return code, time and start of a row that says nothing; None where events alone are declared."""
-    low, high = bounds
-    if "right" in kinds:
-        return _RIGHT, low, -np.inf
-    if "interval" in kinds:
-        return _INTERVAL, high, low
-    return (_LEFT, high, -np.inf) if "left" in kinds else None
-
-
 def _ends(target: Target) -> tuple[FloatArray, FloatArray]:
     """Ends between which every lifetime is known to be; they are equal for events."""
     time, event = target.time_on_model_scale, target.event
@@ -386,16 +381,6 @@ def _ends(target: Target) -> tuple[FloatArray, FloatArray]:
     if target.start is not None:
         begin = np.where(event == _INTERVAL, target.start, begin)
     return begin, np.where(event == _RIGHT, np.inf, time)
-
-
-# Reading and checking of targets: numbers, or what is known of lifetimes.
-
-# Of half the distance of bounds: its square, and that times the noise of a tiny epsilon, is a float.
-_NARROWEST, _WIDEST = 1e-135, 1e135
-_LARGEST = np.finfo(np.float64).max
-_FORM = "y must have two fields, the event (True or False) and then the time"
-_FORMS = f"{_FORM}; or the fields lower and upper; and may have a field entry beside them"
-_MAKE = "np.array(list(zip(event, time)), dtype=[('event', bool), ('time', float)])"
 
 
 def refuse_other_forms(y: Any) -> None:
@@ -420,8 +405,10 @@ def refuse_other_forms(y: Any) -> None:
     """
     refuse_text(y)
     values = np.asarray(y)
-    if values.dtype.kind in "OUS" and np.isnan(numbers_of(values, "y")[_is_text_cell(values)]).any():
-        raise ValueError("y holds text that is no number: turn it into numbers of one unit.")
+    if values.dtype.kind in "OUS":
+        is_text = [isinstance(cell, str | bytes) for cell in values.ravel().tolist()]
+        if np.isnan(numbers_of(values, "y").ravel()[np.array(is_text, dtype=bool)]).any():
+            raise ValueError("y holds text that is no number: turn it into numbers of one unit.")
     if values.dtype.kind in "mM":
         raise TypeError("y holds dates or durations; turn them into numbers of one unit, such as days.")
     if values.ndim == 2 and values.shape[1] > 1:
@@ -435,11 +422,6 @@ def refuse_text(y: Any) -> None:
     """Refuse a target whose type is text, which is public; a list has no type."""
     if kind_of_labels(y) == "text":
         raise TypeError("y holds text, not numbers: pass y.astype(float), or pandas.to_numeric(y).")
-
-
-def _is_text_cell(values: NDArray[Any]) -> BoolArray:
-    cells = [isinstance(cell, str | bytes) for cell in values.ravel().tolist()]
-    return np.array(cells, dtype=bool).reshape(values.shape)
 
 
 def find_roles(y: Any) -> tuple[str, ...]:
@@ -526,10 +508,18 @@ def read_target(y: Any, log_target: bool, kinds: tuple[str, ...] | None = None) 
     """
     if not is_structured(y):
         values = np.asarray(y, dtype=np.float64)
-        return Target(_log_times(values) if log_target else values)
+        if not log_target:
+            return Target(values)
+        _refuse_early(values)
+        # Contiguous: the logarithm of a value must not depend on where it stands.
+        return Target(np.log(np.ascontiguousarray(values)))
     fields = _fields(y)
     if "event" in fields:
-        event = _check_event(fields["event"], y)
+        event = fields["event"]
+        if event.dtype == object and all(isinstance(value, bool | np.bool_) for value in event):
+            event = event.astype(bool)
+        if event.dtype != bool:
+            raise TypeError(f"{_FORM}; the event is of type {event.dtype}, not boolean. {_declare_events(y)}")
         lower = upper = times = _check_times(fields["time"], "time")
         _refuse_early(times)
         codes = np.ascontiguousarray(event).view(np.uint8)
@@ -695,6 +685,8 @@ def _strict_numbers(times: NDArray[Any], role: str) -> FloatArray:
 
 
 def _one_column(values: Any) -> FloatArray:
+    from sklearn.utils import column_or_1d
+
     if isinstance(values, list | tuple):
         raise ValueError("y should be a 1d array; its rows are of different lengths.")
     if values.ndim == 2 and values.shape[1] > 1:
@@ -741,14 +733,6 @@ def _fields(y: Any) -> dict[str, NDArray[Any]]:
     return fields
 
 
-def _check_event(event: NDArray[Any], y: Any) -> BoolArray:
-    if event.dtype == object and all(isinstance(value, bool | np.bool_) for value in event):
-        event = event.astype(bool)
-    if event.dtype != bool:
-        raise TypeError(f"{_FORM}; the event is of type {event.dtype}, not boolean. {_declare_events(y)}")
-    return event
-
-
 def _numbers(times: NDArray[Any], role: str) -> FloatArray:
     if times.dtype.kind not in "iuf":
         raise TypeError(f"{_FORMS}; the {role} is of type {times.dtype}, not a number.")
@@ -772,17 +756,11 @@ def _refuse_early(times: FloatArray) -> None:
         )
 
 
-def _log_times(times: FloatArray) -> FloatArray:
-    _refuse_early(times)
-    # Contiguous: the logarithm of a value must not depend on where it stands.
-    return np.log(np.ascontiguousarray(times))
-
-
-# Rows and targets that ``fit`` is passed, validated: labels, and numbers without censoring.
-
-
 def read_labelled_rows(model: Any, X: Any, y: Any) -> tuple[FloatArray, NDArray[Any]]:
     """Validate X and labels; in strict mode no cell of them makes it fail."""
+    # Needs scikit-learn, which a client has no use for.
+    from ..utils._tables import validate_data
+
     with public_errors():
         refuse_label_types(y, model.classes)
     X = model.encode_rows(X)
@@ -797,6 +775,10 @@ def read_labelled_rows(model: Any, X: Any, y: Any) -> tuple[FloatArray, NDArray[
 
 def read_numbered_rows(model: Any, X: Any, y: Any) -> tuple[FloatArray, NDArray[Any]]:
     """Validate X and numbers; in strict mode no cell of them makes it fail."""
+    from sklearn.utils import check_consistent_length
+
+    from ..utils._tables import validate_data
+
     if is_structured(y):
         raise ValueError("y must be numbers, and no times with events.")
     X = model.encode_rows(X)
@@ -804,7 +786,10 @@ def read_numbered_rows(model: Any, X: Any, y: Any) -> tuple[FloatArray, NDArray[
         if y is None:
             raise ValueError("requires y to be passed, but the target y is None.")
         X = model.read_numbers(X)
-        y = replace_target(y, _known_range(model.bounds_y), False).time_on_model_scale
+        # Halves: the width is finite.
+        largest = float(_LARGEST) / 2
+        bounds = (-largest, largest) if model.bounds_y is None else check_target_bounds(model.bounds_y, False)
+        y = replace_target(y, bounds, False).time_on_model_scale
         check_consistent_length(X, y)
     else:
         refuse_other_forms(y)
@@ -812,12 +797,3 @@ def read_numbered_rows(model: Any, X: Any, y: Any) -> tuple[FloatArray, NDArray[
         y = np.asarray(y, dtype=np.float64)
     model.name_columns()
     return X, y
-
-
-def _known_range(bounds_y: Any) -> tuple[float, float]:
-    """Return declared bounds of y; without them those of the largest floats."""
-    if bounds_y is not None:
-        return check_target_bounds(bounds_y, False)
-    # Halves: the width is finite.
-    largest = float(np.finfo(np.float64).max) / 2
-    return -largest, largest

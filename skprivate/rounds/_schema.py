@@ -3,7 +3,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,9 +13,10 @@ from .._typing import FloatArray
 from ..domain import TableDomain
 from ..domain._labels import declared_classes, number_labels
 from ..utils import as_labels, is_structured
-from ..utils._arguments import KEY_BYTES, RowUnits, number_units
+from ..utils._arguments import KEY_BYTES, number_units
 from ..utils._json_documents import Fields
 from ..utils._tables import refuse_cells, refuse_kinds, refuse_missing, within_bounds
+from ._codec import Record, array, maybe, pair, record, spread, stored, texts
 from ._rows import (
     PreparedRows,
     Target,
@@ -27,35 +28,25 @@ from ._rows import (
     replace_target,
     within_target_bounds,
 )
-from ._tables import OPTIONAL_ROLES, Piece, TableColumns, read_pieces
+from ._tables import Piece, TableColumns, read_pieces
 
-_FIELDS = (
-    *("features", "n_features", "target", "event", "group"),
-    *(
-        "log_target",
-        "bounds_y",
-        "structured",
-        "classes",
-        "lower",
-        "upper",
-        "strict",
-        "max_rows_per_unit",
-        "key",
-        "domain",
-        "observations",
-    ),
-    *(f"{role}_column" for role in OPTIONAL_ROLES),
-    *("happened", "censored"),
-)
 # Kinds of observation where none are declared.
 _KINDS = ("exact", "right")
-# Columns and classes that a schema may name, as `axes`; and rows of a person, as many as estimators take.
+# Columns and classes that a schema may name, as `cells`; and rows of a person, as many as estimators take.
 _MOST = 2**24
 _MOST_ROWS = 2**62
 
 
+def _read_classes(fields: Fields, name: str) -> NDArray[Any]:
+    return declared_classes(fields.items(name))
+
+
+def _read_key(fields: Fields, name: str) -> bytes:
+    return bytes.fromhex(fields.text(name))
+
+
 @dataclass(frozen=True, eq=False, kw_only=True)
-class RowSchema:
+class RowSchema(Record):
     """Everything public about how rows are read.
 
     Attributes
@@ -86,19 +77,20 @@ class RowSchema:
         Key of the choice of these rows; empty where there is none.
     """
 
-    columns: TableColumns
-    n_features: int
-    domain: TableDomain | None = None
-    lower: FloatArray | None = None
-    upper: FloatArray | None = None
-    log_target: bool = False
-    bounds_y: tuple[float, float] | None = None
-    structured: bool = False
-    kinds: tuple[str, ...] = _KINDS
-    classes: NDArray[Any] | None = None
-    strict: bool = False
-    max_rows_per_unit: int | None = None
-    key: bytes = b""
+    columns: TableColumns = spread(TableColumns)
+    n_features: int = stored(Fields.integer, 0, _MOST)
+    domain: TableDomain | None = stored(maybe, record, TableDomain.from_dict, default=None)
+    lower: FloatArray | None = stored(maybe, array, default=None)
+    upper: FloatArray | None = stored(maybe, array, default=None)
+    log_target: bool = stored(Fields.flag, default=False)
+    bounds_y: tuple[float, float] | None = stored(maybe, pair, default=None)
+    structured: bool = stored(Fields.flag, default=False)
+    kinds: tuple[str, ...] = stored(texts, key="observations", default=_KINDS)
+    classes: NDArray[Any] | None = stored(maybe, _read_classes, default=None)
+    strict: bool = stored(Fields.flag, default=False)
+    max_rows_per_unit: int | None = stored(maybe, Fields.integer, 1, _MOST_ROWS, default=None)
+    key: bytes = stored(_read_key, default=b"")
+    _what: ClassVar[str] = "a schema"
 
     def read(self, table: Any) -> Iterator[tuple[PreparedRows, int]]:
         """Read a batch piece by piece; also the number of persons, or rows, in each.
@@ -120,24 +112,16 @@ class RowSchema:
             whole = Piece.joined(list(pieces))
             if whole is None:
                 return
-            units = self._units(whole)
+            units = number_units(whole.group, np.ones(len(whole.X), dtype=bool), strict=self.strict)
+            if units is None:
+                raise ValueError("a batch must name the person of every row.")
             rows = self._prepare(whole)
             yield rows.keeping(units.choose_rows(self.max_rows_per_unit, self.key)), units.n_units
 
-    def _check_width(self, piece: Piece) -> int:
-        if piece.X.ndim != 2 or piece.X.shape[1] != self.n_features:
-            raise ValueError(f"a batch must have {self.n_features} columns of features.")
-        return len(piece.X)
-
-    def _units(self, piece: Piece) -> RowUnits:
-        units = number_units(piece.group, np.ones(len(piece.X), dtype=bool), strict=self.strict)
-        if units is None:
-            raise ValueError("a batch must name the person of every row.")
-        return units
-
     def _prepare(self, piece: Piece) -> PreparedRows:
-        self._check_width(piece)
         X = piece.X
+        if X.ndim != 2 or X.shape[1] != self.n_features:
+            raise ValueError(f"a batch must have {self.n_features} columns of features.")
         if piece.is_finite:
             pass
         elif self.strict:
@@ -178,59 +162,15 @@ class RowSchema:
             raise ValueError("y must be finite: NaN and infinity are refused.")
         return target
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return JSON values."""
-        return {
-            **self.columns.to_dict(),
-            "n_features": self.n_features,
-            "log_target": self.log_target,
-            "bounds_y": None if self.bounds_y is None else list(self.bounds_y),
-            "structured": self.structured,
-            "classes": None if self.classes is None else self.classes.tolist(),
-            "lower": None if self.lower is None else self.lower.tolist(),
-            "upper": None if self.upper is None else self.upper.tolist(),
-            "strict": self.strict,
-            "max_rows_per_unit": self.max_rows_per_unit,
-            "key": self.key.hex(),
-            "domain": None if self.domain is None else self.domain.to_dict(),
-            "observations": list(self.kinds),
-        }
-
-    @classmethod
-    def from_dict(cls, content: dict[str, Any]) -> "RowSchema":
-        """Restore the schema; ValueError for what `to_dict` would not write."""
-        fields = Fields(content, _FIELDS, what="a schema")
-        declared = fields.maybe(fields.mapping, "domain")
-        structured = fields.flag("structured")
-        kinds = tuple(fields.texts("observations"))
-        if kinds != _KINDS and check_observations(kinds, structured) != kinds:
-            raise ValueError("a schema: the kinds of observation are not in the one form that is written")
-        n_features = fields.integer("n_features", 0, _MOST)
-        lower = fields.maybe(fields.numbers, "lower", n_features)
-        upper = fields.maybe(fields.numbers, "upper", n_features)
-        if (lower is None) != (upper is None):
-            raise ValueError("a schema: lower and upper belong together")
-        bounds_y = fields.maybe(fields.numbers, "bounds_y", 2)
-        log_target = fields.flag("log_target")
-        classes = fields.maybe(fields.items, "classes")
-        key, grouped = (
-            bytes.fromhex(fields.text("key")),
-            fields.maybe(fields.integer, "max_rows_per_unit", 1, _MOST_ROWS),
-        )
-        if len(key) != (0 if grouped is None else KEY_BYTES):
-            raise ValueError("a schema: the key must have eight bytes where persons are protected")
-        return cls(
-            columns=TableColumns.from_fields(fields),
-            n_features=n_features,
-            domain=None if declared is None else TableDomain.from_dict(declared),
-            lower=None if lower is None else np.array(lower),
-            upper=None if upper is None else np.array(upper),
-            log_target=log_target,
-            bounds_y=None if bounds_y is None else check_target_bounds(bounds_y, log_target),
-            structured=structured,
-            kinds=kinds,
-            classes=None if classes is None else declared_classes(classes),
-            strict=fields.flag("strict"),
-            max_rows_per_unit=grouped,
-            key=key,
-        )
+    def _check_fields(self) -> None:
+        canonical = self.kinds == _KINDS or check_observations(self.kinds, self.structured) == self.kinds
+        self._require(canonical, "the kinds of observation are not in the one form that is written")
+        self._require((self.lower is None) == (self.upper is None), "lower and upper belong together")
+        for name in ("lower", "upper"):
+            side = getattr(self, name)
+            known = side is None or len(side) == self.n_features
+            self._require(known, f"{name} must be a list of finite numbers")
+        if self.bounds_y is not None:
+            check_target_bounds(self.bounds_y, self.log_target)
+        length = 0 if self.max_rows_per_unit is None else KEY_BYTES
+        self._require(len(self.key) == length, "the key must have eight bytes where persons are protected")

@@ -5,7 +5,7 @@ import hashlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from numbers import Integral
-from typing import Any
+from typing import Any, ClassVar
 
 import joblib
 import numpy as np
@@ -21,16 +21,13 @@ from ..utils._arguments import exact_names, number_units
 from ..utils._json_documents import Fields, restore_in_silence, seal_document
 from ..utils._private_fit import public_errors
 from ..utils._public_module import public_module
+from ._codec import Record, maybe, stored, texts
 from ._rows import check_form, find_roles
 from ._schema import RowSchema
 from ._tables import TableColumns, arrow_records, has_names, holds_arrow, read_pieces
 from ._task import PartialSums, PartitionFunction, Plan, RoundTask, SumsCollector, check_batch_id
 
-# What is public about the tables of a source, found before anything is charged: columns, types, sizes.
-
-_FORMAT = "skprivate.inspection"
-_VERSION = 2
-_FIELDS = ("batch", "n_rows", "n_units", "features", "kinds", "has_target", "roles")
+_FORMAT, _VERSION = "skprivate.inspection", 2
 # Rows of a table: exact sums have room for fewer.
 _MOST = 2**62
 # Kinds of columns, by NumPy's letters and by the beginnings of Arrow's names: numbers may replace each other.
@@ -40,7 +37,7 @@ _ARROW_NUMBERS = ("int", "uint", "float", "double", "half", "bool", "decimal")
 
 
 @dataclass(frozen=True)
-class TableFacts:
+class TableFacts(Record):
     """Public facts of one table.
 
     Attributes
@@ -59,38 +56,23 @@ class TableFacts:
         Fields of the target, such as event and time; none where it has no fields.
     """
 
-    batch: str
-    n_rows: int
-    n_units: int
-    features: tuple[str, ...] | None
-    kinds: tuple[str, ...]
-    has_target: bool
-    roles: tuple[str, ...] = ()
+    batch: str = stored(Fields.text)
+    n_rows: int = stored(Fields.integer, 0, _MOST)
+    n_units: int = stored(Fields.integer, 0, _MOST)
+    features: tuple[str, ...] | None = stored(maybe, texts)
+    kinds: tuple[str, ...] = stored(texts)
+    has_target: bool = stored(Fields.flag)
+    roles: tuple[str, ...] = stored(texts, default=())
+    _what: ClassVar[str] = "it"
 
     def to_bytes(self) -> bytes:
         """Return the facts as JSON with a checksum."""
-        names = None if self.features is None else list(self.features)
-        lists = {"features": names, "kinds": list(self.kinds), "roles": list(self.roles)}
-        return seal_document(_FORMAT, _VERSION, {**vars(self), **lists})
+        return seal_document(_FORMAT, _VERSION, self.to_dict())
 
     @classmethod
     def from_bytes(cls, data: Any) -> "TableFacts":
         """Restore the facts; ValueError for what `to_bytes` would not write."""
-        return restore_in_silence(data, _FORMAT, _VERSION, _FIELDS, cls._from_dict, "facts of a table")
-
-    @classmethod
-    def _from_dict(cls, content: dict[str, Any]) -> "TableFacts":
-        fields = Fields(content, ("format", "version", *_FIELDS))
-        names = fields.maybe(fields.texts, "features")
-        return cls(
-            fields.text("batch"),
-            fields.integer("n_rows", 0, _MOST),
-            fields.integer("n_units", 0, _MOST),
-            None if names is None else tuple(names),
-            tuple(fields.texts("kinds")),
-            fields.flag("has_target"),
-            tuple(fields.texts("roles")),
-        )
+        return restore_in_silence(data, _FORMAT, _VERSION, cls._names(), cls._from_sealed, "facts of a table")
 
 
 @dataclass(frozen=True)
@@ -204,21 +186,20 @@ class InspectFunction:
 
     def inspect(self, table: Any, batch_id: str | int) -> TableFacts:
         """Return the facts of one table."""
-        facts = self._facts(table, check_batch_id(batch_id))
+        batch = check_batch_id(batch_id)
+        with config_context(strict=self.strict):
+            if isinstance(table, tuple):
+                facts = self._of_arrays(batch, *table)
+            elif holds_arrow(table):
+                facts = self._of_arrow(batch, table)
+            elif has_names(table):
+                facts = self._of_frame(batch, table)
+            else:
+                facts = self._of_arrays(batch, table)
         if self.domain is None and not self.strict:
             return facts
         # In strict mode one odd cell, which gives a column of pandas its type, must not make a fit fail.
         return replace(facts, kinds=(_CELLS,) * len(facts.kinds))
-
-    def _facts(self, table: Any, batch: str) -> TableFacts:
-        with config_context(strict=self.strict):
-            if isinstance(table, tuple):
-                return self._of_arrays(batch, *table)
-            if holds_arrow(table):
-                return self._of_arrow(batch, table)
-            if has_names(table):
-                return self._of_frame(batch, table)
-            return self._of_arrays(batch, table)
 
     def _of_arrays(self, batch: str, X: Any, y: Any = None, groups: Any = None) -> TableFacts:
         with public_errors():
@@ -263,30 +244,32 @@ class InspectFunction:
 
     def _of_arrow(self, batch: str, table: Any) -> TableFacts:
         group = self.columns.group
-        n_rows, groups, event = getattr(table, "num_rows", None), [], self.columns.event
+        n_rows, groups = getattr(table, "num_rows", None), []
+        kinds: tuple[str, ...] = ()
         if n_rows is None or group is not None:
             schema, records = arrow_records(table)
             names = self.columns.choose(list(schema))
-            n_rows, kinds = 0, None
+            n_rows = 0
             for record in records:
                 n_rows += record.num_rows
                 kinds = self._arrow_kinds(record.schema, names)
-                self.columns.refuse_codes(event is None or _is_boolean(record.schema, event))
-                self._refuse_types(record.slice(0, 0))
                 if group is not None:
                     groups.append(exact_names(record.column(group)))
-            kinds = kinds or ()
         else:
             names = self.columns.choose(list(table.schema.names))
             kinds = self._arrow_kinds(table.schema, names)
-            self.columns.refuse_codes(event is None or _is_boolean(table.schema, event))
-            self._refuse_types(_no_rows(table.schema))
         n_units = self._count_units(np.concatenate(groups) if groups else None, n_rows)
         return TableFacts(batch, n_rows, n_units, names, kinds, *self._target())
 
     def _arrow_kinds(self, schema: Any, names: tuple[str, ...]) -> tuple[str, ...]:
+        """Return the kinds of the columns of X, and refuse types of columns that cannot be read."""
+        import pyarrow
+
         self._check_types(schema.field)
         types = (str(schema.field(name).type) for name in names)
+        event = self.columns.event
+        self.columns.refuse_codes(event is None or str(schema.field(event).type) == "bool")
+        self._refuse_types(pyarrow.RecordBatch.from_pylist([], schema=schema))
         return tuple("number" if kind.startswith(_ARROW_NUMBERS) else "other" for kind in types)
 
     @public_errors()
@@ -321,71 +304,15 @@ def _is_typed(part: Any) -> bool:
     return is_frame(part) or hasattr(part, "dtype") or hasattr(part, "type")
 
 
-def _no_rows(schema: Any) -> Any:
-    import pyarrow
-
-    return pyarrow.RecordBatch.from_pylist([], schema=schema)
-
-
 def _may_hold_booleans(events: Any) -> bool:
     # Nullable booleans are objects in some frames; their cells are read one by one.
     is_text = str(events.dtype).lower().startswith("str")
     return not is_text and np.asarray(events).dtype.kind in "bO"
 
 
-def _is_boolean(schema: Any, name: str) -> bool:
-    return str(schema.field(name).type) == "bool"
-
-
 def fingerprint(*texts: bytes) -> str:
     """Return a hash of public bytes."""
     return hashlib.sha256(b"\0".join(texts)).hexdigest()
-
-
-# Partitions of a dask DataFrame as tables of a source.
-
-
-class DaskPartitions:
-    """A dask DataFrame to whose partitions a function is mapped, by the scheduler that is active.
-
-    Parameters
-    ----------
-    frame : dask.dataframe.DataFrame
-    columns : TableColumns
-        What is read of it: where features are named, partitions are made with no other column.
-
-    Raises
-    ------
-    TypeError
-        It is another object of dask.
-    ValueError
-        A column is missing, or is there twice.
-
-    Notes
-    -----
-    A partition's id is its number, in every round and when a task is run again. So each partition must hold
-    the same rows every time that it is computed: those of files do, those of a random sample do not.
-    """
-
-    def __init__(self, frame: Any, columns: TableColumns) -> None:
-        import dask.dataframe
-
-        if not isinstance(frame, dask.dataframe.DataFrame):
-            raise TypeError(f"of dask, a source takes a DataFrame, not {type(frame).__name__}.")
-        names = columns.choose(list(frame.columns))
-        self._frame = frame if columns.features is None else frame[[*names, *columns.others]]
-
-    def map_partitions(self, function: Callable[[Any, int], bytes]) -> Iterator[bytes]:
-        """Yield what the function returns of every partition."""
-        import dask
-
-        # Not pure: dask would keep the sums of two equal calls on a worker, as one result.
-        call = dask.delayed(function, pure=False)
-        tasks = [call(table, number) for number, table in enumerate(self._frame.to_delayed())]
-        yield from dask.compute(*tasks)
-
-
-# Sources of rows: tables in memory, on disk or on an engine, to which a public function is mapped.
 
 
 @public_module("skprivate.rounds")
@@ -539,17 +466,13 @@ class SourceRun:
     def __init__(self, source: TableSource, schema: RowSchema, facts: SourceFacts, run: str) -> None:
         self._source, self._schema, self._facts, self._run = source, schema, facts, run
 
-    def task(self, number: int, plan: Plan) -> RoundTask:
-        """Return what goes to the tables in a round."""
-        return RoundTask(self._run, number, self._schema, plan)
-
     def prepare(self, number: int, plan: Plan) -> None:
         """Refuse what public facts forbid."""
         plan.check_room(self._facts.n_rows)
 
     def sums(self, number: int, plan: Plan) -> IntArray:
         """Return the exact sums over all rows."""
-        task = self.task(number, plan)
+        task = RoundTask(self._run, number, self._schema, plan)
         collector = SumsCollector(task.id, plan, self._facts.batches)
         for part in self._source.partial_sums(task):
             collector.add(part)
@@ -622,17 +545,50 @@ def _list_of(tables: Any, columns: TableColumns) -> list[Any]:
             )
         if isinstance(table, tuple) and len(table) not in (2, 3):
             raise TypeError("a tuple of arrays must be (X, y) or (X, y, groups).")
-        if isinstance(table, dict) or not (callable(table) or _is_table(table)):
+        forms = ("__arrow_c_stream__", "__array__")
+        is_table = is_frame(table) or isinstance(table, tuple) or any(hasattr(table, form) for form in forms)
+        if isinstance(table, dict) or not (callable(table) or is_table):
             raise TypeError(
                 f"a table must be a frame, Arrow data, arrays or a function: {type(table).__name__}."
             )
     return listed
 
 
-def _is_table(table: Any) -> bool:
-    return (
-        is_frame(table)
-        or isinstance(table, tuple)
-        or hasattr(table, "__arrow_c_stream__")
-        or hasattr(table, "__array__")
-    )
+class DaskPartitions:
+    """A dask DataFrame to whose partitions a function is mapped, by the scheduler that is active.
+
+    Parameters
+    ----------
+    frame : dask.dataframe.DataFrame
+    columns : TableColumns
+        What is read of it: where features are named, partitions are made with no other column.
+
+    Raises
+    ------
+    TypeError
+        It is another object of dask.
+    ValueError
+        A column is missing, or is there twice.
+
+    Notes
+    -----
+    A partition's id is its number, in every round and when a task is run again. So each partition must hold
+    the same rows every time that it is computed: those of files do, those of a random sample do not.
+    """
+
+    def __init__(self, frame: Any, columns: TableColumns) -> None:
+        import dask.dataframe
+
+        if not isinstance(frame, dask.dataframe.DataFrame):
+            raise TypeError(f"of dask, a source takes a DataFrame, not {type(frame).__name__}.")
+        names = columns.choose(list(frame.columns))
+        self._frame = frame if columns.features is None else frame[[*names, *columns.others]]
+
+    def map_partitions(self, function: Callable[[Any, int], bytes]) -> Iterator[bytes]:
+        """Yield what the function returns of every partition."""
+        import dask
+
+        # Not pure: dask would keep the sums of two equal calls on a worker, as one result.
+        call = dask.delayed(function, pure=False)
+        tasks = [call(table, number) for number, table in enumerate(self._frame.to_delayed())]
+        yield from dask.compute(*tasks)

@@ -20,10 +20,371 @@ from ..utils._json_documents import Fields
 from ..utils._tables import check_array, numbers_of, refuse_cells, refuse_kinds, refuse_text
 from ._row_kernels import join_columns
 
-# Conversion of batches (arrays, data frames, Arrow streams) to pieces of (X, y).
-
 # Rows that are copied out of columns at a time: of 100 features, 26 MB.
 PIECE_ROWS = 2**15
+#: Roles of columns that a schema names only where a table has them: "lower" is written as "lower_column".
+OPTIONAL_ROLES = ("lower", "upper", "entry")
+_ROLES = ("target", "event", "group")
+
+
+@dataclass(frozen=True)
+class TableColumns:
+    """Roles of the columns of a table.
+
+    Attributes
+    ----------
+    features : tuple of str, or None
+        Names of the columns of X, in their order; None: all that have no other role, as they come.
+    target, event, group : str or None
+        Names of the other columns. For tuples of arrays no name is needed.
+    lower, upper, entry : str or None
+        Names of the columns of times between which an event happened, in place of target and event; and of
+        the time at which watching began.
+    coding : EventCoding
+        Which values of the column of events mean that they happened; none declared: it is boolean.
+    """
+
+    features: tuple[str, ...] | None = None
+    target: str | None = None
+    event: str | None = None
+    group: str | None = None
+    lower: str | None = None
+    upper: str | None = None
+    entry: str | None = None
+    coding: EventCoding = TRUE_OR_FALSE
+
+    def __post_init__(self) -> None:
+        given = [name for name in (*(self.features or ()), *self.others) if name is not None]
+        if not all(isinstance(name, str) for name in given):
+            raise TypeError("features must be a list of names, and target, event, groups and others names.")
+        for name in given:
+            check_characters(name, "the name of a column")
+        if len(set(given)) < len(given):
+            raise ValueError("features, target, event and groups must be different columns.")
+        if (self.lower is None) is not (self.upper is None) or None not in (self.lower, self.target):
+            raise ValueError("the columns lower and upper belong together, in place of a target.")
+        if self.coding.declared and self.event is None:
+            raise ValueError("happened and censored declare the values of event: name its column, too.")
+        if self.event is not None and self.target is None:
+            raise ValueError("event needs target: the name of the column of times.")
+        if self.entry is not None and self.event is None and self.lower is None:
+            raise ValueError("entry needs the columns of times: event and target, or lower and upper.")
+
+    @property
+    def others(self) -> tuple[str, ...]:
+        """Columns that are no features."""
+        names = (self.target, self.event, self.lower, self.upper, self.entry, self.group)
+        return tuple(name for name in names if name is not None)
+
+    @property
+    def has_target(self) -> bool:
+        """Whether a column, or several, are named as the target."""
+        return self.target is not None or self.lower is not None
+
+    @property
+    def roles(self) -> tuple[str, ...]:
+        """Fields of the target that the columns make; none where it is one column."""
+        found = tuple(role for role, name in self.named.items() if name is not None)
+        return found if len(found) > 1 else ()
+
+    @property
+    def named(self) -> dict[str, str | None]:
+        """Names of the columns of the target's fields, by role."""
+        others = {role: getattr(self, role) for role in OPTIONAL_ROLES}
+        return {"event": self.event, "time": self.target, **others}
+
+    def refuse_codes(self, is_boolean: bool) -> None:
+        """Refuse a column of events by its type, where no values are declared."""
+        if self.event is not None and not self.coding.declared and not is_boolean:
+            raise TypeError(
+                f"column {self.event!r} is not boolean. Declare the value which means that it happened: "
+                f"TableSource(..., event={self.event!r}, happened=...), 2 where 1 is censored, 1 where 0 is."
+            )
+
+    def refuse_types(self, column_of: Callable[[str], Any], classes: Any) -> None:
+        """Refuse columns whose types are numbers where text is declared; and text where class numbers are."""
+        if self.target is not None:
+            refuse_label_types(column_of(self.target), classes, f"column {self.target!r}")
+        if (
+            self.event is not None
+            and self.coding.is_text
+            and kind_of_labels(column_of(self.event)) == "numbers"
+        ):
+            raise TypeError(f"column {self.event!r} holds numbers, and happened is text: declare numbers.")
+
+    def choose(self, names: list[Any]) -> tuple[str, ...]:
+        """Return the features among the columns of a table, all of which must be there once."""
+        chosen = self.features or tuple(name for name in names if name not in self.others)
+        missing = sorted(str(name) for name in (*chosen, *self.others) if names.count(name) != 1)
+        if missing:
+            raise ValueError(f"a batch must have each of these columns once: {', '.join(missing)}.")
+        return chosen
+
+    def choose_features(self, frame: Any) -> list[Any]:
+        """Return the columns of a frame that holds features alone."""
+        names = list(frame.columns)
+        if self.features is None or not has_names(frame):
+            return names
+        if sorted(names) != sorted(self.features):
+            raise ValueError(f"the columns of X must be {', '.join(sorted(self.features))}.")
+        return list(self.features)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return JSON values."""
+        features = None if self.features is None else list(self.features)
+        names = {name: getattr(self, name) for name in _ROLES}
+        others = {f"{role}_column": getattr(self, role) for role in OPTIONAL_ROLES}
+        declared = {name: list(values) for name, values in vars(self.coding).items()}
+        return {"features": features, **names, **others, **declared}
+
+    @staticmethod
+    def _names() -> list[str]:
+        others = (f"{role}_column" for role in OPTIONAL_ROLES)
+        return ["features", *_ROLES, *others, "happened", "censored"]
+
+    @classmethod
+    def _of_fields(cls, fields: Fields) -> "TableColumns":
+        features = fields.maybe(fields.texts, "features")
+        names: dict[str, Any] = {name: fields.maybe(fields.text, name) for name in _ROLES}
+        names |= {role: fields.maybe(fields.text, f"{role}_column") for role in OPTIONAL_ROLES}
+        coding = EventCoding.of(*(fields.items(name) or None for name in ("happened", "censored")))
+        return cls(None if features is None else tuple(features), **names, coding=coding)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Piece:
+    """Some rows of a table: features as numbers, the other columns as they are."""
+
+    X: NDArray[Any]
+    target: Any = None
+    group: Any = None
+    is_finite: bool = False  # False: it is not known
+
+    @classmethod
+    def joined(cls, pieces: "list[Piece]") -> "Piece | None":
+        """Return all rows of these pieces; None where there is no piece."""
+        if len(pieces) < 2:
+            return pieces[0] if pieces else None
+        columns = zip(*((piece.X, piece.target, piece.group) for piece in pieces), strict=True)
+        whole: list[Any] = [None if parts[0] is None else np.concatenate(parts) for parts in columns]
+        return cls(*whole)
+
+
+def read_pieces(
+    table: Any, columns: TableColumns, domain: TableDomain | None = None, classes: Any = None
+) -> Iterator[Piece]:
+    """Read a table in any form, piece by piece.
+
+    Parameters
+    ----------
+    table : tuple, data frame or Arrow data
+        ``(X, y)`` or ``(X, y, groups)``, or X alone; a frame of pandas or polars; or an object with
+        ``__arrow_c_stream__`` or ``__arrow_c_array__``, which needs pyarrow and is never held whole.
+    columns : TableColumns
+    domain : TableDomain, default=None
+        What the columns of X hold; None: numbers.
+    classes : array-like, default=None
+        Of a target of labels, which must be of their type.
+
+    Yields
+    ------
+    piece : Piece
+        Features are numbers, NaN and infinity among them. In strict mode NaN stands for every cell that is no
+        number.
+
+    Raises
+    ------
+    ImportError
+        Arrow data, and pyarrow is not installed.
+    TypeError, ValueError
+        Columns are missing; outside strict mode also what is no number. No value is repeated.
+    """
+    is_named = has_names(table)
+    if not is_named and not holds_arrow(table):
+        parts = table if isinstance(table, tuple) else (table,)
+        refuse_label_types(parts[1] if len(parts) > 1 else None, classes)
+        yield _of_arrays(*parts, columns=columns, domain=domain)
+        return
+    found, tables = (list(table.columns), [table]) if is_named else arrow_records(table)
+    names = columns.choose(list(found))
+    wanted = columns.others if domain is not None else (*names, *columns.others)
+    for part in tables:
+        column_of = part.__getitem__ if is_named else part.column
+        columns.refuse_types(column_of, classes)
+        refuse_text(part, takes_domain=True, columns=names if domain is None else ())
+        values = {
+            name: frame_column(part, name) if is_named else arrow_columns(part, (name,))[0]
+            for name in wanted
+            if name != columns.group
+        }
+        if columns.group is not None:
+            values[columns.group] = exact_names(column_of(columns.group))
+        encoded = None
+        if domain is not None:
+            encoded = domain.encode(part[list(names)] if is_named else part.select(list(names)))
+        yield from _slices(values, names, columns, encoded)
+
+
+def _of_arrays(
+    X: Any, y: Any = None, groups: Any = None, *, columns: TableColumns, domain: TableDomain | None = None
+) -> Piece:
+    if domain is not None:
+        X = domain.encode(X)
+    elif is_frame(X):
+        names = columns.choose_features(X)
+        refuse_text(X, takes_domain=True, columns=names)
+        X = np.column_stack([column_numbers(frame_column(X, name), f"column {name!r}") for name in names])
+    else:
+        X = read_array(X)
+    target = None if y is None else y if is_frame(y) or hasattr(y, "dtype") else as_column(y)
+    if isinstance(target, np.ndarray) and target.ndim == 2 and target.shape[1] == 1:
+        target = target[:, 0]
+    if target is not None and len(target) != len(X):
+        raise ValueError("y must have one value per row of X.")
+    return Piece(X, target, None if columns.group is None else groups)
+
+
+def _slices(
+    values: dict[str, NDArray[Any]],
+    names: tuple[str, ...],
+    columns: TableColumns,
+    encoded: NDArray[Any] | None = None,
+) -> Iterator[Piece]:
+    """Copy columns side by side, some rows at a time: these stay in a cache while a plan reads them."""
+    if not values and encoded is None:
+        raise ValueError("a batch has no columns.")
+    n_rows = len(next(iter(values.values()))) if encoded is None else len(encoded)
+    for first in range(0, max(n_rows, 1), PIECE_ROWS):
+        here = slice(first, first + PIECE_ROWS)
+        part = {name: column[here] for name, column in values.items()}
+        X, is_finite = _numbers(part, names, columns) if encoded is None else (encoded[here], False)
+        group = None if columns.group is None else part[columns.group]
+        yield Piece(X, _target_of(part, columns, len(X)), group, is_finite)
+
+
+def _target_of(values: dict[str, NDArray[Any]], columns: TableColumns, n_rows: int) -> Any:
+    if not columns.roles:
+        return None if columns.target is None else values[columns.target]
+    fields = {role: values[str(columns.named[role])] for role in columns.roles}
+    if columns.coding.declared:
+        # A missing cell makes objects of booleans: that the types are those of the coding is known.
+        events = fields["event"].astype(object) if columns.coding.is_text else fields["event"]
+        found = columns.coding.read(events, repr(columns.event))
+        happened = found == 1
+        # In strict mode what is not known stays so: the fit counts it as missing.
+        known = ~np.isnan(found)
+        fields["event"] = happened if known.all() else np.array(np.where(known, happened, None), dtype=object)
+    target = np.empty(n_rows, dtype=[(role, field.dtype) for role, field in fields.items()])
+    for role, field in fields.items():
+        target[role] = field
+    return target
+
+
+def _numbers(
+    values: dict[str, NDArray[Any]], names: tuple[str, ...], columns: TableColumns
+) -> tuple[NDArray[Any], bool]:
+    """Return the features side by side, and whether all of them are finite."""
+    if not names:
+        return np.empty((len(values[columns.others[0]]), 0)), True
+    features = [
+        np.ascontiguousarray(column_numbers(values[name], f"column {name!r}"), dtype=np.float64)
+        for name in names
+    ]
+    X = np.empty((len(features[0]), len(names)))
+    return X, join_columns(features, X)
+
+
+def count_columns(bounds: Any) -> int | None:
+    """Return the number of columns of the bounds; None for one pair for all columns."""
+    if isinstance(bounds, Mapping):
+        return len(bounds)
+    sides = bounds if isinstance(bounds, tuple | list | np.ndarray | EstimatedBounds) else ()
+    counts = {len(side) for side in sides if not isinstance(side, Real) and np.ndim(side) == 1}
+    if len(counts) > 1:
+        raise ValueError("bounds_X: both sides must be arrays of one length.")
+    return counts.pop() if counts else None
+
+
+def read_array(table: Any) -> NDArray[Any]:
+    """Return a table without names as numbers; in strict mode NaN stands for every cell that is none."""
+    refuse_text(table, objects=get_config()["strict"], takes_domain=True)
+    numbers: NDArray[Any] = check_array(
+        numbers_of(table) if get_config()["strict"] else table,
+        dtype=[np.float64, np.float32],
+        ensure_all_finite=False,
+        ensure_min_samples=0,
+        input_name="X",
+    )
+    return numbers
+
+
+def has_names(table: Any) -> bool:
+    """Tell whether something is a data frame of pandas or polars whose columns have names."""
+    is_frame = hasattr(table, "columns") and hasattr(table, "to_numpy")
+    # Numbered columns are no names.
+    return is_frame and all(isinstance(name, str) for name in table.columns)
+
+
+def holds_arrow(table: Any) -> bool:
+    """Tell whether something hands out Arrow data, and is no data frame."""
+    is_frame = hasattr(table, "columns") and hasattr(table, "to_numpy")
+    return not is_frame and (hasattr(table, "__arrow_c_stream__") or hasattr(table, "__arrow_c_array__"))
+
+
+def frame_column(frame: Any, name: str) -> NDArray[Any]:
+    """Return one column of a data frame as an array; masks, dates and the like are refused."""
+    # An array of a column has neither its mask nor its time zone.
+    refuse_kinds(frame[name], f"column {name!r}")
+    values = np.asarray(frame[name])
+    # Of polars a missing cell makes objects of text: all text is objects.
+    return values.astype(object) if values.dtype.kind in "UT" else values
+
+
+def arrow_records(batch: Any) -> tuple[list[str], Iterable[Any]]:
+    """Names of the columns, and record batches."""
+    try:
+        import pyarrow
+    except ImportError:
+        raise ImportError(
+            "Arrow data is read through pyarrow, which is not installed: pip install 'skprivate[dask]'."
+        ) from None
+    if hasattr(batch, "__arrow_c_array__"):
+        record = pyarrow.record_batch(batch)
+        return record.schema.names, [record]
+    reader = pyarrow.RecordBatchReader.from_stream(batch)
+    return reader.schema.names, reader
+
+
+def arrow_columns(record: Any, names: tuple[str, ...]) -> list[NDArray[Any]]:
+    return [record.column(name).to_numpy(zero_copy_only=False) for name in names]
+
+
+def number_columns(record: Any, names: Container[str], wanted: tuple[str, ...]) -> list[NDArray[Any]]:
+    """Return columns of a record batch whose features are numbers by their types."""
+    refuse_text(record, takes_domain=True, columns=names)
+    return arrow_columns(record, wanted)
+
+
+def column_numbers(values: NDArray[Any], name: str) -> NDArray[Any]:
+    """Return real numbers; the error repeats no value."""
+    if type(values) is np.ndarray and values.dtype == np.float64:
+        # Nothing to refuse; what follows takes as long as copying the numbers.
+        return values
+    if get_config()["strict"]:
+        numbers: NDArray[Any] = numbers_of(values, name)
+        return numbers
+    refuse_kinds(values, name)
+    refuse_cells(values, name)
+    if values.dtype.kind in "biuf":
+        return values
+    if values.dtype.kind == "O":
+        try:
+            return values.astype(np.float64)
+        except (TypeError, ValueError):
+            pass
+    # Outside the handler, whose error repeats the value.
+    raise ValueError(f"{name} must hold numbers, none of them missing.")
+
 
 NumberPiece = tuple[NDArray[Any], NDArray[Any]]
 
@@ -134,41 +495,6 @@ def _chosen(
     return names
 
 
-def read_array(table: Any) -> NDArray[Any]:
-    """Return a table without names as numbers; in strict mode NaN stands for every cell that is none."""
-    refuse_text(table, objects=get_config()["strict"], takes_domain=True)
-    numbers: NDArray[Any] = check_array(
-        numbers_of(table) if get_config()["strict"] else table,
-        dtype=[np.float64, np.float32],
-        ensure_all_finite=False,
-        ensure_min_samples=0,
-        input_name="X",
-    )
-    return numbers
-
-
-def has_names(table: Any) -> bool:
-    """Tell whether something is a data frame of pandas or polars whose columns have names."""
-    is_frame = hasattr(table, "columns") and hasattr(table, "to_numpy")
-    # Numbered columns are no names.
-    return is_frame and all(isinstance(name, str) for name in table.columns)
-
-
-def holds_arrow(table: Any) -> bool:
-    """Tell whether something hands out Arrow data, and is no data frame."""
-    is_frame = hasattr(table, "columns") and hasattr(table, "to_numpy")
-    return not is_frame and (hasattr(table, "__arrow_c_stream__") or hasattr(table, "__arrow_c_array__"))
-
-
-def frame_column(frame: Any, name: str) -> NDArray[Any]:
-    """Return one column of a data frame as an array; masks, dates and the like are refused."""
-    # An array of a column has neither its mask nor its time zone.
-    refuse_kinds(frame[name], f"column {name!r}")
-    values = np.asarray(frame[name])
-    # Of polars a missing cell makes objects of text: all text is objects.
-    return values.astype(object) if values.dtype.kind in "UT" else values
-
-
 def _frame_columns(frame: Any, names: tuple[str, ...], y: Any, target: str | None) -> list[NDArray[Any]]:
     """Columns of the features, then the target."""
     series = [*(frame[name] for name in names), frame[target] if y is None else y]
@@ -181,31 +507,6 @@ def _frame_columns(frame: Any, names: tuple[str, ...], y: Any, target: str | Non
     return columns
 
 
-def arrow_records(batch: Any) -> tuple[list[str], Iterable[Any]]:
-    """Names of the columns, and record batches."""
-    try:
-        import pyarrow
-    except ImportError:
-        raise ImportError(
-            "Arrow data is read through pyarrow, which is not installed: pip install 'skprivate[dask]'."
-        ) from None
-    if hasattr(batch, "__arrow_c_array__"):
-        record = pyarrow.record_batch(batch)
-        return record.schema.names, [record]
-    reader = pyarrow.RecordBatchReader.from_stream(batch)
-    return reader.schema.names, reader
-
-
-def arrow_columns(record: Any, names: tuple[str, ...]) -> list[NDArray[Any]]:
-    return [record.column(name).to_numpy(zero_copy_only=False) for name in names]
-
-
-def number_columns(record: Any, names: Container[str], wanted: tuple[str, ...]) -> list[NDArray[Any]]:
-    """Return columns of a record batch whose features are numbers by their types."""
-    refuse_text(record, takes_domain=True, columns=names)
-    return arrow_columns(record, wanted)
-
-
 def _pieces(tables: Iterable[list[NDArray[Any]]]) -> Iterator[NumberPiece]:
     """Copy columns, the target's last, side by side, some rows at a time."""
     for columns in tables:
@@ -216,330 +517,3 @@ def _pieces(tables: Iterable[list[NDArray[Any]]]) -> Iterator[NumberPiece]:
             for j, column in enumerate(columns[:-1]):
                 X[:, j] = column_numbers(column[here], f"column {j}")
             yield X, y
-
-
-def column_numbers(values: NDArray[Any], name: str) -> NDArray[Any]:
-    """Return real numbers; the error repeats no value."""
-    if type(values) is np.ndarray and values.dtype == np.float64:
-        # Nothing to refuse; what follows takes as long as copying the numbers.
-        return values
-    if get_config()["strict"]:
-        numbers: NDArray[Any] = numbers_of(values, name)
-        return numbers
-    refuse_kinds(values, name)
-    refuse_cells(values, name)
-    if values.dtype.kind in "biuf":
-        return values
-    if values.dtype.kind == "O":
-        try:
-            return values.astype(np.float64)
-        except (TypeError, ValueError):
-            pass
-    # Outside the handler, whose error repeats the value.
-    raise ValueError(f"{name} must hold numbers, none of them missing.")
-
-
-# Which columns of a table are features, target, event and person, and tables of all forms as such.
-
-#: Roles of columns that a schema names only where a table has them: "lower" is written as "lower_column".
-OPTIONAL_ROLES = ("lower", "upper", "entry")
-
-
-@dataclass(frozen=True)
-class TableColumns:
-    """Roles of the columns of a table.
-
-    Attributes
-    ----------
-    features : tuple of str, or None
-        Names of the columns of X, in their order; None: all that have no other role, as they come.
-    target, event, group : str or None
-        Names of the other columns. For tuples of arrays no name is needed.
-    lower, upper, entry : str or None
-        Names of the columns of times between which an event happened, in place of target and event; and of
-        the time at which watching began.
-    coding : EventCoding
-        Which values of the column of events mean that they happened; none declared: it is boolean.
-    """
-
-    features: tuple[str, ...] | None = None
-    target: str | None = None
-    event: str | None = None
-    group: str | None = None
-    lower: str | None = None
-    upper: str | None = None
-    entry: str | None = None
-    coding: EventCoding = TRUE_OR_FALSE
-
-    def __post_init__(self) -> None:
-        given = [name for name in (*(self.features or ()), *self.others) if name is not None]
-        if not all(isinstance(name, str) for name in given):
-            raise TypeError("features must be a list of names, and target, event, groups and others names.")
-        for name in given:
-            check_characters(name, "the name of a column")
-        if len(set(given)) < len(given):
-            raise ValueError("features, target, event and groups must be different columns.")
-        if (self.lower is None) is not (self.upper is None) or None not in (self.lower, self.target):
-            raise ValueError("the columns lower and upper belong together, in place of a target.")
-        if self.coding.declared and self.event is None:
-            raise ValueError("happened and censored declare the values of event: name its column, too.")
-        if self.event is not None and self.target is None:
-            raise ValueError("event needs target: the name of the column of times.")
-        if self.entry is not None and self.event is None and self.lower is None:
-            raise ValueError("entry needs the columns of times: event and target, or lower and upper.")
-
-    @property
-    def others(self) -> tuple[str, ...]:
-        """Columns that are no features."""
-        names = (self.target, self.event, self.lower, self.upper, self.entry, self.group)
-        return tuple(name for name in names if name is not None)
-
-    @property
-    def has_target(self) -> bool:
-        """Whether a column, or several, are named as the target."""
-        return self.target is not None or self.lower is not None
-
-    @property
-    def roles(self) -> tuple[str, ...]:
-        """Fields of the target that the columns make; none where it is one column."""
-        found = tuple(role for role, name in self.named.items() if name is not None)
-        return found if len(found) > 1 else ()
-
-    @property
-    def named(self) -> dict[str, str | None]:
-        """Names of the columns of the target's fields, by role."""
-        return {
-            "event": self.event,
-            "time": self.target,
-            "lower": self.lower,
-            "upper": self.upper,
-            "entry": self.entry,
-        }
-
-    def refuse_codes(self, is_boolean: bool) -> None:
-        """Refuse a column of events by its type, where no values are declared."""
-        if self.event is not None and not self.coding.declared and not is_boolean:
-            raise TypeError(
-                f"column {self.event!r} is not boolean. Declare the value which means that it happened: "
-                f"TableSource(..., event={self.event!r}, happened=...), 2 where 1 is censored, 1 where 0 is."
-            )
-
-    def refuse_types(self, column_of: Callable[[str], Any], classes: Any) -> None:
-        """Refuse columns whose types are numbers where text is declared; and text where class numbers are."""
-        if self.target is not None:
-            refuse_label_types(column_of(self.target), classes, f"column {self.target!r}")
-        if (
-            self.event is not None
-            and self.coding.is_text
-            and kind_of_labels(column_of(self.event)) == "numbers"
-        ):
-            raise TypeError(f"column {self.event!r} holds numbers, and happened is text: declare numbers.")
-
-    def choose(self, names: list[Any]) -> tuple[str, ...]:
-        """Return the features among the columns of a table, all of which must be there once."""
-        chosen = self.features or tuple(name for name in names if name not in self.others)
-        missing = sorted(str(name) for name in (*chosen, *self.others) if names.count(name) != 1)
-        if missing:
-            raise ValueError(f"a batch must have each of these columns once: {', '.join(missing)}.")
-        return chosen
-
-    def choose_features(self, frame: Any) -> list[Any]:
-        """Return the columns of a frame that holds features alone."""
-        names = list(frame.columns)
-        if self.features is None or not has_names(frame):
-            return names
-        if sorted(names) != sorted(self.features):
-            raise ValueError(f"the columns of X must be {', '.join(sorted(self.features))}.")
-        return list(self.features)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return JSON values."""
-        features = None if self.features is None else list(self.features)
-        return {
-            "features": features,
-            "target": self.target,
-            "event": self.event,
-            "group": self.group,
-            **{f"{role}_column": getattr(self, role) for role in OPTIONAL_ROLES},
-            **{name: list(values) for name, values in vars(self.coding).items()},
-        }
-
-    @classmethod
-    def from_fields(cls, fields: Fields) -> "TableColumns":
-        """Restore the columns."""
-        features = fields.maybe(fields.texts, "features")
-        names = {name: fields.maybe(fields.text, name) for name in ("target", "event", "group")}
-        others: dict[str, Any] = {
-            role: fields.maybe(fields.text, f"{role}_column") for role in OPTIONAL_ROLES
-        }
-        declared = [fields.items(name) or None for name in ("happened", "censored")]
-        coding = EventCoding.of(*declared)
-        return cls(None if features is None else tuple(features), **names, **others, coding=coding)
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class Piece:
-    """Some rows of a table: features as numbers, the other columns as they are."""
-
-    X: NDArray[Any]
-    target: Any = None
-    group: Any = None
-    is_finite: bool = False  # False: it is not known
-
-    @classmethod
-    def joined(cls, pieces: "list[Piece]") -> "Piece | None":
-        """Return all rows of these pieces; None where there is no piece."""
-        if len(pieces) < 2:
-            return pieces[0] if pieces else None
-        X = np.concatenate([piece.X for piece in pieces])
-        return cls(X, _joined([piece.target for piece in pieces]), _joined([piece.group for piece in pieces]))
-
-
-def _joined(parts: list[Any]) -> Any:
-    return None if parts[0] is None else np.concatenate([np.asarray(part) for part in parts])
-
-
-def read_pieces(
-    table: Any, columns: TableColumns, domain: TableDomain | None = None, classes: Any = None
-) -> Iterator[Piece]:
-    """Read a table in any form, piece by piece.
-
-    Parameters
-    ----------
-    table : tuple, data frame or Arrow data
-        ``(X, y)`` or ``(X, y, groups)``, or X alone; a frame of pandas or polars; or an object with
-        ``__arrow_c_stream__`` or ``__arrow_c_array__``, which needs pyarrow and is never held whole.
-    columns : TableColumns
-    domain : TableDomain, default=None
-        What the columns of X hold; None: numbers.
-    classes : array-like, default=None
-        Of a target of labels, which must be of their type.
-
-    Yields
-    ------
-    piece : Piece
-        Features are numbers, NaN and infinity among them. In strict mode NaN stands for every cell that is no
-        number.
-
-    Raises
-    ------
-    ImportError
-        Arrow data, and pyarrow is not installed.
-    TypeError, ValueError
-        Columns are missing; outside strict mode also what is no number. No value is repeated.
-    """
-    if isinstance(table, tuple):
-        refuse_label_types(table[1] if len(table) > 1 else None, classes)
-        yield _of_arrays(*table, columns=columns, domain=domain)
-    elif has_names(table):
-        names = columns.choose(list(table.columns))
-        wanted = columns.others if domain is not None else (*names, *columns.others)
-        columns.refuse_types(table.__getitem__, classes)
-        if domain is None:
-            refuse_text(table, takes_domain=True, columns=names)
-        encoded = None if domain is None else domain.encode(table[list(names)])
-        values = {name: frame_column(table, name) for name in wanted if name != columns.group}
-        if columns.group is not None:
-            values[columns.group] = exact_names(table[columns.group])
-        yield from _slices(values, names, columns, encoded)
-    elif holds_arrow(table):
-        schema, records = arrow_records(table)
-        names = columns.choose(list(schema))
-        for record in records:
-            columns.refuse_types(record.column, classes)
-            wanted = columns.others if domain is not None else (*names, *columns.others)
-            features = names if domain is None else ()
-            values = dict(zip(wanted, number_columns(record, features, wanted), strict=True))
-            if columns.group is not None:
-                values[columns.group] = exact_names(record.column(columns.group))
-            encoded = None if domain is None else domain.encode(record.select(list(names)))
-            yield from _slices(values, names, columns, encoded)
-    else:
-        yield _of_arrays(table, columns=columns, domain=domain)
-
-
-def _of_arrays(
-    X: Any, y: Any = None, groups: Any = None, *, columns: TableColumns, domain: TableDomain | None = None
-) -> Piece:
-    if domain is not None:
-        X = domain.encode(X)
-    elif is_frame(X):
-        names = columns.choose_features(X)
-        refuse_text(X, takes_domain=True, columns=names)
-        X = np.column_stack([column_numbers(frame_column(X, name), f"column {name!r}") for name in names])
-    else:
-        X = read_array(X)
-    target = None if y is None else y if is_frame(y) or hasattr(y, "dtype") else as_column(y)
-    if isinstance(target, np.ndarray) and target.ndim == 2 and target.shape[1] == 1:
-        target = target[:, 0]
-    if target is not None and len(target) != len(X):
-        raise ValueError("y must have one value per row of X.")
-    return Piece(X, target, None if columns.group is None else groups)
-
-
-def _slices(
-    values: dict[str, NDArray[Any]],
-    names: tuple[str, ...],
-    columns: TableColumns,
-    encoded: NDArray[Any] | None = None,
-) -> Iterator[Piece]:
-    """Copy columns side by side, some rows at a time: these stay in a cache while a plan reads them."""
-    if not values and encoded is None:
-        raise ValueError("a batch has no columns.")
-    n_rows = len(next(iter(values.values()))) if encoded is None else len(encoded)
-    for first in range(0, max(n_rows, 1), PIECE_ROWS):
-        here = slice(first, first + PIECE_ROWS)
-        part = {name: column[here] for name, column in values.items()}
-        yield _of_columns(part, names, columns, None if encoded is None else encoded[here])
-
-
-def _of_columns(
-    values: dict[str, NDArray[Any]],
-    names: tuple[str, ...],
-    columns: TableColumns,
-    encoded: NDArray[Any] | None = None,
-) -> Piece:
-    X, is_finite = _numbers(values, names, columns) if encoded is None else (encoded, False)
-    n_rows = len(X)
-    target = None if columns.target is None else values[columns.target]
-    if columns.roles:
-        fields = {role: values[str(columns.named[role])] for role in columns.roles}
-        if columns.coding.declared:
-            # A missing cell makes objects of booleans: that the types are those of the coding is known.
-            events = fields["event"].astype(object) if columns.coding.is_text else fields["event"]
-            found = columns.coding.read(events, repr(columns.event))
-            happened = found == 1
-            # In strict mode what is not known stays so: the fit counts it as missing.
-            known = ~np.isnan(found)
-            fields["event"] = (
-                happened if known.all() else np.array(np.where(known, happened, None), dtype=object)
-            )
-        target = np.empty(n_rows, dtype=[(role, field.dtype) for role, field in fields.items()])
-        for role, field in fields.items():
-            target[role] = field
-    return Piece(X, target, None if columns.group is None else values[columns.group], is_finite)
-
-
-def _numbers(
-    values: dict[str, NDArray[Any]], names: tuple[str, ...], columns: TableColumns
-) -> tuple[NDArray[Any], bool]:
-    """Return the features side by side, and whether all of them are finite."""
-    if not names:
-        return np.empty((len(values[columns.others[0]]), 0)), True
-    features = [
-        np.ascontiguousarray(column_numbers(values[name], f"column {name!r}"), dtype=np.float64)
-        for name in names
-    ]
-    X = np.empty((len(features[0]), len(names)))
-    return X, join_columns(features, X)
-
-
-def count_columns(bounds: Any) -> int | None:
-    """Return the number of columns of the bounds; None for one pair for all columns."""
-    if isinstance(bounds, Mapping):
-        return len(bounds)
-    sides = bounds if isinstance(bounds, tuple | list | np.ndarray | EstimatedBounds) else ()
-    counts = {len(side) for side in sides if not isinstance(side, Real) and np.ndim(side) == 1}
-    if len(counts) > 1:
-        raise ValueError("bounds_X: both sides must be arrays of one length.")
-    return counts.pop() if counts else None

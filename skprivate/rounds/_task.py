@@ -24,6 +24,7 @@ from ..utils._json_documents import (
 )
 from ..utils._private_fit import redact_errors
 from ..utils._public_module import public_module
+from ._codec import Record, of_kind, record, stored
 from ._plans.additive import CodeCountsPlan, ResidualsPlan
 from ._plans.cells import CellsPlan
 from ._plans.gradients import GradientsPlan
@@ -33,7 +34,17 @@ from ._plans.moments import LooksPlan, MomentsPlan
 from ._rows import PreparedRows
 from ._schema import RowSchema
 
-# What every plan can do, and plans of all kinds from JSON.
+_TASK, _TASK_VERSION = "skprivate.round", 1
+_SUMS, _SUMS_VERSION, _SUMS_FIELDS = "skprivate.sums", 1, ("task", "values", "batches")
+_FACTS = ("n_rows", "n_units", "digest")
+# Far beyond the rounds of any estimator here; a number in hostile bytes ends at it.
+_MOST_ROUNDS = 10**6
+# Rows of a batch, and of all of them: exact sums have room for fewer.
+_MOST_ROWS = 2**62
+_PLANS = (
+    *(CellsPlan, MomentsPlan, GradientsPlan, HistogramsPlan, CodeCountsPlan, ResidualsPlan),
+    *(LabelMomentsPlan, LogitsPlan, LooksPlan, MassesPlan, MassHistogramsPlan),
+)
 
 
 class Plan(Protocol):
@@ -62,41 +73,146 @@ class Plan(Protocol):
         """Return JSON values, ``kind`` among them."""
 
 
-_KINDS: dict[str, Any] = {
-    plan.kind: plan
-    for plan in (
-        CellsPlan,
-        MomentsPlan,
-        GradientsPlan,
-        HistogramsPlan,
-        CodeCountsPlan,
-        ResidualsPlan,
-        LabelMomentsPlan,
-        LogitsPlan,
-        LooksPlan,
-        MassesPlan,
-        MassHistogramsPlan,
-    )
-}
-
-
 def plan_from_dict(content: Any) -> Plan:
     """Restore a plan of any kind; ValueError for what none would write."""
-    kind = content.get("kind") if type(content) is dict else None
-    if type(kind) is not str or kind not in _KINDS:
-        raise ValueError("it is a plan of an unknown kind")
-    plan: Plan = _KINDS[kind].from_dict(content)
+    plan: Plan = of_kind(content, _PLANS, "it is a plan of an unknown kind")
     return plan
 
 
-# Exact sums over some batches of rows: merged in any order, each batch counted once.
+@dataclass(frozen=True, eq=False)
+class RoundTask(Record):
+    """One round of one run, as workers get it: public.
 
-_SUMS_FORMAT = "skprivate.sums"
-_SUMS_VERSION = 1
-_SUMS_FIELDS = ("task", "values", "batches")
-_FACTS = ("rows", "units", "digest")
-# Rows of a batch, and of all of them: exact sums have room for fewer.
-_MOST_ROWS = 2**62
+    Attributes
+    ----------
+    run : str
+        Drawn at random for every run: the same plan of another run is another task.
+    number : int
+        Of the round, from 0.
+    schema : RowSchema
+    plan : Plan
+    """
+
+    run: str = stored(Fields.text)
+    number: int = stored(Fields.integer, 0, _MOST_ROUNDS)
+    schema: RowSchema = stored(record, RowSchema.from_dict)
+    plan: Plan = stored(record, plan_from_dict)
+    _what: ClassVar[str] = "it"
+
+    @functools.cached_property
+    def id(self) -> str:
+        """The id that sums, and the charge, name."""
+        return digest(self.to_dict())
+
+    def sum_batch(self, table: Any, batch_id: str) -> "PartialSums":
+        """Return the exact sums over one batch.
+
+        Raises
+        ------
+        TypeError, ValueError, OverflowError
+            The batch cannot be read, or has too many rows.
+        """
+        n_rows = n_units = 0
+        values = np.zeros(self.plan.n_sums, dtype=np.int64)
+        for rows, units in self.schema.read(table):
+            n_rows, n_units = n_rows + rows.n_rows, n_units + units
+            self.plan.check_room(n_rows)
+            values += self.plan.sums(rows)
+        return PartialSums.of_batch(self.id, batch_id, values, n_rows, n_units)
+
+    def to_bytes(self) -> bytes:
+        """Return the task as JSON with a checksum."""
+        return seal_document(_TASK, _TASK_VERSION, self.to_dict())
+
+    @classmethod
+    def from_bytes(cls, data: Any) -> "RoundTask":
+        """Restore a task; ValueError for what `to_bytes` would not write."""
+        data = as_bytes(data)
+        try:
+            return restore_sealed(data, _TASK, _TASK_VERSION, cls._names(), cls._from_sealed)
+        except UNREADABLE as error:
+            reason = str(error)
+        raise ValueError(f"these are no bytes of a round that can be used: {reason}.")
+
+
+@public_module("skprivate.rounds")
+class PartitionFunction:
+    """The function that an engine maps over partitions; it can be pickled, and holds public bytes alone.
+
+    Parameters
+    ----------
+    task : bytes
+        A round, as the driver wrote it.
+
+    Notes
+    -----
+    **Privacy.** What it returns are exact sums over private rows. They travel to the driver, who is trusted,
+    and nowhere else.
+
+    Examples
+    --------
+    An engine in one process; others send the function to where the partitions are:
+
+    >>> import numpy as np
+    >>> from skprivate import DPNormalLLSRegressor
+    >>> from skprivate.rounds import TableSource, fit_rounds
+    >>> class Loop:
+    ...     def __init__(self, partitions):
+    ...         self.partitions = partitions
+    ...
+    ...     def map_partitions(self, function):
+    ...         return [function(table, number) for number, table in enumerate(self.partitions)]
+    >>> rng = np.random.default_rng(0)
+    >>> X, y = rng.normal(size=(40_000, 1)), rng.normal(size=40_000)
+    >>> engine = Loop([(X[:10_000], y[:10_000] + X[:10_000, 0]), (X[10_000:], y[10_000:] + X[10_000:, 0])])
+    >>> model = DPNormalLLSRegressor(epsilon=2.0, bounds_X=(-4, 4), bounds_y=(-8, 8))
+    >>> fit_rounds(model, TableSource(engine)).coef_.round(0)
+    array([1.])
+    """
+
+    def __init__(self, task: bytes) -> None:
+        self.task = task
+
+    def __call__(self, table: Any, batch_id: str | int) -> bytes:
+        """Return the sums over one partition, as bytes.
+
+        Parameters
+        ----------
+        table : data frame, Arrow data, or tuple of arrays
+            All rows of the partition.
+        batch_id : str or int
+            Names the partition; the same in every round, and when a task is run again.
+
+        Returns
+        -------
+        sums : bytes
+            JSON. The driver counts those of one batch id once.
+
+        Raises
+        ------
+        TypeError, ValueError
+            The table has other columns or types, or a value that cannot be used; no value is repeated.
+        """
+        return self.sum_partition(table, batch_id).to_bytes()
+
+    @redact_errors
+    def sum_partition(self, table: Any, batch_id: str | int) -> "PartialSums":
+        """Return the sums as an object, where they need not travel."""
+        return _restored(self.task).sum_batch(table, check_batch_id(batch_id))
+
+
+def check_batch_id(batch_id: Any) -> str:
+    """Return the id of a batch as text."""
+    if isinstance(batch_id, bool) or not isinstance(batch_id, str | int | np.integer):
+        raise TypeError(f"batch_id must be a str or an int, not {type(batch_id).__name__}.")
+    check_characters(str(batch_id), "batch_id")
+    return str(batch_id)
+
+
+# A worker sees many partitions of one round.
+@functools.lru_cache(maxsize=4)
+def _restored(task: bytes) -> RoundTask:
+    return RoundTask.from_bytes(task)
 
 
 @dataclass(frozen=True, repr=False)
@@ -184,18 +300,14 @@ class PartialSums:
 
     def to_bytes(self) -> bytes:
         """Return the sums as JSON with a checksum; never publish them."""
-        batches = {
-            name: [facts.n_rows, facts.n_units, facts.digest] for name, facts in sorted(self.batches.items())
-        }
+        batches = {name: list(vars(facts).values()) for name, facts in sorted(self.batches.items())}
         content = {"task": self.task, "values": pack_integers(self.values), "batches": batches}
-        return seal_document(_SUMS_FORMAT, _SUMS_VERSION, content)
+        return seal_document(_SUMS, _SUMS_VERSION, content)
 
     @classmethod
     def from_bytes(cls, data: Any) -> "PartialSums":
         """Restore the sums; ValueError, which repeats nothing, for what `to_bytes` would not write."""
-        return restore_in_silence(
-            data, _SUMS_FORMAT, _SUMS_VERSION, _SUMS_FIELDS, cls._from_dict, "bytes of sums"
-        )
+        return restore_in_silence(data, _SUMS, _SUMS_VERSION, _SUMS_FIELDS, cls._from_dict, "bytes of sums")
 
     @classmethod
     def _from_dict(cls, content: dict[str, Any]) -> "PartialSums":
@@ -205,7 +317,7 @@ class PartialSums:
             if type(facts) is not list or len(facts) != 3:
                 raise ValueError("a batch must have three facts")
             numbers = Fields(dict(zip(_FACTS, facts, strict=True)), _FACTS)
-            rows, units = (numbers.integer(count, 0, _MOST_ROWS) for count in ("rows", "units"))
+            rows, units = (numbers.integer(count, 0, _MOST_ROWS) for count in _FACTS[:2])
             batches[name] = BatchFacts(rows, units, numbers.text("digest"))
         return cls(fields.text("task"), unpack_integers(fields.text("values"), (-1,)), batches)
 
@@ -246,19 +358,14 @@ class SumsCollector:
             return
         if again:
             raise ValueError(f"the batch {min(again)!r} is in two sums that were merged: merge each once.")
-        self._check_batches(part)
+        for name, facts in part.batches.items():
+            if self._expected is not None and self._expected.get(name) != facts.n_units:
+                raise ValueError(f"the batch {name!r} is not as it was when the source was looked at.")
         self._plan.check_room(self._n_rows + part.n_rows)
         self._plan.check_sums(part.values, part.n_rows)
         self._values += part.values
         self._n_rows += part.n_rows
         self._seen.update(part.batches)
-
-    def _check_batches(self, part: PartialSums) -> None:
-        if self._expected is None:
-            return
-        for name, facts in part.batches.items():
-            if self._expected.get(name) != facts.n_units:
-                raise ValueError(f"the batch {name!r} is not as it was when the source was looked at.")
 
     def result(self) -> tuple[IntArray, int]:
         """Return the sums, and the number of units that are in them."""
@@ -266,171 +373,3 @@ class SumsCollector:
         if missing:
             raise ValueError(f"the batch {missing[0]!r} did not come: some rows would not count.")
         return self._values, sum(facts.n_units for facts in self._seen.values())
-
-
-# What travels to the rows: a public plan and how to read them, as bytes that are checked; no pickle.
-
-_FORMAT = "skprivate.round"
-_VERSION = 1
-_FIELDS = ("run", "number", "schema", "plan")
-# Far beyond the rounds of any estimator here; a number in hostile bytes ends at it.
-_MOST_ROUNDS = 10**6
-
-
-@dataclass(frozen=True, eq=False)
-class RoundTask:
-    """One round of one run, as workers get it: public.
-
-    Attributes
-    ----------
-    run : str
-        Drawn at random for every run: the same plan of another run is another task.
-    number : int
-        Of the round, from 0.
-    schema : RowSchema
-    plan : Plan
-    """
-
-    run: str
-    number: int
-    schema: RowSchema
-    plan: Plan
-
-    @functools.cached_property
-    def id(self) -> str:
-        """The id that sums, and the charge, name."""
-        return digest(self.to_dict())
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return JSON values."""
-        return {
-            "run": self.run,
-            "number": self.number,
-            "schema": self.schema.to_dict(),
-            "plan": self.plan.to_dict(),
-        }
-
-    def sum_batch(self, table: Any, batch_id: str) -> PartialSums:
-        """Return the exact sums over one batch.
-
-        Raises
-        ------
-        TypeError, ValueError, OverflowError
-            The batch cannot be read, or has too many rows.
-        """
-        n_rows = n_units = 0
-        values = np.zeros(self.plan.n_sums, dtype=np.int64)
-        for rows, units in self.schema.read(table):
-            n_rows, n_units = n_rows + rows.n_rows, n_units + units
-            self.plan.check_room(n_rows)
-            values += self.plan.sums(rows)
-        return PartialSums.of_batch(self.id, batch_id, values, n_rows, n_units)
-
-    def to_bytes(self) -> bytes:
-        """Return the task as JSON with a checksum."""
-        return seal_document(_FORMAT, _VERSION, self.to_dict())
-
-    @classmethod
-    def from_bytes(cls, data: Any) -> "RoundTask":
-        """Restore a task; ValueError for what `to_bytes` would not write."""
-        data = as_bytes(data)
-        try:
-            return restore_sealed(data, _FORMAT, _VERSION, _FIELDS, cls._from_sealed)
-        except UNREADABLE as error:
-            reason = str(error)
-        raise ValueError(f"these are no bytes of a round that can be used: {reason}.")
-
-    @classmethod
-    def _from_sealed(cls, content: dict[str, Any]) -> "RoundTask":
-        return cls.from_dict({name: content[name] for name in _FIELDS})
-
-    @classmethod
-    def from_dict(cls, content: dict[str, Any]) -> "RoundTask":
-        """Restore a task; ValueError for what `to_dict` would not write."""
-        fields = Fields(content, _FIELDS)
-        return cls(
-            fields.text("run"),
-            fields.integer("number", 0, _MOST_ROUNDS),
-            RowSchema.from_dict(fields.mapping("schema")),
-            plan_from_dict(fields.mapping("plan")),
-        )
-
-
-@public_module("skprivate.rounds")
-class PartitionFunction:
-    """The function that an engine maps over partitions; it can be pickled, and holds public bytes alone.
-
-    Parameters
-    ----------
-    task : bytes
-        A round, as the driver wrote it.
-
-    Notes
-    -----
-    **Privacy.** What it returns are exact sums over private rows. They travel to the driver, who is trusted,
-    and nowhere else.
-
-    Examples
-    --------
-    An engine in one process; others send the function to where the partitions are:
-
-    >>> import numpy as np
-    >>> from skprivate import DPNormalLLSRegressor
-    >>> from skprivate.rounds import TableSource, fit_rounds
-    >>> class Loop:
-    ...     def __init__(self, partitions):
-    ...         self.partitions = partitions
-    ...
-    ...     def map_partitions(self, function):
-    ...         return [function(table, number) for number, table in enumerate(self.partitions)]
-    >>> rng = np.random.default_rng(0)
-    >>> X, y = rng.normal(size=(40_000, 1)), rng.normal(size=40_000)
-    >>> engine = Loop([(X[:10_000], y[:10_000] + X[:10_000, 0]), (X[10_000:], y[10_000:] + X[10_000:, 0])])
-    >>> model = DPNormalLLSRegressor(epsilon=2.0, bounds_X=(-4, 4), bounds_y=(-8, 8))
-    >>> fit_rounds(model, TableSource(engine)).coef_.round(0)
-    array([1.])
-    """
-
-    def __init__(self, task: bytes) -> None:
-        self.task = task
-
-    def __call__(self, table: Any, batch_id: str | int) -> bytes:
-        """Return the sums over one partition, as bytes.
-
-        Parameters
-        ----------
-        table : data frame, Arrow data, or tuple of arrays
-            All rows of the partition.
-        batch_id : str or int
-            Names the partition; the same in every round, and when a task is run again.
-
-        Returns
-        -------
-        sums : bytes
-            JSON. The driver counts those of one batch id once.
-
-        Raises
-        ------
-        TypeError, ValueError
-            The table has other columns or types, or a value that cannot be used; no value is repeated.
-        """
-        return self.sum_partition(table, batch_id).to_bytes()
-
-    @redact_errors
-    def sum_partition(self, table: Any, batch_id: str | int) -> PartialSums:
-        """Return the sums as an object, where they need not travel."""
-        return _restored(self.task).sum_batch(table, check_batch_id(batch_id))
-
-
-def check_batch_id(batch_id: Any) -> str:
-    """Return the id of a batch as text."""
-    if isinstance(batch_id, bool) or not isinstance(batch_id, str | int | np.integer):
-        raise TypeError(f"batch_id must be a str or an int, not {type(batch_id).__name__}.")
-    check_characters(str(batch_id), "batch_id")
-    return str(batch_id)
-
-
-# A worker sees many partitions of one round.
-@functools.lru_cache(maxsize=4)
-def _restored(task: bytes) -> RoundTask:
-    return RoundTask.from_bytes(task)

@@ -15,6 +15,7 @@ from .._typing import FloatArray, IntArray
 from ..noise import check_entropy
 from ..rounds._accumulator import PlanAccumulator
 from ..rounds._driver import Rounds
+from ..rounds._fit import known_columns
 from ..rounds._plans.masses import WEIGHT_STEPS
 from ..rounds._schema import RowSchema
 from ..rounds._sources import SourceFacts
@@ -206,7 +207,7 @@ class LeafCountAccumulator(PlanAccumulator):
         tree.split_share = 0
         tree._max_sample_weight = self._max_weight
         features = self._columns.features
-        width = tree._known_columns() if features is None else len(features)
+        width = known_columns(tree) if features is None else len(features)
         if self._public is not None:
             X = self._public[0]
             width = X.shape[1] if hasattr(X, "shape") else len(X[0])

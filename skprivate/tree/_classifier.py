@@ -8,6 +8,7 @@ from typing import Any, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from sklearn.base import ClassifierMixin
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
@@ -23,7 +24,7 @@ from .._typing import (
 )
 from ..accounting import PrivacyLedger
 from ..base import PublicShape, assign_roles, redact_errors
-from ..base._public_facts import PrivateClassifierMixin
+from ..base._public_facts import known_classes, resolve_classes, score_labels
 from ..domain import TableDomain
 from ..domain._labels import declared_classes, number_labels
 from ..metrics._probabilities import log, row_totals
@@ -31,7 +32,6 @@ from ..noise._mechanisms import Entropy
 from ..partition import CRITERIA
 from ..randomizers import LabelRandomizer, LocalRandomizer, make_randomizer
 from ..randomizers._factory import MECHANISMS
-from ..rounds._fit import RoundsMixin
 from ..rounds._rows import read_labelled_rows
 from ..utils._compat import HasMethods, StrOptions
 from ..utils._public_module import public_module
@@ -57,7 +57,7 @@ LABEL_CONSTRAINTS: dict[str, list[Any]] = {
 LABEL_ROLES = assign_roles(release="criterion bounds classes", post_processing="prune class_weight")
 
 
-class TreeClassifier(PrivateClassifierMixin, PrivateTree):
+class TreeClassifier(ClassifierMixin, PrivateTree):
     """A private tree whose target is a label."""
 
     criterion: SplitCriterion
@@ -74,16 +74,17 @@ class TreeClassifier(PrivateClassifierMixin, PrivateTree):
     _targets = "labels"
 
     _read_rows = read_labelled_rows
+    score = score_labels
 
     def _resolve_target(self, y: NDArray[Any], public: BoolArray) -> dict[str, Any]:
-        classes = self._resolve_classes(y, public)
+        classes = resolve_classes(self.classes, y, public)
         label_weights(self.class_weight, classes)
         return {"classes": classes, "labels": number_labels(y, classes)}
 
     def _check_target(self, shape: PublicShape) -> int:
         if shape.structured:
             raise ValueError("the target must be labels, and no times with events.")
-        classes = self._known_classes(shape)
+        classes = known_classes(self.classes, shape)
         if classes is None:
             return 2
         label_weights(self.class_weight, classes)
@@ -270,7 +271,7 @@ def _stretch(shares: FloatArray, weights: FloatArray) -> FloatArray:
 
 
 @public_module("skprivate.tree")
-class DPTreeClassifier(TreeClassifier, RoundsMixin):
+class DPTreeClassifier(TreeClassifier):
     """Differentially private classification tree of a trusted curator, shaped by public rows.
 
     Public rows build a partition of the feature space, or private rows pay for it where public ones are few
@@ -698,6 +699,7 @@ class LocallyPrivateTreeClassifier(TreeClassifier):
     """
 
     _deployment = "simulated"
+    _has_rounds = False
     _rows_are_called = "reports"
 
     declared_roles = {**TREE_ROLES, **LABEL_ROLES, **LOCAL_ROLES}

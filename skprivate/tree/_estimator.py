@@ -42,9 +42,10 @@ from ..exceptions import UtilityWarning
 from ..noise import check_entropy
 from ..partition import RULES, Partition, build_partition
 from ..rounds._driver import Rounds, RowsInMemory, drive
+from ..rounds._fit import read_public_rows
 from ..rounds._schema import RowSchema
 from ..rounds._sources import SourceFacts
-from ..rounds._tables import TableColumns, count_columns
+from ..rounds._tables import TableColumns
 from ..utils import check_epsilon, check_row_mask
 from ..utils._arguments import number_units
 from ..utils._compat import Interval, StrOptions, validate_parameter_constraints
@@ -52,6 +53,7 @@ from ..utils._private_fit import public_errors, warn_user
 from ..utils._tables import within_bounds
 from ._leaf_estimates import LeafEstimates, estimate_leaves, pruning_method
 from ._leaf_shares import variance_per_row
+from ._nodes import NodeEstimates, gini_importances, leaf_paths, warn_of_low_utility
 from ._plan import (
     DEEPEST,
     DEEPEST_COMPLETE,
@@ -64,7 +66,6 @@ from ._plan import (
     slope_of_public_rows,
 )
 from ._public_model import PublicModel
-from ._reading import NodeEstimates, gini_importances, leaf_paths, warn_of_low_utility
 from ._release import (
     LeafSums,
     collect_reports,
@@ -122,6 +123,7 @@ class PrivateTree(DomainMixin, PrivateEstimatorMixin, BaseEstimator):
 
     #: Where the noise is added, as in `PrivacySpent`.
     _deployment: Literal["curator", "simulated"] = "curator"
+    _has_rounds = True
     #: The name of private rows in a statement.
     _rows_are_called = "private rows"
     #: Private rows times epsilon, for each public row, beyond which a curator's rows choose better splits.
@@ -253,9 +255,6 @@ class PrivateTree(DomainMixin, PrivateEstimatorMixin, BaseEstimator):
         self._adopt(design, counts, design.reports_of_leaves(n_used), spent)
         return self
 
-    def _known_columns(self) -> int | None:
-        return count_columns(self._declared_bounds) if self.domain is None else len(self.domain.names)
-
     def _open_source(
         self: Any, columns: TableColumns, facts: SourceFacts, public: Any
     ) -> tuple[RowSchema, Callable[[str], Rounds[None]]]:
@@ -267,7 +266,7 @@ class PrivateTree(DomainMixin, PrivateEstimatorMixin, BaseEstimator):
         facts.name_columns(self)
         self.name_columns()
         grouped = columns.group is not None
-        rows: TreeRows = self._public_rows(public, facts, self.max_rows_per_group if grouped else 1)
+        rows: TreeRows = read_public_rows(self, public, facts, self.max_rows_per_group if grouped else 1)
         self.check_public(facts.shape(grouped, None if public is None else public[1]))
         n_used = facts.n_units * rows.rows_per_unit
         design = self._design(rows, n_used)
@@ -295,10 +294,6 @@ class PrivateTree(DomainMixin, PrivateEstimatorMixin, BaseEstimator):
         if self._deployment == "curator":
             return "replace-one"
         return "label" if self.protect == "label" else "local"
-
-    @property
-    def _declared_bounds(self) -> Any:
-        return getattr(self, self._bounds_parameter)
 
     @property
     def _public_inputs(self) -> tuple[str, ...]:

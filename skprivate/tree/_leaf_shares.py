@@ -78,12 +78,12 @@ class LeafCounts:
         public_counts: Counts,
         variance: float | FloatArray,
         cell_estimates: FloatArray | None = None,
-        public_slope: float = 1.0,
+        **facts: float,
     ) -> Self:
         """Return the counts of leaves; their cell sizes follow from the other attributes."""
         variances = np.full(len(label_estimates), variance, dtype=np.float64)
         sizes = estimate_sizes(public_counts, n_rows, cell_estimates, variances)
-        return cls(label_estimates, n_rows, public_counts, variances, sizes, cell_estimates, public_slope)
+        return cls(label_estimates, n_rows, public_counts, variances, sizes, cell_estimates, **facts)
 
     @classmethod
     def from_release(cls, design: TreeDesign, counts: IntArray, n_rows: int) -> Self:
@@ -96,18 +96,14 @@ class LeafCounts:
             released = np.column_stack([-released / 2, released / 2])
         elif design.cells is not None:
             released = design.cells.halves(released)
-        found = cls.of(
+        return cls.of(
             released,
             n_rows,
             design.public_counts,
             variance_per_row(mechanism, n_rows, design.cells),
             mechanism.estimate_cells(counts, n_rows),
-            design.public_slope,
-        )
-        weighted = mechanism.weight_variance if isinstance(mechanism, NoisyHistogram) else 1.0
-        return replace(
-            found,
-            row_variance=weighted,
+            public_slope=design.public_slope,
+            row_variance=mechanism.weight_variance if isinstance(mechanism, NoisyHistogram) else 1.0,
             public_row_variance=design.public_row_variance,
             total_variance=design.public_total_variance,
         )
@@ -159,17 +155,13 @@ class LeafCounts:
     def aggregate(self, node: NDArray[np.int32]) -> "LeafCounts":
         """Return the counts of nodes, each the sum over its leaves; ``node[i]`` is the node of leaf i."""
         cells = self.cell_estimates
-        return LeafCounts(
+        return replace(
+            self,
             label_estimates=_sum_by_node(node, self.label_estimates),
-            n_rows=self.n_rows,
             public_counts=_sum_by_node(node, self.public_counts),
             variance=_sum_by_node(node, self.variance),
             cell_sizes=_sum_by_node(node, self.cell_sizes),
             cell_estimates=None if cells is None else _sum_by_node(node, cells),
-            public_slope=self.public_slope,
-            row_variance=self.row_variance,
-            public_row_variance=self.public_row_variance,
-            total_variance=self.total_variance,
         )
 
 
@@ -521,36 +513,6 @@ _FIRST_VARIANCE = 0.01
 _USUAL_SPREAD = 0.04
 
 
-@dataclass(frozen=True, eq=False)
-class TreeLevels:
-    """The nodes of every level of a tree, and their parents.
-
-    Attributes
-    ----------
-    parents : list of ndarray of int
-        ``parents[k][i]`` is the number, at level k, of the parent of node i of level k + 1. The root is node
-        0 of level 0, and the nodes of the last level are the leaves.
-    """
-
-    parents: list[IntArray]
-
-    @classmethod
-    def of(cls, ancestors: NDArray[np.int32]) -> "TreeLevels":
-        """Return the levels of the ancestors of all leaves, as `leaf_ancestors` gives them."""
-        parents = []
-        for above, below in itertools.pairwise(ancestors):
-            parent = np.zeros(int(below.max()) + 1, dtype=np.int64)
-            parent[below] = above
-            parents.append(parent)
-        return cls(parents)
-
-    def upward(self) -> Iterator[tuple[int, IntArray, BoolArray]]:
-        """Yield level, parents and whether a node has a sibling, from the leaves to the root."""
-        for level in range(len(self.parents) - 1, -1, -1):
-            parent = self.parents[level]
-            yield level, parent, np.bincount(parent)[parent] > 1
-
-
 def smooth_over_tree(
     ancestors: NDArray[np.int32],
     values: FloatArray,
@@ -585,12 +547,11 @@ def smooth_over_tree(
     mean : ndarray of shape (n_leaves, n_columns)
     variance : ndarray of shape (n_leaves,)
     """
-    levels = TreeLevels.of(ancestors)
-    spreads = np.minimum(_spreads(levels, values, variance, weights, largest, caution), largest)
+    spreads = _spreads(ancestors, values, variance, weights, largest, caution)
     mean, noise = values, variance
     messages = []
-    for level, parent, has_sibling in levels.upward():
-        spread = np.where(has_sibling, spreads[level], 0.0)
+    for (parent, has_sibling), found in zip(_upward(ancestors), spreads, strict=True):
+        spread = np.where(has_sibling, min(found, largest), 0.0)
         messages.append((parent, mean, noise, spread))
         precision = 1.0 / (noise + spread)
         total = np.bincount(parent, precision)
@@ -605,23 +566,33 @@ def smooth_over_tree(
     return mean, noise
 
 
+def _upward(ancestors: NDArray[np.int32]) -> Iterator[tuple[IntArray, BoolArray]]:
+    """Yield of every level, from the leaves, the parents of its nodes, and which of these have a sibling."""
+    for below, above in itertools.pairwise(ancestors[::-1]):
+        parent = np.zeros(int(below.max()) + 1, dtype=np.int64)
+        parent[below] = above
+        yield parent, np.bincount(parent)[parent] > 1
+
+
 def _spreads(
-    levels: TreeLevels,
+    ancestors: NDArray[np.int32],
     values: FloatArray,
     variance: FloatArray,
     weights: FloatArray,
     largest: float,
     caution: float,
-) -> FloatArray:
-    """Variance of the deviations of every level."""
-    spreads = np.zeros(len(levels.parents))
+) -> list[float]:
+    """Variance of the deviations of every level, from the leaves to the root: posterior means."""
+    spreads = []
     sums, noise = values * weights[:, np.newaxis], variance * weights**2
     weight: FloatArray = weights
-    for level, parent, has_sibling in levels.upward():
-        found, error = _spread_of_siblings(
-            parent, has_sibling, sums / weight[:, np.newaxis], noise / weight**2
-        )
-        spreads[level] = _posterior_spread(found - caution * error, error, _USUAL_SPREAD * largest)
+    for parent, has_sibling in _upward(ancestors):
+        means = sums / weight[:, np.newaxis]
+        found, error = _spread_of_siblings(parent, has_sibling, means, noise / weight**2)
+        center = found - caution * error
+        # Given a normal estimate of it, under an exponential prior.
+        prior = _USUAL_SPREAD * largest
+        spreads.append(positive_mean(center - error**2 / prior, error) if error else max(center, 0.0))
         sums = _sums(parent, sums)
         noise, weight = (np.bincount(parent, each).astype(np.float64) for each in (noise, weight))
     return spreads
@@ -649,13 +620,6 @@ def _spread_of_siblings(
         found = float(np.sum(part * (squares - explained)) / np.sum(part * gain))
         error = float(np.sqrt(2 * np.sum((part * explained) ** 2 / degrees)) / np.sum(part * gain))
     return found, error
-
-
-def _posterior_spread(found: float, error: float, usual: float) -> float:
-    """Mean of the variance given a normal estimate of it, under an exponential prior."""
-    if not error:
-        return max(found, 0.0)
-    return positive_mean(found - error**2 / usual, error)
 
 
 def _sums(parent: IntArray, values: FloatArray) -> FloatArray:

@@ -27,7 +27,6 @@ from ..base import PublicShape, assign_roles, redact_errors
 from ..domain import TableDomain
 from ..noise._mechanisms import Entropy
 from ..randomizers import HadamardRandomizer, LabelRandomizer, LocalRandomizer, make_randomizer
-from ..rounds._fit import RoundsMixin
 from ..rounds._rows import check_target_bounds, check_target_width, read_numbered_rows
 from ..utils._compat import HasMethods, StrOptions
 from ..utils._public_module import public_module
@@ -218,7 +217,7 @@ class TreeRegressor(RegressorMixin, PrivateTree):
 
 
 @public_module("skprivate.tree")
-class DPTreeRegressor(TreeRegressor, RoundsMixin):
+class DPTreeRegressor(TreeRegressor):
     """Differentially private regression tree of a trusted curator, shaped by public rows or paid splits.
 
     Public rows build a partition of the feature space, or private rows pay for it where public ones are few
@@ -604,6 +603,7 @@ class LocallyPrivateTreeRegressor(TreeRegressor):
     """
 
     _deployment = "simulated"
+    _has_rounds = False
     _rows_are_called = "reports"
 
     declared_roles = {**TREE_ROLES, **NUMBER_ROLES, **LOCAL_ROLES}

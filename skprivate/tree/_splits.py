@@ -182,17 +182,6 @@ class ComparedColumns:
     ordered: tuple[int, ...]
     n_labels: int
 
-    @classmethod
-    def of(cls, groups: Sequence[ColumnGroup], derived: DerivedColumns, n_labels: int) -> "ComparedColumns":
-        """Return those that a partition's derived columns were made by."""
-        # The places of levels that are compared by themselves are 0 and 1.
-        ordered = {
-            column.source
-            for column in derived.columns
-            if isinstance(column, LevelsColumn) and max(column.places) > 1
-        }
-        return cls(tuple(groups), tuple(sorted(ordered)), n_labels)
-
     @property
     def n_directions(self) -> int:
         """Number of orders of the levels of a column: one for two classes."""

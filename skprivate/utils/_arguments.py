@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Checks of what a fit is given beside its table: amounts, bounds, masks, labels and groups."""
+"""Checks of what a fit is given beside its table: amounts, bounds, masks, labels and groups.
+
+No message repeats a value of the data.
+"""
 
 import hashlib
 import math
@@ -13,8 +16,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._typing import FloatArray
-
-# Checks of parameters that every estimator shares; no message repeats a value of the data.
 
 # Every amount can be printed, and turned into a float.
 _LARGEST_AMOUNT = 10**300

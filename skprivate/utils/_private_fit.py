@@ -18,9 +18,7 @@ import numpy as np
 
 from ..exceptions import BudgetExceededError, LedgerError, PrivacyLeakError, PrivacyLeakWarning
 
-# Decorators of ``fit`` and of methods that read rows: validation, atomic change, messages without values.
-
-Fit = TypeVar("Fit", bound=Callable[..., Any])
+Method = TypeVar("Method", bound=Callable[..., Any])
 
 # Messages of scikit-learn and numpy that repeat values of the data, and what is said instead.
 _REVEALING = {
@@ -40,7 +38,7 @@ _REVEALING = {
 }
 
 
-def redact_errors(method: Fit) -> Fit:
+def redact_errors(method: Method) -> Method:
     """Decorate a method that reads data: no message of scikit-learn or numpy repeats a value of it.
 
     Parameters
@@ -83,12 +81,12 @@ def redact_errors(method: Fit) -> Fit:
         # Raised outside the handler, so that the original is not kept as __context__.
         raise kind(instead[0])
 
-    return cast(Fit, wrapper)
+    return cast(Method, wrapper)
 
 
 @contextmanager
 def failures_counted(ledgers: Sequence[Any], name: str) -> Iterator[None]:
-    """Count in every ledger an error of what reads private rows: it is an answer that nobody paid for.
+    """Count in every ledger an error of what reads private rows: it is an answer that no budget covers.
 
     Parameters
     ----------
@@ -100,18 +98,18 @@ def failures_counted(ledgers: Sequence[Any], name: str) -> Iterator[None]:
 
     Notes
     -----
-    What a ledger refuses and a parameter of a wrong type or range tell nothing about rows, and are not
+    What a ledger refuses and a parameter of a wrong type or range reveal nothing about rows, and are not
     counted; nor is an error that an inner fit has counted in the same ledger already. An interrupt is
     counted: whoever chose a part of the fit may have raised it. A ledger that cannot count does not hide the
     error.
 
-    At most limit + 1 failures are told, by threads and processes together. Proof: with a limit L, a fit takes
-    a place in a transaction that refuses unless failures + places <= L before it, so that their sum never
-    passes L + 1. A place goes when a fit ends: it becomes a failure in the same transaction, before the error
-    is raised, or the fit did not fail. A process that dies in between leaves its place taken. A fit inside a
-    fit of the same thread fails for both, and takes a place of its own only after another such fit has used
-    up theirs. The fit around them takes another place as it ends; if there is none, it is refused, whether it
-    failed or not.
+    At most limit + 1 failures are revealed, by threads and processes together. Proof: with a limit L, a fit
+    takes a place in a transaction that refuses unless failures + places <= L before it, so that their sum
+    never passes L + 1. A place goes when a fit ends: it becomes a failure in the same transaction, before the
+    error is raised, or the fit did not fail. A process that dies in between leaves its place taken. A fit
+    inside a fit of the same thread fails for both, and takes a place of its own only after another such fit
+    has used up theirs. The fit around them takes another place as it ends; if there is none, it is refused,
+    whether it failed or not.
     """
     own: list[Any] = []
     uncounted: list[Any] = []
@@ -222,7 +220,7 @@ _PUBLIC = (
 _COUNTED = "_skprivate_counted"
 
 
-def private_fit(fit: Fit) -> Fit:
+def private_fit(fit: Method) -> Method:
     """Decorate ``fit``: parameters are validated first, and the object changes in whole or not at all.
 
     The fit works on a draft, another object with the same attributes, which this one takes over by one
@@ -281,12 +279,11 @@ def private_fit(fit: Fit) -> Fit:
         self.__dict__ = dict(vars(draft))
         return self
 
-    return cast(Fit, wrapper)
+    return cast(Method, wrapper)
 
 
 # Changes of an object's state that no interrupt and no other thread can divide.
 
-Method = TypeVar("Method", bound=Callable[..., Any])
 
 # Beside the objects, not in them: a copy and a pickle hold no lock.
 _LOCKS: WeakKeyDictionary[Any, Any] = WeakKeyDictionary()
@@ -440,7 +437,7 @@ def progress(estimator: Any, part: str, n_parts: int | None) -> Iterator[Callabl
         What a part is called.
     n_parts : int or None
         Their number, public or made of released values. None: it will turn out. Of more than a hundred,
-        a hundred at most are told of.
+        a hundred at most are reported.
 
     Yields
     ------
@@ -474,9 +471,9 @@ def progress(estimator: Any, part: str, n_parts: int | None) -> Iterator[Callabl
     def done() -> None:
         n_done = next(count)
         if n_done % every == 0 or n_done == n_parts:
-            told = context.subcontext(task_name=part)
-            told.call_on_fit_task_begin(estimator=estimator)
-            told.call_on_fit_task_end(estimator=estimator)
+            done_part = context.subcontext(task_name=part)
+            done_part.call_on_fit_task_begin(estimator=estimator)
+            done_part.call_on_fit_task_end(estimator=estimator)
 
     yield done
     context.call_on_fit_task_end(estimator=estimator)
@@ -506,7 +503,7 @@ def warn_user(message: str, category: type[Warning]) -> None:
 
 
 def warn_after_release(message: str, category: type[Warning]) -> None:
-    """Warn the user about a release that is paid for: never an error, which would lose it.
+    """Warn the user about a release that is charged: never an error, which would lose it.
 
     Parameters
     ----------

@@ -2,44 +2,49 @@
 """Public names of classes, lazy exports, and whether a report may take an object at its word."""
 
 import importlib
+import re
 import sys
 from abc import ABCMeta
 from collections.abc import Callable
+from pathlib import Path
 from types import FunctionType
 from typing import Any, TypeVar
 
 # Lazy package exports (PEP 562): a name is imported when it is first used.
 
 
-def lazy_exports(
-    package: str, homes: dict[str, str]
-) -> tuple[Callable[[str], object], Callable[[], list[str]]]:
-    """Build ``__getattr__`` and ``__dir__`` of a package whose names live in other modules.
+def lazy_exports(package: str) -> tuple[Callable[[str], object], Callable[[], list[str]], list[str]]:
+    """Build ``__getattr__``, ``__dir__`` and ``__all__`` of a package from its stub.
+
+    Type checkers read the stub, too, so that each name has one line.
 
     Parameters
     ----------
     package : str
-        ``__name__`` of the package.
-    homes : dict
-        Public name -> module that defines it, relative to the package (``"._classifier"``).
+        ``__name__`` of the package. Its ``__init__.pyi`` has a line ``from .module import name as name`` for
+        each name, and lists the public ones in ``__all__``.
 
     Returns
     -------
     getattr_, dir_ : callables
-        To be bound to ``__getattr__`` and ``__dir__``.
+    public : list of str
     """
+    module = sys.modules[package]
+    stub = Path(str(module.__file__)).with_name("__init__.pyi").read_text(encoding="utf-8")
+    homes = {name: home for home, name in re.findall(r"^from (\S+) import (\w+) as \w+$", stub, re.MULTILINE)}
+    public = re.findall(r'"(\w+)"', stub.partition("__all__ = ")[2])
 
     def getattr_(name: str) -> object:
         if name not in homes:
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
         value = getattr(importlib.import_module(homes[name], package), name)
-        setattr(sys.modules[package], name, value)
+        setattr(module, name, value)
         return value
 
     def dir_() -> list[str]:
-        return sorted({*vars(sys.modules[package]), *homes})
+        return sorted({*vars(module), *homes})
 
-    return getattr_, dir_
+    return getattr_, dir_, public
 
 
 # The public module and name of a class, and whether a report may take an object at its word.

@@ -1,16 +1,16 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Tables of rows: kinds that are refused, cells read as numbers, and scikit-learn's validation.
 
-Arrays of other libraries become NumPy's, whatever ``array_api_dispatch`` says: exact sums and noise are made
-of its integers. scikit-learn is imported where it is called: what stands beside it serves clients that have
-NumPy alone.
-
 Whether a date is a number of days or of nanoseconds is for its owner to say. The type of an array or of a
-frame's column is public; a single object in a column of objects is not. So the first is refused in every
-mode, the second outside strict mode, where other values make a fit fail too.
+frame's column is public; a single object in a column of objects is not. So dates are refused by their type in
+every mode, and as single objects outside strict mode, where other values make a fit fail too.
 
-A failure that depends on one row is a release that nobody pays for. These rules have no exception: a cell is
-read as a number or is missing, infinity is beyond every bound, what is missing is the middle of the bounds.
+In strict mode no value of a row makes a fit fail: a failure that depends on one row is a release that no
+budget covers. The rules have no exception: a cell is read as a number or is missing, infinity is beyond every
+bound, what is missing is the middle of the bounds.
+
+Arrays of other libraries become NumPy's, whatever ``array_api_dispatch`` says: exact sums and noise are made
+of its integers. scikit-learn is imported where it is called: clients that have NumPy alone read tables too.
 """
 
 import json
@@ -304,9 +304,10 @@ def refuse_cells(values: Any, name: str = "X") -> None:
                 raise TypeError(f"{name} {_DATES}")
             if issubclass(kind, np.ma.MaskedArray):
                 raise _masked(name)
-            exact = (cell for cell in cells if isinstance(cell, int | Fraction))
-            if issubclass(kind, int | Fraction) and any(abs(cell) > _LARGEST_FLOAT for cell in exact):
-                raise ValueError(f"{name} holds a number that a float cannot hold.")
+            if issubclass(kind, int | Fraction):
+                exact = [cell for cell in cells if isinstance(cell, int | Fraction)]
+                if not all(-_LARGEST_FLOAT <= cell <= _LARGEST_FLOAT for cell in exact):
+                    raise ValueError(f"{name} holds a number that a float cannot hold.")
 
 
 def refuse_missing(values: Any, name: str = "y") -> None:
@@ -343,9 +344,9 @@ def is_temporal_type(dtype: Any) -> bool:
     """Tell whether the type of a column, of NumPy, pandas or polars, is one of dates or durations."""
     if getattr(dtype, "kind", None) in ("m", "M"):  # NumPy, pandas with a time zone or of Arrow
         return True
-    tells = getattr(dtype, "is_temporal", None)  # polars
-    if callable(tells):
-        return bool(tells())
+    decides = getattr(dtype, "is_temporal", None)  # polars
+    if callable(decides):
+        return bool(decides())
     inner = getattr(getattr(dtype, "categories", None), "dtype", None)
     kind = getattr(dtype, "type", None)
     if inner is not None:
@@ -359,9 +360,9 @@ def is_text_type(dtype: Any) -> bool:
     """Tell whether the type of a column, of NumPy, pandas, polars or pyarrow, is text or objects."""
     if is_temporal_type(dtype):
         return False
-    tells = getattr(dtype, "is_numeric", None)  # polars
-    if callable(tells):
-        return not (tells() or str(dtype) in ("Boolean", "Null"))
+    decides = getattr(dtype, "is_numeric", None)  # polars
+    if callable(decides):
+        return not (decides() or str(dtype) in ("Boolean", "Null"))
     inner = getattr(getattr(dtype, "categories", None), "dtype", getattr(dtype, "value_type", None))
     if inner is not None:  # categories are what they hold
         return is_text_type(inner)

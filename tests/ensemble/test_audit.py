@@ -9,7 +9,7 @@ import pytest
 
 from skprivate.audit import audit_epsilon
 from skprivate.ensemble._plan import NoiseShares, Sensitivity
-from skprivate.noise._fit_budget import FitBudget
+from skprivate.noise._mechanisms import FitBudget
 from skprivate.rounds._plans.additive import (
     AdditiveModel,
     CellGrid,

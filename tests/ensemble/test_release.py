@@ -26,7 +26,7 @@ from skprivate.ensemble._step_weights import (
     step_weights,
 )
 from skprivate.noise import check_entropy
-from skprivate.noise._fit_budget import FitBudget
+from skprivate.noise._mechanisms import FitBudget
 from skprivate.rounds._driver import RowsInMemory
 from skprivate.rounds._plans.additive import (
     ClassLoss,

@@ -30,7 +30,7 @@ from skprivate.linear_model import _fit_plan
 from skprivate.linear_model._moments import looks as moment_fit
 from skprivate.linear_model._moments.released_moments import MomentPlan, unscale
 from skprivate.linear_model._moments.replicates import bootstrap_moments
-from skprivate.noise._fit_budget import FitBudget
+from skprivate.noise._mechanisms import FitBudget
 
 BOX = {"bounds_X": (-1.0, 1.0), "bounds_y": (-3.0, 3.0)}
 GAUSSIAN = {"mechanism": "gaussian", "delta": 1e-6}

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from skprivate import DPNormalLLSRegressor
 from skprivate.exceptions import UtilityWarning
-from skprivate.noise._fit_budget import FitBudget
+from skprivate.noise._mechanisms import FitBudget
 
 from ..._tables import Table
 from ._adassp import AdaSSP, BoostedAdaSSP, fit_together

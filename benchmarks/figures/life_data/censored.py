@@ -3,17 +3,22 @@
 
 import itertools
 import os
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from skprivate.linear_model._censored.release import CensoredRelease, bootstrap_censored, censored_warning
-from skprivate.linear_model._censored.rounds import fit_censored, plan_censored
+from skprivate.linear_model._censored.rounds import CensoredPlan, censored_rounds, plan_censored
 from skprivate.linear_model._distributions import LOGISTIC, NORMAL, SEV, ErrorDistribution
 from skprivate.linear_model._moments.released_moments import Neighbours, unscale
 from skprivate.linear_model._noise_scales import moment_weights
-from skprivate.noise._fit_budget import FitBudget
+from skprivate.noise import check_entropy
+from skprivate.noise._mechanisms import FitBudget
+from skprivate.rounds._driver import RowsInMemory, drive
 from skprivate.rounds._plans.moments import MomentGrid
+from skprivate.rounds._rows import CODES, PreparedRows, event_within
 
 from ..._tables import Table, across
 
@@ -93,3 +98,26 @@ def _covers(seed: int) -> list[NDArray[np.bool_]]:
     low, high = np.quantile(replicates, [0.05, 0.95], axis=0)
     pivotal = (2 * estimate - high <= truth) & (truth <= 2 * estimate - low)
     return [pivotal, (low <= truth) & (truth <= high)]
+
+
+def fit_censored(
+    plan: CensoredPlan,
+    X: NDArray[np.float64],
+    time: NDArray[np.float64],
+    event: NDArray[Any],
+    entropy: Any = None,
+    **more: Any,
+) -> CensoredRelease:
+    """Fit rows in memory, on the scale of the model; `more` are other fields of `PreparedRows`."""
+    rows = replace(censored_rows(plan, X, time, event), **more)
+    return drive(censored_rounds(plan), RowsInMemory(rows), check_entropy(entropy))
+
+
+def censored_rows(
+    plan: CensoredPlan, X: NDArray[np.float64], time: NDArray[np.float64], event: NDArray[Any]
+) -> PreparedRows:
+    """Rows as the rounds read them: times beyond the bounds are censored there."""
+    within = event_within(time, event, plan.grid.target[1])
+    if not plan.is_plain and event.dtype != np.bool_:
+        within = np.where(event > CODES["exact"], event, within).astype(np.uint8)
+    return PreparedRows(X, y=time, event=within)

@@ -126,7 +126,7 @@ def _response_divergence(amount: Amount) -> FloatArray:
     log_p = -math.log1p(math.exp(-epsilon))
     forward = log_p + epsilon * (_ORDERS - 1)
     backward = log_p - epsilon * _ORDERS
-    # Near order 1 the logarithm cancels, and its error is paid for; epsilon and a epsilon^2 / 2 bound it too.
+    # Near order 1 the logarithm cancels, and its error is added; epsilon and a epsilon^2 / 2 bound it too.
     exact = (np.logaddexp(forward, backward) + _LOG_ERROR) / (_ORDERS - 1)
     return np.minimum(np.maximum(exact, 0.0), np.minimum(epsilon, _ORDERS * epsilon**2 / 2))
 
@@ -189,7 +189,7 @@ class CompositionPart(ReadableAmounts):
     groups : mapping of str to (epsilon, delta)
         For each declared group of data what touches it costs, with the runs on all data.
     holds : bool
-        Whether epsilon and delta bound what all runs together tell about a unit.
+        Whether epsilon and delta bound what all runs together reveal about a unit.
 
     See Also
     --------

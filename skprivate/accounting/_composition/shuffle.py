@@ -11,12 +11,10 @@ from typing import Protocol, Self, runtime_checkable
 import numpy as np
 
 from ..._typing import FloatArray, IntArray
-from ...noise._fit_budget import warn_of_large_delta
+from ...noise._mechanisms import warn_of_large_delta
 from ...utils import check_epsilon, check_int, check_positive, check_probability
 from ...utils._public_module import public_module
 from .._amounts import show
-
-# Privacy blanket of a local randomizer, and the (epsilon, delta) of shuffled reports that it gives.
 
 # Lattice steps per standard deviation of one report's part: the lattice adds at most 1/4 of its inverse
 # square to the variance, so this costs a thousandth of epsilon.
@@ -223,8 +221,8 @@ def log_delta(values: FloatArray, masses: FloatArray, n: int) -> float:
 
     Each value is split between two points of a lattice so that its mean stays, which increases the mean of
     every convex function. The distribution is tilted by e^(theta z), which makes the sum's mean near 0
-    whatever the size of delta, and its n-th power comes from a Fourier transform. All float errors are paid
-    for by terms added: to the log of the tilt's normaliser, and to the probability of every point.
+    whatever the size of delta, and its n-th power comes from a Fourier transform. All float errors are
+    covered by terms added: to the log of the tilt's normaliser, and to the probability of every point.
     """
     if values.max() <= 0:
         return -math.inf
@@ -321,7 +319,7 @@ def _power(lattice: IntArray, masses: FloatArray, n: int, size: int) -> tuple[Fl
     return np.fft.irfft(characteristic**n, size), error
 
 
-# Privacy amplification by shuffling: the (epsilon, delta) of local reports that are shuffled.
+# The (epsilon, delta) of local reports that are shuffled, by their blanket.
 
 CONDITION = "if shuffled by a party that does not collude"
 
@@ -393,8 +391,11 @@ class ShuffledPrivacy:
     bounds: Mapping[str, float]
 
     def __str__(self) -> str:
+        digits = 2 - math.floor(math.log10(self.epsilon))
+        rounded = math.ceil(self.epsilon * 10**digits - 1e-9) / 10**digits
+        epsilon = f"{rounded:.{max(digits, 0)}f}"  # three digits, rounded up
         lines = [
-            f"Shuffled reports: epsilon = {_up(self.epsilon)}, delta = {show(self.delta)}, {self.condition}",
+            f"Shuffled reports: epsilon = {epsilon}, delta = {show(self.delta)}, {self.condition}",
             f"one report by itself: epsilon = {show(self.epsilon0)}, whoever shuffles",
             f"reports: {self.n}, one of each client, of which no other is known to the adversary",
             f"method: {self.method}",
@@ -571,12 +572,6 @@ def _mechanism_bound(
 def _solve(blanket: Blanket, n: int, delta: Fraction) -> float:
     # Delta as a float that is not above it.
     return blanket.epsilon(min(n, _LARGEST_N), math.nextafter(float(delta), 0))
-
-
-def _up(epsilon: float) -> str:
-    """Three digits, rounded up."""
-    digits = 2 - math.floor(math.log10(epsilon))
-    return f"{math.ceil(epsilon * 10**digits - 1e-9) / 10**digits:.{max(digits, 0)}f}"
 
 
 def _restore(fields: dict[str, object]) -> ShuffledPrivacy:

@@ -9,8 +9,6 @@ from numpy.typing import ArrayLike
 
 from ..._typing import FloatArray
 
-# Finite channels and priors: checks, descriptions, and the joint channel of several releases.
-
 # What rows and priors may be off a sum of 1.
 TOLERANCE = 1e-9
 _MOST_OUTPUTS = 10**7  # entries of a joint channel: 80 MB

@@ -74,7 +74,7 @@ def pml_laplace_query(
     others: counts of leaves, one value in each. The worst a need not be at an end of the range.
 
     **Privacy**: a function of public things alone. The secret is one person's record. The others' records are
-    fixed, or independent of it under the prior: then this is an upper bound. It says nothing if they tell of
+    fixed, or independent of it under the prior: then this is an upper bound. It says nothing if they reveal
     the person's. Several releases about one person are one release of all their queries: stack the columns;
     the leakages of each do not add up. Where earlier outcomes choose a query, the formula with the largest
     distances over the choices is an upper bound, and so is `pml_from_ldp` of the sum of epsilons.
@@ -316,7 +316,10 @@ def _search(distribution: Any, lower: float, upper: float, rate: float) -> tuple
         halved = (vague | (bounds > best + _TOLERANCE * max(1.0, best))) & divisible
         if not halved.any() or len(bounds) > _MOST_PANELS:
             return float(bounds.max()) + _SLACK * max(1.0, best), float(ends[worst])
-        panels = _join(panels.take(~halved), *_halve(distribution, rate, panels.take(halved)))
+        start, end, cut, upper = (it[halved] for it in (panels.start, panels.end, middles, panels.upper))
+        lower_halves = _integrate(distribution, rate, start, cut, upper)
+        upper_halves = _integrate(distribution, rate, cut, end, upper)
+        panels = _join(panels.take(~halved), lower_halves, upper_halves)
 
 
 def _join(*parts: _Panels) -> _Panels:
@@ -349,14 +352,6 @@ def _least(before: FloatArray, after: FloatArray, fading: FloatArray) -> FloatAr
     inside = (before * fading <= after) & (after * fading <= before)
     ends = np.minimum(before + after * fading, before * fading + after)
     return np.where(inside, 2 * np.sqrt(before * after * fading), ends)
-
-
-def _halve(distribution: Any, rate: float, panels: _Panels) -> tuple[_Panels, _Panels]:
-    middles = (panels.start + panels.end) / 2
-    return (
-        _integrate(distribution, rate, panels.start, middles, panels.upper),
-        _integrate(distribution, rate, middles, panels.end, panels.upper),
-    )
 
 
 def _integrate(

@@ -260,8 +260,9 @@ def pml_from_ldp(epsilon: float | Fraction, p_min: float | Fraction) -> float:
     >>> [round(pml_from_ldp(epsilon, 0.3), 3) for epsilon in (0.5, 1, 8)]
     [0.322, 0.584, 1.203]
     """
-    is_limit = not isinstance(epsilon, bool) and np.ndim(epsilon) == 0 and epsilon in (0, math.inf)
-    nats = float(epsilon if is_limit else check_epsilon(epsilon))
+    given: Any = epsilon
+    is_limit = not isinstance(given, bool) and np.ndim(given) == 0 and given in (0, math.inf)
+    nats = float(given if is_limit else check_epsilon(given))
     least = check_share(p_min, "p_min")
     others = float(1 - least)
     mean = float(least) + others * math.exp(-nats)

@@ -48,7 +48,7 @@ class LedgerAudit(LedgerViews):
     The file is read once, here; what was charged later does not show. There is no method that charges, and
     the file is opened for reading.
 
-    **What a check is worth.** The hash has no key. It finds accidents: a lost, altered or exchanged entry.
+    **What a check shows.** The hash has no key. It finds accidents: a lost, altered or exchanged entry.
     Whoever writes the file can compute it anew, so that an audit trusts whoever keeps it. An auditor who
     notes `chain` from time to time sees later whether earlier entries are still the same. Failed fits and
     refused charges are outside of the hash. A record of the user is as true as the user.

@@ -98,7 +98,7 @@ class PrivacyLedger(LedgerViews):
     is not passed, and a million charges lose less than 2**-1180 of it. Floats and decimals alone never get
     there; add up `entries` for the exact sum of any others.
 
-    **Failed fits** are counted by `count_failure`, beside the entries: that a fit failed may tell something
+    **Failed fits** are counted by `count_failure`, beside the entries: that a fit failed may reveal something
     of the rows, and no epsilon covers it. With ``max_failures``, every fit reserves a place among the
     ``max_failures + 1`` failures before it looks at rows, and gives it back if it does not fail. A fit that
     finds no place is refused with `BudgetExceededError`, so that threads and processes together never reveal
@@ -259,7 +259,7 @@ class PrivacyLedger(LedgerViews):
         return charged is not None
 
     def count_failure(self, estimator: str) -> int:
-        """Count one failed fit, which costs no epsilon and may tell something of the rows.
+        """Count one failed fit, which costs no epsilon and may reveal something about the rows.
 
         Parameters
         ----------
@@ -440,7 +440,7 @@ class PrivacyLedger(LedgerViews):
         approver : str, default=None
             Who allowed it, such as a committee and its reference.
         expiry : str, default=None
-            Until when it is allowed: an ISO date or date and time, of which reports tell when its day is
+            Until when it is allowed: an ISO date or date and time, of which reports show when its day is
             over, in UTC; or any other text, which never expires. None of the four: what the outer block said.
 
         Raises

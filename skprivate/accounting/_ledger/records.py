@@ -25,7 +25,7 @@ from .._statements.ledger_entry import LedgerEntry
 from .state import REMEDY, Identity, LedgerState, Row, damaged, undamaged
 
 SCHEMA = 6
-_APPLICATION = 0x736B7072  # "skpr", in the header of the file: tells a ledger from other databases
+_APPLICATION = 0x736B7072  # "skpr", in the header of the file: marks a ledger among other databases
 _ROW = """
     id INTEGER PRIMARY KEY, time TEXT NOT NULL, estimator TEXT NOT NULL,
     mechanism TEXT NOT NULL, epsilon TEXT NOT NULL, delta TEXT NOT NULL, relation TEXT NOT NULL,
@@ -76,7 +76,7 @@ class SQLiteRecords:
         self.is_kept = False
         with undamaged(self._file):
             meta = self._read_meta()
-            self.identity = _read_identity(meta, path, self._file)
+            self.identity = self._read_identity(meta)
             self.state = self._read_state(meta)
         self.mark = None if file else self._read_mark()
 
@@ -158,6 +158,23 @@ class SQLiteRecords:
             )
         return rows
 
+    def _read_identity(self, meta: Mapping[str, str]) -> Identity:
+        recorded, path = meta.get("path"), self._path
+        if recorded != str(path) and self._file != path:
+            raise LedgerError(
+                f"The file {self._file} is a backup of the ledger {recorded}, not of {path}. Restore it "
+                "there."
+            )
+        if recorded != str(path):
+            raise LedgerError(
+                f"The ledger {path} was created as {recorded} and then moved or copied; a copy would let its "
+                "budget be spent twice. Put it back, by PrivacyLedger.restore if it is a backup; or start a "
+                "new ledger under another name and count what this one holds."
+            )
+        epsilon = None if meta["epsilon"] == "none" else from_text(meta["epsilon"])
+        limit = None if meta["max_failures"] == "none" else int(meta["max_failures"])
+        return Identity(meta["uuid"], epsilon, from_text(meta["delta"]), limit)
+
     def _read_state(self, meta: dict[str, str]) -> LedgerState:
         counts = {name: int(meta[name]) for name in _COUNTS}
         sums = {name: meta[key] for name, key in _KEYS_OF_SUMS.items()}
@@ -234,25 +251,6 @@ def _encode_state(state: LedgerState) -> dict[str, Any]:
 def _decode_state(values: Mapping[str, Any]) -> LedgerState:
     sums = {name: running_sum_from_text(values[name]) for name in _KEYS_OF_SUMS}
     return LedgerState(**{**values, **sums})
-
-
-def _read_identity(meta: dict[str, str], path: Path, file: Path) -> Identity:
-    recorded = meta.get("path")
-    if recorded != str(path):
-        raise LedgerError(_not_here(recorded, path, file))
-    epsilon = None if meta["epsilon"] == "none" else from_text(meta["epsilon"])
-    limit = meta["max_failures"]
-    return Identity(meta["uuid"], epsilon, from_text(meta["delta"]), None if limit == "none" else int(limit))
-
-
-def _not_here(recorded: str | None, path: Path, file: Path) -> str:
-    if file != path:
-        return f"The file {file} is a backup of the ledger {recorded}, not of {path}. Restore it there."
-    return (
-        f"The ledger {path} was created as {recorded} and then moved or copied; a copy would let its budget "
-        "be spent twice. Put it back, by PrivacyLedger.restore if it is a backup; or start a new ledger "
-        "under another name and count what this one holds."
-    )
 
 
 # The high-water mark.

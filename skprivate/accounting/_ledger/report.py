@@ -104,8 +104,7 @@ class LedgerViews(ABC):
         try:
             label = label_of_ledger(title, self._account())
         except LedgerError as error:
-            verdict = "The ledger cannot be read"
-            label = Label(subject=title, private=False, verdict=verdict, figure="", rows=[], note=str(error))
+            label = Label(subject=title, verdict="The ledger cannot be read", note=str(error))
         return label_fragment([label])
 
     def to_html(self, path: str | os.PathLike[str] | None = None) -> str:
@@ -194,8 +193,8 @@ def label_of_ledger(title: str, account: Account) -> Label:
     for (label, estimator), group in _by_label_and_estimator(account.entries).items():
         n_fits, epsilon, delta, n_exposed = _numbers(group, sums_of(group))
         exposed = f", {n_exposed} not private" if n_exposed != "0" else ""
-        told = f"epsilon = {epsilon}, delta = {delta} ({n_fits} fits{exposed})"
-        rows.append((f"label {label}, {estimator}", told))
+        spent = f"epsilon = {epsilon}, delta = {delta} ({n_fits} fits{exposed})"
+        rows.append((f"label {label}, {estimator}", spent))
     return Label(
         subject=title,
         private=not count_exposed(account.entries),
@@ -247,18 +246,24 @@ def _numbers(entries: Sequence[LedgerEntry], sums: tuple[Fraction, Fraction]) ->
 
 def _rows(account: Account) -> list[tuple[str, str]]:
     """Return names and texts of the limits, and of what the totals do not say."""
-    identity, entries, exposed = account.identity, account.entries, count_exposed(account.entries)
-    ceiling = [("Ceiling", "none")]
-    if identity.epsilon is not None:
-        left = show_pair(*left_of(identity, account.spent), down=True)
-        ceiling = [("Ceiling", show_pair(identity.epsilon, identity.delta, down=True)), ("Remaining", left)]
+    entries, exposed = account.entries, count_exposed(account.entries)
     nominal = ", charged their nominal amounts: no total holds for their rows" if exposed else ""
     return [
-        *ceiling,
+        *describe_ceiling(account),
         ("Not private", f"{exposed} of {len(entries)} entries{nominal}"),
         describe_failures(account),
         *describe_refusals(account.refusals),
     ]
+
+
+def describe_ceiling(account: Account) -> list[tuple[str, str]]:
+    """Return the ceiling, and what it leaves."""
+    identity = account.identity
+    if identity.epsilon is None:
+        return [("Ceiling", "none")]
+    ceiling = show_pair(identity.epsilon, identity.delta, down=True)
+    left = show_pair(*left_of(identity, account.spent), down=True)
+    return [("Ceiling", ceiling), ("Remaining", left)]
 
 
 def describe_failures(account: Account) -> tuple[str, str]:
@@ -293,8 +298,8 @@ def describe_expiry(entries: Sequence[LedgerEntry]) -> str:
         return "-"
     late = sum(entry.has_expired(entry.time.date()) for entry in entries)
     expired = first.has_expired(datetime.now(UTC).date())
-    told = f"{first.expiry}{' (EXPIRED)' if expired else ''}"
-    return f"{told}, {late} entries CHARGED AFTER IT" if late else told
+    text = f"{first.expiry}{' (EXPIRED)' if expired else ''}"
+    return f"{text}, {late} entries CHARGED AFTER IT" if late else text
 
 
 def _records(entries: Sequence[LedgerEntry]) -> list[tuple[str, str]]:

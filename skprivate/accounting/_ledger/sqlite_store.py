@@ -117,7 +117,7 @@ class SQLiteStore:
 
     @contextlib.contextmanager
     def locked(self) -> Iterator[Callable[[], bool]]:
-        """Hold the ledger's lock; yields a function that tells whether the lock file is still there."""
+        """Hold the ledger's lock; yields a function that returns whether the lock file is still there."""
         check_folder(self._path)
         _hold_forks()
         with _NO_FORK:

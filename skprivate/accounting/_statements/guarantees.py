@@ -235,7 +235,7 @@ class PrivacyGuarantee:
         How it was computed.
     movable : bool, default=True
         Whether what the secret makes of the outcome is the same under all priors. It is not for one player
-        among others: the prior says what the player's secret tells of theirs.
+        among others: the prior says what the player's secret reveals about theirs.
     report_epsilon : Fraction or None, default=None
         Local epsilon of the one report that it is about, where that is known: `PrivacySpent.given_prior`
         takes it for no other run. It is no part of the statement, and missing in one that is read back.

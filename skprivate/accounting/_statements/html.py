@@ -22,7 +22,7 @@ from .text import (
 # Contrast of every pair of colours is at least 4.5 : 1, in light and in dark (WCAG 2.2, AA).
 _LIGHT = "--fg:#111;--bg:#fff;--line:#111;--soft:#595959;--good:#0b5d1e;--bad:#a40000"
 _DARK = "--fg:#eee;--bg:#161616;--line:#ccc;--soft:#b0b0b0;--good:#7ddb8f;--bad:#ff9a8f"
-# What JupyterLab, VS Code and documentation sites set when they are told to be light or dark; without it the
+# What JupyterLab, VS Code and documentation sites set when they show a light or a dark theme; without it the
 # browser's preference counts.
 _SAYS_LIGHT = ('[data-jp-theme-light="true"]', '[data-theme="light"]', ".vscode-light")
 _SAYS_DARK = ('[data-jp-theme-light="false"]', '[data-theme="dark"]', ".vscode-dark")
@@ -77,10 +77,10 @@ class Label:
     """
 
     subject: str
-    private: bool
+    private: bool = False
     verdict: str
-    figure: str
-    rows: Sequence[tuple[str, str]]
+    figure: str = ""
+    rows: Sequence[tuple[str, str]] = ()
     note: str = ""
     scope: str = ""
     section: str = ""
@@ -109,8 +109,7 @@ def caption_of_spent(statement: Statement) -> str:
     """Return the label of one release in a few words, as a caption in a diagram."""
     if not statement["private"]:
         return f"NOT PRIVATE: {NO_EPSILON}"
-    unit = statement["unit"]
-    return f"{_figure(statement['charged'])} per {unit}, {SCOPE[0]}"
+    return f"{_figure(statement['charged'])} per {statement['unit']}, {SCOPE[0]}"
 
 
 def caption_of_plan(epsilon: Fraction) -> str:
@@ -138,7 +137,6 @@ def label_of_risk(statement: Statement) -> Label:
     bounds = [(f"{metric}, {name}", f"at most {value:.3g} %") for name, value in statement["bound"].items()]
     return Label(
         subject=statement["protection"],
-        private=False,
         verdict="Not differential privacy",
         figure=NO_EPSILON,
         rows=[
@@ -210,15 +208,8 @@ def label_fragment(labels: Sequence[Label]) -> str:
 def unpublishable_fragment(name: str, stated_in: str = "") -> str:
     """Return the notice on an object that must never be published, and where its statement is."""
     elsewhere = f" What leaves it is stated in {stated_in}." if stated_in else ""
-    notice = Label(
-        subject=name,
-        private=False,
-        verdict="Never publish this object",
-        figure="",
-        rows=(),
-        note=_NEVER_PUBLISH + elsewhere,
-    )
-    return label_fragment([notice])
+    notice = _NEVER_PUBLISH + elsewhere
+    return label_fragment([Label(subject=name, verdict="Never publish this object", note=notice)])
 
 
 def _block(label: Label, title: str, *, folded: bool = False) -> str:

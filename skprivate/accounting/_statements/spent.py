@@ -439,13 +439,13 @@ class PrivacySpent(ReadableAmounts):
         Notes
         -----
         With relation "local" epsilon bounds the report's channel; but players of a game answer each other:
-        what one broadcasts tells of others, and so, unless players are independent under the prior, of what
+        what one broadcasts reveals others, and so, unless players are independent under the prior, of what
         the prior knows together with them. With the other relations it bounds P(y | x, rest)
         for one unit's value x and the rest of the data. If units are independent under the prior, P(y | x) is
         the mean of that over the distribution of the rest, the same for every x, so its ratios obey the same
         bound.
         To replace a value is to remove one and to add another: 2 epsilon for relation "add-remove". Without
-        independence nothing of the kind holds: what the release tells about others tells about the unit.
+        independence nothing of the kind holds: what the release reveals about others is about the unit, too.
 
         Examples
         --------
@@ -692,7 +692,7 @@ class EstimatedBounds(Sequence[Any]):
     """A pair (lower, upper) that carries what was spent to learn it; made by `estimate_bounds`.
 
     It stands for the tuple, and is taken wherever bounds are: by an estimator, for one column in a dict of
-    columns, in a grid of a search. The estimator states that these bounds were paid for separately, and
+    columns, in a grid of a search. The estimator states that these bounds were charged separately, and
     claims "not-private" if they were estimated with a seed.
 
     Parameters
@@ -796,7 +796,7 @@ def name_inputs(estimator: Any, names: Iterable[str]) -> tuple[str, ...]:
 
     Notes
     -----
-    **Privacy.** Only parameters are looked at. Estimated bounds were paid for before: their cost is named,
+    **Privacy.** Only parameters are looked at. Estimated bounds were charged before: their cost is named,
     but it is no part of what the estimator spends.
 
     Examples

@@ -11,8 +11,6 @@ from typing import Any
 from .._amounts import show
 from .fields import decode_number, decode_required, decode_scale, decode_value, escape_controls
 
-# The text of statements, in print, on labels and in model cards; a statement is what ``to_dict`` returns.
-
 Statement = Mapping[str, Any]
 
 RELATIONS = {
@@ -78,7 +76,15 @@ def describe_spent(statement: Statement) -> str:
 
 def rows_of_spent(statement: Statement) -> list[tuple[str, str]]:
     """Return names and texts of everything that is stated about a run, the claim first."""
-    rows = [*_claim_rows(statement), *_mechanism_rows(statement), *_leakage_rows(statement)]
+    rows = [
+        *_claim_rows(statement),
+        ("mechanism", statement["mechanism"]),
+        ("sensitivity (integer grid)", describe_scale(statement["sensitivity"])),
+        ("noise scale (integer grid)", describe_scale(statement["noise_scale"], down=True)),
+        ("noise source", SOURCES[statement["noise_source"]]),
+        ("public inputs", ", ".join(statement["public_inputs"]) or "none"),
+        *_leakage_rows(statement),
+    ]
     for name, value in statement["unprotected"].items():
         rows.append((f"unprotected {name}", one_line(decode_value(value))))
     return [*rows, *(("not private because", reason) for reason in statement["reasons"])]
@@ -99,24 +105,27 @@ def describe_release(record: Statement) -> str:
     """Return a release in a line."""
     amounts: dict[str, Any] = {name: decode_scale(record[name]) for name in AMOUNTS_OF_RELEASE}
     norm = "squared L2" if record["mechanism"] == GAUSSIAN else "L1"
-    told = [record["mechanism"]]
-    told += [f"{norm} sensitivity {show(amounts['sensitivity'])}"] if amounts["sensitivity"] else []
-    told += [f"noise scale {show(amounts['noise_scale'], down=True)}"] if amounts["noise_scale"] else []
+    parts = [record["mechanism"]]
+    parts += [f"{norm} sensitivity {show(amounts['sensitivity'])}"] if amounts["sensitivity"] else []
+    parts += [f"noise scale {show(amounts['noise_scale'], down=True)}"] if amounts["noise_scale"] else []
     unit = "epsilon" if amounts["rho"] is None else "rho"
     share = f"{unit} {show(amounts[unit])}"
     share += f", {show(amounts['times'])} times" if amounts["times"] != 1 else ""
     share += f", of {record['rows']}" if record["rows"] is not None else ""
-    return f"{record['name']}: {', '.join(told)}; {share}"
+    return f"{record['name']}: {', '.join(parts)}; {share}"
 
 
 def describe_guarantee(statement: Statement) -> str:
     """Return the text of a guarantee."""
     allowance = decode_number(statement["allowance"])
     share = f" (of it {allowance:.2g} for the grid and for rounding)" if allowance else ""
+    status = _STATUS[statement["status"]].format(_describe_confidence(statement))
+    if statement["status"] == "exact" and allowance:
+        status = "exact but for that: without a grid no bound below the rest holds"
     lines = [
         f"Guarantee: {_CRITERIA[statement['criterion']]} of {statement['subject']}",
         f"epsilon: {decode_number(statement['epsilon']):.6g} nats{share}",
-        f"status: {_describe_status(statement)}",
+        f"status: {status}",
     ]
     lines += [f"{name}: {statement[name]}" for name in ("prior", "method") if statement[name]]
     return "\n  ".join(map(escape_controls, lines))
@@ -214,32 +223,19 @@ def _claim_rows(statement: Statement) -> list[tuple[str, str]]:
     epsilon, delta = describe_amount(exact), describe_amount(decode_required(charged["delta"]))
     if not statement["private"] and exact != math.inf:
         epsilon = f"infinite (nominal amount, as charged: {epsilon})"
-    rows = [("claim", _describe_claim(statement)), ("epsilon", epsilon), ("delta", delta)]
-    if audit is not None and not statement["private"]:
-        rows.insert(1, ("audit", describe_audit(audit)))
+    audited = [] if audit is None else [describe_audit(audit)]
+    if statement["private"]:
+        proof = ", ".join([*audited, "not certified"])
+        rows = [("claim", f"differential privacy (claimed by the software, {proof})")]
+    else:
+        rows = [("claim", "NOT PRIVATE"), *(("audit", found) for found in audited)]
+    rows += [("epsilon", epsilon), ("delta", delta)]
     if charged["rho"] is not None:
         rows.append(("rho (zCDP)", describe_amount(decode_required(charged["rho"]))))
     rows += [("relation", RELATIONS[statement["relation"]]), ("unit", UNITS[statement["unit"]])]
     if statement["unit"] != "player":  # who has no rows
         rows.append(("rows per unit", f"at most {statement['max_rows_per_unit']}"))
     return [*rows, ("deployment", DEPLOYMENTS[statement["deployment"]])]
-
-
-def _describe_claim(statement: Statement) -> str:
-    if not statement["private"]:
-        return "NOT PRIVATE"
-    audit = "" if statement["audit"] is None else f"{describe_audit(statement['audit'])}, "
-    return f"differential privacy (claimed by the software, {audit}not certified)"
-
-
-def _mechanism_rows(statement: Statement) -> list[tuple[str, str]]:
-    return [
-        ("mechanism", statement["mechanism"]),
-        ("sensitivity (integer grid)", describe_scale(statement["sensitivity"])),
-        ("noise scale (integer grid)", describe_scale(statement["noise_scale"], down=True)),
-        ("noise source", SOURCES[statement["noise_source"]]),
-        ("public inputs", ", ".join(statement["public_inputs"]) or "none"),
-    ]
 
 
 def _leakage_rows(statement: Statement) -> list[tuple[str, str]]:
@@ -250,12 +246,6 @@ def _leakage_rows(statement: Statement) -> list[tuple[str, str]]:
     rows = [("leakage", f"{nats} nats of pointwise maximal leakage ({status})")]
     rows += [("leakage by", one_line(leakage["method"]))] if leakage["method"] else []
     return [*rows, ("for the data holder", leakage["statement"])]
-
-
-def _describe_status(statement: Statement) -> str:
-    if statement["status"] == "exact" and decode_number(statement["allowance"]):
-        return "exact but for that: without a grid no bound below the rest holds"
-    return _STATUS[statement["status"]].format(_describe_confidence(statement))
 
 
 def _describe_confidence(statement: Statement) -> str:
@@ -288,12 +278,11 @@ _MARKUP = re.compile(r"([\\`*_{}\[\]<>()#+!|~&$])")
 def blocks_of_spent(statement: Statement) -> list[str]:
     """Return the blocks of one release: the claim, a table, and the package."""
     (_, claim), *rows = rows_of_spent(statement)
+    table = ["| stated | value |", "|---|---|"]
+    for name, text in (*scope_of_spent(statement), *rows, *rows_of_releases(statement)):
+        table.append(f"| {_escape_markdown(name)} | {_escape_markdown(text)} |")
     package = describe_package(statement["package"])
-    return [
-        f"**{_escape_markdown(claim)}**",
-        _markdown_table([*scope_of_spent(statement), *rows, *rows_of_releases(statement)]),
-        f"Stated by {_escape_markdown(package)}.",
-    ]
+    return [f"**{_escape_markdown(claim)}**", "\n".join(table), f"Stated by {_escape_markdown(package)}."]
 
 
 def blocks_of_report(statement: Statement, headline: str) -> list[str]:
@@ -309,15 +298,10 @@ def blocks_of_report(statement: Statement, headline: str) -> list[str]:
 
 
 def blocks_of_text(text: str) -> list[str]:
-    """Return the blocks of a statement that is told in lines: the first, and a list of the others."""
+    """Return the blocks of a statement that is written in lines: the first, and a list of the others."""
     head, *lines = text.splitlines()
     items = [f"- {_escape_markdown(line.strip().removeprefix('- '))}" for line in lines]
     return [f"**{_escape_markdown(head)}**", "\n".join(items)]
-
-
-def _markdown_table(rows: list[tuple[str, str]]) -> str:
-    lines = [f"| {_escape_markdown(name)} | {_escape_markdown(text)} |" for name, text in rows]
-    return "\n".join(["| stated | value |", "|---|---|", *lines])
 
 
 def _escape_markdown(text: str) -> str:

@@ -159,7 +159,8 @@ class AttributeAttack:
         mu = _per_column(self.mu, len(names), "mu", positive=True)
         noise = _per_column(self.noise, len(names), "noise", positive=False)
         # In units of mu: what is within 1 is linked.
-        unit = mu * _widths(bounds, names)
+        lower, upper = (0.0, 1.0) if bounds is None else check_bounds(bounds, len(names), names)
+        unit = mu * (upper - lower)
         true, released = true[complete] / unit, released[complete] / unit
         known = true + check_generator(self.random_state).normal(size=true.shape) * noise / mu
         return _result(names, mu, true, released, known)
@@ -229,13 +230,6 @@ def _per_column(value: Any, n_columns: int, name: str, *, positive: bool) -> Flo
     if not np.isfinite(values).all() or (values < 0).any() or (positive and (values == 0).any()):
         raise ValueError(f"{name} must be finite and {'above' if positive else 'at least'} 0.")
     return np.array(np.broadcast_to(values, n_columns), dtype=np.float64)
-
-
-def _widths(bounds: Any, names: list[str]) -> FloatArray:
-    if bounds is None:
-        return np.ones(len(names))
-    lower, upper = check_bounds(bounds, len(names), names)
-    return upper - lower
 
 
 def _percent(share: float) -> str:

@@ -204,7 +204,9 @@ class _TwoTypes(_TypePosterior):
             either = logsumexp(likelihood[1:], axis=1, keepdims=True)
             # For one follower's type, all profiles of the others, less the one in which all are alike.
             rows = likelihood[1:] + either.sum() - either
-            rows[:, kind] = _log_difference(rows[:, kind], alike)
+            with np.errstate(divide="ignore"):
+                # Rounding may make the part a little larger than the whole.
+                rows[:, kind] += np.log(-np.expm1(np.minimum(alike - rows[:, kind], 0.0)))
             rows = self.other + rows
             rows[:, kind] = np.logaddexp(rows[:, kind], self.same + alike)
             out[1:] = np.logaddexp(out[1:], start + rows)
@@ -231,13 +233,6 @@ class _TwoTypes(_TypePosterior):
         labels = np.array(list(itertools.product(range(2), repeat=n_players)))
         alike = (labels == labels[:, :1]).all(axis=1)
         return labels, self.first[labels[:, 0]] + np.where(alike, self.same, self.other)
-
-
-def _log_difference(logs: FloatArray, log_part: float) -> FloatArray:
-    """Logarithm of what is left without a part; rounding may make the part a little larger."""
-    with np.errstate(divide="ignore"):
-        left: FloatArray = logs + np.log(-np.expm1(np.minimum(log_part - logs, 0.0)))
-    return left
 
 
 def type_posterior(prior: Any, n_players: int) -> _TypePosterior:

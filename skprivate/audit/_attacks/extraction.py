@@ -294,24 +294,21 @@ class _Trial:
         """Take the victim's column for its answers."""
         return opened[:, self.victim] / self.units[self.victim]
 
-    def at_rank(self, opened: FloatArray) -> FloatArray:
-        """Take the value at the victim's most frequent rank for its answers."""
-        ranks = np.sum(self.submitted > self.submitted[:, [self.victim]], axis=1)
-        usual = np.bincount(ranks).argmax()
-        return np.sort(opened, axis=1)[:, -1 - usual] / self.units[self.victim]
-
     def extract_opened(self, queries: Any) -> dict[str, Extraction | None]:
         """Return what comes of the values that the operator sees; None where no value of a site is opened."""
         if not hasattr(self.platform.aggregator_, "transform"):
             return dict.fromkeys(("observed", "rescaled", "ranked"))
         opened = np.asarray(self.platform.observe(queries), dtype=np.float64)
         linkage = float(record_linkage_score(self.submitted, opened))
+        # The rank at which the victim's share mostly is.
+        ranks = np.sum(self.submitted > self.submitted[:, [self.victim]], axis=1)
+        usual = np.bincount(ranks).argmax()
         others = np.delete(self.units, self.victim)
         scale = self.units[self.victim] / others.mean() if len(others) else 1.0
         return {
             "observed": self.extract(self.column(opened), linkage),
             "rescaled": self.extract(self.column(opened) * scale, linkage),
-            "ranked": self.extract(self.at_rank(opened)),
+            "ranked": self.extract(np.sort(opened, axis=1)[:, -1 - usual] / self.units[self.victim]),
         }
 
     def extract(self, answers: FloatArray, record_linkage: float | None = None) -> Extraction:

@@ -14,13 +14,13 @@ from .._observation.fitted_objects import FlatObject, differing_paths, flatten_o
 from .._search.search import NothingRecordedError, sensitivity_fuzz
 from .requirements import (
     NotApplicable,
-    has_cells,
     listed,
     name_of,
     publishable,
     published_state,
     replayed_case,
     require,
+    require_cells,
 )
 
 # Checks of ``fit``: it works, changes no parameter, and agrees with ``fit_transform``.
@@ -164,23 +164,17 @@ def check_labels_outside_the_classes(case: AuditCase) -> None:
 def check_missing_values(case: AuditCase) -> None:
     """NaN is treated alike in whatever row it stands, and no message tells which."""
     rows = case.data_sets[0]
-    if not has_cells(rows):
-        raise NotApplicable("fit takes no table of floats, or of cells")
-    outcomes = set()
+    require_cells(rows)
+    outcomes: set[tuple[str, ...]] = set()
     private = np.flatnonzero(private_rows(rows))
     for row in (private[0], private[len(private) // 2], private[-1]):
         X = np.array(rows["X"])
         X[row, -1] = np.nan
-        outcomes.add(outcome(case, {**rows, "X": X}))
+        try:
+            outcomes.add(warnings_of(case, {**rows, "X": X}))
+        except Exception as error:
+            outcomes.add((type(error).__name__, str(error)))
     require(len(outcomes) == 1, "what happens to NaN depends on the row that holds it")
-
-
-def outcome(case: AuditCase, rows: dict[str, Any]) -> tuple[str, ...]:
-    """Return what a fit says: the error, or the warnings but those about the released values."""
-    try:
-        return warnings_of(case, rows)
-    except Exception as error:
-        return (type(error).__name__, str(error))
 
 
 def warnings_of(case: AuditCase, data: Any) -> tuple[str, ...]:

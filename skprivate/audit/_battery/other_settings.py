@@ -22,7 +22,7 @@ from .._cases.domain import (
 )
 from .._cases.neighbours import extreme_variants
 from .._search.privacy_loss import ReleaseLosses, claimed_loss, loss_as_claimed, stated_releases
-from .requirements import NotApplicable, name_of, recorded_search, require, spent_of
+from .requirements import NotApplicable, name_of, recorded_claim, require
 
 # A scale that is right at one epsilon may be rounded wrongly at others; these are short fractions.
 _EPSILONS = (0.125, 0.4375, 0.6875, 3.0)
@@ -47,8 +47,7 @@ _SMALLER_CLASS = 0.4
 
 def check_other_epsilons(case: AuditCase) -> None:
     """At other epsilons, with as many rows and with more, neighbours lose no more than is then claimed."""
-    spent_of(case.fit(0))
-    recorded_search(case)
+    recorded_claim(case)
     if not case.has("epsilon"):
         raise NotApplicable("has no parameter epsilon")
     for epsilon in _EPSILONS:
@@ -63,8 +62,7 @@ def check_other_epsilons(case: AuditCase) -> None:
 
 def check_other_tables(case: AuditCase) -> None:
     """With one column, with five, and with more rows, neighbours lose no more than is claimed."""
-    spent_of(case.fit(0))
-    recorded_search(case)
+    recorded_claim(case)
     rows = case.data_sets[0]
     if not (isinstance(rows, dict) and set(rows) <= {"X", "y"}) or case.relation == "add-remove":
         raise NotApplicable(

@@ -26,7 +26,15 @@ from .._search.search import (
     sensitivity_fuzz,
     state_of_all_steps,
 )
-from .requirements import NotApplicable, TooWeakToTell, listed, recorded_search, require, spent_of
+from .requirements import (
+    NotApplicable,
+    TooWeakToTell,
+    listed,
+    recorded_claim,
+    recorded_search,
+    require,
+    spent_of,
+)
 
 # Checks on recorded fits: data sets that are handed the same outputs differ in the exact integers alone.
 
@@ -193,8 +201,7 @@ _USUAL = 0.05
 
 def check_rare_draws(case: AuditCase) -> None:
     """No lucky or unlucky draw, of whatever source of randomness, takes the noise away."""
-    claim = spent_of(case.fit(0))
-    recorded_search(case)
+    claim = recorded_claim(case)
     deadline = Deadline(_RARE_SECONDS[case.thorough])
     for k, extreme in enumerate(EXTREME_DRAWS):
         if k < _AT_LEAST or not deadline.has_passed:
@@ -205,8 +212,7 @@ def check_rare_draws(case: AuditCase) -> None:
 
 def check_many_fits(case: AuditCase) -> None:
     """Fit after fit, with other noise, other rows that are handed the same outputs end in the same object."""
-    claim = spent_of(case.fit(0))
-    recorded_search(case)
+    claim = recorded_claim(case)
     forms: Counter[Any] = Counter()
     deadline = Deadline(_RARE_SECONDS[case.thorough])
     for seed in itertools.count(1):

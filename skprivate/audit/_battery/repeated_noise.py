@@ -3,6 +3,7 @@
 
 import functools
 import math
+import operator
 import re
 from collections.abc import Callable, Iterator
 from fractions import Fraction
@@ -370,18 +371,12 @@ def check_released_values_on_grid(case: AuditCase) -> None:
     values = [released_values(case, *fit) for fit in fits]
     if all(one.dtype.kind in "iub" for one in values):
         return
-    require(
-        on_grid(np.concatenate([one.astype(np.float64) for one in values])),
-        "released numbers are floats off any grid: their low bits can reveal what the noise hides",
-    )
-
-
-def on_grid(values: NDArray[np.float64]) -> bool:
-    """Whether floats are multiples of one power of two of which the largest has less than 2^52."""
-    finite = values[np.isfinite(values) & (values != 0)]
-    if not len(finite):
-        return True
-    return int(np.frexp(finite)[1].max()) - int(low_bits(finite).min()) < 52
+    numbers = np.concatenate([one.astype(np.float64) for one in values])
+    finite = numbers[np.isfinite(numbers) & (numbers != 0)]
+    # On a grid the largest has less than 2^52 of the steps.
+    on_grid = not len(finite) or int(np.frexp(finite)[1].max()) - int(low_bits(finite).min()) < 52
+    message = "released numbers are floats off any grid: their low bits can reveal what the noise hides"
+    require(on_grid, message)
 
 
 def check_low_bits(case: AuditCase) -> None:
@@ -425,14 +420,9 @@ def furthest_pair(case: AuditCase, read: Read) -> tuple[Any, Any]:
     first, again = (_frozen(case, read, case.data_sets[0]) for _ in range(2))
     if not np.array_equal(first, again):
         return _pair_by_means(case, read, spread)
-    best: tuple[tuple[float, float], tuple[Any, Any]] | None = None
-    for one, other in _pairs(case, read):
-        apart = _distance(one[1], other[1], spread)
-        if best is None or apart > best[0]:
-            best = (apart, (one[0], other[0]))
-    if best is None:
-        return _pair_by_means(case, read, spread)
-    return best[1]
+    pairs = ((_distance(one[1], other[1], spread), (one[0], other[0])) for one, other in _pairs(case, read))
+    best = max(pairs, key=operator.itemgetter(0), default=None)
+    return _pair_by_means(case, read, spread) if best is None else best[1]
 
 
 def _pairs(case: AuditCase, read: Read) -> Iterator[tuple[tuple[Any, Vector], tuple[Any, Vector]]]:

@@ -57,6 +57,12 @@ def spent_of(model: Any) -> Any:
     raise NotApplicable("has no privacy_spent_, see check_privacy_spent")
 
 
+def require_cells(rows: Any) -> None:
+    """Skip a check of arguments of ``fit`` that hold no table of floats, or of cells of several types."""
+    if not has_cells(rows):
+        raise NotApplicable("fit takes no table of floats, or of cells")
+
+
 def has_cells(rows: Any) -> bool:
     """Whether arguments of ``fit`` hold a table of floats, or of cells of several types."""
     return isinstance(rows, dict) and "X" in rows and np.asarray(rows["X"]).dtype.kind in "fO"
@@ -92,6 +98,13 @@ def published_state(case: AuditCase, model: Any) -> FlatObject:
     if not getattr(model, "releases_state", True) and case.released is not None:
         return FlatObject({"released": np.asarray(case.released(model))})
     return fitted_state(publishable(model))
+
+
+def recorded_claim(case: AuditCase) -> Any:
+    """Return the statement of a fit with recorded noise; skips where either is missing."""
+    claim = spent_of(case.fit(0))
+    recorded_search(case)
+    return claim
 
 
 def recorded_search(case: AuditCase) -> SearchResult:

@@ -36,6 +36,7 @@ from .requirements import (
     publishable,
     replayed_case,
     require,
+    require_cells,
     require_no_exact_differences,
 )
 
@@ -51,8 +52,7 @@ _TEXT = "sentinel-5391842"
 def check_sentinels(case: AuditCase) -> None:
     """A private value that is planted stands in no error, warning, log, print, text or pickle."""
     rows = case.data_sets[0]
-    if not has_cells(rows):
-        raise NotApplicable("fit takes no table of floats, or of cells")
+    require_cells(rows)
     for planted, values in _planted_in_one_unit(case, rows):
         with captured_output() as heard:
             model, said = _fit_or_error(case, planted)
@@ -118,17 +118,15 @@ def _fit_or_error(case: AuditCase, rows: dict[str, Any]) -> tuple[Any, list[str]
     try:
         return case.fit_with_warnings(rows)
     except Exception as error:
-        return None, list(_messages_of(error))
-
-
-def _messages_of(error: BaseException) -> Iterator[str]:
-    failure: BaseException | None = error
-    seen: set[int] = set()
-    while failure is not None and id(failure) not in seen:
-        seen.add(id(failure))
-        yield from (str(failure), repr(failure.args), *getattr(failure, "__notes__", ()))
-        # What `raise ... from None` hides is still there for who looks.
-        failure = failure.__cause__ or failure.__context__
+        said: list[str] = []
+        seen: list[BaseException] = []
+        failure: BaseException | None = error
+        while failure is not None and not any(failure is one for one in seen):
+            seen.append(failure)
+            said += [str(failure), repr(failure.args), *getattr(failure, "__notes__", ())]
+            # What `raise ... from None` hides is still there for who looks.
+            failure = failure.__cause__ or failure.__context__
+        return None, said
 
 
 # The check that all that a fitted object shows is the same for other rows.

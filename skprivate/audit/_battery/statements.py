@@ -138,11 +138,15 @@ _FOLDS = 2
 @contextmanager
 def ledger_of(case: AuditCase, **options: Any) -> Iterator[PrivacyLedger]:
     """Yield a ledger in a folder of its own; skips where the estimator takes none."""
+    _require_ledger(case)
+    with tempfile.TemporaryDirectory() as folder:
+        yield PrivacyLedger(Path(folder, "audit.ledger"), **options)
+
+
+def _require_ledger(case: AuditCase) -> None:
     spent_of(case.fit(0))
     if not case.has("ledger"):
         raise NotApplicable("has no parameter ledger")
-    with tempfile.TemporaryDirectory() as folder:
-        yield PrivacyLedger(Path(folder, "audit.ledger"), **options)
 
 
 def check_refit_spends_again(case: AuditCase) -> None:
@@ -205,9 +209,7 @@ def check_ledger_total(case: AuditCase) -> None:
 
 def check_ledger_entries(case: AuditCase) -> None:
     """What a fit writes into the ledger depends on no private row."""
-    spent_of(case.fit(0))
-    if not case.has("ledger"):
-        raise NotApplicable("has no parameter ledger")
+    _require_ledger(case)
     replay = replayed_case(case)
     others = case.data_sets[1:2] if replay is None else list(replay.others())[:4]
     first = _entries(case, replay, case.data_sets[0])

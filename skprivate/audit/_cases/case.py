@@ -112,7 +112,7 @@ class AuditCase:
         if data is not None and not (isinstance(data, Mapping) and "X" in data):
             raise TypeError('data must be a mapping of arguments of fit, such as {"X": X, "y": y}.')
         rows = dict(make_rows(estimator) if data is None else data)
-        relation = declared_relation(estimator, rows)
+        relation = _declared_relation(estimator, rows)
         only_label = relation == "label"
         variants = list(extreme_variants(estimator, rows, only_label=only_label))
         unrelated_data_sets = tuple(make_unrelated_data_sets(estimator, rows, only_label=only_label))
@@ -208,19 +208,17 @@ def fit_with(model: Any, arguments: Mapping[str, Any], method: str = "fit") -> A
     return getattr(model, method)(*(arguments[name] for name in ("X", "y") if name in arguments), **rest)
 
 
-def declared_relation(estimator: Any, rows: Arguments) -> str:
+def _declared_relation(estimator: Any, rows: Arguments) -> str:
     """Return which data sets the estimator calls neighbours, from a trial fit."""
     asked = declared(estimator, "relation")
     if isinstance(asked, str):
         return asked
-    with warnings.catch_warnings(), contextlib.suppress(Exception):
-        warnings.simplefilter("ignore")
-        model = without_ledgers(clone(estimator))
-        return str(fit_with(model, rows).privacy_spent_.relation)
+    with contextlib.suppress(Exception):
+        return str(fit_quietly(without_ledgers(clone(estimator)), rows).privacy_spent_.relation)
     return "replace-one"
 
 
-def fit_quietly(model: Any, rows: dict[str, Any]) -> Any:
+def fit_quietly(model: Any, rows: Arguments) -> Any:
     """Fit without warnings."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")

@@ -119,7 +119,12 @@ def run_within(seconds: float, call: Callable[[], Any]) -> Any:
     finally:
         # Too late, or interrupted in the thread that waits.
         if thread.is_alive():
-            _give_up(run, thread)
+            run.give_up()
+            ends = time.perf_counter() + _GRACE
+            while thread.is_alive() and time.perf_counter() < ends:
+                number = ctypes.c_ulong(thread.ident or 0)
+                ctypes.pythonapi.PyThreadState_SetAsyncExc(number, ctypes.py_object(CheckInterrupted))
+                thread.join(_AGAIN)
     error = outcome.get("error")
     if isinstance(error, CheckInterrupted) or not outcome:
         raise TimeoutError(f"it has not ended within {seconds:g} seconds: a fit hangs, or is too slow")
@@ -128,15 +133,6 @@ def run_within(seconds: float, call: Callable[[], Any]) -> Any:
     if error is not None:
         raise error
     return outcome["value"]
-
-
-def _give_up(run: CheckRun, thread: threading.Thread) -> None:
-    run.give_up()
-    ends = time.perf_counter() + _GRACE
-    while thread.is_alive() and time.perf_counter() < ends:
-        number = ctypes.c_ulong(thread.ident or 0)
-        ctypes.pythonapi.PyThreadState_SetAsyncExc(number, ctypes.py_object(CheckInterrupted))
-        thread.join(_AGAIN)
 
 
 # Seeds every source of randomness of the process for a fit, and makes its draws extreme.

@@ -110,7 +110,11 @@ class ReleaseLosses:
         n_listed = 0
         for name, record, calls in _blocks(releases, len(losses)):
             n_listed = calls.stop
-            loss = _relative_loss(record, losses[calls])
+            epsilon, rho = (sum((pair[k] for pair in losses[calls]), Fraction(0)) for k in (0, 1))
+            if record.rho is not None:
+                loss: Any = (rho + epsilon**2 / 2) / record.rho
+            else:
+                loss = float("inf") if rho else epsilon / record.share
             if loss > self.largest.get(name, -1):
                 self.largest[name], self.found_in[name] = loss, found_in
             unit = "epsilon" if record.rho is None else "rho"
@@ -161,13 +165,6 @@ def _blocks(releases: Sequence[ReleaseRecord], n_calls: int) -> Iterator[tuple[s
             place += record.draws
             if place > n_calls:
                 break
-
-
-def _relative_loss(record: ReleaseRecord, losses: Sequence[tuple[Fraction, Fraction]]) -> Any:
-    epsilon, rho = (sum((pair[k] for pair in losses), Fraction(0)) for k in (0, 1))
-    if record.rho is not None:
-        return (rho + epsilon**2 / 2) / record.rho
-    return float("inf") if rho else epsilon / record.share
 
 
 def largest_call(one: Recording, other: Recording) -> Fraction:

@@ -29,8 +29,6 @@ from .cell_kernels import cell_averages, fill_cells
 from .kd_tree_kernels import ball_averages, build_tree, nearest_averages
 from .smooth_kernels import scale_rows, smooth_averages
 
-# Layouts of a site's rows, one per kernel; each averages y around queries for several sizes at once.
-
 Averages = tuple[FloatArray, NDArray[np.bool_]]
 
 # Rows of a leaf: what the loops take at a time; where most rows count, what the first cache holds.
@@ -215,7 +213,7 @@ MODELS: dict[str, type[LocalModel]] = {
 }
 
 
-# Bandwidths and numbers of neighbours: cross-validation at one site, and refinement to all sites' rows.
+# The choice of the kernel's size: cross-validation at one site, and refinement to all sites' rows.
 
 FOLDS = 5
 # Rows on which a choice is validated at most: beyond, time grows and the choice does not change.
@@ -319,8 +317,6 @@ def refined_neighbors(n_neighbors: int, n_samples: int, n_total: int) -> int:
     share = (n_neighbors / n_samples) ** (math.log(n_total) / math.log(n_samples))
     return max(1, round(n_samples * share))
 
-
-# Local average regression: weighted means of a site's targets around a query.
 
 # Queries of a task at least, to outweigh its own cost; tasks of a thread, so that all end together.
 TASK_QUERIES = 64
@@ -470,17 +466,15 @@ class LocalAverageRegressor(PrivacyHTMLMixin, RegressorMixin, BaseEstimator):
         y = np.asarray(y, dtype=np.float64)
         if self.refine_to is not None and self.refine_to < len(X):
             raise ValueError("refine_to must be at least the number of rows: it counts those of all sites.")
-        self.bounds_ = self._column_ranges(X)
+        if self.bounds is None:
+            self.bounds_ = X.min(axis=0), X.max(axis=0)
+        else:
+            self.bounds_ = check_bounds(self.bounds, X.shape[1], getattr(self, "feature_names_in_", None))
         self._ranges = make_ranges(*self.bounds_)
         self.n_samples_ = len(X)
         X = scaled(X, self._ranges)
         self._model = MODELS[self.kernel](X, y, [self._choose_size(X, y)])
         return self
-
-    def _column_ranges(self, X: FloatArray) -> tuple[FloatArray, FloatArray]:
-        if self.bounds is None:
-            return X.min(axis=0), X.max(axis=0)
-        return check_bounds(self.bounds, X.shape[1], getattr(self, "feature_names_in_", None))
 
     def _choose_size(self, X: FloatArray, y: FloatArray) -> float:
         """Choose the bandwidth or the number of neighbours, refine it, and set what is fitted of it."""
@@ -495,9 +489,7 @@ class LocalAverageRegressor(PrivacyHTMLMixin, RegressorMixin, BaseEstimator):
                 chosen = refined_neighbors(chosen, n, int(self.refine_to))
             self.n_neighbors_ = chosen
             return chosen
-        chosen = self.bandwidth
-        if chosen == "cv":
-            chosen = cross_validate(model, X, y, BANDWIDTHS)[0]
+        chosen = cross_validate(model, X, y, BANDWIDTHS)[0] if self.bandwidth == "cv" else self.bandwidth
         self.bandwidth_cv_ = self.bandwidth_ = float(chosen)
         if self.refine_to is not None:
             self.bandwidth_ = refined_bandwidth(self.bandwidth_cv_, n, int(self.refine_to))

@@ -19,7 +19,7 @@ from sklearn.preprocessing import FunctionTransformer, StandardScaler
 from ..._config import config_context
 from ..._typing import FloatArray
 from ...domain import TableDomain
-from ...noise._fit_budget import warn_of_large_delta
+from ...noise._mechanisms import warn_of_large_delta
 from ...utils import check_bounds, check_probability
 from ...utils._compat import safe_indexing
 from .worlds import PublicRows, World

@@ -5,7 +5,7 @@ from collections.abc import Collection
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from ..._typing import FloatArray
 from ...exceptions import UtilityWarning
@@ -22,7 +22,7 @@ from .equilibrium import (
     trace_weights,
 )
 from .game import AggregativeGame
-from .sets import Bounds, Box, Simplex, Unconstrained, check_constraint
+from .sets import Bounds, Box, Simplex, Unconstrained, as_numbers, check_constraint
 
 # Games whose pseudo-gradient is affine in the own strategy and in the aggregate.
 
@@ -131,7 +131,7 @@ class AffineGame(AggregativeGame):
 
 def check_vectors(values: ArrayLike, name: str) -> FloatArray:
     """Return finite numbers of shape (n_players, n_dims), or (n_players,) for one dimension, as rows."""
-    rows = _numbers(values, name)
+    rows = as_numbers(values, name)
     if rows.ndim == 1:
         rows = rows[:, None]
     if rows.ndim != 2 or 0 in rows.shape:
@@ -146,7 +146,7 @@ def check_vectors(values: ArrayLike, name: str) -> FloatArray:
 
 def check_matrices(values: ArrayLike, n_players: int, n_dims: int, name: str) -> FloatArray:
     """Return finite matrices of shape (n_dims, n_dims), or (n_players, n_dims, n_dims) for one each."""
-    matrices = _numbers(values, name)
+    matrices = as_numbers(values, name)
     if matrices.shape in ((), (n_players,)):
         matrices = matrices[..., None, None] * np.eye(n_dims)
     if matrices.shape not in ((n_dims, n_dims), (n_players, n_dims, n_dims)):
@@ -172,7 +172,7 @@ def check_private_bounds(bounds: Any, n_players: int, n_dims: int, name: str) ->
 
 
 def _full_side(side: Any, n_players: int, n_dims: int, name: str) -> FloatArray:
-    values = _numbers(side, name)
+    values = as_numbers(side, name)
     if n_dims == 1 and values.shape == (n_players,):
         values = values[:, None]
     if values.shape not in ((), (n_dims,), (n_players, n_dims)):
@@ -183,13 +183,6 @@ def _full_side(side: Any, n_players: int, n_dims: int, name: str) -> FloatArray:
     if not np.isfinite(values).all():
         raise ValueError(f"{name} must be finite.")
     return np.array(np.broadcast_to(values, (n_players, n_dims)), dtype=np.float64)
-
-
-def _numbers(values: ArrayLike, name: str) -> NDArray[Any]:
-    array = np.asarray(values)
-    if array.dtype.kind not in "iuf":
-        raise TypeError(f"{name} must hold numbers.")
-    return array
 
 
 def check_private(private: Any, names: tuple[str, ...]) -> frozenset[str]:

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Checks of costs and gradients at public random points: finite, convex, differentiable, and consistent."""
 
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -41,72 +41,6 @@ _PARTIAL = (
     " It is the partial derivative by the own strategy: add the own effect, 1/N times the derivative by the "
     "aggregate, for a Nash equilibrium; own_effect=False is for Wardrop's."
 )
-
-
-def gradient_of_cost(
-    cost: PlayerFunction,
-    derivatives: Callable[[FloatArray, FloatArray], Any] | None,
-    weights: FloatArray,
-    constraint: ConstraintSet,
-    shape: tuple[int, int],
-    *,
-    check: bool,
-) -> PlayerFunction:
-    """Return the pseudo-gradient of a cost, by differences or from a user's partial derivatives.
-
-    Parameters
-    ----------
-    cost : callable
-    derivatives : callable or None
-        See `PartialDerivatives`; None for differences.
-    weights : ndarray of shape (n_players,)
-        By how much the aggregate moves with the own strategy.
-    constraint : ConstraintSet
-    shape : tuple of int
-        (n_players, n_dims).
-    check : bool
-        Whether cost and derivatives are tried at random points.
-
-    Raises
-    ------
-    TypeError, ValueError
-        They are not what they must be.
-    """
-    start = read_only(constraint.start(*shape))
-    precision = precision_of(cost(start, start))
-    checks = CostChecks(cost, weights, constraint, shape, precision)
-    if check:
-        checks.check_cost()
-    if derivatives is None:
-        return CostDifferences(cost, weights, sides_of(constraint), constraint.diameter, precision)
-    chained = PartialDerivatives(derivatives, weights)
-    if check:
-        checks.check_partial_derivatives(chained)
-    return chained
-
-
-def compare_gradient(
-    gradient: PlayerFunction,
-    cost: PlayerFunction,
-    weights: FloatArray,
-    constraint: ConstraintSet,
-    start: FloatArray,
-    n_points: int,
-    seed: int,
-) -> float:
-    """Return the largest relative error of a pseudo-gradient; a ValueError if it is not the derivative.
-
-    See `AggregativeGame.check_gradient`; start is the set's, of shape (n_players, n_dims).
-    """
-    precision = precision_of(cost(read_only(start), read_only(start)))
-    checks = CostChecks(cost, weights, constraint, start.shape, precision, seed)
-    errors, hint = checks.compare_gradient(gradient, n_points), ""
-    if errors.wrong.any() and weights.any():
-        partial = replace(checks, weights=np.zeros(len(start))).compare_gradient(gradient, n_points)
-        hint = "" if partial.wrong.any() else _PARTIAL
-    errors.refuse("pseudo_gradient is not the derivative of cost", hint)
-    errors.warn_of_rounding("pseudo_gradient")
-    return errors.largest
 
 
 class PointSampler:
@@ -156,7 +90,7 @@ class PointSampler:
 
 @dataclass(frozen=True, eq=False)
 class CostChecks:
-    """Checks of one game's cost.
+    """Checks of one game's cost, and of gradients that users say are its derivatives.
 
     Parameters
     ----------
@@ -167,8 +101,6 @@ class CostChecks:
     constraint : ConstraintSet
     shape : tuple of int
         (n_players, n_dims).
-    precision : float
-        Of the floating-point numbers that costs are computed in.
     seed : int, default=0
 
     Notes
@@ -181,8 +113,41 @@ class CostChecks:
     weights: FloatArray
     constraint: ConstraintSet
     shape: tuple[int, int]
-    precision: float
     seed: int = 0
+
+    @cached_property
+    def precision(self) -> float:
+        """Of the floating-point numbers that costs are computed in."""
+        start = read_only(self.constraint.start(*self.shape))
+        return precision_of(self.cost(start, start))
+
+    def checked_gradient(self, derivatives: Any, *, check: bool) -> PlayerFunction:
+        """Return the pseudo-gradient, by differences (None) or from a user's `PartialDerivatives`.
+
+        With `check`, cost and derivatives are tried at random points: a TypeError or a ValueError if they are
+        not what they must be.
+        """
+        if check:
+            self.check_cost()
+        if derivatives is None:
+            return self._differences(self.cost, self.weights)
+        chained = PartialDerivatives(derivatives, self.weights)
+        if check:
+            self.check_partial_derivatives(chained)
+        return chained
+
+    def compare_gradient(self, gradient: PlayerFunction, n_points: int) -> float:
+        """Return the largest relative error of a pseudo-gradient; a ValueError if it is not the derivative.
+
+        See `AggregativeGame.check_gradient`.
+        """
+        errors, hint = self._errors_of(gradient, self.weights, n_points), ""
+        if errors.wrong.any() and self.weights.any():
+            partial = self._errors_of(gradient, np.zeros(self.shape[0]), n_points)
+            hint = "" if partial.wrong.any() else _PARTIAL
+        errors.refuse("pseudo_gradient is not the derivative of cost", hint)
+        errors.warn_of_rounding("pseudo_gradient")
+        return errors.largest
 
     def check_cost(self) -> None:
         """Refuse a cost that is not finite, not differentiable, or not convex in the own strategy."""
@@ -195,19 +160,21 @@ class CostChecks:
             self._check_smooth(first, second, profile, other)
             self._check_convex(first, second, profile)
 
-    def check_partial_derivatives(self, derivatives: PartialDerivatives, n_points: int = _SEGMENTS) -> float:
-        """Compare a user's partial derivatives with differences of the cost; return the largest error."""
-        nothing = np.zeros(self.shape[0])
-        sides = sides_of(self.constraint)
-        reach = self.constraint.diameter
-        lower, upper = (np.broadcast_to(side, self.shape).mean(axis=0) for side in sides)
-        by_strategy = CostDifferences(self.evaluate, nothing, sides, reach, self.precision)
+    def check_partial_derivatives(self, derivatives: PartialDerivatives) -> None:
+        """Compare a user's partial derivatives with differences of the cost."""
+        nothing, reach = np.zeros(self.shape[0]), self.constraint.diameter
+        means = [np.broadcast_to(side, self.shape).mean(axis=0) for side in sides_of(self.constraint)]
+        by_strategy = self._differences(self.evaluate, nothing)
         by_aggregate = CostDifferences(
-            lambda aggregate, x: self.evaluate(x, aggregate), nothing, (lower, upper), reach, self.precision
+            lambda aggregate, x: self.evaluate(x, aggregate),
+            nothing,
+            (means[0], means[1]),
+            reach,
+            self.precision,
         )
-        points, errors = PointSampler(self.constraint, *self.shape, self.seed), _Errors()
-        other_errors = _Errors()
-        for _ in range(n_points):
+        points = PointSampler(self.constraint, *self.shape, self.seed)
+        errors, other_errors = _Errors(), _Errors()
+        for _ in range(_SEGMENTS):
             x, aggregate = points.inside(), _rows(points.profiles()[0])
             given = derivatives.parts(x, aggregate)
             errors.add(given[0], by_strategy.with_spread(x, aggregate), x, aggregate)
@@ -215,17 +182,18 @@ class CostChecks:
         errors.refuse("gradient: its first part, by the own strategy, is not the derivative of the cost")
         other_errors.refuse("gradient: its second part, by the aggregate, is not the derivative of the cost")
         errors.warn_of_rounding("gradient")
-        return max(errors.largest, other_errors.largest)
 
-    def compare_gradient(self, pseudo_gradient: Any, n_points: int) -> "_Errors":
+    def _differences(self, cost: PlayerFunction, weights: FloatArray) -> CostDifferences:
+        sides = sides_of(self.constraint)
+        return CostDifferences(cost, weights, sides, self.constraint.diameter, self.precision)
+
+    def _errors_of(self, gradient: PlayerFunction, weights: FloatArray, n_points: int) -> "_Errors":
         """Compare a pseudo-gradient with differences of the cost at random points."""
-        differences = CostDifferences(
-            self.evaluate, self.weights, sides_of(self.constraint), self.constraint.diameter, self.precision
-        )
+        differences = self._differences(self.evaluate, weights)
         points, errors = PointSampler(self.constraint, *self.shape, self.seed), _Errors()
         for _ in range(n_points):
             x, aggregate = points.inside(), _rows(points.profiles()[0])
-            errors.add(pseudo_gradient(x, aggregate), differences.with_spread(x, aggregate), x, aggregate)
+            errors.add(gradient(x, aggregate), differences.with_spread(x, aggregate), x, aggregate)
         return errors
 
     def evaluate(self, x: FloatArray, aggregate: FloatArray) -> FloatArray:
@@ -330,11 +298,7 @@ class _Errors:
         self._points: list[tuple[FloatArray, FloatArray]] = []
 
     def add(
-        self,
-        given: Any,
-        differences: tuple[FloatArray, FloatArray, FloatArray],
-        x: FloatArray,
-        aggregate: FloatArray,
+        self, given: Any, differences: tuple[FloatArray, ...], x: FloatArray, aggregate: FloatArray
     ) -> None:
         """Add the errors at one point; those are allowed that one-sided differences and rounding explain."""
         slopes, apart, rounding = differences

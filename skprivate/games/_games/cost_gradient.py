@@ -23,19 +23,10 @@ def read_only(values: FloatArray) -> FloatArray:
 
 
 def check_player_function(
-    name: str,
-    function: Any,
-    shape: tuple[int, ...],
-    constraint: ConstraintSet,
-    n_players: int,
-    n_dims: int,
-    *,
-    rows_apart: bool = False,
+    name: str, function: Any, shape: tuple[int, ...], constraint: ConstraintSet, sizes: tuple[int, int]
 ) -> None:
-    """Refuse a user's function that returns no finite numbers of this shape, or mixes the players.
-
-    `rows_apart`: it is known not to mix them.
-    """
+    """Refuse a user's function that returns no finite numbers of this shape, or mixes the players."""
+    n_players, n_dims = sizes
     start = constraint.start(n_players, n_dims)
     values = np.asarray(function(read_only(start), read_only(start)))
     if values.dtype.kind not in "iuf" or values.shape != shape:
@@ -49,7 +40,8 @@ def check_player_function(
             f"{name} must return finite numbers; it does not for player {int(np.argmax(wrong))} at the "
             "public start."
         )
-    if not rows_apart:
+    # Differences are those of a cost, row by row as it is.
+    if not isinstance(function, CostDifferences):
         _check_rows_apart(name, function, start, constraint)
 
 
@@ -166,10 +158,7 @@ class CostDifferences:
         for j in range(x.shape[1]):
             centre, step = centres[:, j], steps[:, j]
             # Without the clip rounding may carry an end out of the set.
-            ends = (
-                np.clip(centre + step, least[:, j], most[:, j]),
-                np.clip(centre - step, least[:, j], most[:, j]),
-            )
+            ends = [np.clip(end, least[:, j], most[:, j]) for end in (centre + step, centre - step)]
             up, down = (self._moved(x, aggregate, j, end) for end in ends)
             width = ends[0] - ends[1]
             slopes[:, j] = np.divide(up - down, width, out=np.zeros(len(x)), where=width > 0)
@@ -181,12 +170,13 @@ class CostDifferences:
             slopes[:, j] += np.divide((x[:, j] - centre) * rate, step, out=np.zeros(len(x)), where=shifted)
             apart[:, j] = np.abs(rate)
             # Of the costs, and of the coordinates that they are evaluated at.
-            size = np.maximum(np.abs(up), np.abs(down)) + np.abs(slopes[:, j]) * (
-                np.abs(centre) + np.abs(aggregate[:, j])
+            reach = np.abs(centre) + np.abs(aggregate[:, j])
+            lost = (
+                LOST_DIGITS
+                * self.precision
+                * (np.maximum(np.abs(up), np.abs(down)) + np.abs(slopes[:, j]) * reach)
             )
-            rounding[:, j] = np.divide(
-                LOST_DIGITS * self.precision * size, step, out=np.zeros(len(x)), where=width > 0
-            )
+            rounding[:, j] = np.divide(lost, step, out=np.zeros(len(x)), where=width > 0)
         return slopes, apart, rounding
 
     def _moved(self, x: FloatArray, aggregate: FloatArray, j: int, values: FloatArray) -> FloatArray:

@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 
 from ..._typing import BoolArray, FloatArray
-from ...utils._private_fit import warn_user
 from ...utils._public_module import public_module
 from .sets import Box, ConstraintSet, Simplex, Unconstrained
 
@@ -172,17 +171,6 @@ def _solve_free(P: FloatArray, Q: FloatArray, right: FloatArray, held: BoolArray
     base, slopes = solved[:, :, 0], solved[:, :, 1:]
     mean = np.linalg.solve(identity + slopes.mean(axis=0), base.mean(axis=0))
     return base - slopes @ mean
-
-
-def warn_of_no_convergence() -> None:
-    """Warn that the strategies that are returned are no equilibrium."""
-    from sklearn.exceptions import ConvergenceWarning
-
-    warn_user(
-        "the residual is above tol after max_iter iterations: raise one of them, or look whether the game "
-        "has an equilibrium (an unconstrained one need not).",
-        ConvergenceWarning,
-    )
 
 
 # Monotonicity: of affine games by signs of eigenvalues, of others by pairs of profiles that are tried.

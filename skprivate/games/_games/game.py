@@ -12,9 +12,8 @@ from ...exceptions import UtilityWarning
 from ...utils import check_int, check_positive
 from ...utils._private_fit import warn_user
 from ...utils._public_module import public_module
-from .cost_checks import compare_gradient, gradient_of_cost
+from .cost_checks import CostChecks
 from .cost_gradient import (
-    CostDifferences,
     PlayerFunction,
     check_player_function,
     own_weights,
@@ -26,7 +25,6 @@ from .equilibrium import (
     extragradient,
     searched_gains,
     some_pair_is_not_monotone,
-    warn_of_no_convergence,
 )
 from .sets import Bounds, ConstraintSet, Projection, make_constraint
 
@@ -138,16 +136,10 @@ class AggregativeGame:
         self._set_shape(n_players, n_dims, make_constraint(bounds, projection, diameter, n_players, n_dims))
         self.private = frozenset({"pseudo_gradient"})
         self._function, self._cost = pseudo_gradient, cost
-        for name, function, found in (
-            ("pseudo_gradient", pseudo_gradient, (n_players, n_dims)),
-            ("cost", cost, (n_players,)),
-        ):
-            if function is not None:
-                # Differences are those of a cost, row by row as it is.
-                apart = isinstance(function, CostDifferences)
-                check_player_function(
-                    name, function, found, self.constraint, n_players, n_dims, rows_apart=apart
-                )
+        shape = (n_players, n_dims)
+        check_player_function("pseudo_gradient", pseudo_gradient, shape, self.constraint, shape)
+        if cost is not None:
+            check_player_function("cost", cost, shape[:1], self.constraint, shape)
 
     @classmethod
     def from_cost(
@@ -232,9 +224,10 @@ class AggregativeGame:
                 raise TypeError(f"{name} must be callable, not {type(function).__name__}.")
         shape = check_int(n_players, "n_players", least=1), check_int(n_dims, "n_dims", least=1)
         constraint = make_constraint(bounds, projection, diameter, *shape)
-        check_player_function("cost", cost, shape[:1], constraint, *shape)
+        check_player_function("cost", cost, shape[:1], constraint, shape)
         weights = own_weights(own_effect, shape[0])
-        pseudo_gradient = gradient_of_cost(cost, gradient, weights, constraint, shape, check=check)
+        checks = CostChecks(cost, weights, constraint, shape)
+        pseudo_gradient = checks.checked_gradient(gradient, check=check)
         game = cls(pseudo_gradient, *shape, bounds=constraint, cost=cost)
         # Players who overlook their own effect may gain by it all the same.
         overlooked = isinstance(own_effect, bool | np.bool_) and not own_effect
@@ -338,7 +331,9 @@ class AggregativeGame:
             raise ValueError("check_gradient needs the players' costs: this game was given none (cost=...).")
         # A user's functions as they are: in their own precision.
         gradient, cost = getattr(self, "_function", self.pseudo_gradient), self._cost or cast(Any, self.cost)
-        return compare_gradient(gradient, cost, weights, self.constraint, start, n_points, seed)
+        return CostChecks(cost, weights, self.constraint, start.shape, seed).compare_gradient(
+            gradient, n_points
+        )
 
     @property
     def _deviation_weights(self) -> FloatArray:
@@ -472,7 +467,13 @@ class AggregativeGame:
             )
         solution, solved = self._solve_from(strategies, tol, max_iter)
         if not solved:
-            warn_of_no_convergence()
+            from sklearn.exceptions import ConvergenceWarning
+
+            warn_user(
+                "the residual is above tol after max_iter iterations: raise one of them, or look whether the "
+                "game has an equilibrium (an unconstrained one need not).",
+                ConvergenceWarning,
+            )
         return solution
 
     def _solve_from(self, start: FloatArray, tol: float, max_iter: int) -> tuple[FloatArray, bool]:

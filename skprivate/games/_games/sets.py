@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any, Literal, Self, TypeAlias
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from ..._typing import BoolArray, FloatArray
 from ...utils import check_positive
@@ -200,10 +200,9 @@ class Box(ConstraintSet):
 
     def contains(self, points: FloatArray) -> BoolArray:
         """Return which rows lie in the box, up to rounding."""
-        inside = (points >= self.lower - rounding_slack(self.lower)) & (
-            points <= self.upper + rounding_slack(self.upper)
-        )
-        return rows_all(inside & np.isfinite(points))
+        above = points >= self.lower - rounding_slack(self.lower)
+        below = points <= self.upper + rounding_slack(self.upper)
+        return rows_all(above & below & np.isfinite(points))
 
     def start(self, n_players: int, n_dims: int) -> FloatArray:
         """Return the middle of the box, and the value nearest 0 where a side is infinite."""
@@ -215,10 +214,8 @@ class Box(ConstraintSet):
 
     def fit_to(self, n_players: int, n_dims: int) -> "Box":
         """Return the box with corners of shape (n_dims,) or (n_players, n_dims)."""
-        return Box(
-            _fitted_corner(self.lower, n_players, n_dims, "lower"),
-            _fitted_corner(self.upper, n_players, n_dims, "upper"),
-        )
+        named = (("lower", self.lower), ("upper", self.upper))
+        return Box(*(_fitted_corner(corner, n_players, n_dims, name) for name, corner in named))
 
     def __repr__(self) -> str:
         return f"Box(lower={_describe_corner(self.lower)}, upper={_describe_corner(self.upper)})"
@@ -382,10 +379,8 @@ def check_declared_sizes(constraint: ConstraintSet, n_players: int, n_dims: int)
             ends = [np.asarray(constraint.project(points.copy())) for points in pair]
             apart, before = _l1_rows(ends[0] - ends[1]), _l1_rows(pair[0] - pair[1])
             slack = _PAIR_ROUNDING * (before + _l1_rows(ends[0]) + _l1_rows(ends[1]))
-            for name, most in (
-                ("diameter", constraint.diameter),
-                ("expansion", constraint.expansion * before),
-            ):
+            limits = (("diameter", constraint.diameter), ("expansion", constraint.expansion * before))
+            for name, most in limits:
                 if (apart > most + slack).any():
                     raise ValueError(
                         f"{name} is too small: {type(constraint).__name__} projects two points to points "
@@ -402,10 +397,16 @@ def _column(side: Any, n_players: int, n_dims: int) -> Any:
     return np.reshape(side, (n_players, 1)) if n_dims == 1 and np.shape(side) == (n_players,) else side
 
 
-def _corner(values: ArrayLike, name: str) -> FloatArray:
-    corner = np.array(values)
-    if corner.dtype.kind not in "iuf":
+def as_numbers(values: ArrayLike, name: str) -> NDArray[Any]:
+    """Return an array of integers or floats."""
+    array = np.asarray(values)
+    if array.dtype.kind not in "iuf":
         raise TypeError(f"{name} must hold numbers.")
+    return array
+
+
+def _corner(values: ArrayLike, name: str) -> FloatArray:
+    corner = as_numbers(values, name)
     if corner.ndim > 2:
         raise ValueError(f"{name} must be a number or have shape (n_dims,) or (n_players, n_dims).")
     corner = corner.astype(np.float64)

@@ -175,11 +175,8 @@ class L1Distance(Distance):
         return (float(self.of(widths[None])[0]) if finite else self.ceiling) + self.allowance, False
 
     def _sum(self, lengths: FloatArray, *, with_limits: bool) -> FloatArray:
-        rounds = (
-            self._ye(lengths, with_limits)
-            if self.mechanism.algorithm == "ye"
-            else self._wang_nedic(lengths, with_limits)
-        )
+        recursion = self._ye if self.mechanism.algorithm == "ye" else self._wang_nedic
+        rounds = recursion(lengths, with_limits)
         with np.errstate(over="ignore"):
             return np.asarray(sum(map(np.divide, rounds, self.mechanism.noise_scales.tolist())))
 
@@ -187,9 +184,8 @@ class L1Distance(Distance):
         mechanism, distance = self.mechanism, np.zeros_like(lengths)
         clip, size, scalar = mechanism.clip_norm, induced_norm(self.P + self.Q), mechanism.n_dims == 1
         expansion, diameter = mechanism.constraint.expansion, mechanism.constraint.diameter
-        for step, contraction in zip(
-            mechanism.steps.tolist(), contractions(self.P + self.Q, mechanism.steps), strict=True
-        ):
+        shrinks = contractions(self.P + self.Q, mechanism.steps)
+        for step, contraction in zip(mechanism.steps.tolist(), shrinks, strict=True):
             yield distance
             moved = contraction * distance + step * lengths
             if clip is not None:
@@ -256,9 +252,8 @@ def constant_bound(mechanism: BroadcastMechanism, *, rounded: bool = False) -> f
     diameter after a projection. `rounded` adds what double arithmetic does.
     """
     diameter, clip, total, distance = mechanism.constraint.diameter, mechanism.clip_norm, 0.0, 0.0
-    for step, scale, added in zip(
-        mechanism.steps, mechanism.noise_scales, constant_rounding(mechanism), strict=True
-    ):
+    rounds = zip(mechanism.steps, mechanism.noise_scales, constant_rounding(mechanism), strict=True)
+    for step, scale, added in rounds:
         total += distance / scale
         before, after = added if rounded else (0.0, 0.0)
         if mechanism.algorithm == "ye":
@@ -266,9 +261,8 @@ def constant_bound(mechanism: BroadcastMechanism, *, rounded: bool = False) -> f
         elif clip is None:
             distance = diameter + after
         else:
-            distance = (
-                min(diameter, mechanism.constraint.expansion * (distance + 2 * clip * step + before)) + after
-            )
+            moved = mechanism.constraint.expansion * (distance + 2 * clip * step + before)
+            distance = min(diameter, moved) + after
     return float(total)
 
 
@@ -301,29 +295,24 @@ def player_distances(mechanism: BroadcastMechanism) -> tuple[list[Distance], Ind
         )
     grid = mechanism.n_dims * float((mechanism.allowance / scales).sum())
     if mechanism.private != {"r"} or mechanism.P is None or mechanism.Q is None:
-        return [_constant_distance(mechanism, grid)], np.zeros(mechanism.n_players, dtype=np.intp)
+        ceiling = constant_bound(mechanism)
+        if np.isinf(ceiling):
+            raise PrivacyUnboundedError(
+                "nothing bounds how far a player's secret moves its broadcasts: set clip_norm, or use "
+                '"wang_nedic" with bounded strategies, or make P and Q public.'
+            )
+        allowance = grid + constant_bound(mechanism, rounded=True) - ceiling
+        distance = ConstantDistance(ceiling, np.full(mechanism.n_dims, np.inf), allowance)
+        return [distance], np.zeros(mechanism.n_players, dtype=np.intp)
     P, Q, kinds = _distinct_matrices(mechanism, mechanism.P, mechanism.Q)
     # Once for all kinds: it is small.
-    allowance = grid + (
-        affine_rounding(mechanism, P, Q) if len(P) > 1 else affine_rounding(mechanism, P[0], Q[0])
-    )
+    allowance = grid + affine_rounding(mechanism, *((P, Q) if len(P) > 1 else (P[0], Q[0])))
     unprojected = mechanism.algorithm == "ye" or isinstance(mechanism.constraint, Unconstrained)
     if mechanism.clip_norm is None and unprojected:
         return _norm_distances(mechanism, P, Q, allowance), kinds
     if len(P) > _MOST_KINDS:
         return [L1Distance(allowance, mechanism, P, Q)], np.zeros_like(kinds)
     return [L1Distance(allowance, mechanism, *pair) for pair in zip(P, Q, strict=True)], kinds
-
-
-def _constant_distance(mechanism: BroadcastMechanism, grid: float) -> Distance:
-    ceiling = constant_bound(mechanism)
-    if np.isinf(ceiling):
-        raise PrivacyUnboundedError(
-            "nothing bounds how far a player's secret moves its broadcasts: set clip_norm, or use "
-            '"wang_nedic" with bounded strategies, or make P and Q public.'
-        )
-    allowance = grid + constant_bound(mechanism, rounded=True) - ceiling
-    return ConstantDistance(ceiling, np.full(mechanism.n_dims, np.inf), allowance)
 
 
 def _norm_distances(

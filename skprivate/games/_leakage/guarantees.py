@@ -6,7 +6,7 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 
-from ..._typing import Criterion, FloatArray, IndexArray, Status
+from ..._typing import Criterion, FloatArray, IndexArray
 from ...accounting import PrivacyGuarantee
 from ...accounting._statements.fields import check_choice
 from ...exceptions import PrivacyUnboundedError
@@ -254,8 +254,11 @@ def _two_type_leakage(
     if criterion == "corollary1":
         cap = np.inf if view == "entire" else TwoTypeChannel(prior, n_players, 0.0).rarest_type_bound()
         return LeakageBound(min(float(sizes.sum()), cap), False)
+    # As if all players had one distance between the types, the least or the largest.
+    channels = (TwoTypeChannel(prior, n_players, float(end)) for end in (sizes.min(), sizes.max()))
     low, high = (
-        _common_distance_leakage(prior, n_players, float(end), view) for end in (sizes.min(), sizes.max())
+        channel.entire() if view == "entire" else max(channel.first(), channel.others())
+        for channel in channels
     )
     if sizes.min() == sizes.max():
         return LeakageBound(high, players.exact)
@@ -265,12 +268,6 @@ def _two_type_leakage(
         )
     # Theorem 1 and the range of likelihood ratios increase with every player's distance.
     return LeakageBound(high, False, low if players.exact else None)
-
-
-def _common_distance_leakage(prior: TwoTypePrior, n_players: int, distance: float, view: View) -> float:
-    """Leakage under a two-type prior of players with one distance between the types."""
-    channel = TwoTypeChannel(prior, n_players, distance)
-    return channel.entire() if view == "entire" else max(channel.first(), channel.others())
 
 
 def _distances_of_types(players: _PlayerDistances, prior: TwoTypePrior) -> FloatArray:
@@ -344,7 +341,7 @@ def _guarantee(
     lower = without_allowance.value if without_allowance.exact else without_allowance.lower
     return PrivacyGuarantee(
         epsilon=value,
-        status=_status(found),
+        status="estimate" if found.confidence is not None else "exact" if found.exact else "upper_bound",
         criterion=request.criterion,
         subject=f"this run ({request.describe_subject(mechanism)})",
         prior=request.describe_prior(mechanism.n_players),
@@ -354,9 +351,3 @@ def _guarantee(
         method=request.describe_method(players.exact),
         movable=request.view == "entire",
     )
-
-
-def _status(found: LeakageBound) -> Status:
-    if found.confidence is not None:
-        return "estimate"
-    return "exact" if found.exact else "upper_bound"

@@ -12,6 +12,7 @@ from scipy import stats
 from ..._typing import FloatArray
 from ...utils import check_bounds, check_int
 from ...utils._public_module import public_module
+from .._games.sets import as_numbers
 from .._plan import BroadcastMechanism
 
 # Priors: distributions of the players' private vectors that an adversary is assumed to know.
@@ -467,10 +468,7 @@ _ROUNDING = 1e-9
 
 def check_numbers(values: ArrayLike, name: str) -> FloatArray:
     """Return finite numbers, at least one, as floats."""
-    array = np.asarray(values)
-    if array.dtype.kind not in "iuf":
-        raise TypeError(f"{name} must hold numbers.")
-    array = array.astype(np.float64)
+    array = as_numbers(values, name).astype(np.float64)
     if array.ndim == 0 or array.size == 0 or not np.isfinite(array).all():
         raise ValueError(f"{name} must hold finite numbers, at least one.")
     return array
@@ -500,7 +498,13 @@ def check_support(values: FloatArray, mechanism: BroadcastMechanism) -> None:
     if values.shape[-1] != mechanism.n_dims:
         raise ValueError(f"the prior has {values.shape[-1]} coordinates, the game {mechanism.n_dims}.")
     if mechanism.private_bounds is None:
-        _check_limit(values, mechanism)
+        # Finite private vectors must be in the range for which rounding is bounded.
+        sizes = np.abs(values[np.isfinite(values)])
+        if mechanism.limit and sizes.max(initial=0.0) > mechanism.limit:
+            raise ValueError(
+                f"the prior's support reaches beyond {mechanism.limit:.3g}, for which the run was not made: "
+                "declare the game's bounds of the private vectors (r_bounds), or use other units."
+            )
         return
     lower, upper = (side[:, None] for side in mechanism.private_bounds)
     slack = _ROUNDING * (1 + np.maximum(np.abs(lower), np.abs(upper)))
@@ -509,14 +513,4 @@ def check_support(values: FloatArray, mechanism: BroadcastMechanism) -> None:
             "the prior's support leaves the bounds of the private vectors that the game declares "
             "(private_bounds, of the constants r): they are clipped there, so that this is not their "
             "distribution."
-        )
-
-
-def _check_limit(values: FloatArray, mechanism: BroadcastMechanism) -> None:
-    """Check that finite private vectors are in the range for which rounding is bounded."""
-    sizes = np.abs(values[np.isfinite(values)])
-    if mechanism.limit and sizes.max(initial=0.0) > mechanism.limit:
-        raise ValueError(
-            f"the prior's support reaches beyond {mechanism.limit:.3g}, for which the run was not made: "
-            "declare the game's bounds of the private vectors (r_bounds), or use other units."
         )

@@ -15,8 +15,8 @@ from scipy.optimize import brentq
 
 from ..._typing import FloatArray, IntArray
 from ...rounds._driver import Round
-from ...rounds._plans.gradients import BLOCK_ROWS, GradientsPlan, ResidualGrid, count_sums
-from ...rounds._plans.moments import EXACT, SCALE_BITS, SUM_BITS, MomentGrid
+from ...rounds._plans.gradients import GradientsPlan, ResidualGrid, count_sums
+from ...rounds._plans.moments import BLOCK_ROWS, EXACT, SCALE_BITS, SUM_BITS, MomentGrid
 from ...rounds._rows import KINDS
 from ...utils._public_module import public_module
 from .._distributions import LOGISTIC, SEV, ErrorDistribution
@@ -250,14 +250,6 @@ def _early_information(low: float) -> float:
 
 def _rounded_up(value: float) -> Fraction:
     return Fraction(int(value * _BOUND_STEP) + 1, _BOUND_STEP)
-
-
-def histogram_sensitivity(relation: str) -> Fraction:
-    """L1 sensitivity of the histogram to one row, and its squared L2 sensitivity: they are equal.
-
-    A row is in one cell. Replaced, it leaves one and enters another: 2. Added or removed: 1.
-    """
-    return Fraction(1 if relation == "add-remove" else 2)
 
 
 def l1_gradient(residuals: Residuals, weights: MomentWeights, relation: str) -> Fraction:
@@ -502,7 +494,8 @@ class RoundPlan:
         of_curvature: tuple[FloatArray | None, FloatArray | None] = None, None
         if len(noisy) > size + first:
             unit = 2.0 ** (2 * self.coarse + self.curvature_bits)
-            of_curvature = tuple(mirrored(values[size + first :] / unit, size) for values in (noisy, std))
+            above = slice(size + first, None)
+            of_curvature = mirrored(noisy[above] / unit, size), mirrored(std[above] / unit, size)
         return GradientRound(theta, noisy[0] / fine, std[0] / fine, *of_gradient, *of_curvature, less)
 
     def _curvature_classes(self) -> list[Fraction]:

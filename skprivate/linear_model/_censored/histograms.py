@@ -2,6 +2,7 @@
 """Histograms of a censored fit: times and a first fit, residuals and the correction by them."""
 
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from typing import Any, Self
 
 import numpy as np
@@ -16,8 +17,6 @@ from .._distributions import ErrorDistribution
 from .._noise_scales import NoiseScales
 from .gradient_round import GradientRound
 from .newton import StepErrors
-
-# The private histogram of censored times, its Kaplan-Meier curve, and a first fit without features.
 
 # Of one row. Scales of discrete noise are rounded up to whole parts: by less than 1 % unless they are below a
 # tenth of a row. 2^32 rows have room.
@@ -63,6 +62,14 @@ class CountNoise:
     def randomize(self, values: IntArray, entropy: Any) -> IntArray:
         """Return the counts with noise, in parts."""
         return self.scales.randomize(values * PARTS, entropy)
+
+
+def histogram_sensitivity(relation: str) -> Fraction:
+    """L1 sensitivity of the histogram to one row, and its squared L2 sensitivity: they are equal.
+
+    A row is in one cell. Replaced, it leaves one and enters another: 2. Added or removed: 1.
+    """
+    return Fraction(1 if relation == "add-remove" else 2)
 
 
 @public_module("skprivate.linear_model")
@@ -219,7 +226,7 @@ def _log_likelihood(counts: FloatArray, errors: FloatArray, distribution: ErrorD
     return total
 
 
-# The histogram of residuals that ends a censored fit, and what it tells of location and scale.
+# The histogram of residuals that ends a censored fit, and their location and scale.
 
 # Bins between the law's quantiles of _TAIL and 1 - _TAIL; one more cell on each side holds the rest.
 RESIDUAL_BINS = 48
@@ -346,7 +353,7 @@ def fit_law(histogram: ResidualHistogram, distribution: ErrorDistribution, sprea
     """
     fits = [_fit_with_cut(histogram, distribution, spread, cut) for cut in _CUTS]
     usable = [one for one in fits if one.settled]
-    return min(usable or fits[:1], key=lambda one: _error_of_scale(one, histogram.noise_std))
+    return min(usable or fits[:1], key=lambda one: (one.inverse + one.noise(histogram.noise_std))[1, 1])
 
 
 def noise_of_scores(distribution: ErrorDistribution) -> FloatArray:
@@ -453,11 +460,7 @@ def _derivatives(cells: _LogCells, at: FloatArray) -> tuple[FloatArray, FloatArr
     return (up - down) / (2.0 * _STEP), second
 
 
-def _error_of_scale(fit: LawFit, noise_std: float) -> float:
-    return float((fit.inverse + fit.noise(noise_std))[1, 1])
-
-
-# Correction of location and scale by the histogram of residuals, beside what the rounds say of them.
+# The correction of location and scale by the histogram of residuals.
 
 # Greatest predicted error of the log scale from the histogram's noise with which it is asked: beyond, the
 # likelihood of noisy counts is no longer near its quadratic.
@@ -515,7 +518,7 @@ class Correction:
         return theta
 
 
-def residuals_pay(errors: StepErrors, distribution: ErrorDistribution, noise_std: float) -> bool:
+def residuals_show_scale(errors: StepErrors, distribution: ErrorDistribution, noise_std: float) -> bool:
     """Whether a histogram with such noise would tell the scale of the errors, by released values."""
     inverse = np.linalg.inv(errors.law_information)
     error = noise_std**2 * (inverse @ noise_of_scores(distribution) @ inverse)[1, 1]
@@ -550,7 +553,9 @@ def correct(
     if not law.settled:
         return Correction(errors.theta, law, np.zeros((2, 2)), spread, errors.unfinished, np.inf)
     own = law.noise(residuals.noise_std)
-    apart = known + own + _magnitude(inverse - law.inverse)
+    difference = inverse - law.inverse
+    values, vectors = np.linalg.eigh(0.5 * (difference + difference.T))
+    apart = known + own + (vectors * np.abs(values)) @ vectors.T
     found = np.array([law.location, law.log_scale])
     guessed = apart + errors.unfinished * inverse
     surprise = float(found @ np.linalg.solve(guessed, found)) / len(found)
@@ -558,12 +563,6 @@ def correct(
     rounds = known + unfinished * inverse
     weight = rounds @ np.linalg.inv(rounds + own)
     return Correction(errors.theta, law, weight, spread, unfinished, surprise)
-
-
-def _magnitude(matrix: FloatArray) -> FloatArray:
-    """Return the symmetric matrix with its eigenvalues' magnitudes."""
-    values, vectors = np.linalg.eigh(0.5 * (matrix + matrix.T))
-    return np.asarray((vectors * np.abs(values)) @ vectors.T)
 
 
 def _unfinished(found: FloatArray, known: FloatArray, guess: FloatArray, least: float) -> float:

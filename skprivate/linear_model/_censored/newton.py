@@ -12,8 +12,6 @@ from .._distributions import NORMAL, SEV, ErrorDistribution
 from .._moments.released_moments import ScaledFit
 from .gradient_round import GradientRound, Residuals
 
-# Newton step from a released round to the next parameters; post-processing.
-
 # What lies in [-1, 1] has no larger variance, whatever its weights (Popoviciu); a fair coin reaches it.
 _LARGEST_VARIANCE = 1.0
 # Of the mean variance of the features, and of the largest eigenvalue: only keeps a constant column regular.
@@ -260,7 +258,7 @@ def _signal_share(values: FloatArray, noise_square: float) -> float:
     return max(0.0, 1.0 - noise_square / max(float(values @ values), 1e-300))
 
 
-# Estimate of the curvature of the log likelihood between two rounds, and the rule of the next step.
+# The estimate of the curvature between two rounds, and the rule of the next step.
 
 # Limits of a step, so that noise cannot throw a round: the factor of theta_1, in the first round and later,
 # and the change of the error, as a root mean square over the rows at risk. The first step leads from a fit
@@ -415,8 +413,9 @@ class StepRule:
 
     def _released(self, new: GradientRound, total: float | None, is_first: bool) -> CurvatureEstimate:
         """Compute mean and covariance from a released curvature."""
-        if new.curvature is None or new.curvature_std is None:
-            raise ValueError("the first round must release its curvature.")
+        # The first round releases its curvature.
+        assert new.curvature is not None
+        assert new.curvature_std is not None
         total = max(float(new.curvature[0, 0]), 1.0) if total is None else total
         mean = np.clip(new.curvature[0, 1:] / total, -1.0, 1.0)
         covariance = new.curvature[1:, 1:] / total - np.outer(mean, mean)
@@ -512,7 +511,7 @@ def to_fit(theta: FloatArray) -> ScaledFit:
     return ScaledFit(-theta[..., 0] * scale, -theta[..., 2:] * scale[..., None], scale)
 
 
-# Errors of the last Newton step of a censored fit: what is known about them from released values.
+# Errors of the last step, by released values.
 
 # The mean square of a step is compared with that of its noise: with three parameters noise alone is twice as
 # large in one of nine steps, with ten in one of thirty.
@@ -578,9 +577,7 @@ class StepErrors:
         """
         model, last = rule.newton_model(estimate, float(theta[1]), rounds), rounds[-1]
         step = theta - last.theta
-        length = model.length(step)
-        changed = rule.changed(estimate, model, last.theta)
-        left = length * changed
+        left = model.length(step) * rule.changed(estimate, model, last.theta)
         change = rule.change(model, last.theta, theta)
         std = left_noise(estimate, model)
         error = float(np.hypot(relative_error(model, std, step), rule.changed(estimate, model, theta)))
@@ -602,15 +599,11 @@ class StepErrors:
         """Covariance of what the noise in the information, times the step, adds to the gradient."""
         return noise_along(self.model, self.curvature_std, self.step)
 
-    @property
-    def noise_of_unfinished(self) -> FloatArray:
-        """Covariance of what rounds may have left undone along the last step, in the gradient."""
-        push = self.share * (self.information @ self.step)
-        return np.outer(push, push)
-
     def noise(self, last: GradientRound) -> FloatArray:
         """Covariance of the noise that the step followed: of the gradient, the events and the curvature."""
-        return self.noise_of_curvature + self.noise_of_unfinished + np.diag(last.score_variance)
+        # What rounds may have left undone along the last step.
+        push = self.share * (self.information @ self.step)
+        return self.noise_of_curvature + np.outer(push, push) + np.diag(last.score_variance)
 
     @property
     def law_directions(self) -> FloatArray:

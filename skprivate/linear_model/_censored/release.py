@@ -241,7 +241,8 @@ def censored_warning(
             "coding of the events, such as life_data(..., happened='dead'), and at the times: a row with a "
             "time that is no number counts as censored."
         )
-    if strict and _many_say_nothing(histogram):
+    first, second = histogram.counts[0, :2]
+    if strict and first - second > max(_STANDS_OUT * histogram.noise_std, _MANY * histogram.counts.sum()):
         return (
             "by the released counts, many rows are censored at the lower bound of bounds_y, where they carry "
             "no information. A row with a missing or undeclared event counts so: declare the coding, such as "
@@ -252,7 +253,9 @@ def censored_warning(
             "by the released values, the noise hides how much the features vary within their bounds, and so "
             "their effect; use tighter bounds, more rows, a larger epsilon, or fewer features."
         )
-    if not release.rule.in_halves and _is_one_time(release.histogram):
+    # Of one bin only: that of some other stands out once in 100 fits.
+    noise = _STANDS_OUT * histogram.noise_std * np.sqrt(len(histogram.counts))
+    if not release.rule.in_halves and int(np.sum(histogram.counts.sum(axis=0) > noise)) <= 1:
         return (
             "by the released counts, all rows were looked at at about one time: they determine the scale and "
             "the slopes only relative to each other, and no lifetime but that time."
@@ -278,25 +281,11 @@ def censored_warning(
     return None
 
 
-def _many_say_nothing(histogram: HistogramRelease) -> bool:
-    """Whether many rows are censored in the first bin, and clearly more than in the next."""
-    first, second = histogram.counts[0, :2]
-    return bool(first - second > max(_STANDS_OUT * histogram.noise_std, _MANY * histogram.counts.sum()))
-
-
-def _is_one_time(histogram: HistogramRelease) -> bool:
-    """Whether only one bin of times stands out of the noise; that of some other does so once in 100 fits."""
-    noise = _STANDS_OUT * histogram.noise_std * np.sqrt(len(histogram.counts))
-    return int(np.sum(histogram.counts.sum(axis=0) > noise)) <= 1
-
-
 def _noise_hides_slopes(release: CensoredRelease, replicates: ScaledFit, constant: FloatArray | None) -> bool:
     """Whether the errors of the slopes move predictions nearly as much as the slopes do."""
     varying = varying_directions(len(release.fit.coef), constant)
-    features = release.rule.newton_model(release.curvature_estimate, float(release.theta[1])).covariance[
-        1:, 1:
-    ]
-    features = varying @ features @ varying.T
+    model = release.rule.newton_model(release.curvature_estimate, float(release.theta[1]))
+    features = varying @ model.covariance[1:, 1:] @ varying.T
     coef = varying @ release.fit.coef
     misses = replicates.coef @ varying.T - coef
     error = np.quantile(np.einsum("ri,ij,rj->r", misses, features, misses), _ONE_ERROR)

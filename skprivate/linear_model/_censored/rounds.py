@@ -9,27 +9,17 @@ from numbers import Real
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
 
-from ..._typing import FloatArray
 from ...accounting import PrivacySpent
-from ...noise import check_entropy
-from ...noise._fit_budget import FitBudget
-from ...rounds._driver import Round, Rounds, RowsInMemory, drive
+from ...noise._mechanisms import FitBudget
+from ...rounds._driver import Round, Rounds
 from ...rounds._plans.cells import CellsPlan
 from ...rounds._plans.moments import MANY_ROWS, MomentGrid
-from ...rounds._rows import CODES, KINDS, PreparedRows, event_within
+from ...rounds._rows import KINDS
 from .._distributions import ErrorDistribution
 from .._moments.released_moments import Neighbours
 from .._noise_scales import gaussian_scales, laplace_scales, sensitivity_of_unit
-from .gradient_round import (
-    GradientRound,
-    RoundPlan,
-    histogram_sensitivity,
-    mirrored,
-    plan_rounds,
-    residuals_of,
-)
+from .gradient_round import GradientRound, RoundPlan, mirrored, plan_rounds, residuals_of
 from .histograms import (
     PARTS,
     Correction,
@@ -39,9 +29,10 @@ from .histograms import (
     correct,
     fit_histogram,
     histogram_cells,
+    histogram_sensitivity,
     residual_cells,
     residual_edges,
-    residuals_pay,
+    residuals_show_scale,
 )
 from .newton import (
     CHANGE,
@@ -53,8 +44,6 @@ from .newton import (
     relative_error,
 )
 from .release import CensoredRelease, errors_of
-
-# Private fit to censored times: the plan, the histogram, and Newton rounds that start from its fit.
 
 # Shares of the budget: the histogram, and the residuals before and after the last round. Chosen by
 # `python -m benchmarks censored`: three distributions, normal columns, 30 to 99 % censored.
@@ -186,74 +175,6 @@ def plan_censored(
     )
 
 
-def fit_censored(
-    plan: CensoredPlan,
-    X: ArrayLike,
-    time: ArrayLike,
-    event: ArrayLike,
-    entropy: Any = None,
-    *,
-    start: FloatArray | None = None,
-    entry: FloatArray | None = None,
-) -> CensoredRelease:
-    """Release a histogram and the Newton rounds around its fit, of rows in memory.
-
-    Parameters
-    ----------
-    plan : CensoredPlan
-    X : array-like of shape (n, n_features)
-        In the units of the bounds.
-    time : array-like of shape (n,)
-        On the scale of the model: log times.
-    event : array-like of bool or of uint8 of shape (n,)
-        False where the time is censored; or the codes of `PreparedRows`, where the plan declares their kinds.
-    entropy : None, int, Generator or Entropy, default=None
-        See `check_entropy`.
-    start, entry : ndarray of float64 of shape (n,), default=None
-        Where intervals begin, and when watching began, on the scale of the model: see `PreparedRows`.
-
-    Returns
-    -------
-    release : CensoredRelease
-
-    Raises
-    ------
-    ValueError
-        A value is NaN or infinite (the message does not say which).
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from skprivate.linear_model._censored.rounds import fit_censored, plan_censored
-    >>> from skprivate.linear_model._distributions import SEV
-    >>> from skprivate.rounds._plans.moments import MomentGrid
-    >>> from skprivate.noise._fit_budget import FitBudget
-    >>> from skprivate.linear_model._moments.released_moments import Neighbours
-    >>> from skprivate.linear_model._noise_scales import moment_weights
-    >>> rng = np.random.default_rng(0)
-    >>> x = rng.uniform(-1, 1, (100_000, 1))
-    >>> life = 0.1 + 0.4 * x[:, 0] + 0.1 * np.log(rng.exponential(size=len(x)))
-    >>> end = rng.uniform(-0.5, 0.5, len(x))
-    >>> grid = MomentGrid(lower=-np.ones(1), upper=np.ones(1), target=(-1.0, 1.0), exponent=20)
-    >>> neighbours = Neighbours(weights=moment_weights(1, "laplace", None))
-    >>> plan = plan_censored(grid, SEV, FitBudget.of(1.0, 0, "laplace"), neighbours, n_rows=len(x))
-    >>> release = fit_censored(plan, x, np.minimum(life, end), life <= end, 0)
-    >>> release.fit.coef.round(1), round(float(release.fit.scale), 1)
-    (array([0.4]), 0.1)
-    """
-    rows = censored_rows(plan, np.asarray(X), np.ascontiguousarray(time, dtype=np.float64), np.asarray(event))
-    rows = replace(rows, start=start, entry=entry)
-    return drive(censored_rounds(plan), RowsInMemory(rows), check_entropy(entropy))
-
-
-def censored_rows(plan: CensoredPlan, X: NDArray[Any], time: FloatArray, event: NDArray[Any]) -> PreparedRows:
-    """Return rows as the rounds read them."""
-    within = event_within(time, event, plan.grid.target[1])
-    if not plan.is_plain and event.dtype != np.bool_:
-        within = np.where(event > CODES["exact"], event, within).astype(np.uint8)
-    return PreparedRows(X, y=time, event=within)
-
-
 def censored_rounds(
     plan: CensoredPlan, spent: PrivacySpent | None = None, on_progress: Callable[[], object] = bool
 ) -> Rounds[CensoredRelease]:
@@ -358,9 +279,9 @@ class _CensoredFit:
             self._left -= amount
             if self._left == 0:
                 # What is not spent on residuals goes to the last round.
-                if not self._pays(estimate, self._early):
+                if not self._counts_residuals(estimate, self._early):
                     amount, self._early = amount + self._early, Fraction(0)
-                if not self._pays(estimate, self._late):
+                if not self._counts_residuals(estimate, self._late):
                     amount, self._late = amount + self._late, Fraction(0)
                 if estimate is not None and self._early:
                     yield from self._recentre(estimate)
@@ -397,14 +318,14 @@ class _CensoredFit:
         cells = residual_cells(self.plan.grid, self.theta, self.plan.distribution)
         return _counts_round(self.plan, cells, amount, "counts of residuals")
 
-    def _pays(self, estimate: CurvatureEstimate | None, amount: Fraction) -> bool:
+    def _counts_residuals(self, estimate: CurvatureEstimate | None, amount: Fraction) -> bool:
         """Whether residuals are to be counted, decided before the last round."""
         # Rows of other kinds than events and censored ones have no one residual.
         if estimate is None or not self.plan.is_plain or not self._histogram.shows_events:
             return False
         errors = StepErrors.of(self.rule, estimate, self.rounds, self.theta)
         noise = self._residual_round(amount).noise.std[0]  # type: ignore[attr-defined]
-        return residuals_pay(errors, self.plan.distribution, float(noise))
+        return residuals_show_scale(errors, self.plan.distribution, float(noise))
 
     def _recentre(self, estimate: CurvatureEstimate) -> Rounds[None]:
         """Correct location and scale before the last round, whose slopes suffer from their errors most."""
@@ -456,7 +377,7 @@ class _CensoredFit:
         return share * self._whole, curvature
 
 
-# How much of the budget each round of a censored fit takes, by released values.
+# The share of the budget that each round takes, by released values.
 
 # Amounts are multiples of the rounds' budget over _PARTS; the grids of a fit have room for the noise of
 # _LEAST of them, so that a round takes as much at least.

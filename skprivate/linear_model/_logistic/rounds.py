@@ -12,10 +12,11 @@ from scipy.stats import chi2
 
 from ..._typing import FloatArray
 from ...accounting import PrivacySpent
-from ...noise._fit_budget import FitBudget
+from ...noise._mechanisms import FitBudget
 from ...rounds._driver import Round, Rounds
-from ...rounds._plans.logits import BLOCK_ROWS, LabelMomentsPlan, LogitsPlan, StandardRows
+from ...rounds._plans.logits import LabelMomentsPlan, LogitsPlan, StandardRows
 from ...rounds._plans.moments import (
+    BLOCK_ROWS,
     EXACT,
     FINEST,
     MANY_ROWS,

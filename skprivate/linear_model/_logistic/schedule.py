@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..._typing import FloatArray, IntArray
-from ...noise._fit_budget import FitBudget
+from ...noise._mechanisms import FitBudget
 from ...rounds._plans.logits import LabelMomentsPlan, LogitsPlan
 from ...utils._public_module import public_module
 from .._noise_scales import NoiseScales, gaussian_scales, laplace_scales, root_above, sensitivity_of_unit
@@ -119,8 +119,7 @@ class LogisticNeighbours:
 
     def curvature_noise(self, plan: LogitsPlan, amount: Fraction) -> "CurvatureNoise":
         """Return the noise of one triangle of a curvature for `amount` of epsilon, or rho."""
-        if plan.coarse is None:
-            raise ValueError("the plan has no curvature.")
+        assert plan.coarse is not None
         rows, columns = np.triu_indices(plan.grid.n_features + 1)
         unit = Fraction(1, 2 ** (2 * plan.coarse[0] + plan.coarse[1]))
         # An entry beside the diagonal stands for two.
@@ -166,8 +165,7 @@ class CurvatureNoise:
     def randomize(self, values: IntArray, entropy: Any) -> IntArray:
         """Return the noisy integers of the triangle."""
         _, matrix = self.plan.split(values)
-        if matrix is None:
-            raise ValueError("the sums hold no curvature.")
+        assert matrix is not None
         return self.scales.randomize(matrix[np.triu_indices(len(matrix))], entropy)
 
 

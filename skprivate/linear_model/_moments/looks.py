@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The rounds of a fit to complete targets: moments, then looks at residuals, or moments again."""
 
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any
 
@@ -10,13 +10,14 @@ import numpy as np
 
 from ..._typing import FloatArray, IntArray
 from ...accounting import PrivacySpent
-from ...noise._fit_budget import FitBudget
+from ...noise._mechanisms import FitBudget
 from ...rounds._driver import Round, Rounds
-from ...rounds._plans.cells import CellsPlan
+from ...rounds._plans.cells import CellsPlan, ResidualAxis
 from ...rounds._plans.moments import (
     BLOCK_ROWS,
     EXACT,
     FINEST,
+    MANY_ROWS,
     NARROWEST,
     SCALE_BITS,
     STEEPEST,
@@ -24,8 +25,8 @@ from ...rounds._plans.moments import (
     LooksPlan,
     MomentGrid,
     MomentsPlan,
-    ResidualAxis,
 )
+from ...rounds._rows import on_model_scale
 from ...utils._public_module import public_module
 from .._distributions import ErrorDistribution, clipped_law
 from .._noise_scales import (
@@ -37,14 +38,92 @@ from .._noise_scales import (
     square_weights,
     squared_l2_look,
 )
-from .released_moments import MomentRelease, Neighbours, ScaledFit, noise_level, plan_moments, solve_moments
+from .released_moments import (
+    MomentRelease,
+    Neighbours,
+    ScaledFit,
+    make_grid,
+    noise_level,
+    plan_moments,
+    solve_moments,
+)
 
-# The plan of looks at residuals: grids, sensitivities and noise, by public numbers alone.
-
+# Bounds of scale_ where none are declared, in half-widths of the target: no distribution whose scale is
+# beyond 2 keeps to the bounds of the target, and 1e-3 is 500 times finer than a histogram between them shows.
+_SCALE_RANGE = (1e-3, 2.0)
+# Declared bounds in half-widths of the target: their squares are floats.
+_LEAST, _GREATEST = 1e-100, 1e100
+# Shares of the budget: the moments, and the counts of residuals. Simulations with 10 and 30 normal columns,
+# 10,000 to 1,000,000 rows, both mechanisms: a quarter to a half for the moments made little difference where
+# looks are many.
+MOMENTS_SHARE = Fraction(3, 10)
+COUNTS_SHARE = Fraction(1, 20)
+_REST = 1 - MOMENTS_SHARE - COUNTS_SHARE
+#: Numbers of looks that are compared. Where noise hides the moments, every look goes a small part of the way.
+NUMBERS = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64)
+# Weight of what looks leave of the first error, which is a guess where that of their noise is known. On seven
+# designs, four with Gaussian noise and bounds that fit or are ten times too wide, three with Laplace noise, 1
+# lost up to 2.3 times the error of 4, and 16 won with Gaussian noise what it lost with Laplace noise.
+_CAUTION = 4.0
+# Quantiles of the distribution beyond which the counts have one cell on each side.
+_TAIL = 0.0002
 # Bits of rows and of residuals below which there are no looks: rounding toward zero would show.
 _FEWEST_BITS = 7
 #: Cells of the counts: between quantiles of the distribution, and two beyond.
 N_CELLS = 50
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class FitTask:
+    """Everything public about one fit."""
+
+    distribution: ErrorDistribution
+    log_target: bool
+    bounds: tuple[FloatArray, FloatArray]
+    bounds_y: tuple[float, float]  # in the units passed to fit
+    neighbours: Neighbours
+    budget: FitBudget
+    n_units: int | None  # None: protected
+    scale_bounds: tuple[float, float] | None  # on the scale of the model
+    x_norm: float | None
+    leaks: Mapping[str, str] = field(default_factory=dict)  # parameter -> what was read in its place
+
+    @property
+    def target(self) -> tuple[float, float]:
+        """Bounds of the target on the scale of the model."""
+        return on_model_scale(self.bounds_y, self.log_target)
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows that the sums on the grid must hold."""
+        return self.n_units if self.neighbours.n_is_public and self.n_units is not None else MANY_ROWS
+
+    def grid(self, budget: FitBudget) -> MomentGrid:
+        """Return the grid of moments that are released for a part of the budget, or all of it."""
+        rows, neighbours = self.n_rows, self.neighbours
+        return make_grid(
+            *self.bounds, self.target, self.x_norm, n_rows=rows, neighbours=neighbours, budget=budget
+        )
+
+    def scale_limits(self, grid: MomentGrid) -> tuple[float, float]:
+        """Bounds of the scale in scaled units."""
+        if self.scale_bounds is None:
+            return _SCALE_RANGE
+        scaled = np.clip(np.divide(self.scale_bounds, grid.y_half), _LEAST, _GREATEST)
+        return float(scaled[0]), float(scaled[1])
+
+
+def part_of(budget: FitBudget, share: Fraction) -> FitBudget:
+    """Return a part of a budget."""
+    return replace(budget, amount=share * budget.amount)
+
+
+def moments_budget(budget: FitBudget, most_looks: int | None) -> FitBudget:
+    """Return the budget of the first moments."""
+    return budget if most_looks == 0 else part_of(budget, MOMENTS_SHARE)
+
+
+# One look: its plan, what it releases, and the fit that it leads to.
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,6 +165,10 @@ class LookPlan:
             return laplace_scales(classes, codes, self._sensitivity, amount)
         classes = [1 / unit**2, weights.features**2 / unit**2, squared / unit**2]
         return gaussian_scales(classes, codes, self._sensitivity, amount)
+
+    def std_of_look(self, amount: Fraction) -> float:
+        """Return the standard deviation of the noise of a sum of residuals times a feature, in clips."""
+        return float(self.noise(1, amount).std[1] / 4.0**self.bits)
 
     @property
     def _sensitivity(self) -> Fraction:
@@ -154,23 +237,6 @@ def plan_looks(
     )
     bits = min(room // 2, FINEST)
     return None if bits < _FEWEST_BITS else replace(draft, bits=bits)
-
-
-# Looks at the residuals of a first fit to moments: rounds that lead to the slopes.
-
-# Shares of the budget: the moments, and the counts of residuals. Simulations with 10 and 30 normal columns,
-# 10,000 to 1,000,000 rows, both mechanisms: a quarter to a half for the moments made little difference where
-# looks are many.
-MOMENTS_SHARE = Fraction(3, 10)
-COUNTS_SHARE = Fraction(1, 20)
-#: Numbers of looks that are compared. Where noise hides the moments, every look goes a small part of the way.
-NUMBERS = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64)
-# Weight of what looks leave of the first error, which is a guess where that of their noise is known. On seven
-# designs, four with Gaussian noise and bounds that fit or are ten times too wide, three with Laplace noise, 1
-# lost up to 2.3 times the error of 4, and 16 won with Gaussian noise what it lost with Laplace noise.
-_CAUTION = 4.0
-# Quantiles of the distribution beyond which the counts have one cell on each side.
-_TAIL = 0.0002
 
 
 @public_module("skprivate.linear_model")
@@ -313,145 +379,9 @@ def noise_of_equations(release: MomentRelease, metric: Metric, coef: FloatArray)
     return own + metric.mean**2 * (variances[0, 1] + variances[0, 2:] @ squares)
 
 
-def choose_number(
-    plan: LookPlan,
-    release: MomentRelease,
-    distribution: ErrorDistribution,
-    fit: ScaledFit,
-    amounts: tuple[Fraction, Fraction, Fraction],
-) -> int:
-    """Return how many looks are expected to lead to the best slopes; 0: moments again.
-
-    Parameters
-    ----------
-    plan : LookPlan
-    release : MomentRelease
-    distribution : ErrorDistribution
-    fit : ScaledFit
-        To the release.
-    amounts : tuple of three Fractions
-        Of the budget: spent on the release, left for looks, left for moments.
-
-    Notes
-    -----
-    Released C + E in place of the features' moments C answer sums C (b - b_0) by (C + E)^-1 C (b - b_0). So a
-    look leaves (C + E)^-1 E of what was wrong, of the size of an entry of E times the square root of the
-    number of features over the eigenvalue, and adds its own noise, that of a share of the budget. Along
-    directions whose moments are raised to the level, a look goes the part of the way that their own are of
-    it. The rows' own spread counts too: without noise, least squares are best for normal errors. What is
-    compared is the expected mean squared error of new rows.
-
-    **Privacy**: a function of released values and public amounts.
-    """
-    metric = Metric.of(release)
-    known, plausible = metric.raised, metric.plausible
-    slopes = (metric.vectors.T @ fit.coef) ** 2
-    unknown = np.maximum(slopes, slopes.mean())
-    equations = float(np.mean(noise_of_equations(release, metric, fit.coef)))
-
-    def of_moments(variance: float, level: float) -> FloatArray:
-        raised = np.maximum(metric.values, level)
-        own = variance + distribution.variance * fit.scale**2 * plausible
-        return own / raised**2 + np.maximum(1 - plausible / raised, 0) ** 2 * unknown
-
-    spent, left, again = amounts
-    power = 2 if plan.mechanism == "laplace" else 1
-    # Two releases of moments, weighted by the inverse of their variances.
-    lower = 1.0 / (1.0 + float(again / spent) ** power)
-    best = 0, float(plausible @ of_moments(lower * equations, np.sqrt(lower) * metric.level))
-    if plan.hides_quartiles(metric.n, again - left):
-        return 0
-    start = of_moments(equations, metric.level)
-    kept = np.maximum(metric.entry * np.sqrt(len(known)) / known, 1 - plausible / known)
-    law = clipped_law(distribution)
-    for number in NUMBERS:
-        noise = float(plan.noise(1, left / number).std[1] / 4.0**plan.bits) ** 2
-        averaged = n_averaged(number)
-        clip = law.choose_clip(fit.scale, float(plausible.mean()), noise / averaged)
-        share = law.share(fit.scale, clip)
-        own = law.spread(fit.scale, clip)[0, 0] * plausible
-        # Row k: the part of the noise of look k that is in the mean of the last fits.
-        passed = np.array([kept**power for power in range(number + 1)])
-        parts = [
-            passed[max(number - averaged - k, 0) : number - k].sum(axis=0) / averaged for k in range(number)
-        ]
-        wrong = (passed[-averaged:].mean(axis=0)) ** 2 * start
-        whole = np.sum(parts, axis=0) ** 2 * own + np.sum(np.square(parts), axis=0) * noise * clip**2
-        error = float(plausible @ (_CAUTION * wrong + whole / (share * known) ** 2))
-        best = min(best, (number, error), key=lambda pair: pair[1])
-    return best[0]
-
-
 def n_averaged(number: int) -> int:
     """Return how many of the last looks the fit is the mean of: half of them."""
     return max(1, number // 2)
-
-
-def rounds_of_looks(
-    plan: LookPlan,
-    grid: MomentGrid,
-    release: MomentRelease,
-    distribution: ErrorDistribution,
-    scale_limits: tuple[float, float],
-    number: int,
-    amounts: tuple[Fraction, Fraction],
-    on_progress: Callable[[], object] = bool,
-) -> Rounds[LookRelease]:
-    """Yield counts of residuals and looks; return what they released, and the fit.
-
-    Every look releases the sum of clipped residuals times rows about a fit, which is 0 on average at the true
-    slopes for every clip and every distribution of errors that does not depend on the features; the released
-    moments over the share of unclipped rows turn it into a step. A smaller clip has less noise.
-
-    Parameters
-    ----------
-    plan : LookPlan
-    grid : MomentGrid
-    release : MomentRelease
-        The first fit, and the moments by which sums become steps.
-    distribution : ErrorDistribution
-    scale_limits : tuple of two floats
-        In scaled units.
-    number : int
-        Of looks.
-    amounts : tuple of two Fractions
-        Of the budget: for the counts, and for all looks.
-    on_progress : callable, optional
-        Called after every round.
-
-    Notes
-    -----
-    **Privacy**: lines and clips are functions of what was released before; amounts are fixed before.
-    """
-    metric = Metric.of(release)
-    law = clipped_law(distribution)
-    first = solve_moments(release, distribution, "floor", scale_limits)
-    fit = _within(first, scale_limits)
-    edges = distribution.quantile(np.linspace(_TAIL, 1 - _TAIL, N_CELLS - 1))
-    counting = plan.residual_counts(grid, line_of(fit, 0.0), edges * fit.scale, amounts[0])
-    counts = np.zeros((2, N_CELLS))
-    counts[1] = yield counting
-    on_progress()
-    residuals = ResidualRelease(edges, counts, float(counting.noise.std[0]))  # type: ignore[attr-defined]
-    fit = _within(_placed(fit, residuals, distribution), scale_limits)
-    looks: list[Look] = []
-    path: list[ScaledFit] = []
-    for _ in range(number):
-        amount = amounts[1] / number
-        noise = float(plan.noise(1, amount).std[1] / 4.0**plan.bits) ** 2 / n_averaged(number)
-        clip = max(law.choose_clip(fit.scale, float(metric.plausible.mean()), noise), NARROWEST)
-        step = plan.look(grid, line_of(fit, law.center(clip / fit.scale)), clip, amount)
-        looks.append(Look(fit, clip, *plan.read(step, (yield step))))
-        on_progress()
-        fit = _within(next_fit(metric, looks[-1], distribution), scale_limits)
-        path.append(fit)
-    averaged = path[-n_averaged(number) :]
-    mean = ScaledFit(
-        np.mean([one.intercept for one in averaged]),
-        np.mean([one.coef for one in averaged], axis=0),
-        np.exp(np.mean([np.log(one.scale) for one in averaged])),
-    )
-    return LookRelease(release, residuals, tuple(looks), len(averaged), mean)
 
 
 def line_of(fit: ScaledFit, center: float) -> FloatArray:
@@ -490,17 +420,7 @@ def _within(fit: ScaledFit, scale_limits: tuple[float, float]) -> ScaledFit:
     return ScaledFit(float(np.clip(fit.intercept, -STEEPEST, STEEPEST)), coef, scale)
 
 
-# Private fit to complete targets: moments, then looks at residuals, or moments again.
-
-
-def part_of(budget: FitBudget, share: Fraction) -> FitBudget:
-    """Return a part of a budget."""
-    return replace(budget, amount=share * budget.amount)
-
-
-def moments_budget(budget: FitBudget, most_looks: int | None) -> FitBudget:
-    """Return the budget of the first moments."""
-    return budget if most_looks == 0 else part_of(budget, MOMENTS_SHARE)
+# The whole fit: moments, then looks, or moments again.
 
 
 @dataclass(frozen=True, eq=False)
@@ -509,47 +429,36 @@ class MomentFit:
 
     Attributes
     ----------
+    task : FitTask
     grid : MomentGrid
-    distribution : ErrorDistribution
-    budget : FitBudget
-    neighbours : Neighbours
-    scale_limits : tuple of two floats
-        In scaled units.
     looks : LookPlan or None
         None: one release of moments.
     number : int or None
         Of looks; None: by released values.
     """
 
+    task: FitTask
     grid: MomentGrid
-    distribution: ErrorDistribution
-    budget: FitBudget
-    neighbours: Neighbours
-    scale_limits: tuple[float, float]
     looks: LookPlan | None
     number: int | None
 
     @classmethod
-    def of(cls, task, most_looks: int | None) -> "MomentFit":  # type: ignore[no-untyped-def]
+    def of(cls, task: FitTask, most_looks: int | None) -> "MomentFit":
         """Plan the fit of a task."""
-        looks = None
+        amount, looks = task.budget.amount, None
         if most_looks != 0:
-            least = (1 - MOMENTS_SHARE - COUNTS_SHARE) * task.budget.amount / (most_looks or NUMBERS[-1])
+            least = _REST * amount / (most_looks or NUMBERS[-1])
             looks = plan_looks(task.neighbours, task.budget, task.n_rows, least)
+        if looks is not None and most_looks is None:
             # Of so few rows the counts would tell nothing: one release of moments is better than two parts.
-            counts = COUNTS_SHARE * task.budget.amount
-            if looks is not None and most_looks is None and looks.hides_quartiles(task.n_rows, counts):
-                looks = None
+            looks = None if looks.hides_quartiles(task.n_rows, COUNTS_SHARE * amount) else looks
         grid = task.grid(moments_budget(task.budget, 0 if looks is None else most_looks))
-        return cls(
-            grid=grid,
-            distribution=task.distribution,
-            budget=task.budget,
-            neighbours=task.neighbours,
-            scale_limits=task.scale_limits(grid),
-            looks=looks,
-            number=most_looks,
-        )
+        return cls(task, grid, looks, most_looks)
+
+    @property
+    def scale_limits(self) -> tuple[float, float]:
+        """Bounds of the scale, in scaled units."""
+        return self.task.scale_limits(self.grid)
 
     @property
     def unit(self) -> Fraction:
@@ -575,39 +484,122 @@ class MomentFit:
         a function of what it released; each is private with its amount whatever was released before, so that
         the whole is private with the budget, for pure differential privacy and for zCDP.
         """
-        if self.looks is None:
-            return (yield from self._moments(self.budget, spent, on_progress))
-        first = yield from self._moments(part_of(self.budget, MOMENTS_SHARE), spent, on_progress)
-        rest = 1 - MOMENTS_SHARE - COUNTS_SHARE
-        number = self.number
-        if number is None:
-            fit = solve_moments(first, self.distribution, "floor", self.scale_limits)
-            amounts = tuple(share * self.budget.amount for share in (MOMENTS_SHARE, rest, 1 - MOMENTS_SHARE))
-            number = choose_number(self.looks, first, self.distribution, fit, amounts)  # type: ignore[arg-type]
+        budget, looks = self.task.budget, self.looks
+        if looks is None:
+            return (yield from self._moments(budget, spent, on_progress))
+        first = yield from self._moments(part_of(budget, MOMENTS_SHARE), spent, on_progress)
+        number = self._choose_number(looks, first) if self.number is None else self.number
         if number == 0:
-            again = part_of(self.budget, 1 - MOMENTS_SHARE)
+            again = part_of(budget, 1 - MOMENTS_SHARE)
             return _combined(first, (yield from self._moments(again, None, on_progress)))
-        amounts = COUNTS_SHARE * self.budget.amount, rest * self.budget.amount
-        return (
-            yield from rounds_of_looks(
-                self.looks,
-                self.grid,
-                first,
-                self.distribution,
-                self.scale_limits,
-                number,
-                amounts,
-                on_progress,
-            )
-        )
+        return (yield from self._looks(looks, first, number, on_progress))
 
     def _moments(
         self, budget: FitBudget, spent: PrivacySpent | None, on_progress: Callable[[], object]
     ) -> Rounds[MomentRelease]:
-        plan = plan_moments(self.grid, self.neighbours, budget)
+        plan = plan_moments(self.grid, self.task.neighbours, budget)
         released = yield Round(MomentsPlan(self.grid), plan, spent, plan.noise.describe("moments"))
         on_progress()
         return plan.read(released)
+
+    def _choose_number(self, plan: LookPlan, release: MomentRelease) -> int:
+        """Return how many looks are expected to lead to the best slopes; 0: moments again.
+
+        Notes
+        -----
+        Released C + E in place of the features' moments C answer sums C (b - b_0) by (C + E)^-1 C (b - b_0).
+        So a look leaves (C + E)^-1 E of what was wrong, of the size of an entry of E times the square root of
+        the number of features over the eigenvalue, and adds its own noise, that of a share of the budget.
+        Along directions whose moments are raised to the level, a look goes the part of the way that their own
+        are of it. The rows' own spread counts too: without noise, least squares are best for normal errors.
+        What is compared is the expected mean squared error of new rows.
+
+        **Privacy**: a function of released values and public amounts.
+        """
+        distribution, amount = self.task.distribution, self.task.budget.amount
+        left, again = _REST * amount, (1 - MOMENTS_SHARE) * amount
+        fit = solve_moments(release, distribution, "floor", self.scale_limits)
+        metric = Metric.of(release)
+        known, plausible = metric.raised, metric.plausible
+        slopes = (metric.vectors.T @ fit.coef) ** 2
+        unknown = np.maximum(slopes, slopes.mean())
+        equations = float(np.mean(noise_of_equations(release, metric, fit.coef)))
+
+        def of_moments(variance: float, level: float) -> FloatArray:
+            raised = np.maximum(metric.values, level)
+            own = variance + distribution.variance * fit.scale**2 * plausible
+            return own / raised**2 + np.maximum(1 - plausible / raised, 0) ** 2 * unknown
+
+        power = 2 if plan.mechanism == "laplace" else 1
+        # Two releases of moments, weighted by the inverse of their variances.
+        lower = 1.0 / (1.0 + float(again / (MOMENTS_SHARE * amount)) ** power)
+        best = 0, float(plausible @ of_moments(lower * equations, np.sqrt(lower) * metric.level))
+        if plan.hides_quartiles(metric.n, again - left):
+            return 0
+        start = of_moments(equations, metric.level)
+        kept = np.maximum(metric.entry * np.sqrt(len(known)) / known, 1 - plausible / known)
+        law = clipped_law(distribution)
+        for number in NUMBERS:
+            noise = plan.std_of_look(left / number) ** 2
+            averaged = n_averaged(number)
+            clip = law.choose_clip(fit.scale, float(plausible.mean()), noise / averaged)
+            share = law.share(fit.scale, clip)
+            own = law.spread(fit.scale, clip)[0, 0] * plausible
+            # Row k: the part of the noise of look k that is in the mean of the last fits.
+            passed = np.array([kept**power for power in range(number + 1)])
+            parts = [
+                passed[max(number - averaged - k, 0) : number - k].sum(axis=0) / averaged
+                for k in range(number)
+            ]
+            wrong = (passed[-averaged:].mean(axis=0)) ** 2 * start
+            whole = np.sum(parts, axis=0) ** 2 * own + np.sum(np.square(parts), axis=0) * noise * clip**2
+            error = float(plausible @ (_CAUTION * wrong + whole / (share * known) ** 2))
+            best = min(best, (number, error), key=lambda pair: pair[1])
+        return best[0]
+
+    def _looks(
+        self, plan: LookPlan, release: MomentRelease, number: int, on_progress: Callable[[], object]
+    ) -> Rounds[LookRelease]:
+        """Yield counts of residuals and looks; return what they released, and the fit.
+
+        Every look releases the sum of clipped residuals times rows about a fit, which is 0 on average at the
+        true slopes for every clip and every distribution of errors that does not depend on the features; the
+        released moments over the share of unclipped rows turn it into a step. A smaller clip has less noise.
+
+        Notes
+        -----
+        **Privacy**: lines and clips are functions of what was released before; amounts are fixed before.
+        """
+        grid, distribution, limits = self.grid, self.task.distribution, self.scale_limits
+        amount = self.task.budget.amount
+        metric = Metric.of(release)
+        law = clipped_law(distribution)
+        fit = _within(solve_moments(release, distribution, "floor", limits), limits)
+        edges = distribution.quantile(np.linspace(_TAIL, 1 - _TAIL, N_CELLS - 1))
+        counting = plan.residual_counts(grid, line_of(fit, 0.0), edges * fit.scale, COUNTS_SHARE * amount)
+        counts = np.zeros((2, N_CELLS))
+        counts[1] = yield counting
+        on_progress()
+        residuals = ResidualRelease(edges, counts, float(counting.noise.std[0]))  # type: ignore[attr-defined]
+        fit = _within(_placed(fit, residuals, distribution), limits)
+        looks: list[Look] = []
+        path: list[ScaledFit] = []
+        part = _REST * amount / number
+        for _ in range(number):
+            noise = plan.std_of_look(part) ** 2 / n_averaged(number)
+            clip = max(law.choose_clip(fit.scale, float(metric.plausible.mean()), noise), NARROWEST)
+            step = plan.look(grid, line_of(fit, law.center(clip / fit.scale)), clip, part)
+            looks.append(Look(fit, clip, *plan.read(step, (yield step))))
+            on_progress()
+            fit = _within(next_fit(metric, looks[-1], distribution), limits)
+            path.append(fit)
+        averaged = path[-n_averaged(number) :]
+        mean = ScaledFit(
+            np.mean([one.intercept for one in averaged]),
+            np.mean([one.coef for one in averaged], axis=0),
+            np.exp(np.mean([np.log(one.scale) for one in averaged])),
+        )
+        return LookRelease(release, residuals, tuple(looks), len(averaged), mean)
 
 
 def _combined(first: MomentRelease, second: MomentRelease) -> MomentRelease:

@@ -8,7 +8,7 @@ from typing import Any, get_args
 import numpy as np
 
 from ..._typing import FloatArray, IndexArray, IntArray, MomentMethod, Regularization
-from ...noise._fit_budget import FitBudget
+from ...noise._mechanisms import FitBudget
 from ...rounds._plans.moments import MomentGrid, choose_exponent
 from ...utils._public_module import public_module
 from .._distributions import ErrorDistribution

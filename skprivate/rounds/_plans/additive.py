@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from ..._typing import FloatArray, IntArray
 from ...utils._json_documents import Fields, pack_integers, unpack_integers
 from ...utils._public_module import public_module
+from .._codec import Record, array, integers, maybe, of_kind, record, records, spread, stored
 from .._rows import PreparedRows
 from .code_kernels import (
     add_binary,
@@ -24,19 +25,26 @@ from .code_kernels import (
 )
 from .moments import FINEST
 
-# Columns as small whole numbers: bins of numbers, levels of categories, and cells for what is missing.
-
 #: Most cells of one feature: codes are of 16 bits.
 MOST_CELLS = 2**16
-# Most columns that a plan may name, as `axes`.
+#: Scores are multiples of it: finer than any noise, and 2^31 fit in 64 bits.
+UNIT = 2.0**-32
+#: Largest magnitude of a score, to which it is clipped where it becomes a probability.
+LIMIT = 16.0
+# Largest magnitude of one weight; more of them than any model has add up within 64 bits.
+_MOST_WEIGHT = 2.0**20
+# Most columns that a plan may name, as `cells`; and most cells of a grid: room is made for their sums before
+# rows are read.
 _MOST = 2**24
-# Most cells of a grid: room is made for their sums before rows are read.
-_MOST_GRID = 2**24
+# Most sums of a plan, 1 GiB.
+_MOST_SUMS = 2**27
+# Largest exact sum.
+_MOST_SUM = 2**62
 
 
 @public_module("skprivate.ensemble")
 @dataclass(frozen=True, eq=False)
-class CodedFeature:
+class CodedFeature(Record):
     """A column of numbers in bins, or a category that stands in one column of X a level.
 
     Attributes
@@ -53,11 +61,12 @@ class CodedFeature:
         Whether a row of no level is missing; else it is in the first cell.
     """
 
-    column: int
-    thresholds: FloatArray
-    n_levels: int = 0
-    missing: int | None = None
-    no_level: bool = False
+    column: int = stored(Fields.integer, 0, _MOST)
+    thresholds: FloatArray = stored(array)
+    n_levels: int = stored(Fields.integer, 0, MOST_CELLS - 1, default=0)
+    missing: int | None = stored(maybe, Fields.integer, 0, _MOST, default=None)
+    no_level: bool = stored(Fields.flag, default=False)
+    _what: ClassVar[str] = "a feature"
 
     @classmethod
     def of_levels(
@@ -105,32 +114,17 @@ class CodedFeature:
         if self.missing is not None:
             codes[X[:, self.missing] > 0.5] = self.n_bins
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return JSON values."""
-        return {**vars(self), "thresholds": self.thresholds.tolist()}
-
-    @classmethod
-    def from_dict(cls, content: Any) -> "CodedFeature":
-        """Restore the feature; ValueError for what `to_dict` would not write."""
-        names = ("column", "thresholds", "n_levels", "missing", "no_level")
-        fields = Fields(content, names, what="a feature")
-        thresholds = np.array(fields.numbers("thresholds"))
-        n_levels = fields.integer("n_levels", 0, MOST_CELLS - 1)
-        most = 0 if n_levels else MOST_CELLS - 2
-        if (np.diff(thresholds) <= 0).any() or len(thresholds) > most:
-            raise ValueError("a feature: thresholds must ascend, and categories have none")
-        return cls(
-            fields.integer("column", 0, _MOST),
-            thresholds,
-            n_levels,
-            fields.maybe(fields.integer, "missing", 0, _MOST),
-            fields.flag("no_level"),
+    def _check_fields(self) -> None:
+        most = 0 if self.n_levels else MOST_CELLS - 2
+        ascend = (np.diff(self.thresholds) > 0).all()
+        self._require(
+            ascend and len(self.thresholds) <= most, "thresholds must ascend, and categories have none"
         )
 
 
 @public_module("skprivate.ensemble")
 @dataclass(frozen=True, eq=False)
-class FeatureCodes:
+class FeatureCodes(Record):
     """Public description of how every feature of a row becomes a small whole number.
 
     Attributes
@@ -148,7 +142,7 @@ class FeatureCodes:
            [1, 0, 2]], dtype=uint8)
     """
 
-    features: tuple[CodedFeature, ...]
+    features: tuple[CodedFeature, ...] = stored(records, CodedFeature.from_dict)
 
     @cached_property
     def sizes(self) -> tuple[int, ...]:
@@ -170,19 +164,18 @@ class FeatureCodes:
             feature.fill(X, code)
         return found
 
-    def to_list(self) -> list[dict[str, Any]]:
-        """Return JSON values."""
-        return [feature.to_dict() for feature in self.features]
 
-    @classmethod
-    def from_list(cls, content: list[Any]) -> "FeatureCodes":
-        """Restore the description; ValueError for what `to_list` would not write."""
-        return cls(tuple(map(CodedFeature.from_dict, content)))
+def _read_group(group: Any) -> NDArray[np.int32]:
+    whole = type(group) is list and group and all(type(value) is int for value in group)
+    # Every group is there: else a reader would make room for what nobody uses.
+    if not whole or sorted(set(group)) != list(range(len(set(group)))):
+        raise ValueError("cells: groups must be whole numbers from 0")
+    return np.array(group, dtype=np.int32)
 
 
 @public_module("skprivate.ensemble")
 @dataclass(frozen=True, eq=False)
-class CellGrid:
+class CellGrid(Record):
     """A partition of rows by groups of the codes of some features; a feature may come more than once.
 
     Attributes
@@ -197,8 +190,9 @@ class CellGrid:
     The cell of a row has the groups as its digits, the last one fastest. No feature: one cell.
     """
 
-    features: tuple[int, ...]
-    groups: tuple[NDArray[np.int32], ...]
+    features: tuple[int, ...] = stored(integers, 0, _MOST - 1, "cells: features and groups belong together")
+    groups: tuple[NDArray[np.int32], ...] = stored(records, _read_group)
+    _what: ClassVar[str] = "cells"
 
     @classmethod
     def of_feature(cls, number: int, size: int) -> "CellGrid":
@@ -228,45 +222,56 @@ class CellGrid:
             number < len(sizes) and len(groups) == sizes[number]
             for number, groups in zip(self.features, self.groups, strict=True)
         )
-        if not fits or self.size > _MOST_GRID:
+        if not fits or self.size > _MOST:
             raise ValueError("a plan: cells are not those of its features")
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return JSON values."""
-        return {"features": list(self.features), "groups": [groups.tolist() for groups in self.groups]}
-
-    @classmethod
-    def from_dict(cls, content: Any) -> "CellGrid":
-        """Restore the cells; ValueError for what `to_dict` would not write."""
-        fields = Fields(content, ("features", "groups"), what="cells")
-        features, groups = fields.items("features"), fields.items("groups")
-        if len(features) != len(groups) or not all(
-            type(number) is int and 0 <= number < _MOST for number in features
-        ):
-            raise ValueError("cells: features and groups belong together")
-        for group in groups:
-            whole = type(group) is list and group and all(type(value) is int for value in group)
-            # Every group is there: else a reader would make room for what nobody uses.
-            if not whole or sorted(set(group)) != list(range(len(set(group)))):
-                raise ValueError("cells: groups must be whole numbers from 0")
-        return cls(tuple(features), tuple(np.array(group, dtype=np.int32) for group in groups))
+    def _check_fields(self) -> None:
+        self._require(len(self.features) == len(self.groups), "features and groups belong together")
 
 
-# An additive model over codes in whole numbers, whose scores do not depend on the order of additions.
+def _read_base(fields: Fields, name: str) -> IntArray:
+    most, problem = int(_MOST_WEIGHT / UNIT), "a model: its constants must be whole numbers"
+    base = integers(fields, name, -most, most, problem)
+    if not base:
+        raise ValueError(problem)
+    return np.array(base, dtype=np.int64)
 
-#: Scores are multiples of it: finer than any noise, and 2^31 fit in 64 bits.
-UNIT = 2.0**-32
-#: Largest magnitude of a score, to which it is clipped where it becomes a probability.
-LIMIT = 16.0
-# Largest magnitude of one weight; more of them than any model has add up within 64 bits.
-_MOST_WEIGHT = 2.0**20
-# Largest numbers of outputs, columns and terms that a plan may name.
-_MOST_OUTPUTS = 2**24
+
+def _read_tables(fields: Fields, name: str) -> tuple[IntArray, ...]:
+    (codes, n_outputs), tables = _layout(fields), fields.texts(name)
+    if len(tables) != len(codes.features):
+        raise ValueError("a model must have a table for every feature")
+    return tuple(
+        _read_weights(table, size, n_outputs) for table, size in zip(tables, codes.sizes, strict=True)
+    )
+
+
+def _read_terms(fields: Fields, name: str) -> tuple[tuple[CellGrid, IntArray], ...]:
+    (codes, n_outputs), terms = _layout(fields), []
+    for term in fields.items(name):
+        if type(term) is not list or len(term) != 2:
+            raise ValueError("a model: a term must be cells and weights")
+        cells = CellGrid.from_dict(term[0])
+        cells.check(codes.sizes)
+        terms.append((cells, _read_weights(term[1], cells.size, n_outputs)))
+    return tuple(terms)
+
+
+def _layout(fields: Fields) -> tuple[FeatureCodes, int]:
+    """Return the codes, and the number of outputs."""
+    return FeatureCodes.from_dict({"features": fields.items("features")}), len(fields.items("base"))
+
+
+def _read_weights(text: str, size: int, n_outputs: int) -> IntArray:
+    weights = unpack_integers(text, (size, n_outputs))
+    if (np.abs(weights) > _MOST_WEIGHT / UNIT).any():
+        raise ValueError("a model: a weight is too large")
+    return weights
 
 
 @public_module("skprivate.ensemble")
 @dataclass(frozen=True, eq=False)
-class AdditiveModel:
+class AdditiveModel(Record):
     """Scores of rows: a constant, a table of weights for every feature, and one for every grid of cells.
 
     Attributes
@@ -286,11 +291,12 @@ class AdditiveModel:
     that are added up anew, bit by bit.
     """
 
-    codes: FeatureCodes
-    base: IntArray
-    tables: tuple[IntArray, ...]
-    terms: tuple[tuple[CellGrid, IntArray], ...] = ()
-    offsets: tuple[int, ...] = ()
+    codes: FeatureCodes = spread(FeatureCodes)
+    base: IntArray = stored(_read_base)
+    tables: tuple[IntArray, ...] = stored(_read_tables)
+    terms: tuple[tuple[CellGrid, IntArray], ...] = stored(_read_terms, default=())
+    offsets: tuple[int, ...] = stored(integers, 0, _MOST - 1, "a model: offsets must be columns", default=())
+    _what: ClassVar[str] = "a model"
 
     @classmethod
     def constant(
@@ -304,6 +310,19 @@ class AdditiveModel:
     def n_outputs(self) -> int:
         """Number of scores of a row."""
         return len(self.base)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return JSON values."""
+        return {
+            **self.codes.to_dict(),
+            "base": self.base.tolist(),
+            "tables": [pack_integers(table) for table in self.tables],
+            "terms": [[cells.to_dict(), pack_integers(weights)] for cells, weights in self.terms],
+            "offsets": list(self.offsets),
+        }
+
+    def _check_fields(self) -> None:
+        self._require(len(self.offsets) in (0, self.n_outputs), "offsets must be columns")
 
     def with_table(self, number: int, table: IntArray) -> "AdditiveModel":
         """Return the model with another table of one feature."""
@@ -331,65 +350,12 @@ class AdditiveModel:
             add_cell_weights(cells.cells(codes), weights, scores)
         return scores
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return JSON values."""
-        return {
-            "features": self.codes.to_list(),
-            "base": self.base.tolist(),
-            "tables": [pack_integers(table) for table in self.tables],
-            "terms": [[cells.to_dict(), pack_integers(weights)] for cells, weights in self.terms],
-            "offsets": list(self.offsets),
-        }
-
-    @classmethod
-    def from_dict(cls, content: Any) -> "AdditiveModel":
-        """Restore the model; ValueError for what `to_dict` would not write."""
-        fields = Fields(content, ("features", "base", "tables", "terms", "offsets"), what="a model")
-        codes = FeatureCodes.from_list(fields.items("features"))
-        base, tables = fields.items("base"), fields.texts("tables")
-        terms, offsets = fields.items("terms"), fields.items("offsets")
-        most = int(_MOST_WEIGHT / UNIT)
-        if not base or not all(type(value) is int and abs(value) <= most for value in base):
-            raise ValueError("a model: its constants must be whole numbers")
-        if len(tables) != len(codes.features):
-            raise ValueError("a model must have a table for every feature")
-        known = all(type(column) is int and 0 <= column < _MOST_OUTPUTS for column in offsets)
-        if not known or len(offsets) not in (0, len(base)):
-            raise ValueError("a model: offsets must be columns")
-        return cls(
-            codes,
-            np.array(base, dtype=np.int64),
-            tuple(
-                _read_weights(table, size, len(base)) for table, size in zip(tables, codes.sizes, strict=True)
-            ),
-            tuple(_read_term(term, codes.sizes, len(base)) for term in terms),
-            tuple(offsets),
-        )
-
 
 def to_units(values: Any) -> IntArray:
     """Return weights as whole numbers; what is too large, or NaN, is cut off."""
     numbers = np.nan_to_num(np.asarray(values, dtype=np.float64))
     units: IntArray = np.rint(np.clip(numbers, -_MOST_WEIGHT, _MOST_WEIGHT) / UNIT).astype(np.int64)
     return units
-
-
-def _read_weights(text: str, size: int, n_outputs: int) -> IntArray:
-    weights = unpack_integers(text, (size, n_outputs))
-    if (np.abs(weights) > _MOST_WEIGHT / UNIT).any():
-        raise ValueError("a model: a weight is too large")
-    return weights
-
-
-def _read_term(term: Any, sizes: tuple[int, ...], n_outputs: int) -> tuple[CellGrid, IntArray]:
-    if type(term) is not list or len(term) != 2:
-        raise ValueError("a model: a term must be cells and weights")
-    cells = CellGrid.from_dict(term[0])
-    cells.check(sizes)
-    return cells, _read_weights(term[1], cells.size, n_outputs)
-
-
-# Rows whose codes and scores are kept from one round to the next.
 
 
 class CodedRows:
@@ -449,16 +415,8 @@ def _continues(before: AdditiveModel, model: AdditiveModel) -> bool:
     )
 
 
-# Plans over codes: counts of rows in grids of cells, and sums of the residuals of an additive model.
-
-# Most sums of a plan, 1 GiB; and most labels.
-_MOST_SUMS = 2**27
-# Largest exact sum.
-_MOST_SUM = 2**62
-
-
 @dataclass(frozen=True, eq=False)
-class CodeCountsPlan:
+class CodeCountsPlan(Record):
     """Counts of rows by the cells of several grids.
 
     Attributes
@@ -472,8 +430,8 @@ class CodeCountsPlan:
     L1 and in squared L2, adding or removing it by 1; those of t grids together by t times as much.
     """
 
-    codes: FeatureCodes
-    grids: tuple[CellGrid, ...]
+    codes: FeatureCodes = spread(FeatureCodes)
+    grids: tuple[CellGrid, ...] = stored(records, CellGrid.from_dict)
     kind: ClassVar[str] = "code-counts"
 
     @property
@@ -503,29 +461,14 @@ class CodeCountsPlan:
     def check_room(self, n_rows: int) -> None:
         """Refuse rows that the sums have no room for: counts have room for all."""
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return JSON values."""
-        return {
-            "kind": self.kind,
-            "features": self.codes.to_list(),
-            "grids": [grid.to_dict() for grid in self.grids],
-        }
-
-    @classmethod
-    def from_dict(cls, content: dict[str, Any]) -> "CodeCountsPlan":
-        """Restore the plan; ValueError for what `to_dict` would not write."""
-        fields = Fields(content, ("kind", "features", "grids"), what="a plan")
-        codes = FeatureCodes.from_list(fields.items("features"))
-        plan = cls(codes, tuple(CellGrid.from_dict(grid) for grid in fields.items("grids")))
-        for grid in plan.grids:
-            grid.check(codes.sizes)
-        if plan.n_sums > _MOST_SUMS:
-            raise ValueError("a plan: it has too many cells")
-        return plan
+    def _check_fields(self) -> None:
+        for grid in self.grids:
+            grid.check(self.codes.sizes)
+        self._require(self.n_sums <= _MOST_SUMS, "it has too many cells")
 
 
 @dataclass(frozen=True)
-class ClassLoss:
+class ClassLoss(Record):
     """Residuals of labels: the label less its probability.
 
     Attributes
@@ -534,8 +477,9 @@ class ClassLoss:
         2: one score, that of the second label. More: one score a label.
     """
 
-    n_labels: int
+    n_labels: int = stored(Fields.integer, 2, 2**16)
     kind: ClassVar[str] = "classes"
+    _what: ClassVar[str] = "a loss"
 
     @property
     def n_outputs(self) -> int:
@@ -556,18 +500,9 @@ class ClassLoss:
         else:
             add_softmax(scores, labels, cells, UNIT, LIMIT, one, np.empty(self.n_labels), out)
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return JSON values."""
-        return {"kind": self.kind, "n_labels": self.n_labels}
-
-    @classmethod
-    def from_dict(cls, content: dict[str, Any]) -> "ClassLoss":
-        """Restore the loss."""
-        return cls(Fields(content, ("kind", "n_labels"), what="a loss").integer("n_labels", 2, 2**16))
-
 
 @dataclass(frozen=True)
-class NumberLoss:
+class NumberLoss(Record):
     """Residuals of numbers: the number, scaled to [-1, 1], less its score, clipped.
 
     Attributes
@@ -578,11 +513,12 @@ class NumberLoss:
         Largest magnitude of a residual, in half-widths.
     """
 
-    center: float
-    half: float
-    clip: float
+    center: float = stored(Fields.number)
+    half: float = stored(Fields.number)
+    clip: float = stored(Fields.number)
     n_outputs: ClassVar[int] = 1
     kind: ClassVar[str] = "numbers"
+    _what: ClassVar[str] = "a loss"
 
     def add(
         self, scores: IntArray, rows: PreparedRows, cells: NDArray[np.int32], one: int, out: IntArray
@@ -593,25 +529,19 @@ class NumberLoss:
         target = np.ascontiguousarray(rows.y, dtype=np.float64)
         add_squared(scores, target, cells, UNIT, self.center, self.half, self.clip, one, out)
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return JSON values."""
-        return {"kind": self.kind, "center": self.center, "half": self.half, "clip": self.clip}
-
-    @classmethod
-    def from_dict(cls, content: dict[str, Any]) -> "NumberLoss":
-        """Restore the loss."""
-        fields = Fields(content, ("kind", "center", "half", "clip"), what="a loss")
-        half, clip = fields.number("half"), fields.number("clip")
-        if half <= 0 or clip <= 0:
-            raise ValueError("a loss: half and clip must be above 0")
-        return cls(fields.number("center"), half, clip)
+    def _check_fields(self) -> None:
+        self._require(self.half > 0 and self.clip > 0, "half and clip must be above 0")
 
 
 Loss = ClassLoss | NumberLoss
 
 
+def _read_loss(content: Any) -> Any:
+    return of_kind(content, (ClassLoss, NumberLoss), "a plan has a loss of an unknown kind")
+
+
 @dataclass(frozen=True, eq=False)
-class ResidualsPlan:
+class ResidualsPlan(Record):
     """Sums of the residuals of an additive model by the cells of a grid.
 
     Attributes
@@ -633,10 +563,10 @@ class ResidualsPlan:
     in one cell or in two: at most twice the L1 norm, and four times the squared L2 norm.
     """
 
-    model: AdditiveModel
-    loss: Loss
-    grid: CellGrid
-    bits: int
+    model: AdditiveModel = stored(record, AdditiveModel.from_dict)
+    loss: Loss = stored(record, _read_loss)
+    grid: CellGrid = stored(record, CellGrid.from_dict)
+    bits: int = stored(Fields.integer, 0, FINEST)
     kind: ClassVar[str] = "residuals"
 
     @property
@@ -669,27 +599,7 @@ class ResidualsPlan:
         if n_rows * 2**self.bits > _MOST_SUM:
             raise OverflowError("too many rows for the grid: its exact sums do not fit 64-bit integers.")
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return JSON values."""
-        return {
-            "kind": self.kind,
-            "model": self.model.to_dict(),
-            "loss": self.loss.to_dict(),
-            "grid": self.grid.to_dict(),
-            "bits": self.bits,
-        }
-
-    @classmethod
-    def from_dict(cls, content: dict[str, Any]) -> "ResidualsPlan":
-        """Restore the plan; ValueError for what `to_dict` would not write."""
-        fields = Fields(content, ("kind", "model", "loss", "grid", "bits"), what="a plan")
-        model, grid = AdditiveModel.from_dict(fields.mapping("model")), CellGrid.from_dict(content["grid"])
-        loss = fields.mapping("loss")
-        kinds: dict[Any, Any] = {one.kind: one for one in (ClassLoss, NumberLoss)}
-        if loss.get("kind") not in kinds:
-            raise ValueError("a plan has a loss of an unknown kind")
-        plan = cls(model, kinds[loss["kind"]].from_dict(loss), grid, fields.integer("bits", 0, FINEST))
-        grid.check(model.codes.sizes)
-        if plan.loss.n_outputs != model.n_outputs or plan.n_sums > _MOST_SUMS:
-            raise ValueError("a plan: its loss and its model have different numbers of outputs")
-        return plan
+    def _check_fields(self) -> None:
+        self.grid.check(self.model.codes.sizes)
+        same = self.loss.n_outputs == self.model.n_outputs and self.n_sums <= _MOST_SUMS
+        self._require(same, "its loss and its model have different numbers of outputs")

@@ -67,13 +67,8 @@ def add_cell_weights(const int32_t[::1] cells, const int64_t[:, ::1] weights, in
 
 
 def add_binary(
-    const int64_t[:, ::1] scores,
-    const int32_t[::1] labels,
-    const int32_t[::1] cells,
-    double unit,
-    double limit,
-    int64_t one,
-    int64_t[:, ::1] sums,
+    const int64_t[:, ::1] scores, const int32_t[::1] labels, const int32_t[::1] cells, double unit,
+    double limit, int64_t one, int64_t[:, ::1] sums,
 ):
     """Add label - p, p the logistic function of the score, as a whole number from -one to one."""
     cdef:
@@ -90,14 +85,8 @@ def add_binary(
 
 
 def add_softmax(
-    const int64_t[:, ::1] scores,
-    const int32_t[::1] labels,
-    const int32_t[::1] cells,
-    double unit,
-    double limit,
-    int64_t one,
-    double[::1] odds,
-    int64_t[:, ::1] sums,
+    const int64_t[:, ::1] scores, const int32_t[::1] labels, const int32_t[::1] cells, double unit,
+    double limit, int64_t one, double[::1] odds, int64_t[:, ::1] sums,
 ):
     """Add the unit vector of the label less the softmax of the scores, as whole numbers that add up to 0.
 
@@ -129,15 +118,8 @@ def add_softmax(
 
 
 def add_squared(
-    const int64_t[:, ::1] scores,
-    const double[::1] target,
-    const int32_t[::1] cells,
-    double unit,
-    double center,
-    double half,
-    double clip,
-    int64_t one,
-    int64_t[:, ::1] sums,
+    const int64_t[:, ::1] scores, const double[::1] target, const int32_t[::1] cells, double unit,
+    double center, double half, double clip, int64_t one, int64_t[:, ::1] sums,
 ):
     """Add the target, scaled to [-1, 1], less the score, in units of clip, from -one to one."""
     cdef:

@@ -9,12 +9,11 @@ from numpy.typing import NDArray
 
 from ..._typing import FloatArray, IntArray
 from ...utils._json_documents import Fields
+from .._codec import Record, array, maybe, pair, spread, stored
 from .._rows import CODES, KINDS, PreparedRows, check_observations
-from .moments import EXACT, FINEST, MomentGrid, exceeds, make_packer, read_grid
+from .moments import BLOCK_ROWS, FINEST, MomentGrid, check_block_room, exceeds, packed_blocks, read_grid
 from .residual_kernels import fill_observed, fill_residuals
 
-#: Rows that are packed together: grids are chosen so that the sums of so many are exact in float64.
-BLOCK_ROWS = 4096
 # Distributions that the kernel knows.
 _N_DISTRIBUTIONS = 3
 # Bits of a residual and of a curvature below 1 at most.
@@ -30,8 +29,20 @@ def count_sums(observations: tuple[str, ...]) -> int:
     return 1 if {"interval", "entry"}.isdisjoint(observations) else 2
 
 
+def _read_kinds(fields: Fields, name: str) -> tuple[str, ...]:
+    return check_observations(fields.texts(name), structured=True)
+
+
+def _read_limits(fields: Fields, name: str) -> tuple[float, ...]:
+    is_plain = set(_read_kinds(fields, "observations")) <= set(KINDS[:2])
+    limits = fields.numbers(name, 4 if is_plain else 5)
+    if min(limits) < 0 or any(limit != int(limit) for limit in limits):
+        raise ValueError("a plan: limits must be whole numbers, and not negative")
+    return tuple(limits)
+
+
 @dataclass(frozen=True, eq=False)
-class ResidualGrid:
+class ResidualGrid(Record):
     """How a row's residual and curvature become integers.
 
     Attributes
@@ -50,12 +61,12 @@ class ResidualGrid:
         Kinds of observation that are declared; rows of others count as events, and entries are not read.
     """
 
-    distribution: int
-    cuts: tuple[float, float]
-    residual_bits: int
-    curvature_bits: int
-    limits: tuple[float, ...]
-    observations: tuple[str, ...] = KINDS[:2]
+    distribution: int = stored(Fields.integer, 0, _N_DISTRIBUTIONS - 1)
+    cuts: tuple[float, float] = stored(pair)
+    residual_bits: int = stored(Fields.integer, 0, _MOST_BITS)
+    curvature_bits: int = stored(Fields.integer, 0, _MOST_BITS)
+    limits: tuple[float, ...] = stored(_read_limits)
+    observations: tuple[str, ...] = stored(_read_kinds, default=KINDS[:2])
 
     @property
     def is_plain(self) -> bool:
@@ -79,7 +90,7 @@ class ResidualGrid:
 
 
 @dataclass(frozen=True, eq=False)
-class GradientsPlan:
+class GradientsPlan(Record):
     """The number of events, the sum of r z, and perhaps that of w z z', over rows z on a grid.
 
     Attributes
@@ -99,10 +110,10 @@ class GradientsPlan:
     of a block stay below 2^53, so that the result depends on nothing but the set of rows.
     """
 
-    grid: MomentGrid
-    residuals: ResidualGrid
-    theta: FloatArray
-    coarse: int | None
+    grid: MomentGrid = stored(read_grid)
+    residuals: ResidualGrid = spread(ResidualGrid)
+    theta: FloatArray = stored(lambda fields, name: array(fields, name, read_grid(fields).size))
+    coarse: int | None = stored(maybe, Fields.integer, 0, FINEST)
     kind: ClassVar[str] = "gradients"
 
     @property
@@ -123,59 +134,26 @@ class GradientsPlan:
         units, rows tell of the scale.
         """
         rows = rows.only_kept()
-        if rows.y is None or rows.event is None:
-            raise ValueError("the rows have no times and events.")
+        y, event = rows.times_and_events(self.grid.n_features)
         grid, size, about = self.grid, self.grid.size, self.residuals
-        if rows.X.shape != (len(rows.y), grid.n_features) or rows.event.shape != rows.y.shape:
-            raise ValueError(f"X must have shape (n, {grid.n_features}), and a target and an event per row.")
         order = np.array([*range(2, size), 1, 0])
-        pack, theta = make_packer(grid), self.theta[order] / 2.0**grid.exponent
-        block, columns = np.empty((BLOCK_ROWS, size)), np.empty(7 * BLOCK_ROWS)
+        theta, columns = self.theta[order] / 2.0**grid.exponent, np.empty(7 * BLOCK_ROWS)
         units = np.array([2.0**about.residual_bits, 2.0**about.curvature_bits])
-        cuts, limits = np.array(about.cuts), np.array(about.limits)
+        about_kind = about.distribution, np.array(about.cuts), units, np.array(about.limits)
         counts, gradient = np.zeros(about.n_counts, dtype=np.int64), np.zeros(size, dtype=np.int64)
         observed = None if about.is_plain else _read_observed(rows, grid, about.observations)
         matrix = np.zeros((size, size), dtype=np.int64)
-        for first in range(0, len(rows.y), BLOCK_ROWS):
-            here = slice(first, first + BLOCK_ROWS)
-            m = len(rows.y[here])
-            q, r, moment = block[:m], columns[:m], columns[m : 2 * m]
+        for here, q in packed_blocks(grid, rows.X, y):
+            m = len(q)
+            r, moment = columns[:m], columns[m : 2 * m]
             weights, places = columns[2 * m : 5 * m].reshape(3, m), columns[5 * m : 7 * m].reshape(2, m)
-            if not pack(rows.X[here], rows.y[here], q):
-                raise ValueError("X and y must be finite: NaN and inf are refused.")
             if observed is None:
-                counts += fill_residuals(
-                    q,
-                    rows.event[here],
-                    theta,
-                    about.distribution,
-                    cuts,
-                    units,
-                    limits,
-                    r,
-                    weights,
-                    places,
-                )
+                counts += fill_residuals(q, event[here], theta, *about_kind, r, weights, places)
                 gradient += (r @ q).astype(np.int64)
             else:
-                code, (end, start, entry) = observed[0][here], (column[here] for column in observed[1])
-                both = fill_observed(
-                    q,
-                    code,
-                    end,
-                    start,
-                    entry,
-                    theta,
-                    about.distribution,
-                    cuts,
-                    units,
-                    limits,
-                    about.in_halves,
-                    r,
-                    moment,
-                    weights,
-                    places,
-                )
+                code, end, start, entry = (column[here] for column in observed)
+                outputs, halves = (r, moment, weights, places), about.in_halves
+                both = fill_observed(q, code, end, start, entry, theta, *about_kind, halves, *outputs)
                 counts += both[: about.n_counts]
                 one = r @ q
                 one[-2] = moment.sum()
@@ -214,48 +192,7 @@ class GradientsPlan:
         one = [about.largest_moment * 2**self.grid.exponent, 2**about.residual_bits + about.limits[3]]
         if self.coarse is not None:
             one.append(about.limits[2] * 4**self.coarse)
-        if BLOCK_ROWS * max(one) > EXACT:
-            raise OverflowError("the grid is too fine: sums of a block of rows do not fit float64.")
-        if n_rows * max(one) > 2**62:
-            raise OverflowError("too many rows for the grid: its exact sums do not fit 64-bit integers.")
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return JSON values."""
-        about = self.residuals
-        return {
-            "kind": self.kind,
-            "grid": self.grid.to_dict(),
-            "distribution": about.distribution,
-            "cuts": list(about.cuts),
-            "residual_bits": about.residual_bits,
-            "curvature_bits": about.curvature_bits,
-            "limits": list(about.limits),
-            "theta": self.theta.tolist(),
-            "coarse": self.coarse,
-            "observations": list(about.observations),
-        }
-
-    @classmethod
-    def from_dict(cls, content: dict[str, Any]) -> "GradientsPlan":
-        """Restore the plan; ValueError for what `to_dict` would not write."""
-        names = ("kind", "grid", "distribution", "cuts", "residual_bits", "curvature_bits", "limits")
-        fields = Fields(content, (*names, "theta", "coarse", "observations"), what="a plan")
-        grid = read_grid(fields)
-        low, high = fields.numbers("cuts", 2)
-        observations = check_observations(fields.texts("observations"), structured=True)
-        limits = fields.numbers("limits", 4 if set(observations) <= set(KINDS[:2]) else 5)
-        if min(limits) < 0 or any(limit != int(limit) for limit in limits):
-            raise ValueError("a plan: limits must be whole numbers, and not negative")
-        residuals = ResidualGrid(
-            fields.integer("distribution", 0, _N_DISTRIBUTIONS - 1),
-            (low, high),
-            fields.integer("residual_bits", 0, _MOST_BITS),
-            fields.integer("curvature_bits", 0, _MOST_BITS),
-            tuple(limits),
-            observations,
-        )
-        theta = np.array(fields.numbers("theta", grid.size))
-        return cls(grid, residuals, theta, fields.maybe(fields.integer, "coarse", 0, FINEST))
+        check_block_room(n_rows, max(one))
 
 
 def _curvature(block: FloatArray, weights: FloatArray, places: FloatArray, factor: float) -> IntArray:
@@ -271,14 +208,13 @@ def _curvature(block: FloatArray, weights: FloatArray, places: FloatArray, facto
 
 def _read_observed(
     rows: PreparedRows, grid: MomentGrid, observations: tuple[str, ...]
-) -> tuple[NDArray[np.uint8], tuple[FloatArray, FloatArray, FloatArray]]:
+) -> tuple[NDArray[Any], ...]:
     """Return codes, and ends, starts and entries in steps from the centre.
 
     What is not declared counts as an event, or is not read.
     """
-    if rows.y is None or rows.event is None:
-        raise ValueError("the rows have no times and events.")
-    codes = np.array(rows.event)
+    y, event = rows.times_and_events()
+    codes = np.array(event)
     for kind in ("left", "interval"):
         if kind not in observations:
             codes[codes == CODES[kind]] = CODES["exact"]
@@ -293,4 +229,4 @@ def _read_observed(
         with np.errstate(over="ignore"):
             return np.ascontiguousarray((column - grid.y_center) / grid.y_half * 2.0**grid.exponent)
 
-    return codes, (steps(rows.y), steps(start), steps(entry))
+    return codes, steps(y), steps(start), steps(entry)

@@ -28,13 +28,8 @@ cdef inline int32_t find_bin(double x, const double* about, const double* edges)
 
 
 def count_bins(
-    const double[:, ::1] X,
-    const int32_t[::1] nodes,
-    const int32_t[::1] labels,
-    const int32_t[::1] start,
-    const double[:, :, ::1] guesses,
-    const double[:, ::1] edges,
-    int32_t[:, :, ::1] counts,
+    const double[:, ::1] X, const int32_t[::1] nodes, const int32_t[::1] labels, const int32_t[::1] start,
+    const double[:, :, ::1] guesses, const double[:, ::1] edges, int32_t[:, :, ::1] counts,
 ):
     """Add every row to `counts[node, label, start[j] + bin]` of every column j; node -1: it does not count.
 
@@ -67,13 +62,8 @@ def count_bins(
 
 
 def add_bins(
-    const double[:, ::1] X,
-    const int32_t[::1] nodes,
-    const int32_t[::1] first,
-    const int64_t[:, ::1] masses,
-    const int32_t[::1] start,
-    const double[:, :, ::1] guesses,
-    const double[:, ::1] edges,
+    const double[:, ::1] X, const int32_t[::1] nodes, const int32_t[::1] first, const int64_t[:, ::1] masses,
+    const int32_t[::1] start, const double[:, :, ::1] guesses, const double[:, ::1] edges,
     int64_t[:, :, ::1] sums,
 ):
     """Add masses of rows to `sums[node, cell, start[j] + bin]` of every column j, from the cell `first` on.

@@ -72,20 +72,9 @@ cdef inline void several_classes(
 
 
 def fill_logits(
-    const double[:, ::1] block,
-    const int32_t[::1] labels,
-    const double[::1] factor,
-    const double[::1] shift,
-    double radius,
-    bint squares,
-    double span,
-    const double[:, ::1] theta,
-    double unit,
-    double fine,
-    double[::1] work,
-    double[:, ::1] rows,
-    double[:, ::1] residuals,
-    double[::1] curvatures,
+    const double[:, ::1] block, const int32_t[::1] labels, const double[::1] factor, const double[::1] shift,
+    double radius, bint squares, double span, const double[:, ::1] theta, double unit, double fine,
+    double[::1] work, double[:, ::1] rows, double[:, ::1] residuals, double[::1] curvatures,
 ):
     """Fill in standardised rows, residuals and curvatures of a block of packed rows.
 

@@ -8,20 +8,19 @@ import numpy as np
 
 from ..._typing import FloatArray, IntArray
 from ...utils._json_documents import Fields
+from .._codec import Record, array, maybe, spread, stored
 from .._rows import PreparedRows
 from .logit_kernels import fill_logits
-from .moments import EXACT, FINEST, MomentGrid, make_packer, read_grid
+from .moments import BLOCK_ROWS, FINEST, MomentGrid, check_block_room, packed_blocks, read_grid
 
-# Plan of label moments: rows by label, and sums and squares of every column.
-
-# Rows that are packed together: with the finest grid their sums of squares are exact in float64.
-_BLOCK_ROWS = 4096
 # Most labels: room is made for them before rows are read.
 MOST_LABELS = 2**16
+# Bits of a residual and of a curvature below 1 at most.
+_MOST_BITS = 26
 
 
 @dataclass(frozen=True, eq=False)
-class LabelMomentsPlan:
+class LabelMomentsPlan(Record):
     """The number of rows of every label, and the sum and the sum of squares of every column on a grid.
 
     Attributes
@@ -36,8 +35,8 @@ class LabelMomentsPlan:
     x' lie in the cube or the ball of the grid on the integers themselves.
     """
 
-    grid: MomentGrid
-    n_labels: int
+    grid: MomentGrid = stored(read_grid)
+    n_labels: int = stored(Fields.integer, 2, MOST_LABELS)
     kind: ClassVar[str] = "label-moments"
 
     @property
@@ -49,15 +48,10 @@ class LabelMomentsPlan:
         """Return counts in rows, sums in units of 2^-exponent, and squares in units of 4^-exponent."""
         rows = rows.only_kept()
         labels = check_labels(rows, self.grid.n_features, self.n_labels)
-        pack, d = make_packer(self.grid), self.grid.n_features
-        block, nothing = np.empty((_BLOCK_ROWS, self.grid.size)), np.zeros(_BLOCK_ROWS)
-        first_two = np.zeros((2, d), dtype=np.int64)
-        for first in range(0, len(labels), _BLOCK_ROWS):
-            here = rows.X[first : first + _BLOCK_ROWS]
-            q = block[: len(here)]
-            if not pack(here, nothing[: len(here)], q):
-                raise ValueError("X must be finite: NaN and inf are refused.")
-            x = q[:, :d]
+        first_two, d = np.zeros((2, self.grid.n_features), dtype=np.int64), self.grid.n_features
+        for _, packed in packed_blocks(self.grid, rows.X):
+            x = packed[:, :d]
+            # With the finest grid the sums of squares of a block are exact in float64.
             first_two[0] += x.sum(axis=0).astype(np.int64)
             first_two[1] += np.einsum("ij,ij->j", x, x).astype(np.int64)
         counts = np.bincount(labels, minlength=self.n_labels).astype(np.int64)
@@ -74,20 +68,7 @@ class LabelMomentsPlan:
 
     def check_room(self, n_rows: int) -> None:
         """Refuse rows that the sums have no room for."""
-        if _BLOCK_ROWS * 4**self.grid.exponent > EXACT:
-            raise OverflowError("the grid is too fine: sums of a block of rows do not fit float64.")
-        if n_rows * 4**self.grid.exponent > 2**62:
-            raise OverflowError("too many rows for the grid: its exact sums do not fit 64-bit integers.")
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return JSON values."""
-        return {"kind": self.kind, "grid": self.grid.to_dict(), "n_labels": self.n_labels}
-
-    @classmethod
-    def from_dict(cls, content: dict[str, Any]) -> "LabelMomentsPlan":
-        """Restore the plan; ValueError for what `to_dict` would not write."""
-        fields = Fields(content, ("kind", "grid", "n_labels"), what="a plan")
-        return cls(read_grid(fields), fields.integer("n_labels", 2, MOST_LABELS))
+        check_block_room(n_rows, 4**self.grid.exponent)
 
 
 def check_labels(rows: PreparedRows, n_features: int, n_labels: int) -> Any:
@@ -100,16 +81,26 @@ def check_labels(rows: PreparedRows, n_features: int, n_labels: int) -> Any:
     return labels
 
 
-# Plan of logits: sums of label residuals times standardised rows, and of curvatures.
+_SCALES = "scales must be above 0, and theta must hold whole rows, 1 or above 2"
 
-#: Rows that are worked on together: grids are chosen so that the sums of so many are exact in float64.
-BLOCK_ROWS = 4096
-# Bits of a residual and of a curvature below 1 at most.
-_MOST_BITS = 26
+
+def _read_theta(fields: Fields, name: str) -> FloatArray:
+    theta = array(fields, name)
+    n_logits, rest = divmod(len(theta), read_grid(fields).n_features + 1)
+    if rest or not 0 < n_logits <= MOST_LABELS or n_logits == 2:
+        raise ValueError(f"a plan: {_SCALES}")
+    return theta.reshape(n_logits, -1)
+
+
+def _read_coarse(fields: Fields, name: str) -> tuple[int, int]:
+    rows, curvature = fields.numbers(name, 2)
+    if rows % 1 or curvature % 1 or not (0 <= rows <= FINEST and 2 <= curvature <= _MOST_BITS):
+        raise ValueError("a plan: coarse must hold bits, of two classes")
+    return int(rows), int(curvature)
 
 
 @dataclass(frozen=True, eq=False)
-class StandardRows:
+class StandardRows(Record):
     """How a row on the grid is standardised, and how it becomes integers in a ball.
 
     Attributes
@@ -124,15 +115,15 @@ class StandardRows:
         The integers are those of z / radius in units of 2^-exponent.
     """
 
-    center: FloatArray
-    scale: FloatArray
-    radius: float
-    norm_order: int
-    exponent: int
+    center: FloatArray = stored(array)
+    scale: FloatArray = stored(array)
+    radius: float = stored(Fields.number)
+    norm_order: int = stored(Fields.integer, 1, 2)
+    exponent: int = stored(Fields.integer, 0, FINEST)
 
 
 @dataclass(frozen=True, eq=False)
-class LogitsPlan:
+class LogitsPlan(Record):
     """The sum of residuals times z over rows z, and perhaps that of curvatures times z z'.
 
     Attributes
@@ -160,11 +151,11 @@ class LogitsPlan:
     on nothing but the set of rows.
     """
 
-    grid: MomentGrid
-    rows: StandardRows
-    theta: FloatArray
-    residual_bits: int
-    coarse: tuple[int, int] | None = None
+    grid: MomentGrid = stored(read_grid)
+    rows: StandardRows = spread(StandardRows)
+    theta: FloatArray = stored(_read_theta)
+    residual_bits: int = stored(Fields.integer, 0, _MOST_BITS)
+    coarse: tuple[int, int] | None = stored(maybe, _read_coarse, default=None)
     kind: ClassVar[str] = "logits"
 
     @property
@@ -189,38 +180,18 @@ class LogitsPlan:
         rows = rows.only_kept()
         labels = check_labels(rows, self.grid.n_features, self.n_labels)
         standard, size = self.rows, self.grid.size
-        pack, nothing = make_packer(self.grid), np.zeros(BLOCK_ROWS)
         factor, shift = self._line()
         theta = np.zeros((len(self.theta), size))
         theta[:, :-2], theta[:, -1] = self.theta[:, 1:], self.theta[:, 0]
-        block, grid_rows = np.empty((BLOCK_ROWS, size)), np.empty((BLOCK_ROWS, size))
+        ball = standard.radius, standard.norm_order == 2, 2.0**standard.exponent
+        steps = 2.0**self.residual_bits, 0.0 if self.coarse is None else 2.0 ** self.coarse[1]
+        grid_rows, work = np.empty((BLOCK_ROWS, size)), np.empty(size + len(theta))
         residuals, curvatures = np.empty((BLOCK_ROWS, len(theta))), np.empty(BLOCK_ROWS)
-        work = np.empty(size + len(theta))
-        fine = 0.0 if self.coarse is None else 2.0 ** self.coarse[1]
         gradient = np.zeros((len(theta), size), dtype=np.int64)
         matrix = np.zeros((size, size), dtype=np.int64)
-        for first in range(0, len(labels), BLOCK_ROWS):
-            here = slice(first, first + BLOCK_ROWS)
-            m = len(labels[here])
-            p, q, r, w = block[:m], grid_rows[:m], residuals[:m], curvatures[:m]
-            if not pack(rows.X[here], nothing[:m], p):
-                raise ValueError("X must be finite: NaN and inf are refused.")
-            fill_logits(
-                p,
-                labels[here],
-                factor,
-                shift,
-                standard.radius,
-                standard.norm_order == 2,
-                2.0**standard.exponent,
-                theta,
-                2.0**self.residual_bits,
-                fine,
-                work,
-                q,
-                r,
-                w,
-            )
+        for here, p in packed_blocks(self.grid, rows.X):
+            q, r, w = grid_rows[: len(p)], residuals[: len(p)], curvatures[: len(p)]
+            fill_logits(p, labels[here], factor, shift, *ball, theta, *steps, work, q, r, w)
             gradient += (r.T @ q).astype(np.int64)
             if self.coarse is not None:
                 # Toward zero, so that no norm grows.
@@ -264,59 +235,11 @@ class LogitsPlan:
         one = 2 ** (self.rows.exponent + self.residual_bits)
         if self.coarse is not None:
             one = max(one, 2 ** (2 * self.coarse[0] + self.coarse[1] - 2))
-        if BLOCK_ROWS * one > EXACT:
-            raise OverflowError("the grid is too fine: sums of a block of rows do not fit float64.")
-        if n_rows * one > 2**62:
-            raise OverflowError("too many rows for the grid: its exact sums do not fit 64-bit integers.")
+        check_block_room(n_rows, one)
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return JSON values."""
-        return {
-            "kind": self.kind,
-            "grid": self.grid.to_dict(),
-            "center": self.rows.center.tolist(),
-            "scale": self.rows.scale.tolist(),
-            "radius": self.rows.radius,
-            "norm_order": self.rows.norm_order,
-            "exponent": self.rows.exponent,
-            "theta": self.theta.ravel().tolist(),
-            "residual_bits": self.residual_bits,
-            "coarse": None if self.coarse is None else list(self.coarse),
-        }
-
-    @classmethod
-    def from_dict(cls, content: dict[str, Any]) -> "LogitsPlan":
-        """Restore the plan; ValueError for what `to_dict` would not write."""
-        names = ("kind", "grid", "center", "scale", "radius", "norm_order", "exponent")
-        fields = Fields(content, (*names, "theta", "residual_bits", "coarse"), what="a plan")
-        grid = read_grid(fields)
-        rows = StandardRows(
-            np.array(fields.numbers("center", grid.n_features)),
-            np.array(fields.numbers("scale", grid.n_features)),
-            fields.number("radius"),
-            fields.integer("norm_order", 1, 2),
-            fields.integer("exponent", 0, FINEST),
-        )
-        theta = np.array(fields.numbers("theta")).reshape(-1, 1)
-        n_logits, rest = divmod(len(theta), grid.n_features + 1)
-        if (
-            min(rows.scale.min(), rows.radius) <= 0
-            or rest
-            or not 0 < n_logits <= MOST_LABELS
-            or n_logits == 2
-        ):
-            raise ValueError("a plan: scales must be above 0, and theta must hold whole rows, 1 or above 2")
-        coarse = fields.maybe(fields.numbers, "coarse", 2)
-        if coarse is not None and (n_logits > 1 or not _are_bits(coarse)):
-            raise ValueError("a plan: coarse must hold bits, of two classes")
-        return cls(
-            grid,
-            rows,
-            theta.reshape(n_logits, -1),
-            fields.integer("residual_bits", 0, _MOST_BITS),
-            None if coarse is None else (int(coarse[0]), int(coarse[1])),
-        )
-
-
-def _are_bits(values: list[float]) -> bool:
-    return all(value == int(value) for value in values) and 0 <= values[0] <= FINEST and 2 <= values[1] <= 26
+    def _check_fields(self) -> None:
+        rows, n_features = self.rows, self.grid.n_features
+        self._require(len(rows.center) == n_features, "center must be a list of finite numbers")
+        self._require(len(rows.scale) == n_features, "scale must be a list of finite numbers")
+        self._require(min(rows.scale.min(), rows.radius) > 0, _SCALES)
+        self._require(self.coarse is None or len(self.theta) == 1, "coarse must hold bits, of two classes")

@@ -53,10 +53,7 @@ def multiply(int64_t[:, ::1] masses, const double[::1] steps, int64_t largest):
 
 
 def add_masses(
-    const int32_t[::1] leaves,
-    const int32_t[::1] first,
-    const int64_t[:, ::1] masses,
-    int64_t[:, ::1] out,
+    const int32_t[::1] leaves, const int32_t[::1] first, const int64_t[:, ::1] masses, int64_t[:, ::1] out
 ):
     """Add the masses of every row to `out[leaf]`, from the cell `first` on."""
     cdef:

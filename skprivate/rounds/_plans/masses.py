@@ -4,7 +4,7 @@
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, ClassVar, Protocol, Self
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,28 +12,39 @@ from numpy.typing import NDArray
 from ..._typing import BoolArray, FloatArray, IntArray
 from ...partition import Partition
 from ...utils._json_documents import Fields
+from .._codec import Record, integers, of_kind, record, records, stored
 from .._rows import PreparedRows
 from .cells import Axis, LabelAxis, LeafAxis, axis_from_dict
 from .histogram_kernels import add_bins, count_bins
 from .mass_kernels import add_masses, fill_terms, multiply
 from .moments import FINEST, SUM_BITS
 
-# Plan of histograms: counts of rows by node of a partition, label, and bin of every column.
-
-# Most counts of a plan, 1 GiB.
+# Most sums of a plan, 1 GiB.
 MOST_COUNTS = 2**27
 # Most bins of a column, and most labels: room is made for them before rows are read.
-_MOST_BINS = 2**24
+_MOST = 2**24
 #: Values of a block, 256 kB: it stays in the second-level cache between the search for leaves and the counts.
 BLOCK_VALUES = 2**15
+# Rows of a block, whose leaves and masses stay in the second-level cache.
+_BLOCK_ROWS = 2**13
 # Rows whose counts fit 32 bits: counts of half the size stay in the cache longer.
 _MOST_ROWS = 2**30
 # Of a bin's width: more than a compiler that keeps more digits than it says could add to a guess.
 _SLACK = 2.0**-30
+#: Steps of the largest weight of a row: a weight is rounded by less than a thousandth of that.
+WEIGHT_STEPS = 2**10
+#: Steps of a number between its bounds, log2: the squares of 2^31 rows with weights of `WEIGHT_STEPS` fit 64
+#: bits. The mean of n rows that are spread over several steps is rounded by about 2^-10 / sqrt(3 n) of the
+#: half-width, far less than by sampling; the mean of n equal ones by at most 2^-10, which is less than the
+#: noise's standard deviation, some 4 / (n epsilon), up to n epsilon = 4096.
+NUMBER_BITS = 10
+
+
+_BINS = "a plan: n_bins must be whole numbers above 1, one for every column"
 
 
 @dataclass(frozen=True, eq=False)
-class HistogramsPlan:
+class HistogramsPlan(Record):
     """Counts of rows by leaf of a partition, label, and bin of every column within the leaf's own box.
 
     Attributes
@@ -69,9 +80,9 @@ class HistogramsPlan:
     [[[1, 0, 0, 0], [0, 0, 1, 0]]]
     """
 
-    partition: Partition
-    n_bins: tuple[int, ...]
-    n_labels: int
+    partition: Partition = stored(record, Partition.from_dict)
+    n_bins: tuple[int, ...] = stored(integers, 2, _MOST, _BINS)
+    n_labels: int = stored(Fields.integer, 1, _MOST)
     kind: ClassVar[str] = "histograms"
 
     @property
@@ -161,39 +172,10 @@ class HistogramsPlan:
     def check_room(self, n_rows: int) -> None:
         """Refuse rows that the sums have no room for: counts have room for all."""
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return JSON values."""
-        return {
-            "kind": self.kind,
-            "partition": self.partition.to_dict(),
-            "n_bins": list(self.n_bins),
-            "n_labels": self.n_labels,
-        }
-
-    @classmethod
-    def from_dict(cls, content: dict[str, Any]) -> "HistogramsPlan":
-        """Restore the plan; ValueError for what `to_dict` would not write."""
-        fields = Fields(content, ("kind", "partition", "n_bins", "n_labels"), what="a plan")
-        plan = cls(*read_nodes(fields), fields.integer("n_labels", 1, _MOST_BINS))
-        plan.check_size()
-        return plan
-
-    def check_size(self) -> None:
-        """Refuse a plan whose sums take more than 1 GiB."""
-        if self.n_sums > MOST_COUNTS:
-            raise ValueError("a plan: it has too many counts")
-
-
-def read_nodes(fields: Fields) -> tuple[Partition, tuple[int, ...]]:
-    """Return the partition and the numbers of bins of a plan; ValueError for what no plan would write."""
-    partition, n_bins = Partition.from_dict(fields.mapping("partition")), fields.items("n_bins")
-    if len(n_bins) != partition.n_columns or not all(map(_is_number_of_bins, n_bins)):
-        raise ValueError("a plan: n_bins must be whole numbers above 1, one for every column")
-    return partition, tuple(n_bins)
-
-
-def _is_number_of_bins(value: Any) -> bool:
-    return type(value) is int and 2 <= value <= _MOST_BINS
+    def _check_fields(self) -> None:
+        if len(self.n_bins) != self.partition.n_columns:
+            raise ValueError(_BINS)
+        self._require(self.n_sums <= MOST_COUNTS, "it has too many counts")
 
 
 def _thresholds(low: FloatArray, high: FloatArray, n_bins: int) -> FloatArray:
@@ -215,19 +197,6 @@ def _left_out(rows: PreparedRows) -> BoolArray | None:
     left_out = np.ones(len(rows.X), dtype=bool)
     left_out[rows.kept] = False
     return left_out
-
-
-# What a row adds to some cells: whole numbers, its masses, which add up to the same for all rows.
-
-#: Steps of the largest weight of a row: a weight is rounded by less than a thousandth of that.
-WEIGHT_STEPS = 2**10
-#: Steps of a number between its bounds, log2: the squares of 2^31 rows with weights of `WEIGHT_STEPS` fit 64
-#: bits. The mean of n rows that are spread over several steps is rounded by about 2^-10 / sqrt(3 n) of the
-#: half-width, far less than by sampling; the mean of n equal ones by at most 2^-10, which is less than the
-#: noise's standard deviation, some 4 / (n epsilon), up to n epsilon = 4096.
-NUMBER_BITS = 10
-# Largest number of labels: room is made for them before rows are read.
-_MOST_LABELS = 2**24
 
 
 class Masses(Protocol):
@@ -263,13 +232,9 @@ class Masses(Protocol):
     def to_dict(self) -> dict[str, Any]:
         """Return JSON values, the kind among them."""
 
-    @classmethod
-    def from_dict(cls, content: dict[str, Any]) -> Self:
-        """Restore the masses; ValueError for what `to_dict` would not write."""
-
 
 @dataclass(frozen=True)
-class LabelMasses:
+class LabelMasses(Record):
     """One in the cell of a row's label.
 
     Attributes
@@ -294,10 +259,11 @@ class LabelMasses:
     ([[0, 1], [1, 0]], [[0, 3], [8, 0]])
     """
 
-    n_cells: int
-    largest: int = 1
+    n_cells: int = stored(Fields.integer, 1, _MOST)
+    largest: int = stored(Fields.integer, 1, 2**FINEST, default=1)
     total: ClassVar[int] = 1
     kind: ClassVar[str] = "labels"
+    _what: ClassVar[str] = "masses"
 
     def place(self, rows: PreparedRows) -> tuple[NDArray[np.int32], IntArray]:
         """Return each row's label, and its steps.
@@ -325,19 +291,9 @@ class LabelMasses:
         """Return the same masses."""
         return self
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return JSON values."""
-        return {"kind": self.kind, "n_cells": self.n_cells, "largest": self.largest}
-
-    @classmethod
-    def from_dict(cls, content: dict[str, Any]) -> Self:
-        """Restore the masses."""
-        fields = Fields(content, ("kind", "n_cells", "largest"), what="masses")
-        return cls(fields.integer("n_cells", 1, _MOST_LABELS), fields.integer("largest", 1, 2**FINEST))
-
 
 @dataclass(frozen=True)
-class NumberMasses:
+class NumberMasses(Record):
     """Terms of ((B - a) + a)^degree, a the place of a number between its bounds in 0, ..., B = 2^bits.
 
     Attributes
@@ -372,12 +328,13 @@ class NumberMasses:
     [[64, 0, 0], [4, 24, 36], [0, 0, 64]]
     """
 
-    center: float
-    half: float
-    bits: int = NUMBER_BITS
-    degree: int = 2
-    largest: int = 1
+    center: float = stored(Fields.number)
+    half: float = stored(Fields.number)
+    bits: int = stored(Fields.integer, 1, FINEST, default=NUMBER_BITS)
+    degree: int = stored(Fields.integer, 1, 2, default=2)
+    largest: int = stored(Fields.integer, 1, 2**FINEST, default=1)
     kind: ClassVar[str] = "numbers"
+    _what: ClassVar[str] = "masses"
 
     @property
     def n_cells(self) -> int:
@@ -414,20 +371,8 @@ class NumberMasses:
         """Return the masses of degree 1."""
         return replace(self, degree=1)
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return JSON values."""
-        names = ("kind", "center", "half", "bits", "degree", "largest")
-        return {name: getattr(self, name) for name in names}
-
-    @classmethod
-    def from_dict(cls, content: dict[str, Any]) -> Self:
-        """Restore the masses."""
-        fields = Fields(content, ("kind", "center", "half", "bits", "degree", "largest"), what="masses")
-        half = fields.number("half")
-        if half <= 0:
-            raise ValueError("masses: half must be above 0")
-        bits, degree = fields.integer("bits", 1, FINEST), fields.integer("degree", 1, 2)
-        return cls(fields.number("center"), half, bits, degree, fields.integer("largest", 1, 2**FINEST))
+    def _check_fields(self) -> None:
+        self._require(self.half > 0, "half must be above 0")
 
 
 def check_room(masses: Masses, n_rows: int) -> None:
@@ -445,15 +390,9 @@ def check_totals(masses: Masses, totals: NDArray[Any], n_rows: int) -> None:
         raise ValueError("the sums are not those of so many rows")
 
 
-_KINDS: dict[str, Any] = {masses.kind: masses for masses in (LabelMasses, NumberMasses)}
-
-
 def masses_from_dict(content: Any) -> Masses:
     """Restore masses of any kind; ValueError for what none would write."""
-    kind = content.get("kind") if type(content) is dict else None
-    if type(kind) is not str or kind not in _KINDS:
-        raise ValueError("a plan has masses of an unknown kind")
-    masses: Masses = _KINDS[kind].from_dict(content)
+    masses: Masses = of_kind(content, (LabelMasses, NumberMasses), "a plan has masses of an unknown kind")
     return masses
 
 
@@ -468,16 +407,8 @@ def _weighted(masses: IntArray, rows: PreparedRows, largest: int) -> IntArray:
     return masses
 
 
-# Plan of masses: their sums by leaf of a partition, or by the cells of other axes.
-
-# Most sums of a plan, 1 GiB.
-_MOST_SUMS = 2**27
-# Rows of a block, whose leaves and masses stay in the second-level cache.
-_BLOCK_ROWS = 2**13
-
-
 @dataclass(frozen=True, eq=False)
-class MassesPlan:
+class MassesPlan(Record):
     """Sums of masses by the cells of axes: a table for each.
 
     Attributes
@@ -498,8 +429,7 @@ class MassesPlan:
     --------
     >>> import numpy as np
     >>> from skprivate.partition import Partition
-    >>> from skprivate.rounds._plans.masses import NumberMasses
-    >>> from skprivate.rounds._plans.masses import MassesPlan
+    >>> from skprivate.rounds._plans.masses import MassesPlan, NumberMasses
     >>> from skprivate.rounds._rows import PreparedRows
     >>> halves = Partition.from_splits([0, -1, -1], [0.5], lower=[0.0], upper=[1.0])
     >>> plan = MassesPlan.of_leaves(halves, NumberMasses(center=0.0, half=1.0, bits=2))
@@ -509,8 +439,8 @@ class MassesPlan:
            [ 4,  8, 20]])
     """
 
-    axes: tuple[Axis, ...]
-    masses: Masses
+    axes: tuple[Axis, ...] = stored(records, axis_from_dict)
+    masses: Masses = stored(record, masses_from_dict)
     kind: ClassVar[str] = "masses"
 
     @classmethod
@@ -550,20 +480,8 @@ class MassesPlan:
         """Refuse rows that the sums have no room for."""
         check_room(self.masses, n_rows)
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return JSON values."""
-        axes = [axis.to_dict() for axis in self.axes]
-        return {"kind": self.kind, "axes": axes, "masses": self.masses.to_dict()}
-
-    @classmethod
-    def from_dict(cls, content: dict[str, Any]) -> "MassesPlan":
-        """Restore the plan; ValueError for what `to_dict` would not write."""
-        fields = Fields(content, ("kind", "axes", "masses"), what="a plan")
-        axes = tuple(axis_from_dict(axis) for axis in fields.items("axes"))
-        plan = cls(axes, masses_from_dict(fields.mapping("masses")))
-        if not axes or plan.n_sums > _MOST_SUMS:
-            raise ValueError("a plan: it has no sums, or too many")
-        return plan
+    def _check_fields(self) -> None:
+        self._require(0 < self.n_sums <= MOST_COUNTS, "it has no sums, or too many")
 
 
 def blocks_of(rows: PreparedRows, n_rows: int) -> Iterator[PreparedRows]:
@@ -574,9 +492,6 @@ def blocks_of(rows: PreparedRows, n_rows: int) -> Iterator[PreparedRows]:
             None if column is None else column[here] for column in (rows.y, rows.labels, rows.steps)
         )
         yield PreparedRows(rows.X[here], y=y, labels=labels, steps=steps)
-
-
-# Plan of histograms of masses: their sums by node of a partition, cell, and bin of every column.
 
 
 @dataclass(frozen=True, eq=False)
@@ -605,8 +520,7 @@ class MassHistogramsPlan(HistogramsPlan):
     --------
     >>> import numpy as np
     >>> from skprivate.partition import Partition
-    >>> from skprivate.rounds._plans.masses import MassHistogramsPlan
-    >>> from skprivate.rounds._plans.masses import NumberMasses
+    >>> from skprivate.rounds._plans.masses import MassHistogramsPlan, NumberMasses
     >>> from skprivate.rounds._rows import PreparedRows
     >>> root = Partition.from_splits([-1], [], lower=[0.0, 0.0], upper=[1.0, 1.0])
     >>> plan = MassHistogramsPlan.of(root, (4, 2), NumberMasses(0.5, 0.5, bits=3).for_splits())
@@ -615,7 +529,7 @@ class MassHistogramsPlan(HistogramsPlan):
     [[[6, 0, 0, 0], [2, 0, 8, 0]]]
     """
 
-    masses: Masses
+    masses: Masses = stored(record, masses_from_dict)
     kind: ClassVar[str] = "mass-histograms"
 
     @classmethod
@@ -646,19 +560,6 @@ class MassHistogramsPlan(HistogramsPlan):
         """Refuse rows that the sums have no room for."""
         check_room(self.masses, n_rows)
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return JSON values."""
-        return {
-            "kind": self.kind,
-            "partition": self.partition.to_dict(),
-            "n_bins": list(self.n_bins),
-            "masses": self.masses.to_dict(),
-        }
-
-    @classmethod
-    def from_dict(cls, content: dict[str, Any]) -> "MassHistogramsPlan":
-        """Restore the plan; ValueError for what `to_dict` would not write."""
-        fields = Fields(content, ("kind", "partition", "n_bins", "masses"), what="a plan")
-        plan = cls.of(*read_nodes(fields), masses_from_dict(fields.mapping("masses")))
-        plan.check_size()
-        return plan
+    def _check_fields(self) -> None:
+        super()._check_fields()
+        self._require(self.n_labels == self.masses.n_cells, "n_labels must be the number of cells")

@@ -85,14 +85,8 @@ cdef inline void scale_values(
 
 
 def pack_cube(
-    const real_t[:, ::1] X,
-    const double[::1] y,
-    const double[::1] center,
-    const double[::1] scale,
-    double y_center,
-    double y_scale,
-    double bound,
-    double[:, ::1] out,
+    const real_t[:, ::1] X, const double[::1] y, const double[::1] center, const double[::1] scale,
+    double y_center, double y_scale, double bound, double[:, ::1] out,
 ):
     """Fill `out` with packed rows, every value clipped to [-bound, bound]; False: X or y is not finite.
 
@@ -181,16 +175,8 @@ cdef inline void shorten(double* row, Py_ssize_t d, double limit, bint squares) 
 
 
 def pack_ball(
-    const real_t[:, ::1] X,
-    const double[::1] y,
-    const double[::1] center,
-    const double[::1] scale,
-    double y_center,
-    double y_scale,
-    double bound,
-    bint squares,
-    double[::1] row,
-    double[:, ::1] out,
+    const real_t[:, ::1] X, const double[::1] y, const double[::1] center, const double[::1] scale,
+    double y_center, double y_scale, double bound, bint squares, double[::1] row, double[:, ::1] out,
 ):
     """Fill `out` with packed rows, X shrunk into a ball of norm 1; False: X or y is not finite.
 

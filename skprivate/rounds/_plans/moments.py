@@ -12,10 +12,9 @@ from numpy.typing import NDArray
 from ..._typing import FloatArray, IntArray
 from ...utils._json_documents import Fields
 from ...utils._public_module import public_module
+from .._codec import Record, array, maybe, pair, stored
 from .._rows import PreparedRows
 from .moment_kernels import add_products, has_vectors, pack_ball, pack_cube
-
-# The public grid on which rows are rounded to integers: centres, half-widths and step.
 
 # Rounding at 2^-20 is far below any noise, and float64 (2^53) holds sums of 2^13 products of two values.
 FINEST = 20
@@ -25,11 +24,27 @@ MANY_ROWS = 2**32
 SUM_BITS = 61
 # log2 of the largest scale of the noise; the sampler's own limit is 2^52.
 SCALE_BITS = 51
+# Most columns of a plan: the sums of 4,096 are 128 MiB.
+MOST_COLUMNS = 4096
+# A float64 holds every integer up to this.
+EXACT = 2**53
+# Values of a block, 256 kB: it stays in the second-level cache, and beside it a call costs little.
+BLOCK_VALUES = 2**15
+# Beyond it BLAS keeps pace, benchmarks/speed/exact_moments.py, and may use several threads.
+WIDEST = 128
+# Values that `pack_cube` reads beyond the last feature.
+PADDING = 3
+#: Rows that are worked on together: grids are chosen so that the sums of so many are exact in float64.
+BLOCK_ROWS = 4096
+#: Largest coefficient of a line: sums of so many entries of rows stay finite.
+STEEPEST = 2.0**64
+#: Least clip: nearer to 0, its inverse overflows.
+NARROWEST = 1e-100
 
 
 @public_module("skprivate.linear_model")
 @dataclass(frozen=True, eq=False, kw_only=True)
-class MomentGrid:
+class MomentGrid(Record):
     """Public description of how a row is rounded to integers.
 
     A row is z = (1, y', x'): the target and the features, centred and divided by their half-widths, so that
@@ -50,12 +65,13 @@ class MomentGrid:
         Which norm; None without `x_norm`.
     """
 
-    lower: FloatArray
-    upper: FloatArray
-    target: tuple[float, float]
-    exponent: int
-    x_norm: float | None = None
-    norm_order: int | None = None
+    lower: FloatArray = stored(array)
+    upper: FloatArray = stored(array)
+    target: tuple[float, float] = stored(pair)
+    exponent: int = stored(Fields.integer, 0, FINEST)
+    x_norm: float | None = stored(maybe, Fields.number, default=None)
+    norm_order: int | None = stored(maybe, Fields.integer, 1, 2, default=None)
+    _what: ClassVar[str] = "its grid"
 
     @property
     def n_features(self) -> int:
@@ -90,34 +106,10 @@ class MomentGrid:
         """Half-width of the target."""
         return self.target[1] / 2 - self.target[0] / 2
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return the grid as plain JSON values; two grids are the same if these are equal."""
-        return {
-            "lower": self.lower.tolist(),
-            "upper": self.upper.tolist(),
-            "target": list(self.target),
-            "exponent": self.exponent,
-            "x_norm": self.x_norm,
-            "norm_order": self.norm_order,
-        }
-
-    @classmethod
-    def from_dict(cls, values: dict[str, Any]) -> "MomentGrid":
-        """Restore a grid from `to_dict`; ValueError for a field that is not of its type and range."""
-        names = ("lower", "upper", "target", "exponent", "x_norm", "norm_order")
-        fields = Fields(values, names, what="its grid")
-        lower = np.array(fields.numbers("lower"))
-        if not len(lower):
+    def _check_fields(self) -> None:
+        if not len(self.lower):
             raise ValueError("its grid has no column")
-        low, high = fields.numbers("target", 2)
-        return cls(
-            lower=lower,
-            upper=np.array(fields.numbers("upper", len(lower))),
-            target=(low, high),
-            exponent=fields.integer("exponent", 0, FINEST),
-            x_norm=fields.maybe(fields.number, "x_norm"),
-            norm_order=fields.maybe(fields.integer, "norm_order", 1, 2),
-        )
+        self._require(len(self.upper) == len(self.lower), "upper must be a list of finite numbers")
 
 
 def choose_exponent(n_rows: int, scale: Fraction) -> int:
@@ -152,16 +144,15 @@ def choose_exponent(n_rows: int, scale: Fraction) -> int:
     return min(FINEST, rows_bits // 2, scale_bits // 2)
 
 
-# Exact integer moments of rows.
-
-# A float64 holds every integer up to this.
-EXACT = 2**53
-# Values of a block, 256 kB: it stays in the second-level cache, and beside it a call costs little.
-BLOCK_VALUES = 2**15
-# Beyond it BLAS keeps pace, benchmarks/speed/exact_moments.py, and may use several threads.
-WIDEST = 128
-# Values that `pack_cube` reads beyond the last feature.
-PADDING = 3
+def read_grid(fields: Fields, name: str = "grid") -> MomentGrid:
+    """Return the grid of a plan; ValueError for one that no bounds make."""
+    grid = MomentGrid.from_dict(fields.mapping(name))
+    sides = np.append(grid.lower, grid.target[0]), np.append(grid.upper, grid.target[1])
+    if grid.n_features > MOST_COLUMNS or not (sides[0] < sides[1]).all():
+        raise ValueError("its grid has too many columns, or bounds that are none")
+    if (grid.x_norm is None) != (grid.norm_order is None) or (grid.x_norm is not None and grid.x_norm <= 0):
+        raise ValueError("its grid has a norm without an order, or none above 0")
+    return grid
 
 
 def exceeds(values: IntArray, most: float) -> bool:
@@ -215,8 +206,7 @@ def exact_gram(
     Examples
     --------
     >>> import numpy as np
-    >>> from skprivate.rounds._plans.moments import exact_gram
-    >>> from skprivate.rounds._plans.moments import MomentGrid
+    >>> from skprivate.rounds._plans.moments import MomentGrid, exact_gram
     >>> grid = MomentGrid(lower=np.array([0.0]), upper=np.array([2.0]), target=(-1.0, 1.0), exponent=2)
     >>> exact_gram(grid, np.array([[0.0], [9.0]]), np.array([0.5, -0.6]))
     array([[ 32,   0,   0],
@@ -280,6 +270,30 @@ def make_packer(grid: MomentGrid) -> Callable[[NDArray[Any], NDArray[Any], Float
     return pack
 
 
+def packed_blocks(
+    grid: MomentGrid, X: NDArray[Any], y: NDArray[Any] | None = None
+) -> Iterator[tuple[slice, FloatArray]]:
+    """Yield blocks of rows: where they are, and (x', y', 1) as integers on the grid, in one array for all.
+
+    ValueError where a value is NaN or infinite; the message does not say which. Without y zeros are packed.
+    """
+    pack, block, nothing = make_packer(grid), np.empty((BLOCK_ROWS, grid.size)), np.zeros(BLOCK_ROWS)
+    for first in range(0, len(X), BLOCK_ROWS):
+        here = slice(first, first + BLOCK_ROWS)
+        packed = block[: len(X[here])]
+        if not pack(X[here], nothing[: len(packed)] if y is None else y[here], packed):
+            raise ValueError(f"{'X' if y is None else 'X and y'} must be finite: NaN and inf are refused.")
+        yield here, packed
+
+
+def check_block_room(n_rows: int, one: float) -> None:
+    """Refuse integers of a row, up to `one`, whose sums over a block or over all rows might not be exact."""
+    if BLOCK_ROWS * one > EXACT:
+        raise OverflowError("the grid is too fine: sums of a block of rows do not fit float64.")
+    if n_rows * one > 2**62:
+        raise OverflowError("too many rows for the grid: its exact sums do not fit 64-bit integers.")
+
+
 def _multiplier(
     shape: tuple[int, int], *, weighted: bool
 ) -> Callable[[FloatArray, FloatArray | None, FloatArray], None]:
@@ -326,14 +340,8 @@ def _check_shapes(grid: MomentGrid, X: NDArray[Any], y: NDArray[Any], steps: Flo
     return len(X)
 
 
-# Plan of moments: sums of products of what a row is on a public grid.
-
-# Most columns of a plan: the sums of 4,096 are 128 MiB.
-MOST_COLUMNS = 4096
-
-
 @dataclass(frozen=True, eq=False)
-class MomentsPlan:
+class MomentsPlan(Record):
     """Sums of z z' over rows z = (1, y', x') on a grid.
 
     Attributes
@@ -347,8 +355,8 @@ class MomentsPlan:
     **Privacy.** A row's integers follow from the row and the grid alone, whatever rows are beside it.
     """
 
-    grid: MomentGrid
-    largest: int = 1
+    grid: MomentGrid = stored(read_grid)
+    largest: int = stored(Fields.integer, 1, 2**SUM_BITS, default=1)
     kind: ClassVar[str] = "moments"
 
     @property
@@ -375,37 +383,6 @@ class MomentsPlan:
         """Refuse rows that the sums have no room for."""
         check_room(n_rows, self.grid.exponent, self.largest)
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return JSON values."""
-        return {"kind": self.kind, "grid": self.grid.to_dict(), "largest": self.largest}
-
-    @classmethod
-    def from_dict(cls, content: dict[str, Any]) -> "MomentsPlan":
-        """Restore the plan; ValueError for what `to_dict` would not write."""
-        fields = Fields(content, ("kind", "grid", "largest"), what="a plan")
-        return cls(read_grid(fields), fields.integer("largest", 1, 2**SUM_BITS))
-
-
-def read_grid(fields: Fields) -> MomentGrid:
-    """Return the grid of a plan; ValueError for one that no bounds make."""
-    grid = MomentGrid.from_dict(fields.mapping("grid"))
-    sides = np.append(grid.lower, grid.target[0]), np.append(grid.upper, grid.target[1])
-    if grid.n_features > MOST_COLUMNS or not (sides[0] < sides[1]).all():
-        raise ValueError("its grid has too many columns, or bounds that are none")
-    if (grid.x_norm is None) != (grid.norm_order is None) or (grid.x_norm is not None and grid.x_norm <= 0):
-        raise ValueError("its grid has a norm without an order, or none above 0")
-    return grid
-
-
-# Residuals of rows on a grid about a public line, and the cells that they fall into.
-
-#: Rows that are worked on together: grids are chosen so that the sums of so many are exact in float64.
-BLOCK_ROWS = 4096
-#: Largest coefficient of a line: sums of so many entries of rows stay finite.
-STEEPEST = 2.0**64
-# Most edges between cells of residuals.
-_MOST_EDGES = 2**16
-
 
 def residuals_of(
     grid: MomentGrid, line: FloatArray, rows: PreparedRows
@@ -423,95 +400,43 @@ def residuals_of(
     ------
     ValueError
         A value is NaN or infinite (the message does not say which), or the rows do not fit the grid.
-
-    Notes
-    -----
-    The packed row is (x', y', 1). Its residual is added up entry by entry, in one order, whatever rows are
-    beside it.
     """
     if rows.y is None:
         raise ValueError("the rows have no target.")
     if rows.X.shape != (len(rows.y), grid.n_features):
         raise ValueError(f"X must have shape (n, {grid.n_features}), and a target per row.")
-    pack, factors = make_packer(grid), np.r_[-line[1:], 1.0, -line[0]] * 2.0**-grid.exponent
-    block, residuals, product = np.empty((BLOCK_ROWS, grid.size)), np.empty(BLOCK_ROWS), np.empty(BLOCK_ROWS)
-    for first in range(0, len(rows.y), BLOCK_ROWS):
-        here = slice(first, first + BLOCK_ROWS)
-        count = len(rows.y[here])
-        q, r, part = block[:count], residuals[:count], product[:count]
-        if not pack(rows.X[here], rows.y[here], q):
-            raise ValueError("X and y must be finite: NaN and inf are refused.")
-        r[:] = 0.0
-        for factor, entries in zip(factors, q.T, strict=True):
-            r += np.multiply(entries, factor, out=part)
-        yield here, q, r
+    return combinations_of(grid, np.r_[-line[1:], 1.0, -line[0]], rows.X, rows.y)
 
 
-@dataclass(frozen=True, eq=False)
-class ResidualAxis:
-    """Cell of the residual of every row about a line.
+def combinations_of(
+    grid: MomentGrid, weights: FloatArray, X: NDArray[Any], y: FloatArray
+) -> Iterator[tuple[slice, FloatArray, FloatArray]]:
+    """Yield blocks of rows: where they are, packed, and the weights times (x', y', 1).
 
-    Attributes
-    ----------
-    grid : MomentGrid
-    line : ndarray of shape (n_features + 1,)
-        The constant, then the slopes, in scaled units: public, or made of released values.
-    edges : ndarray of shape (n_edges,)
-        Increasing, in half-widths of the target; a residual on an edge is in the cell above it.
-
-    Notes
-    -----
-    **Privacy.** The cell follows from the row and the axis alone.
+    Each sum is added up entry by entry, in one order, whatever rows are beside it.
     """
-
-    grid: MomentGrid
-    line: FloatArray
-    edges: FloatArray
-    kind: ClassVar[str] = "residual"
-
-    @property
-    def size(self) -> int:
-        """Number of cells, one more than edges."""
-        return len(self.edges) + 1
-
-    def codes(self, rows: PreparedRows) -> IntArray:
-        """Return the cell of every row."""
-        codes = np.empty(len(rows.X), dtype=np.int64)
-        for here, _, residuals in residuals_of(self.grid, self.line, rows):
-            codes[here] = np.searchsorted(self.edges, residuals, side="right")
-        return codes
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return JSON values."""
-        numbers = {"line": self.line.tolist(), "edges": self.edges.tolist()}
-        return {"kind": self.kind, "grid": self.grid.to_dict(), **numbers}
-
-    @classmethod
-    def from_dict(cls, content: dict[str, Any]) -> "ResidualAxis":
-        """Restore the axis; ValueError for what `to_dict` would not write."""
-        fields = Fields(content, ("kind", "grid", "line", "edges"), what="an axis")
-        grid, edges = read_grid(fields), np.array(fields.numbers("edges"))
-        if not 0 < len(edges) <= _MOST_EDGES or not (np.diff(edges) > 0).all():
-            raise ValueError("an axis: edges must increase")
-        return cls(grid, read_line(fields, grid), edges)
+    factors = weights * 2.0**-grid.exponent
+    sums, product = np.empty(BLOCK_ROWS), np.empty(BLOCK_ROWS)
+    for here, packed in packed_blocks(grid, X, y):
+        total, part = sums[: len(packed)], product[: len(packed)]
+        total[:] = 0.0
+        # Huge weights may give no number.
+        with np.errstate(over="ignore", invalid="ignore"):
+            for factor, entries in zip(factors, packed.T, strict=True):
+                total += np.multiply(entries, factor, out=part)
+        yield here, packed, total
 
 
-def read_line(fields: Fields, grid: MomentGrid) -> FloatArray:
+def read_line(fields: Fields, name: str = "line") -> FloatArray:
     """Return the line of a plan; ValueError for one that is none."""
-    line = np.array(fields.numbers("line", grid.n_features + 1))
+    line = array(fields, name, read_grid(fields).n_features + 1)
     if np.abs(line).max() > STEEPEST:
         raise ValueError("a line is too steep")
     return line
 
 
-# Plan of a look at residuals: sums of clipped residuals times rows, and of their squares.
-
-#: Least clip: nearer to 0, its inverse overflows.
-NARROWEST = 1e-100
-
-
 @dataclass(frozen=True, eq=False)
-class LooksPlan:
+class LooksPlan(Record):
     """The sums of r, r x' and r^2 over rows, where r is the residual about a line, clipped to [-1, 1] clips.
 
     Attributes
@@ -531,10 +456,10 @@ class LooksPlan:
     a block stay below 2^53, so that the result depends on nothing but the set of rows.
     """
 
-    grid: MomentGrid
-    line: FloatArray
-    clip: float
-    bits: int
+    grid: MomentGrid = stored(read_grid)
+    line: FloatArray = stored(read_line)
+    clip: float = stored(Fields.number)
+    bits: int = stored(Fields.integer, 0, FINEST)
     kind: ClassVar[str] = "looks"
 
     @property
@@ -562,22 +487,7 @@ class LooksPlan:
 
     def check_room(self, n_rows: int) -> None:
         """Refuse rows that the sums have no room for."""
-        one = 2 ** (self.bits + max(self.bits, self.grid.exponent))
-        if BLOCK_ROWS * one > EXACT:
-            raise OverflowError("the grid is too fine: sums of a block of rows do not fit float64.")
-        if n_rows * one > 2**62:
-            raise OverflowError("too many rows for the grid: its exact sums do not fit 64-bit integers.")
+        check_block_room(n_rows, 2 ** (self.bits + max(self.bits, self.grid.exponent)))
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return JSON values."""
-        own = {"line": self.line.tolist(), "clip": self.clip, "bits": self.bits}
-        return {"kind": self.kind, "grid": self.grid.to_dict(), **own}
-
-    @classmethod
-    def from_dict(cls, content: dict[str, Any]) -> "LooksPlan":
-        """Restore the plan; ValueError for what `to_dict` would not write."""
-        fields = Fields(content, ("kind", "grid", "line", "clip", "bits"), what="a plan")
-        grid, clip = read_grid(fields), fields.number("clip")
-        if clip < NARROWEST:
-            raise ValueError("a plan: clip must be above 0")
-        return cls(grid, read_line(fields, grid), clip, fields.integer("bits", 0, FINEST))
+    def _check_fields(self) -> None:
+        self._require(self.clip >= NARROWEST, "clip must be above 0")

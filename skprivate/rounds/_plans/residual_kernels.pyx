@@ -171,19 +171,8 @@ cdef inline double shortest(double a) noexcept nogil:
 
 
 cdef inline void fill_curvature(
-    double u,
-    double y,
-    double w,
-    double d,
-    double a,
-    double early,
-    double slope,
-    double span,
-    double most,
-    double fine,
-    Py_ssize_t i,
-    double[:, ::1] weights,
-    double[:, ::1] places,
+    double u, double y, double w, double d, double a, double early, double slope, double span, double most,
+    double fine, Py_ssize_t i, double[:, ::1] weights, double[:, ::1] places,
 ) noexcept nogil:
     """Fill in the parts of a row's curvature, up to `most`, and the targets that go with them.
 
@@ -200,16 +189,9 @@ cdef inline void fill_curvature(
 
 
 def fill_residuals(
-    double[:, ::1] block,
-    const uint8_t[::1] event,
-    const double[::1] theta,
-    int distribution,
-    const double[::1] cuts,
-    const double[::1] units,
-    const double[::1] limits,
-    double[::1] residual,
-    double[:, ::1] weights,
-    double[:, ::1] places,
+    double[:, ::1] block, const uint8_t[::1] event, const double[::1] theta, int distribution,
+    const double[::1] cuts, const double[::1] units, const double[::1] limits, double[::1] residual,
+    double[:, ::1] weights, double[:, ::1] places,
 ):
     """Fill in residuals and curvatures of a block's rows; late rows end at the cut. Return the events left.
 
@@ -261,19 +243,8 @@ def fill_residuals(
             # Of a plan from elsewhere, the limits may be less than an event.
             residual[i] = bounded(r, -limits[0], limits[1])
             fill_curvature(
-                u,
-                q[target],
-                row.w,
-                d,
-                row.a,
-                compensated(&law, u),
-                t[target],
-                span,
-                limits[2],
-                fine,
-                i,
-                weights,
-                places,
+                u, q[target], row.w, d, row.a, compensated(&law, u), t[target], span, limits[2], fine, i,
+                weights, places,
             )
             events += <int64_t> (d * unit - bounded(trunc(row.off * unit), 0.0, limits[3]))
     return events
@@ -428,21 +399,10 @@ cdef inline void settle(
 
 
 def fill_observed(
-    double[:, ::1] block,
-    const uint8_t[::1] code,
-    const double[::1] end,
-    const double[::1] start,
-    const double[::1] entry,
-    const double[::1] theta,
-    int distribution,
-    const double[::1] cuts,
-    const double[::1] units,
-    const double[::1] limits,
-    bint in_halves,
-    double[::1] residual,
-    double[::1] moment,
-    double[:, ::1] weights,
-    double[:, ::1] places,
+    double[:, ::1] block, const uint8_t[::1] code, const double[::1] end, const double[::1] start,
+    const double[::1] entry, const double[::1] theta, int distribution, const double[::1] cuts,
+    const double[::1] units, const double[::1] limits, bint in_halves, double[::1] residual,
+    double[::1] moment, double[:, ::1] weights, double[:, ::1] places,
 ):
     """Fill in residuals and curvatures of rows of every kind, and residuals times targets.
 
@@ -521,19 +481,8 @@ def fill_observed(
             moment[i] = inward(found.t * unit, limits[4] * span, limits[4] * span)
             if in_halves:
                 fill_curvature(
-                    error_at(&law, rest, slope, y),
-                    y,
-                    found.w,
-                    found.d,
-                    steep,
-                    extra,
-                    slope,
-                    span,
-                    limits[2],
-                    fine,
-                    i,
-                    weights,
-                    places,
+                    error_at(&law, rest, slope, y), y, found.w, found.d, steep, extra, slope, span, limits[2],
+                    fine, i, weights, places,
                 )
                 q[target] = inward(found.place, span, span)
                 continue
@@ -544,11 +493,7 @@ def fill_observed(
 
 
 def fill_bins(
-    const double[::1] target,
-    const uint8_t[::1] event,
-    double center,
-    double half,
-    Py_ssize_t bins,
+    const double[::1] target, const uint8_t[::1] event, double center, double half, Py_ssize_t bins,
     int64_t[::1] codes,
 ):
     """Fill in every row's bin of the scaled target, by table, its code. Return whether all is finite."""

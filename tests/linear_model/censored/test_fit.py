@@ -9,23 +9,18 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize
 
+from benchmarks.figures.life_data.censored import censored_rows, fit_censored
 from skprivate.linear_model._censored import rounds as censored
 from skprivate.linear_model._censored.gradient_round import RoundPlan
 from skprivate.linear_model._censored.histograms import PARTS, beyond_bounds, kaplan_meier
 from skprivate.linear_model._censored.newton import NewtonModel, regularized_covariance
 from skprivate.linear_model._censored.release import bootstrap_censored, censored_warning, errors_of
-from skprivate.linear_model._censored.rounds import (
-    Pace,
-    censored_rounds,
-    censored_rows,
-    fit_censored,
-    plan_censored,
-)
+from skprivate.linear_model._censored.rounds import Pace, censored_rounds, plan_censored
 from skprivate.linear_model._distributions import LOGISTIC, NORMAL, SEV
 from skprivate.linear_model._moments.released_moments import Neighbours, unscale
 from skprivate.linear_model._noise_scales import MomentWeights
 from skprivate.noise import DiscreteLaplaceMechanism, check_entropy
-from skprivate.noise._fit_budget import FitBudget
+from skprivate.noise._mechanisms import FitBudget
 from skprivate.rounds._driver import RowsInMemory, drive
 from skprivate.rounds._plans.moments import MomentGrid
 

@@ -13,7 +13,7 @@ from skprivate.linear_model._moments.released_moments import Neighbours
 from skprivate.linear_model._noise_scales import MomentWeights
 from skprivate.noise import check_entropy
 from skprivate.rounds._driver import RowsInMemory, drive
-from skprivate.rounds._plans import gradients
+from skprivate.rounds._plans import moments
 from skprivate.rounds._plans.moments import MANY_ROWS, MomentGrid
 from skprivate.rounds._rows import PreparedRows
 
@@ -218,7 +218,7 @@ def test_sums_do_not_depend_on_order_or_block(distribution, monkeypatch):
     want = exact_round(rows, plan, THETA, True)
     shuffled = np.random.default_rng(1).permutation(5000)
     other = rows.keeping(shuffled).only_kept()
-    monkeypatch.setattr(gradients, "BLOCK_ROWS", 37)
+    monkeypatch.setattr(moments, "BLOCK_ROWS", 37)
     got = exact_round(other, plan, THETA, True)
     assert got[0] == want[0]
     np.testing.assert_array_equal(got[1], want[1])

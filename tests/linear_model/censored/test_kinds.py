@@ -8,11 +8,12 @@ import pytest
 from scipy import special
 from scipy.optimize import minimize
 
-from skprivate.linear_model._censored.rounds import fit_censored, plan_censored
+from benchmarks.figures.life_data.censored import fit_censored
+from skprivate.linear_model._censored.rounds import plan_censored
 from skprivate.linear_model._distributions import LOGISTIC, NORMAL, SEV
 from skprivate.linear_model._moments.released_moments import Neighbours, unscale
 from skprivate.linear_model._noise_scales import MomentWeights
-from skprivate.noise._fit_budget import FitBudget
+from skprivate.noise._mechanisms import FitBudget
 from skprivate.rounds._plans.moments import MomentGrid
 from skprivate.rounds._rows import CODES, KINDS, PreparedRows
 

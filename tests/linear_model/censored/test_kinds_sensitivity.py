@@ -10,7 +10,6 @@ import pytest
 from scipy.spatial.distance import cdist
 
 from skprivate.linear_model._censored.gradient_round import (
-    histogram_sensitivity,
     l1_curvature,
     l1_gradient,
     plan_rounds,
@@ -18,7 +17,7 @@ from skprivate.linear_model._censored.gradient_round import (
     squared_l2_curvature,
     squared_l2_gradient,
 )
-from skprivate.linear_model._censored.histograms import histogram_cells
+from skprivate.linear_model._censored.histograms import histogram_cells, histogram_sensitivity
 from skprivate.linear_model._distributions import LOGISTIC, NORMAL, SEV
 from skprivate.linear_model._moments.released_moments import Neighbours
 from skprivate.linear_model._noise_scales import MomentWeights

@@ -6,12 +6,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from benchmarks.figures.life_data.censored import fit_censored
 from skprivate.linear_model._censored.release import (
     _few_events_in_a_level,
     bootstrap_censored,
     censored_warning,
 )
-from skprivate.linear_model._censored.rounds import fit_censored
 from skprivate.linear_model._distributions import SEV
 from tests.linear_model.censored.test_fit import fleet, make_plan
 

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from scipy.stats import norm
 
+from benchmarks.figures.life_data.censored import fit_censored
 from skprivate.linear_model._censored.histograms import (
     _CUTS,
     RESIDUAL_BINS,
@@ -17,11 +18,11 @@ from skprivate.linear_model._censored.histograms import (
     residual_edges,
 )
 from skprivate.linear_model._censored.release import bootstrap_censored, censored_warning, errors_of
-from skprivate.linear_model._censored.rounds import fit_censored, plan_censored
+from skprivate.linear_model._censored.rounds import plan_censored
 from skprivate.linear_model._distributions import LOGISTIC, NORMAL, SEV
 from skprivate.linear_model._moments.released_moments import Neighbours, unscale
 from skprivate.linear_model._noise_scales import MomentWeights
-from skprivate.noise._fit_budget import FitBudget
+from skprivate.noise._mechanisms import FitBudget
 from skprivate.rounds._plans.moments import MomentGrid
 
 DISTRIBUTIONS = [SEV, LOGISTIC, NORMAL]

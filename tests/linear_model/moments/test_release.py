@@ -15,7 +15,7 @@ from skprivate.linear_model._moments.released_moments import (
 )
 from skprivate.linear_model._noise_scales import MomentWeights
 from skprivate.noise import check_entropy, zcdp_to_epsilon
-from skprivate.noise._fit_budget import FitBudget
+from skprivate.noise._mechanisms import FitBudget
 from skprivate.rounds._plans.moments import MomentGrid, choose_exponent
 
 

@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 
 from skprivate.randomizers import HadamardRandomizer, KRRRandomizer, LabelRandomizer
-from skprivate.tree import _reading
+from skprivate.tree import _nodes
 from skprivate.tree._leaf_shares import LeafCounts, variance_per_row
-from skprivate.tree._reading import NoisyTable, leaves_differ, log_p_value
+from skprivate.tree._nodes import NoisyTable, leaves_differ, log_p_value
 
 #: Of a complete tree of eight leaves.
 ANCESTORS = np.array([np.arange(8) >> (3 - depth) for depth in range(4)], dtype=np.int32)
@@ -58,7 +58,7 @@ def test_the_squares_are_those_of_the_whole_covariance(release, n_labels):
     counts, (cells, error) = one.counts, one.cells
     tilt = 1 / n_labels - rates
     difference = counts.label_totals() - np.outer(cells, rates)
-    for leaf, square in enumerate(_reading._squares(one, rates)):
+    for leaf, square in enumerate(_nodes._squares(one, rates)):
         covariance = one.noise[leaf] * (np.eye(n_labels) - 1 / n_labels)
         covariance += error[leaf] * np.outer(tilt, tilt)
         covariance += counts.cell_sizes[leaf] * (np.diag(rates) - np.outer(rates, rates))
@@ -93,8 +93,8 @@ def test_squares_of_laplace_noise_vary_as_their_kurtosis_says(rates):
     # 20,000 leaves of five rows each beside noise of 28: the standard error of the variance is .03 of it.
     n_leaves, rates = 20_000, np.array(rates)
     one = table(20.0, np.full(n_leaves, 1 / n_leaves), np.tile(rates, (n_leaves, 1)), 5 * n_leaves)
-    found = _reading._squares(one, rates).var()
-    assert found == pytest.approx(_reading._variances(one, rates).mean(), rel=0.15)
+    found = _nodes._squares(one, rates).var()
+    assert found == pytest.approx(_nodes._variances(one, rates).mean(), rel=0.15)
     assert found > 1.3 * 2 * (len(rates) - 1)
     pairs = np.repeat(np.arange(n_leaves // 2, dtype=np.int32), 2)
     np.testing.assert_allclose(one.aggregate(pairs).kurtosis, 1.5)

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from skprivate.tree import _leaf_shares
-from skprivate.tree._leaf_shares import TreeLevels, smooth_over_tree
+from skprivate.tree._leaf_shares import smooth_over_tree
 
 # A complete tree of depth 3, one of unequal depths with only children, and leaves below one root.
 COMPLETE = np.array([[0] * 8, [0, 0, 0, 0, 1, 1, 1, 1], [0, 0, 1, 1, 2, 2, 3, 3], range(8)], dtype=np.int32)
@@ -41,9 +41,8 @@ def test_is_the_normal_posterior(name, seed):
     ancestors = TREES[name]
     values, variance, weights = draw(ancestors, seed)
     mean, variances = smooth_over_tree(ancestors, values, variance, weights, largest=0.25)
-    spreads = np.minimum(
-        _leaf_shares._spreads(TreeLevels.of(ancestors), values, variance, weights, 0.25, 0.0), 0.25
-    )
+    upward = _leaf_shares._spreads(ancestors, values, variance, weights, 0.25, 0.0)
+    spreads = np.minimum(upward[::-1], 0.25)
     assert spreads.max() > 0
     expected, of_expected = dense_posterior(ancestors, values, variance, spreads)
     np.testing.assert_allclose(mean, expected, atol=1e-9)

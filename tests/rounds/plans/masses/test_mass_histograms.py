@@ -129,7 +129,7 @@ def test_plans_travel_as_json_and_are_checked(masses):
         {"masses": None},
         {"masses": {"kind": "others"}},
         {"partition": None},
-        {"n_labels": 3},
+        {"n_labels": 7},
     ):
         with pytest.raises(ValueError, match=r"plan|must|masses"):
             plan_from_dict(json.loads(text) | change)
