@@ -39,17 +39,8 @@ from ._specification import TreeSpecification
 _FORMAT = "skprivate.curator"
 _VERSION = 4
 _FIELDS = (
-    "specification",
-    "tree",
-    "rule",
-    "bounds",
-    "named",
-    "public_counts",
-    "counts",
-    "history",
-    "stream",
-    "public",
-    "first",
+    *("specification", "tree", "rule", "bounds", "named", "public_counts"),
+    *("counts", "history", "stream", "public", "first"),
 )
 _PUBLIC_FIELDS = ("slope", "model", "row_variance", "total_variance")
 

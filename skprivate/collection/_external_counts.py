@@ -161,16 +161,7 @@ class ExternalMechanism:
         self.n_cells, self.n_labels = randomizer.n_cells, randomizer.n_labels
         self.noise = noise
         self.relation, self.epsilon = noise.relation, noise.epsilon
-
-    @property
-    def sensitivity(self) -> int:
-        """Largest change of all counts together, in L1."""
-        return self.noise.sensitivity
-
-    @property
-    def noise_scale(self) -> Fraction:
-        """Scale of the noise in one count."""
-        return self.noise.scale
+        self.sensitivity, self.noise_scale = noise.sensitivity, noise.scale
 
     def describe(self) -> str:
         """Return the mechanism, as declared."""

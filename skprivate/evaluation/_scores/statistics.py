@@ -265,14 +265,9 @@ class GroupCounts:
         )
         root = math.sqrt(squared.value) if squared.value >= 0 else math.nan
         slope = 2 * root if root > 0 else math.nan
-        found["rmse"] = Estimate(
-            root,
-            math.sqrt(squared.lower),
-            math.sqrt(squared.upper),
-            squared.noise_std / slope,
-            squared.sampling_std / slope,
-            squared.says_nothing,
-        )
+        ends = math.sqrt(squared.lower), math.sqrt(squared.upper)
+        deviations = squared.noise_std / slope, squared.sampling_std / slope
+        found["rmse"] = Estimate(root, *ends, *deviations, squared.says_nothing)
         for level in _QUANTILES:
             found[f"absolute_error_quantile_{level:g}"] = self._error_quantile(level)
         return found
