@@ -415,7 +415,7 @@ def _design(tree: LocalTree, X: Any, y: Any, n_clients: int, features: Sequence[
         else:
             refuse_label_types(y, tree.classes)
         y = y if numbers else as_labels(y)
-        options = {"dtype": np.float64, "order": "C", "y_numeric": numbers}
+        options: dict[str, Any] = {"dtype": np.float64, "order": "C", "y_numeric": numbers}
         X, y = validate_data(worker, worker.encode_rows(X), y, **options)
         y = np.asarray(y, dtype=np.float64) if numbers else y
         own = getattr(worker, "feature_names_in_", None)
