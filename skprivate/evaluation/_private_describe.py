@@ -3,7 +3,6 @@
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from numbers import Integral, Real
 from typing import Any, Literal
@@ -206,14 +205,7 @@ def private_describe(
     >>> told.privacy_spent.epsilon
     Fraction(1, 1)
     """
-    parameters: dict[str, Any] = {
-        "epsilon": epsilon,
-        "delta": delta,
-        "mechanism": mechanism,
-        "ledger": ledger,
-    }
-    parameters |= {"relation": relation, "max_rows_per_group": max_rows_per_group, "n_bins": n_bins}
-    parameters |= {"random_state": random_state, "domain": domain, "confidence": confidence}
+    parameters = {name: value for name, value in locals().items() if name in CONSTRAINTS}
     validate_parameter_constraints(CONSTRAINTS, parameters, "private_describe")
     refuse_seed(random_state, "private_describe")
     entropy: Any = check_entropy(random_state)
@@ -309,15 +301,13 @@ def _warn_of_mistakes(description: TableDescription, domain: TableDomain) -> Non
 
 
 def _bounded_columns(description: TableDescription, domain: TableDomain) -> list[BoundedColumn]:
-    columns = []
+    columns, factor = [], noise_factor(description.confidence, "laplace")
     for name, column in description.columns.items():
         if column.mean is not None and column.kind in ("number", "date"):
             lower, upper = domain.columns[name].read_bounds()
             mean, width = column.mean, upper - lower
             # Half an interval; the other half may end at a bound.
-            std = max(mean.upper - mean.value, mean.value - mean.lower) / noise_factor(
-                description.confidence, "laplace"
-            )
+            std = max(mean.upper - mean.value, mean.value - mean.lower) / factor
             gaps = (mean.value - lower) / width, (upper - mean.value) / width
             columns.append(BoundedColumn(name, lower, upper, *gaps, std / width, column.kind == "date"))
     return columns
@@ -362,9 +352,9 @@ def _describe_numbers(
     within = {level: quantile(counts, level) for level in levels}
     lower, upper = column.read_bounds()
     named = {"mean": mean, **{f"quantile {level:g}": one for level, one in within.items()}}
-    found = {text: _Unit(lower, upper).of(one) for text, one in named.items()}
+    found = {text: _in_unit(one, lower, upper) for text, one in named.items()}
     # A distance has no start.
-    spread = _Unit(0.0, upper - lower).of(std)
+    spread = _in_unit(std, 0.0, upper - lower)
     texts = {text: _texts(column, one) for text, one in found.items()}
     texts["standard deviation"] = (f"{spread.value:.4g}", f"{spread.lower:.4g} to {spread.upper:.4g}")
     return ColumnDescription(
@@ -378,18 +368,10 @@ def _describe_numbers(
     )
 
 
-@dataclass(frozen=True)
-class _Unit:
-    """Bounds of a column, by which shares of its range become values."""
-
-    lower: float
-    upper: float
-
-    def of(self, estimate: Estimate) -> Estimate:
-        """Return an estimate in [0, 1] in the column's unit."""
-        shares = np.array([estimate.value, estimate.lower, estimate.upper])
-        value, lower, upper = (self.lower * (1 - shares) + self.upper * shares).tolist()
-        return Estimate(value, lower, upper, estimate.above_noise)
+def _in_unit(estimate: Estimate, low: float, high: float) -> Estimate:
+    """Return an estimate in [0, 1] as one between two bounds of a column."""
+    shares = np.array([estimate.value, estimate.lower, estimate.upper])
+    return Estimate(*(low * (1 - shares) + high * shares).tolist(), estimate.above_noise)
 
 
 def _texts(column: Column, estimate: Estimate) -> tuple[str, str]:
