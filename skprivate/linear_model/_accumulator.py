@@ -15,7 +15,7 @@ from ..domain import TableDomain
 from ..noise import check_entropy
 from ..noise._mechanisms import FitBudget, resolve_mechanism
 from ..rounds._accumulator import BatchAccumulator
-from ..rounds._plans.moments import SCALE_BITS, exact_gram
+from ..rounds._plans.moments import SCALE_BITS
 from ..rounds._rows import check_target_bounds
 from ..rounds._tables import iter_batches
 from ..utils import check_bounds, check_characters, is_structured
@@ -251,9 +251,7 @@ class MomentAccumulator(BatchAccumulator):
             here = slice(n_rows - first, n_rows - first + len(piece))
             n_rows = self._check_count(n_rows + len(piece))
             weights = None if sample_weight is None else sample_weight[here]
-            steps = plan.read_weights(weights, len(piece))
-            rows = plan.read_features(piece)
-            added = added + exact_gram(plan.grid, rows, plan.read_target(target), steps, plan.largest_weight)
+            added = added + plan.sum_rows(piece, target, weights)
         if sample_weight is not None and len(sample_weight) != n_rows - first:
             raise ValueError("sample_weight must hold one number per row.")
         return plan, added, n_rows

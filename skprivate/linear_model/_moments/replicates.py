@@ -294,7 +294,7 @@ def bootstrap_moments(
         line = _first_order(release, fit, distribution, line, rng, z, with_noise)
         return scale_of(line, distribution, scale_bounds, method)
     drawn = _sampled(release, fit, distribution, z)
-    noise = noise_matrices(release, rng, n_replicates) if with_noise else 0.0
+    noise = _Noise(release.mechanism, rng).matrices(release, n_replicates) if with_noise else 0.0
 
     def solve(moments: MomentRelease, rule: str) -> ScaledFit:
         return solve_moments(moments, distribution, rule, scale_bounds, method)
@@ -443,18 +443,40 @@ def _possible_design(release: MomentRelease) -> FloatArray:
     return design
 
 
-def noise_matrices(release: MomentRelease, rng: np.random.Generator, count: int) -> FloatArray:
-    """Draw symmetric matrices of noise as that of the release, of shape (count, D, D)."""
-    rows, columns = np.triu_indices(len(release.matrix))
-    shape = (count, len(rows))
-    if release.mechanism == "laplace":
-        draws = rng.laplace(scale=np.sqrt(0.5), size=shape)
-    else:
-        draws = rng.standard_normal(shape)
-    draws *= release.noise_std[rows, columns]
-    noise = np.empty((count, *release.matrix.shape))
-    noise[:, rows, columns] = noise[:, columns, rows] = draws
-    return noise
+@dataclass(frozen=True, eq=False)
+class _Noise:
+    """Draws of noise of mean 0 and standard deviation 1; none at all with the mechanism "none"."""
+
+    mechanism: str
+    rng: np.random.Generator
+
+    def draw(self, shape: tuple[int, ...]) -> FloatArray:
+        if self.mechanism == "none":
+            return np.zeros(shape)
+        if self.mechanism == "laplace":
+            return self.rng.laplace(scale=np.sqrt(0.5), size=shape)
+        return self.rng.standard_normal(shape)
+
+    def of(self, look: Look, count: int) -> FloatArray:
+        """Return noise of the sums of a look."""
+        return self.draw((count, len(look.noise_std))) * look.noise_std * look.clip
+
+    def matrices(self, release: MomentRelease, count: int) -> FloatArray:
+        """Return symmetric matrices of noise as that of the release, of shape (count, D, D)."""
+        rows, columns = np.triu_indices(len(release.matrix))
+        draws = self.draw((count, len(rows))) * release.noise_std[rows, columns]
+        noise = np.empty((count, *release.matrix.shape))
+        noise[:, rows, columns] = noise[:, columns, rows] = draws
+        return noise
+
+    def features(self, release: MomentRelease, count: int) -> tuple[FloatArray, FloatArray]:
+        """Return moments of the features about their means, and the means, less noise as theirs."""
+        matrices = release.matrix[np.newaxis]
+        if self.mechanism != "none":
+            matrices = matrices - self.matrices(release, count)
+        n = np.maximum(matrices[:, :1, :1], 1.0)
+        means = matrices[:, 0, 2:] / n[:, 0]
+        return matrices[:, 2:, 2:] - n * means[:, :, np.newaxis] * means[:, np.newaxis], means
 
 
 # Replicates of a fit with looks, and the warning that the noise hides the effect of the features.
@@ -518,34 +540,6 @@ def bootstrap_looks(
     coef = fit.coef + error
     intercept = fit.intercept + place[:, 0] - error @ metric.mean
     return ScaledFit(intercept, coef, fit.scale * np.exp(place[:, 1] + widened))
-
-
-@dataclass(frozen=True, eq=False)
-class _Noise:
-    """Draws of noise of mean 0 and standard deviation 1; none at all with the mechanism "none"."""
-
-    mechanism: str
-    rng: np.random.Generator
-
-    def draw(self, shape: tuple[int, ...]) -> FloatArray:
-        if self.mechanism == "none":
-            return np.zeros(shape)
-        if self.mechanism == "laplace":
-            return self.rng.laplace(scale=np.sqrt(0.5), size=shape)
-        return self.rng.standard_normal(shape)
-
-    def of(self, look: Look, count: int) -> FloatArray:
-        """Return noise of the sums of a look."""
-        return self.draw((count, len(look.noise_std))) * look.noise_std * look.clip
-
-    def features(self, release: MomentRelease, count: int) -> tuple[FloatArray, FloatArray]:
-        """Return moments of the features about their means, and the means, less noise as theirs."""
-        matrices = release.matrix[np.newaxis]
-        if self.mechanism != "none":
-            matrices = matrices - noise_matrices(release, self.rng, count)
-        n = np.maximum(matrices[:, :1, :1], 1.0)
-        means = matrices[:, 0, 2:] / n[:, 0]
-        return matrices[:, 2:, 2:] - n * means[:, :, np.newaxis] * means[:, np.newaxis], means
 
 
 _Left = tuple[FloatArray, FloatArray, FloatArray]
