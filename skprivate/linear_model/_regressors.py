@@ -38,6 +38,7 @@ from ..domain import TableDomain
 from ..noise import check_entropy
 from ..noise._mechanisms import FitBudget
 from ..rounds._driver import Rounds, RowsInMemory, drive, with_releases
+from ..rounds._fit import schema_of
 from ..rounds._rows import (
     Target,
     check_observations,
@@ -355,19 +356,8 @@ class BaseLogLocationScale(CallbackSupportMixin, DomainMixin, RegressorMixin, Ba
         bounds = self._bounds_of_X(np.empty((0, facts.n_features)))
         bounds_y = check_target_bounds(self.bounds_y, log_target)
         task = self._resolve_task(bounds, bounds_y, facts.n_units, grouped, log_target, {})
-        schema = RowSchema(
-            columns=columns,
-            n_features=len(bounds[0]),
-            domain=self.domain,
-            lower=bounds[0],
-            upper=bounds[1],
-            log_target=log_target,
-            bounds_y=bounds_y,
-            structured=facts.structured,
-            kinds=kinds,
-            strict=self.is_strict(),
-            max_rows_per_unit=self.max_rows_per_group if grouped else None,
-        )
+        target = {"log_target": log_target, "bounds_y": bounds_y, "structured": facts.structured}
+        schema = schema_of(self, columns, bounds, kinds=kinds, **target)
         return schema, functools.partial(self._rounds, task, plan)
 
     def _after_release(self) -> None:

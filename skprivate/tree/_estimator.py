@@ -42,7 +42,7 @@ from ..exceptions import UtilityWarning
 from ..noise import check_entropy
 from ..partition import RULES, Partition, build_partition
 from ..rounds._driver import Rounds, RowsInMemory, drive
-from ..rounds._fit import read_public_rows
+from ..rounds._fit import read_public_rows, schema_of
 from ..rounds._schema import RowSchema
 from ..rounds._sources import SourceFacts
 from ..rounds._tables import TableColumns
@@ -232,14 +232,8 @@ class PrivateTree(DomainMixin, PrivateEstimatorMixin, BaseEstimator):
             raise ValueError("is_public marks every row, so there is nothing to protect; use a plain tree.")
         leaks = self._find_leaks(bool(public.any()))
         self.announce_leaks(leaks)
-        names = getattr(self, "feature_names_in_", None)
-        shape = PublicShape(
-            n_features=self.n_features_in_,
-            feature_names=None if names is None else tuple(names),
-            n_rows=len(X),
-            grouped=groups is not None,
-            public_labels=y[public] if public.any() else None,
-        )
+        known = y[public] if public.any() else None
+        shape = PublicShape.of(self, len(X), groups is not None, public_labels=known)
         with public_errors():
             self.check_public(shape)
         rows = self._part_rows(X, y, public, groups)
@@ -270,16 +264,7 @@ class PrivateTree(DomainMixin, PrivateEstimatorMixin, BaseEstimator):
         self.check_public(facts.shape(grouped, None if public is None else public[1]))
         n_used = facts.n_units * rows.rows_per_unit
         design = self._design(rows, n_used)
-        schema = RowSchema(
-            columns=columns,
-            n_features=rows.X.shape[1],
-            domain=self.domain,
-            lower=rows.bounds[0],
-            upper=rows.bounds[1],
-            strict=self.is_strict(),
-            max_rows_per_unit=rows.rows_per_unit if grouped else None,
-            **self._schema_of_target(rows),
-        )
+        schema = schema_of(self, columns, rows.bounds, **self._schema_of_target(rows))
         return schema, functools.partial(self._rounds_of_source, design, n_used, grouped)
 
     def _rounds_of_source(

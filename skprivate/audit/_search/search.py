@@ -42,12 +42,6 @@ class Deadline:
     Parameters
     ----------
     seconds : float
-
-    Examples
-    --------
-    >>> from skprivate.audit._search.search import Deadline
-    >>> Deadline(60).has_passed, Deadline(-1).has_passed
-    (False, True)
     """
 
     def __init__(self, seconds: float) -> None:

@@ -15,8 +15,16 @@ from scipy.optimize import brentq
 
 from ..._typing import FloatArray, IntArray
 from ...rounds._driver import Round
-from ...rounds._plans.gradients import GradientsPlan, ResidualGrid, count_sums
-from ...rounds._plans.moments import BLOCK_ROWS, EXACT, SCALE_BITS, SUM_BITS, MomentGrid
+from ...rounds._plans.moments import (
+    BLOCK_ROWS,
+    EXACT,
+    SCALE_BITS,
+    SUM_BITS,
+    GradientsPlan,
+    MomentGrid,
+    ResidualGrid,
+    count_sums,
+)
 from ...rounds._rows import KINDS
 from ...utils._public_module import public_module
 from .._distributions import LOGISTIC, SEV, ErrorDistribution

@@ -21,8 +21,7 @@ from skprivate.linear_model._censored.histograms import histogram_cells, histogr
 from skprivate.linear_model._distributions import LOGISTIC, NORMAL, SEV
 from skprivate.linear_model._moments.released_moments import MomentWeights, Neighbours
 from skprivate.rounds._plans.cells import CellsPlan
-from skprivate.rounds._plans.gradients import GradientsPlan
-from skprivate.rounds._plans.moments import MomentGrid
+from skprivate.rounds._plans.moments import GradientsPlan, MomentGrid
 from skprivate.rounds._rows import KINDS, PreparedRows
 
 DISTRIBUTIONS = [SEV, LOGISTIC, NORMAL]
