@@ -204,16 +204,6 @@ class AccumulatorPlan:
         """Bound on a row's weight, in steps."""
         return self.weights.largest if self.weights else 1
 
-    @property
-    def weight_bits(self) -> int:
-        """Weights are counted in steps of 2^-weight_bits."""
-        return self.weights.bits if self.weights else 0
-
-    @property
-    def max_weight(self) -> Fraction | None:
-        """Largest weight that a row has on the grid; None: rows have none."""
-        return None if self.weights is None else Fraction(self.weights.largest, 2**self.weights.bits)
-
     def sum_rows(self, X: NDArray[Any], y: NDArray[Any], sample_weight: Any) -> IntArray:
         """Return the moments of rows; in strict mode what is not finite goes within the bounds."""
         steps = None

@@ -492,7 +492,7 @@ class BaseLogLocationScale(CallbackSupportMixin, DomainMixin, RegressorMixin, Ba
             whole = times or fit
             grid, rounds, n_parts = fit.grid, whole.rounds, None
             if fit.looks is None:
-                spent = describe_moments(self, task, fit.unit, source)
+                spent = describe_moments(self, task, Fraction(4**grid.exponent), source)
             else:
                 spent = describe_spending(self, task, source, whole.releases)
         else:

@@ -301,10 +301,6 @@ class Metric:
         entry = np.sqrt(np.mean(variances[2:, 2:]) + 2.0 * np.mean(squares) * np.mean(variances[0, 2:]))
         return cls(n, mean, values, raised, vectors, level, float(entry))
 
-    def solve(self, equations: FloatArray) -> FloatArray:
-        """Return slopes that answer equations, a vector or a stack of them."""
-        return (equations @ self.vectors / self.raised) @ self.vectors.T
-
     @property
     def plausible(self) -> FloatArray:
         """Eigenvalues, where those that the noise hides count as the mean of all, which it hides far less.
@@ -343,7 +339,8 @@ def next_fit(metric: Metric, look: Look, distribution: ErrorDistribution) -> Sca
     law, fit, clip = clipped_law(distribution), look.fit, look.clip
     share = max(law.share(fit.scale, clip), 1e-3)
     sums = look.sums * clip
-    slopes = metric.solve(sums[1:-1] - metric.mean * sums[0]) / share
+    equations = (sums[1:-1] - metric.mean * sums[0]) @ metric.vectors / metric.raised
+    slopes = equations @ metric.vectors.T / share
     means = np.clip([look.sums[0] / metric.n, look.sums[-1] / metric.n], [-1, 0], 1) * [clip, clip**2]
     shift, scale = law.locate(means[0], means[1], clip, fit.scale)
     return ScaledFit(fit.intercept + shift - slopes @ metric.mean, fit.coef + slopes, scale)
@@ -407,11 +404,6 @@ class MomentFit:
     def scale_limits(self) -> tuple[float, float]:
         """Bounds of the scale, in scaled units."""
         return self.task.scale_limits(self.grid)
-
-    @property
-    def unit(self) -> Fraction:
-        """Grid units of one unit of the moments."""
-        return Fraction(4**self.grid.exponent)
 
     @property
     def releases(self) -> str:

@@ -95,20 +95,15 @@ def explained_share(release: MomentRelease, fit: ScaledFit) -> tuple[float, floa
     raised = np.maximum(values, max(noise_level(release) / n, 1.0 / n))
     gain = float(2.0 * coef @ centred[2:, 1] - (vectors.T @ coef) ** 2 @ raised)
     residual = max(float(centred[1, 1]) - gain, 0.0)
-    own, bent = _noise_of_equations(release, coef**2)
+    # Variances, per row, of e and of E b, for the constant and then the features.
+    variances = np.delete(release.noise_std / n, 1, axis=0) ** 2
+    own, bent = variances[:, 1], variances[:, 2:] @ coef**2
     followed = (vectors**2).T @ np.column_stack([own[1:], bent[1:]])
     taken = (followed[:, 0] + (values >= raised) * followed[:, 1]) / raised + residual / n
     intercept = float(own[0] + bent[0])
     straight = 4.0 * (own + bent)[1:] @ coef**2 + 4.0 * residual * max(gain, 0.0) / n
     variance = straight + 8.0 * taken @ taken + 2.0 * intercept**2
     return gain - 2.0 * float(taken.sum()) - intercept, float(np.sqrt(variance))
-
-
-def _noise_of_equations(release: MomentRelease, squares: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Variances, per row, of e and of E b, for the constant and then the features."""
-    n = max(float(release.matrix[0, 0]), 1.0)
-    variances = np.delete(release.noise_std / n, 1, axis=0) ** 2
-    return variances[:, 1], variances[:, 2:] @ squares
 
 
 def slopes_are_told(release: MomentRelease, constant: FloatArray | None = None) -> bool:
@@ -536,7 +531,11 @@ def bootstrap_looks(
         error = error if constant is None else error @ varying.T @ varying
     else:
         error, widened, place = _left_by_looks(release, distribution, metric, own, noise, varying)
-    place = _located(law, release.looks[-1], fit, metric.n / rows_per_unit, place, rng)
+    # Errors of location and log scale from those of the clipped mean and mean square.
+    clip = release.looks[-1].clip
+    covariance = law.spread(fit.scale, clip) / (metric.n / rows_per_unit)
+    sampled = rng.multivariate_normal(np.zeros(2), covariance, size=len(place), method="eigh")
+    place = (sampled + place) @ np.linalg.pinv(law.jacobian(fit.scale, clip)).T
     coef = fit.coef + error
     intercept = fit.intercept + place[:, 0] - error @ metric.mean
     return ScaledFit(intercept, coef, fit.scale * np.exp(place[:, 1] + widened))
@@ -651,12 +650,3 @@ def looks_warning(
     if gain > spread:
         return None if slopes_are_told(release.moments, constant) else UNTOLD
     return HIDDEN
-
-
-def _located(
-    law: ClippedLaw, look: Look, fit: ScaledFit, n: float, noise: FloatArray, rng: np.random.Generator
-) -> FloatArray:
-    """Return errors of location and log scale from those of the clipped mean and mean square."""
-    covariance = law.spread(fit.scale, look.clip) / n
-    sampled = rng.multivariate_normal(np.zeros(2), covariance, size=len(noise), method="eigh")
-    return (sampled + noise) @ np.linalg.pinv(law.jacobian(fit.scale, look.clip)).T
