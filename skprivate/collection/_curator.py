@@ -16,8 +16,7 @@ from ..exceptions import PrivacyLeakError
 from ..rounds._rows import refuse_other_forms
 from ..tree import LocallyPrivateTreeRegressor
 from ..tree._first_phase import FIRST_SHARE, FirstPhase
-from ..tree._plan import TreeDesign
-from ..tree._release import shape_by_reports
+from ..tree._release import TreeDesign, shape_by_reports
 from ..utils import as_labels, check_epsilon, check_int
 from ..utils._private_fit import redact_errors
 from ..utils._public_module import public_module

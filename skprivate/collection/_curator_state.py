@@ -19,8 +19,8 @@ from ..randomizers import LocalRandomizer
 from ..rounds._rows import check_target_bounds, check_target_width
 from ..tree import LocallyPrivateTreeClassifier, LocallyPrivateTreeRegressor
 from ..tree._first_phase import FirstPhase, PlannedLeaves
-from ..tree._plan import ReleaseMechanism, TreeDesign
 from ..tree._public_model import LeafModel
+from ..tree._release import ReleaseMechanism, TreeDesign
 from ..tree._rows import NumberCells
 from ..utils import check_epsilon
 from ..utils._compat import validate_parameter_constraints

@@ -13,7 +13,7 @@ from .._typing import FloatArray
 from ..accounting import PrivacySpent, ReleaseRecord
 from ..noise import zcdp_to_epsilon
 from ..randomizers import LocalRandomizer
-from ..tree._plan import TreeDesign
+from ..tree._release import TreeDesign
 from ..utils import check_epsilon, check_int, check_positive, check_probability
 
 # Doubles hold all integers up to it.

@@ -25,9 +25,9 @@ from ..utils._public_module import public_module
 from ..utils._tables import numbers_of
 from ._accumulator_plan import AccumulatorPlan
 from ._distributions import models_log_target
-from ._estimator import BaseLogLocationScale
+from ._fit import adopt, describe_moments
 from ._moments.released_moments import MomentPlan, Neighbours, plan_moments
-from ._released_model import adopt
+from ._regressors import BaseLogLocationScale
 
 Regressor = TypeVar("Regressor", bound=BaseLogLocationScale)
 
@@ -444,7 +444,7 @@ def fit_accumulated(estimator: Any, moments: MomentAccumulator) -> Any:
     estimator.announce_leaks([])
     entropy = check_entropy(estimator.random_state)
     release_plan = _plan_release(plan, task.neighbours, task.budget)
-    spent = estimator._describe_moments(task, release_plan.unit, entropy.source)
+    spent = describe_moments(estimator, task, release_plan.unit, entropy.source)
     spent = spent.with_releases([release_plan.noise.describe("moments")])
     estimator.charge(spent)
     estimator.n_features_in_ = grid.n_features
@@ -452,8 +452,8 @@ def fit_accumulated(estimator: Any, moments: MomentAccumulator) -> Any:
         estimator.feature_names_in_ = np.array(moments.feature_names, dtype=object)
     estimator.name_columns()
     # A copy, for a release that is covered by the budget.
-    released = release_plan.randomize(moments._require_unreleased().copy(), entropy)
-    adopt(estimator, release_plan.read(released), grid, task, spent)
+    gram = moments._require_unreleased().copy()
+    adopt(estimator, release_plan.release(gram, entropy), grid, task, spent)
     estimator._after_release()
     return estimator
 

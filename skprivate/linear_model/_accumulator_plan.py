@@ -23,8 +23,7 @@ from ..utils._json_documents import Fields
 from ..utils._public_module import public_module
 from ..utils._tables import numbers_of, within_bounds
 from ._distributions import models_log_target
-from ._moments.released_moments import Neighbours, largest_scale
-from ._noise_scales import moment_weights, order_of_norm
+from ._moments.released_moments import Neighbours, largest_scale, moment_weights, order_of_norm
 
 # Steps in which weights are counted, up to the cap. Products of features lose half as many bits.
 WEIGHT_STEPS = 2**12
@@ -293,23 +292,14 @@ def _check_features(
 def _exponent(
     max_rows: int, largest: int, rows_per_unit: int, n_features: int, mechanism: str, norm_order: int | None
 ) -> int:
-    """Finest grid whose sums and noise are safe; from public numbers alone."""
+    """Finest grid whose sums and noise are safe at the least epsilon; from public numbers alone."""
+    scales = []
     # Without a norm the grid is the same for both mechanisms, and the release may use either.
-    mechanisms = ("laplace", "gaussian") if norm_order is None else (mechanism,)
-    scale = max(_noise_scale(largest, rows_per_unit, n_features, name, norm_order) for name in mechanisms)
+    for name in ("laplace", "gaussian") if norm_order is None else (mechanism,):
+        weights = moment_weights(n_features, name, norm_order)
+        neighbours = Neighbours(weights=weights, rows_per_unit=rows_per_unit, max_weight=Fraction(largest))
+        # Rho comes to more than epsilon where delta is above 1e-10.
+        amount = LEAST_EPSILON if name == "laplace" else LEAST_EPSILON**2 / 100
+        scales.append(largest_scale(neighbours, FitBudget(name, amount, LEAST_EPSILON, Fraction(0))))
     # So much noise keeps 4^k largest below 2^38: float64 holds the sums of large blocks.
-    return choose_exponent(max_rows * largest, min(scale, Fraction(2**SCALE_BITS)))
-
-
-def _noise_scale(
-    largest: int, rows_per_unit: int, n_features: int, mechanism: str, norm_order: int | None
-) -> Fraction:
-    """Scale of the noise at the least epsilon that a plan bears, in units of a weight's step."""
-    neighbours = Neighbours(
-        weights=moment_weights(n_features, mechanism, norm_order),
-        rows_per_unit=rows_per_unit,
-        max_weight=Fraction(largest),
-    )
-    # Rho comes to more than epsilon where delta is above 1e-10.
-    amount = LEAST_EPSILON if mechanism == "laplace" else LEAST_EPSILON**2 / 100
-    return largest_scale(neighbours, FitBudget(mechanism, amount, LEAST_EPSILON, Fraction(0)))
+    return choose_exponent(max_rows * largest, min(max(scales), Fraction(2**SCALE_BITS)))

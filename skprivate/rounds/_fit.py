@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Fits of estimators to sources, by the rounds that `fit` runs over rows in memory."""
 
+import hashlib
 import os
 from contextlib import ExitStack
 from dataclasses import replace
@@ -9,6 +10,7 @@ from typing import Any, TypeVar
 import numpy as np
 from sklearn.base import BaseEstimator
 
+from .._typing import FloatArray
 from ..base import private_fit
 from ..domain import TableDomain
 from ..noise import check_entropy
@@ -17,7 +19,7 @@ from ..utils._json_documents import canonical
 from ..utils._private_fit import public_errors
 from ._driver import drive, open_record
 from ._schema import RowSchema
-from ._sources import SourceFacts, SourceRun, TableSource, fingerprint
+from ._sources import SourceFacts, SourceRun, TableSource
 from ._tables import TableColumns, count_columns, has_names
 
 # Parameters that another driver may have others of.
@@ -149,7 +151,7 @@ def _hash_of(estimator: BaseEstimator, schema: RowSchema, facts: SourceFacts) ->
     n_is_public = parameters.get("relation", "replace-one") == "replace-one"
     n_units = facts.n_units if n_is_public else None
     content = {"schema": schema.to_dict(), "rows": n_units, "parameters": repr(parameters)}
-    return fingerprint(name.encode(), canonical(content))
+    return hashlib.sha256(name.encode() + b"\0" + canonical(content)).hexdigest()
 
 
 def known_columns(estimator: Any) -> int | None:
@@ -157,6 +159,22 @@ def known_columns(estimator: Any) -> int | None:
     if estimator.domain is None:
         return count_columns(estimator._declared_bounds)
     return len(estimator.domain.names)
+
+
+def schema_of(
+    estimator: Any, columns: TableColumns, bounds: tuple[FloatArray, FloatArray], **target: Any
+) -> RowSchema:
+    """Return how the rows of a source are read for an estimator, given how its target is."""
+    return RowSchema(
+        columns=columns,
+        n_features=len(bounds[0]),
+        domain=estimator.domain,
+        lower=bounds[0],
+        upper=bounds[1],
+        strict=estimator.is_strict(),
+        max_rows_per_unit=None if columns.group is None else estimator.max_rows_per_group,
+        **target,
+    )
 
 
 def read_public_rows(estimator: Any, public: Any, facts: SourceFacts, rows_per_unit: int) -> Any:

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The rounds of a fit to complete targets: moments, then looks at residuals, or moments again."""
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
@@ -17,7 +17,6 @@ from ...rounds._plans.moments import (
     BLOCK_ROWS,
     EXACT,
     FINEST,
-    MANY_ROWS,
     NARROWEST,
     SCALE_BITS,
     STEEPEST,
@@ -26,33 +25,25 @@ from ...rounds._plans.moments import (
     MomentGrid,
     MomentsPlan,
 )
-from ...rounds._rows import on_model_scale
 from ...utils._public_module import public_module
 from .._distributions import ErrorDistribution, clipped_law
-from .._noise_scales import (
+from .released_moments import (
+    FitTask,
+    MomentRelease,
+    Neighbours,
     NoiseScales,
+    ScaledFit,
     gaussian_scales,
     l1_look,
     laplace_scales,
+    noise_level,
+    plan_moments,
     sensitivity_of_unit,
+    solve_moments,
     square_weights,
     squared_l2_look,
 )
-from .released_moments import (
-    MomentRelease,
-    Neighbours,
-    ScaledFit,
-    make_grid,
-    noise_level,
-    plan_moments,
-    solve_moments,
-)
 
-# Bounds of scale_ where none are declared, in half-widths of the target: no distribution whose scale is
-# beyond 2 keeps to the bounds of the target, and 1e-3 is 500 times finer than a histogram between them shows.
-_SCALE_RANGE = (1e-3, 2.0)
-# Declared bounds in half-widths of the target: their squares are floats.
-_LEAST, _GREATEST = 1e-100, 1e100
 # Shares of the budget: the moments, and the counts of residuals. Simulations with 10 and 30 normal columns,
 # 10,000 to 1,000,000 rows, both mechanisms: a quarter to a half for the moments made little difference where
 # looks are many.
@@ -71,46 +62,6 @@ _TAIL = 0.0002
 _FEWEST_BITS = 7
 #: Cells of the counts: between quantiles of the distribution, and two beyond.
 N_CELLS = 50
-
-
-@dataclass(frozen=True, eq=False, kw_only=True)
-class FitTask:
-    """Everything public about one fit."""
-
-    distribution: ErrorDistribution
-    log_target: bool
-    bounds: tuple[FloatArray, FloatArray]
-    bounds_y: tuple[float, float]  # in the units passed to fit
-    neighbours: Neighbours
-    budget: FitBudget
-    n_units: int | None  # None: protected
-    scale_bounds: tuple[float, float] | None  # on the scale of the model
-    x_norm: float | None
-    leaks: Mapping[str, str] = field(default_factory=dict)  # parameter -> what was read in its place
-
-    @property
-    def target(self) -> tuple[float, float]:
-        """Bounds of the target on the scale of the model."""
-        return on_model_scale(self.bounds_y, self.log_target)
-
-    @property
-    def n_rows(self) -> int:
-        """Number of rows that the sums on the grid must hold."""
-        return self.n_units if self.neighbours.n_is_public and self.n_units is not None else MANY_ROWS
-
-    def grid(self, budget: FitBudget) -> MomentGrid:
-        """Return the grid of moments that are released for a part of the budget, or all of it."""
-        rows, neighbours = self.n_rows, self.neighbours
-        return make_grid(
-            *self.bounds, self.target, self.x_norm, n_rows=rows, neighbours=neighbours, budget=budget
-        )
-
-    def scale_limits(self, grid: MomentGrid) -> tuple[float, float]:
-        """Bounds of the scale in scaled units."""
-        if self.scale_bounds is None:
-            return _SCALE_RANGE
-        scaled = np.clip(np.divide(self.scale_bounds, grid.y_half), _LEAST, _GREATEST)
-        return float(scaled[0]), float(scaled[1])
 
 
 def part_of(budget: FitBudget, share: Fraction) -> FitBudget:

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Replicates of a fit by moments or looks, and the warning that noise hides the features."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -10,7 +11,16 @@ from ..._typing import FloatArray
 from ...base._likely_mistakes import no_effect
 from .._distributions import ClippedLaw, ErrorDistribution, clipped_law
 from .looks import Look, LookRelease, Metric, noise_of_equations
-from .released_moments import MomentRelease, ScaledFit, least_squares, noise_level, scale_of, solve_moments
+from .released_moments import (
+    Line,
+    MomentRelease,
+    ScaledFit,
+    least_squares,
+    noise_level,
+    scale_of,
+    solve_moments,
+    varying_directions,
+)
 
 # The warning that the noise hides the effect of the features, from released values and the known noise.
 
@@ -99,33 +109,6 @@ def _noise_of_equations(release: MomentRelease, squares: FloatArray) -> tuple[Fl
     n = max(float(release.matrix[0, 0]), 1.0)
     variances = np.delete(release.noise_std / n, 1, axis=0) ** 2
     return variances[:, 1], variances[:, 2:] @ squares
-
-
-def varying_directions(n_features: int, constant: FloatArray | None) -> FloatArray:
-    """Return an orthonormal basis of the directions that are not constant by declaration.
-
-    Parameters
-    ----------
-    n_features : int
-    constant : ndarray of shape (k, n_features) or None
-        Orthonormal directions along which the features of all rows are equal, as the levels of a category
-        add up to one.
-
-    Returns
-    -------
-    varying : ndarray of shape (n_features - k, n_features)
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from skprivate.linear_model._moments.replicates import varying_directions
-    >>> varying = varying_directions(3, np.sqrt([[0.5, 0.5, 0.0]]))
-    >>> varying.shape, bool(np.allclose(varying @ [1.0, 1.0, 0.0], 0.0))
-    ((2, 3), True)
-    """
-    if constant is None:
-        return np.eye(n_features)
-    return np.asarray(np.linalg.svd(constant)[2][len(constant) :], dtype=np.float64)
 
 
 def slopes_are_told(release: MomentRelease, constant: FloatArray | None = None) -> bool:
@@ -307,30 +290,34 @@ def bootstrap_moments(
     # Of the rows' own spread: their sums with (1, x), and one that is independent of these.
     z = np.sqrt(rows_per_unit) * rng.standard_normal((n_replicates, len(fit.coef) + 2))
     if len(fit.coef) > WHOLE:
-        return _first_order(
-            release, fit, distribution, regularization, scale_bounds, method, rng, z, with_noise
-        )
+        line = least_squares(release, regularization)
+        line = _first_order(release, fit, distribution, line, rng, z, with_noise)
+        return scale_of(line, distribution, scale_bounds, method)
     drawn = _sampled(release, fit, distribution, z)
     noise = noise_matrices(release, rng, n_replicates) if with_noise else 0.0
-    if slopes_are_told(release, constant):
-        expected = _sampled(release, fit, distribution, 0.0 * z[:1])
-        possible = replace(release, matrix=release.matrix - (drawn - expected) - noise)
-        reported = solve_moments(release, distribution, regularization, scale_bounds, method)
-        if constant is None:
-            fits = solve_moments(possible, distribution, "none", scale_bounds, method)
-        else:
-            fits = _solve_varying(possible, distribution, scale_bounds, method, reported.coef, constant)
-        return _reflected(reported, fits, scale_bounds)
-    return solve_moments(
-        replace(release, matrix=drawn + noise), distribution, regularization, scale_bounds, method
-    )
+
+    def solve(moments: MomentRelease, rule: str) -> ScaledFit:
+        return solve_moments(moments, distribution, rule, scale_bounds, method)
+
+    if not slopes_are_told(release, constant):
+        return solve(replace(release, matrix=drawn + noise), regularization)
+    expected = _sampled(release, fit, distribution, 0.0 * z[:1])
+    possible = replace(release, matrix=release.matrix - (drawn - expected) - noise)
+    reported = solve(release, regularization)
+    if constant is None:
+        fits = solve(possible, "none")
+    else:
+        fits = _solve_varying(possible, solve, reported.coef, constant)
+    # The fit and its errors if others were true; of the scale on the scale of its square.
+    low, high = scale_bounds
+    square = np.clip(2.0 * reported.scale**2 - fits.scale**2, low**2, high**2)
+    intercept, coef = 2.0 * reported.intercept - fits.intercept, 2.0 * reported.coef - fits.coef
+    return ScaledFit(intercept, coef, np.sqrt(square))
 
 
 def _solve_varying(
     release: MomentRelease,
-    distribution: ErrorDistribution,
-    scale_bounds: tuple[float, float],
-    method: str,
+    solve: Callable[[MomentRelease, str], ScaledFit],
     coef: FloatArray,
     constant: FloatArray,
 ) -> ScaledFit:
@@ -349,15 +336,8 @@ def _solve_varying(
     change[1, 0], change[1, 2:], change[2:, 2:] = offset, -known, varying
     std = np.sqrt(change**2 @ release.noise_std**2 @ (change**2).T)
     changed = replace(release, matrix=change @ release.matrix @ change.T, noise_std=std)
-    fits = solve_moments(changed, distribution, "none", scale_bounds, method)
+    fits = solve(changed, "none")
     return ScaledFit(fits.intercept - offset, fits.coef @ varying + known, fits.scale)
-
-
-def _reflected(fit: ScaledFit, fits: ScaledFit, scale_bounds: tuple[float, float]) -> ScaledFit:
-    """Return the fit and its errors if others were true; of the scale on the scale of its square."""
-    low, high = scale_bounds
-    square = np.clip(2.0 * fit.scale**2 - fits.scale**2, low**2, high**2)
-    return ScaledFit(2.0 * fit.intercept - fits.intercept, 2.0 * fit.coef - fits.coef, np.sqrt(square))
 
 
 def pivotal(estimates: ArrayLike, replicates: FloatArray, confidence: float) -> FloatArray:
@@ -413,20 +393,17 @@ def _first_order(
     release: MomentRelease,
     fit: ScaledFit,
     distribution: ErrorDistribution,
-    regularization: str,
-    scale_bounds: tuple[float, float],
-    method: str,
+    line: Line,
     rng: np.random.Generator,
     z: FloatArray,
     with_noise: bool,
-) -> ScaledFit:
-    """Fit releases whose moments differ a little from the released ones.
+) -> Line:
+    """Fit lines to releases whose moments differ a little from the released ones.
 
     With w = (-intercept, 1, -coef), noise N moves the equations of the line by N w and the mean squared
     residual about it by w'N w. The entries of N w have the covariances s_ij^2 w_i w_j, and the variances
     sum_j s_ij^2 w_j^2, with s the standard deviations of the noise.
     """
-    line = least_squares(release, regularization)
     n = max(float(release.matrix[0, 0]), 1.0)
     design = _possible_design(release)
     spread = float(fit.scale) * np.sqrt(distribution.variance)
@@ -447,8 +424,7 @@ def _first_order(
     coef = line.coef + moved @ line.vectors.T
     square += (moved * (line.values * moved - 2.0 * along)).sum(axis=1)
     intercept = line.intercept + pushes[:, 0] - (coef - line.coef) @ line.means
-    replicated = replace(line, intercept=intercept, coef=coef, residual=square)
-    return scale_of(replicated, distribution, scale_bounds, method)
+    return replace(line, intercept=intercept, coef=coef, residual=square)
 
 
 def _possible_design(release: MomentRelease) -> FloatArray:
