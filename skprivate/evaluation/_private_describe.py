@@ -28,7 +28,8 @@ from ..noise import check_entropy
 from ..utils._arguments import number_units
 from ..utils._compat import Interval, StrOptions, validate_parameter_constraints
 from ..utils._private_fit import failures_counted, public_errors
-from ._counts import COUNT_CONSTRAINTS, CountsNoise, NoisyTables, plan_noise, release_counts
+from ._counts import COUNT_CONSTRAINTS, CountsNoise, plan_noise, release_counts
+from ._description import tables
 from ._description.result import (
     ColumnDescription,
     Crosstab,
@@ -41,15 +42,6 @@ from ._description.result import (
     quantile,
     survival_curve,
     table_counts,
-)
-from ._description.tables import (
-    CrossTable,
-    LevelTable,
-    NumberTable,
-    SurvivalTable,
-    TablePlan,
-    plan_tables,
-    show_value,
 )
 
 # Bins of a number where the number of rows is not public: those of 5,000 rows, ten tables and epsilon 1.
@@ -217,7 +209,7 @@ def private_describe(
             if coding.declared and survival is None:
                 raise ValueError("happened and censored declare the events of survival: pass survival, too.")
             # Once for the number of tables, by which the noise is planned, and then with the bins.
-            plan = plan_tables(domain, columns, crosstabs, survival, _FEWEST, _FEWEST, coding)
+            plan = tables.plan_tables(domain, columns, crosstabs, survival, _FEWEST, _FEWEST, coding)
             noise = plan_noise(len(plan.tables), epsilon, delta, mechanism, relation, rows_per_unit)
         readings = domain.read_columns(table, plan.read)
         n_rows = len(next(iter(readings.values()))[0])
@@ -229,7 +221,7 @@ def private_describe(
                 choose_bins(noise.std, n_rows if is_public else None) if n_bins == "auto" else int(n_bins)
             )
             n_times = min(n_used, _MOST_TIMES) if n_bins == "auto" else n_used
-            plan = plan_tables(domain, columns, crosstabs, survival, n_used, n_times, coding)
+            plan = tables.plan_tables(domain, columns, crosstabs, survival, n_used, n_times, coding)
         units = number_units(groups, np.ones(n_rows, dtype=bool), strict=get_config()["strict"])
 
         def toss(n: int) -> FloatArray:
@@ -247,7 +239,15 @@ def private_describe(
             public_inputs=("domain",),
             unprotected={} if not is_public else {"n_rows": n_rows},
         )
-    description = _describe(plan, domain, released, levels, float(confidence), n_used)
+    total, counts = table_counts(released, float(confidence))
+    description = TableDescription(
+        n_rows=total,
+        **_describe(plan, domain, counts, levels),
+        privacy_spent=released.spent,
+        confidence=float(confidence),
+        noise_std=noise.std,
+        n_bins=n_used,
+    )
     _warn_of_mistakes(description, domain)
     return description
 
@@ -314,35 +314,21 @@ def _bounded_columns(description: TableDescription, domain: TableDomain) -> list
 
 
 def _describe(
-    plan: TablePlan,
-    domain: TableDomain,
-    released: NoisyTables,
-    levels: tuple[float, ...],
-    confidence: float,
-    n_bins: int,
-) -> TableDescription:
-    n_rows, counts = table_counts(released, confidence)
+    plan: tables.TablePlan, domain: TableDomain, counts: list[TableCounts], levels: tuple[float, ...]
+) -> dict[str, Any]:
+    """Return what the counts say of columns, crosstabs and survival."""
     columns: dict[str, ColumnDescription] = {}
     crosstabs, survival = [], None
     for table, found in zip(plan.tables, counts, strict=True):
-        if isinstance(table, NumberTable):
+        if isinstance(table, tables.NumberTable):
             columns[table.name] = _describe_numbers(table.name, table.column, found, levels)
-        elif isinstance(table, LevelTable):
+        elif isinstance(table, tables.LevelTable):
             columns[table.name] = _describe_levels(table, domain.columns[table.name].kind, found)
-        elif isinstance(table, CrossTable):
+        elif isinstance(table, tables.CrossTable):
             crosstabs.append(_describe_pairs(table, found))
         else:
             survival = _describe_survival(table, found)
-    return TableDescription(
-        n_rows=n_rows,
-        columns=columns,
-        crosstabs=tuple(crosstabs),
-        survival=survival,
-        privacy_spent=released.spent,
-        confidence=confidence,
-        noise_std=released.noise.std,
-        n_bins=n_bins,
-    )
+    return {"columns": columns, "crosstabs": tuple(crosstabs), "survival": survival}
 
 
 def _describe_numbers(
@@ -376,12 +362,12 @@ def _in_unit(estimate: Estimate, low: float, high: float) -> Estimate:
 
 def _texts(column: Column, estimate: Estimate) -> tuple[str, str]:
     value, lower, upper = (
-        show_value(column, one) for one in (estimate.value, estimate.lower, estimate.upper)
+        tables.show_value(column, one) for one in (estimate.value, estimate.lower, estimate.upper)
     )
     return value, f"{lower} to {upper}"
 
 
-def _describe_levels(table: LevelTable, kind: str, counts: TableCounts) -> ColumnDescription:
+def _describe_levels(table: tables.LevelTable, kind: str, counts: TableCounts) -> ColumnDescription:
     n_levels = len(table.labels)
     declared = range(n_levels)
     shares = {label: _share_of(counts, [place], declared) for place, label in enumerate(table.labels)}
@@ -394,7 +380,7 @@ def _describe_levels(table: LevelTable, kind: str, counts: TableCounts) -> Colum
     )
 
 
-def _describe_pairs(table: CrossTable, counts: TableCounts) -> Crosstab:
+def _describe_pairs(table: tables.CrossTable, counts: TableCounts) -> Crosstab:
     height, width = table.shape
     places = np.arange(height * width).reshape(height, width)
     everywhere = places.ravel()
@@ -408,7 +394,7 @@ def _describe_pairs(table: CrossTable, counts: TableCounts) -> Crosstab:
     )
 
 
-def _describe_survival(table: SurvivalTable, counts: TableCounts) -> SurvivalCurve:
+def _describe_survival(table: tables.SurvivalTable, counts: TableCounts) -> SurvivalCurve:
     n_bins, width = table.n_bins, 2 * table.n_bins + 1
     lower, upper = table.column.read_bounds()
     shares = np.arange(1, n_bins + 1) / n_bins
