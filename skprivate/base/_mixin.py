@@ -16,16 +16,7 @@ from sklearn.utils import column_or_1d, estimator_html_repr
 from .._config import are_seeds_allowed_for, get_config, is_strict_for, keep_mode_of, with_mode_of
 from .._typing import Claim, FloatArray
 from ..accounting import DisclosureRisk, PrivacyLedger, PrivacySpent
-from ..accounting._statements.html import (
-    CAPTION_OF_HOLDER,
-    CAPTION_OF_RISK,
-    caption_of_plan,
-    caption_of_spent,
-    label_fragment,
-    label_of_risk,
-    label_of_spent,
-    unpublishable_fragment,
-)
+from ..accounting._statements import html
 from ..accounting._statements.spent import reasons_of_inputs
 from ..domain import TableDomain
 from ..domain._labels import plain_cells
@@ -212,28 +203,30 @@ def _label_of(estimator: Any) -> str:
         if not any(name.endswith("_") for name in fitted):
             return ""
         stated_in = [name for name in ("privacy_spent_", "disclosure_risk_") if name in fitted]
-        return unpublishable_fragment(type(estimator).__name__, " and ".join(stated_in))
+        return html.unpublishable_fragment(type(estimator).__name__, " and ".join(stated_in))
     spent, risk = fitted.get("privacy_spent_"), fitted.get("disclosure_risk_")
     if isinstance(spent, PrivacySpent):
-        label = label_of_spent(_as_covered(estimator, spent).to_dict())
+        label = html.label_of_spent(_as_covered(estimator, spent).to_dict())
         module = declared_by(estimator)
         by_whom = f" The class is private as declared by module {module}." if module else ""
-        return label_fragment([replace(label, scope=label.scope + by_whom)])
-    return label_fragment([label_of_risk(risk.to_dict())]) if isinstance(risk, DisclosureRisk) else ""
+        return html.label_fragment([replace(label, scope=label.scope + by_whom)])
+    if isinstance(risk, DisclosureRisk):
+        return html.label_fragment([html.label_of_risk(risk.to_dict())])
+    return ""
 
 
 def _caption_of(estimator: Any) -> str:
     """Return the label in a few words: parameters, or the statement, and no other attribute."""
     fitted = vars(estimator)
     if not estimator.releases_state:
-        return CAPTION_OF_HOLDER if any(name.endswith("_") for name in fitted) else ""
+        return html.CAPTION_OF_HOLDER if any(name.endswith("_") for name in fitted) else ""
     spent = fitted.get("privacy_spent_")
     if isinstance(spent, PrivacySpent):
-        return caption_of_spent(_as_covered(estimator, spent).to_dict())
+        return html.caption_of_spent(_as_covered(estimator, spent).to_dict())
     if isinstance(fitted.get("disclosure_risk_"), DisclosureRisk):
-        return CAPTION_OF_RISK
+        return html.CAPTION_OF_RISK
     try:
-        return caption_of_plan(check_epsilon(fitted.get("epsilon")))
+        return html.caption_of_plan(check_epsilon(fitted.get("epsilon")))
     except (TypeError, ValueError):  # a fit will refuse it, or none is asked for
         return ""
 

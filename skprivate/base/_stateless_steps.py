@@ -12,6 +12,7 @@ type of its own: its rows give it one.
 
 import sys
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -79,6 +80,7 @@ class PublicEstimator(FrozenEstimator):
 
 
 @public_module("skprivate.preprocessing")
+@dataclass(repr=False, unsafe_hash=True)
 class SilentUfunc:
     """Call a function of NumPy value by value, without its floating-point warnings.
 
@@ -107,10 +109,11 @@ class SilentUfunc:
            [-inf]])
     """
 
-    def __init__(self, ufunc: np.ufunc) -> None:
-        if not is_numpy_ufunc(ufunc):
+    ufunc: np.ufunc
+
+    def __post_init__(self) -> None:
+        if not is_numpy_ufunc(self.ufunc):
             raise TypeError("ufunc must be a function of NumPy's own that takes and returns one value.")
-        self.ufunc = ufunc
 
     def __call__(self, X: Any) -> Any:
         refuse_text(X, objects=get_config()["strict"])
@@ -119,12 +122,6 @@ class SilentUfunc:
 
     def __repr__(self) -> str:
         return f"SilentUfunc(np.{self.ufunc.__name__})"
-
-    def __eq__(self, other: object) -> bool:
-        return type(other) is SilentUfunc and self.ufunc is other.ufunc
-
-    def __hash__(self) -> int:
-        return hash((SilentUfunc, self.ufunc.__name__))
 
 
 def _holds_numbers(X: Any) -> bool:
@@ -245,14 +242,6 @@ def _is_of_frames(value: Any) -> bool:
     )
 
 
-def _nothing(step: Any) -> None:
-    return None
-
-
-def _normalizer(step: Normalizer) -> str | None:
-    return "its sums warn where they overflow" if step.norm == "l1" else None
-
-
 def _vectorizer(step: HashingVectorizer) -> str | None:
     own = (step.strip_accents, step.preprocessor, step.tokenizer, step.analyzer)
     if any(callable(part) for part in own):
@@ -323,28 +312,20 @@ def _values(array: np.ndarray[Any, Any]) -> list[Any]:
     return [None if isinstance(one, float) and one != one else one for one in array.tolist()]
 
 
-def _indicator(step: MissingIndicator) -> str | None:
-    return None if step.features == "all" else 'keeps which columns had missing values; pass features="all"'
-
-
-def _frozen(step: FrozenEstimator) -> str:
-    inside = type(step.estimator).__name__
-    return (
-        f"holds a {inside} that was fitted before, on rows that nobody declared public; see PublicEstimator"
-    )
-
-
 _JUDGES: dict[type, Callable[[Any], str | None]] = {
-    Binarizer: _nothing,
-    FeatureHasher: _nothing,
-    FrozenEstimator: _frozen,
+    **dict.fromkeys((Binarizer, FeatureHasher, PublicEstimator), lambda step: None),
+    FrozenEstimator: lambda step: (
+        f"holds a {type(step.estimator).__name__} that was fitted before, on rows that nobody declared public"
+        "; see PublicEstimator"
+    ),
     FunctionTransformer: _function,
     HashingVectorizer: _vectorizer,
-    MissingIndicator: _indicator,
-    Normalizer: _normalizer,
+    MissingIndicator: lambda step: (
+        None if step.features == "all" else 'keeps which columns had missing values; pass features="all"'
+    ),
+    Normalizer: lambda step: "its sums warn where they overflow" if step.norm == "l1" else None,
     OneHotEncoder: _encoder,
     OrdinalEncoder: _encoder,
-    PublicEstimator: _nothing,
     SimpleImputer: _imputer,
 }
 for _known in _JUDGES:

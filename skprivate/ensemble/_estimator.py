@@ -23,7 +23,7 @@ from ..base._public_facts import cost_of, sources_of
 from ..noise import check_entropy
 from ..noise._mechanisms import FitBudget
 from ..rounds._driver import Rounds, RowsInMemory, drive, with_releases
-from ..rounds._fit import read_public_rows
+from ..rounds._fit import read_public_rows, schema_of
 from ..rounds._plans.additive import UNIT, AdditiveModel, ClassLoss, Loss
 from ..rounds._rows import PreparedRows
 from ..rounds._schema import RowSchema
@@ -402,16 +402,8 @@ class BaseDPBoosting(DomainMixin, BaseEstimator):
         rows = replace(rows, grouped=grouped)
         self.check_public(facts.shape(grouped, None if public is None else public[1]))
         task = self._task(rows, facts.n_units * rows.rows_per_unit, None)
-        schema = RowSchema(
-            columns=columns,
-            n_features=rows.X.shape[1],
-            domain=self.domain,
-            lower=rows.bounds[0],
-            upper=rows.bounds[1],
-            strict=self.is_strict(),
-            max_rows_per_unit=rows.rows_per_unit if grouped else None,
-            **{self._target_parameter: getattr(self, f"{self._target_parameter}_")},
-        )
+        target = {self._target_parameter: getattr(self, f"{self._target_parameter}_")}
+        schema = schema_of(self, columns, rows.bounds, **target)
         return schema, functools.partial(self._rounds, task, rows, [], None)
 
     @abstractmethod

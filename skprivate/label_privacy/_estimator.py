@@ -16,16 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 from .._typing import BoolArray, Deployment, FloatArray, IndexArray
 from ..accounting import PrivacySpent, ReleaseRecord
 from ..accounting._statements.spent import name_inputs
-from ..base import (
-    SHARED_CONSTRAINTS,
-    PlannedCost,
-    PrivateEstimatorMixin,
-    PublicShape,
-    assign_roles,
-    claim_of,
-    private_fit,
-    redact_errors,
-)
+from ..base import SHARED_CONSTRAINTS, PlannedCost, PrivateEstimatorMixin, PublicShape, assign_roles, claim_of
 from ..base._likely_mistakes import no_effect, warn_of_mistakes
 from ..base._public_facts import sources_of
 from ..exceptions import UtilityWarning
@@ -33,19 +24,10 @@ from ..noise import check_entropy
 from ..utils import check_epsilon, check_row_mask
 from ..utils._arguments import KEY_BYTES, RowUnits, number_units
 from ..utils._compat import HasMethods, Interval, num_samples, safe_indexing
-from ..utils._private_fit import public_errors, warn_user
+from ..utils._private_fit import private_fit, public_errors, redact_errors, warn_user
 from ..utils._tables import validate_data
-from ._models import (
-    NoisyRows,
-    choose_default,
-    cross_fit,
-    default_model,
-    fit_models,
-    make_folds,
-    predict_targets,
-    rehearse,
-    takes_weights,
-)
+from . import _models as models
+from ._models import NoisyRows
 from ._reporters import ClassReporter, NumberReporter
 
 Reporter = ClassReporter | NumberReporter
@@ -61,7 +43,7 @@ class BaseLabelPrivate(PrivateEstimatorMixin, BaseEstimator):
     """Base of the estimators that protect labels alone.
 
     A fit reads the labels (`_read_targets`), charges, draws one report per private label, and fits regressors
-    to the unbiased targets of the reports (`_adopt`): the features, and all that follows, are no part of what
+    to the unbiased targets of the reports (`_learn`): the features, and all that follows, are no part of what
     is protected, or post-processing.
     """
 
@@ -153,11 +135,10 @@ class BaseLabelPrivate(PrivateEstimatorMixin, BaseEstimator):
         self.announce_leaks(leaks)
         known = y[public] if any_public else None
         n_features = getattr(self, "n_features_in_", None)
+        grouped = groups is not None
         with public_errors():
             self.check_public(
-                PublicShape(
-                    n_features=n_features, n_rows=len(y), grouped=groups is not None, public_labels=known
-                )
+                PublicShape(n_features=n_features, n_rows=len(y), grouped=grouped, public_labels=known)
             )
         units = number_units(groups, ~public, strict=self.is_strict())
         rows_per_unit = 1 if units is None else self.max_rows_per_group
@@ -171,9 +152,8 @@ class BaseLabelPrivate(PrivateEstimatorMixin, BaseEstimator):
         if self.ledger is not None:
             made = reporter.exact_targets(np.array([0, 1]))[:, 0]
             n_left = self._least_part(n_used, units, public)
-            rehearse(self.estimator, X, made, n_left, weighted=any_public)
+            models.rehearse(self.estimator, X, made, n_left, weighted=any_public)
         entropy = check_entropy(self.random_state)
-        grouped = units is not None
         spent = self._describe_spending(reporter, n_used, public, grouped, leaks, entropy.source, "simulated")
         self.charge(spent)
         kept = np.flatnonzero(~public)
@@ -259,7 +239,7 @@ class BaseLabelPrivate(PrivateEstimatorMixin, BaseEstimator):
         return max(n_used + n_public - held, 1)
 
     def _warn_of_weights(self, any_public: bool) -> None:
-        if any_public and not takes_weights(self.estimator):
+        if any_public and not models.takes_weights(self.estimator):
             warn_user(
                 f"{type(self.estimator).__name__}.fit takes no sample_weight: every public row counts as one "
                 "with a noisy label.",
@@ -286,21 +266,21 @@ class BaseLabelPrivate(PrivateEstimatorMixin, BaseEstimator):
         targets[known] = reporter.exact_targets(reports[used][known])
         clean = self._clean_variance(reporter, targets, known)
         weights = np.where(known, 1.0, clean / (clean + reporter.noise_variance))
-        if not takes_weights(self.estimator):
+        if not models.takes_weights(self.estimator):
             weights[:] = weights[~known].mean()
         rows = NoisyRows(
             X=X if len(used) == len(public) else safe_indexing(X, used),
             targets=targets,
             weights=weights,
             known=known,
-            folds=make_folds(known, codes, self.cv),
+            folds=models.make_folds(known, codes, self.cv),
         )
         if self.estimator is None:
-            chosen, predictions = choose_default(rows)
+            chosen, predictions = models.choose_default(rows)
         else:
-            chosen, predictions = self.estimator, cross_fit(self.estimator, rows)
+            chosen, predictions = self.estimator, models.cross_fit(self.estimator, rows)
         self._calibrate(predictions, rows, reports[used])
-        self.estimators_ = fit_models(chosen, rows.X, targets, weights)
+        self.estimators_ = models.fit_models(chosen, rows.X, targets, weights)
         self.privacy_spent_ = spent
         warn_of_mistakes(
             type(self).__name__,
@@ -384,11 +364,11 @@ class BaseLabelPrivate(PrivateEstimatorMixin, BaseEstimator):
         if hasattr(self, "n_features_in_") and len(getattr(X, "shape", (0, 0))) == 1:
             raise ValueError("Expected 2D array. Reshape your data: X.reshape(1, -1) for one row.")
         validate_data(self, X, reset=False, skip_check_array=True, cells=False, kinds=False)
-        return predict_targets(self.estimators_, X)
+        return models.predict_targets(self.estimators_, X)
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
-        inner = get_tags(default_model(np.ones(1)) if self.estimator is None else self.estimator)
+        inner = get_tags(models.default_model(np.ones(1)) if self.estimator is None else self.estimator)
         tags.input_tags = copy.copy(inner.input_tags)
         return tags
 

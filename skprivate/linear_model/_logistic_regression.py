@@ -17,18 +17,10 @@ from sklearn.utils.validation import check_is_fitted
 from .._typing import CentralMechanism, CentralRelation, FloatArray, RandomSource
 from ..accounting import PrivacyLedger, PrivacySpent
 from ..accounting._statements.spent import name_inputs, source_of_input
-from ..base import (
-    SHARED_CONSTRAINTS,
-    PlannedCost,
-    PublicShape,
-    assign_roles,
-    claim_of,
-    private_fit,
-    redact_errors,
-)
+from ..base import PlannedCost, PublicShape, assign_roles, claim_of, private_fit, redact_errors
 from ..base import _likely_mistakes as mistakes
-from ..base._mixin import DomainMixin
-from ..base._public_facts import known_classes, resolve_classes, score_labels
+from ..base._mixin import CURATOR_CONSTRAINTS, DomainMixin
+from ..base._public_facts import cost_of, known_classes, resolve_classes, score_labels, sources_of
 from ..domain import TableDomain
 from ..domain._labels import declared_classes, number_labels
 from ..exceptions import UtilityWarning
@@ -36,6 +28,7 @@ from ..metrics._probabilities import log_softmax, products, softmax
 from ..noise import check_entropy
 from ..noise._mechanisms import FitBudget
 from ..rounds._driver import Rounds, RowsInMemory, drive, with_releases
+from ..rounds._fit import schema_of
 from ..rounds._plans.moments import MomentGrid
 from ..rounds._rows import PreparedRows, read_labelled_rows
 from ..rounds._schema import RowSchema
@@ -43,7 +36,7 @@ from ..rounds._sources import SourceFacts
 from ..rounds._tables import TableColumns
 from ..utils import check_bounds
 from ..utils._arguments import KEY_BYTES, number_units
-from ..utils._compat import CallbackSupportMixin, Interval, StrOptions
+from ..utils._compat import CallbackSupportMixin, Interval
 from ..utils._private_fit import progress, public_errors, warn_user
 from ..utils._public_module import public_module
 from ..utils._tables import within_bounds
@@ -193,14 +186,10 @@ class DPLogisticRegression(CallbackSupportMixin, DomainMixin, ClassifierMixin, B
 
     _has_rounds = True
     _parameter_constraints: dict[str, list[Any]] = {
-        **SHARED_CONSTRAINTS,
-        "delta": [Fraction, Interval(Real, 0, 1, closed="left")],
-        "mechanism": [StrOptions({"auto", "laplace", "gaussian"})],
+        **CURATOR_CONSTRAINTS,
         "bounds": ["array-like", Mapping, None],
-        "domain": [TableDomain, None],
         "classes": ["array-like", None],
         "x_norm": [Interval(Real, 0, None, closed="neither"), None],
-        "relation": [StrOptions({"replace-one", "add-remove"})],
     }
 
     coef_: FloatArray
@@ -285,15 +274,7 @@ class DPLogisticRegression(CallbackSupportMixin, DomainMixin, ClassifierMixin, B
             self.announce_leaks(leaks)
         n_units, grouped = (len(X), False) if units is None else (units.n_units, True)
         with public_errors():
-            names = getattr(self, "feature_names_in_", None)
-            self.check_public(
-                PublicShape(
-                    n_features=self.n_features_in_,
-                    feature_names=None if names is None else tuple(names),
-                    n_rows=n_units,
-                    grouped=grouped,
-                )
-            )
+            self.check_public(PublicShape.of(self, n_units, grouped))
         bounds = self._bounds_of(X)
         X = within_bounds(X, *bounds) if self.is_strict() else X
         classes = resolve_classes(self.classes, y, np.zeros(len(y), dtype=bool))
@@ -358,14 +339,7 @@ class DPLogisticRegression(CallbackSupportMixin, DomainMixin, ClassifierMixin, B
             self._plan(sides, 2 if classes is None else len(classes), shape.n_rows, grouped=shape.grouped)
 
     def planned_cost(self, any_public: bool) -> PlannedCost:
-        budget = self._budget()
-        return PlannedCost(
-            epsilon=budget.epsilon,
-            delta=budget.delta,
-            relation=self.relation,
-            leaks=tuple(self._find_leaks()),
-            seeded=self.random_state is not None,
-        )
+        return cost_of(self, self._budget(), self._find_leaks())
 
     def _open_source(
         self, columns: TableColumns, facts: SourceFacts, public: Any
@@ -384,16 +358,7 @@ class DPLogisticRegression(CallbackSupportMixin, DomainMixin, ClassifierMixin, B
         bounds = self._bounds_of(np.empty((0, facts.n_features)))
         classes = declared_classes(self.classes)
         plan = self._plan(bounds, len(classes), facts.n_units, grouped=grouped)
-        schema = RowSchema(
-            columns=columns,
-            n_features=len(bounds[0]),
-            domain=self.domain,
-            lower=bounds[0],
-            upper=bounds[1],
-            classes=classes,
-            strict=self.is_strict(),
-            max_rows_per_unit=self.max_rows_per_group if grouped else None,
-        )
+        schema = schema_of(self, columns, bounds, classes=classes)
         return schema, functools.partial(self._rounds, plan, classes, bounds, facts.n_units, [])
 
     def _rounds(
@@ -439,11 +404,9 @@ class DPLogisticRegression(CallbackSupportMixin, DomainMixin, ClassifierMixin, B
         unprotected: dict[str, Any] = {}
         if self.relation == "replace-one":
             unprotected["groups" if neighbours.grouped else "rows"] = n_units
-        for name in ("bounds", "classes"):
-            read = any(name in leak for leak in leaks)
-            unprotected[name] = "READ FROM PRIVATE ROWS" if read else source_of_input(getattr(self, name))
-        if self.domain is not None:
-            unprotected["bounds"] = "declared by the domain"
+        unprotected |= sources_of(self, ("bounds", "classes"), "READ FROM PRIVATE ROWS")
+        if self.bounds is None and self.domain is None and self.x_norm is not None:
+            unprotected["bounds"] = source_of_input(None)
         return PrivacySpent(
             mechanism=f"discrete {budget.mechanism.capitalize()} noise on moments by label and on rounds of "
             "gradients",

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Differentially private estimates of the bounds of columns, from a noisy histogram."""
 
+import functools
 import math
 import os
 from collections.abc import Callable, Sequence
@@ -13,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._config import get_config
-from .._typing import CentralRelation, FloatArray, IntArray, RandomSource
+from .._typing import CentralRelation, IntArray, RandomSource
 from ..accounting import EstimatedBounds, PrivacyLedger, PrivacySpent, ReleaseRecord
 from ..base import SHARED_CONSTRAINTS, claim_of, refuse_seed
 from ..exceptions import UtilityWarning
@@ -29,7 +30,7 @@ from ..rounds._schema import RowSchema
 from ..rounds._sources import SourceRun, TableSource
 from ..rounds._tables import TableColumns
 from ..utils import check_epsilon, check_int
-from ..utils._arguments import KEY_BYTES, RowUnits, number_units
+from ..utils._arguments import KEY_BYTES, number_units
 from ..utils._compat import Interval, StrOptions, validate_parameter_constraints
 from ..utils._private_fit import (
     failures_counted,
@@ -42,8 +43,6 @@ from ..utils._public_module import public_module
 from ..utils._tables import check_array, numbers_of, refuse_text, within_bounds
 
 # Differentially private estimates of the bounds of columns, from a noisy histogram.
-
-Pair = tuple[FloatArray, FloatArray]
 
 # Upper end of bin j where j >= ZERO; the negative octaves mirror it.
 _ENDS = np.concatenate([[0.0], np.ldexp(1.0, np.arange(1 - OCTAVES, OCTAVES + 1))])
@@ -233,21 +232,33 @@ def estimate_bounds(
     return (bounds, spent) if return_spent else bounds
 
 
-def charge_of(ledger: PrivacyLedger | None) -> Callable[[PrivacySpent], None]:
+def charge_of(ledger: PrivacyLedger | None) -> Callable[..., object]:
     """Return what charges a ledger, if there is one."""
-
-    def charge(spent: PrivacySpent) -> None:
-        if ledger is not None:
-            ledger.charge(spent, estimator="estimate_bounds")
-
-    return charge
+    return bool if ledger is None else functools.partial(ledger.charge, estimator="estimate_bounds")
 
 
 def _open_table(
     X: Any, groups: Any, max_rows: int, entropy: Entropy, n_is_public: bool
 ) -> tuple[RowSource, int | None, bool]:
-    """Return rows in memory, their number of columns (None: one dimension), and whether they have persons."""
-    table, units = _read(X, groups, int(n_is_public))
+    """Return rows in memory, their number of columns (None: one dimension), and whether they have persons.
+
+    In strict mode NaN counts as 0, infinities as the largest floats.
+    """
+    strict = get_config()["strict"]
+    refuse_text(X, objects=strict)
+    table = check_array(
+        numbers_of(X) if strict else X,
+        dtype=np.float64,
+        ensure_2d=False,
+        ensure_min_features=1,
+        ensure_min_samples=int(n_is_public),
+        ensure_all_finite=not strict,
+        input_name="X",
+    )
+    units = number_units(groups, np.ones(len(table), dtype=bool), strict=strict)
+    if strict:
+        largest = np.finfo(np.float64).max
+        table = within_bounds(table, -largest, largest)
     n_features = None if table.ndim == 1 else table.shape[1]
     kept = None if units is None else units.choose_rows(max_rows, entropy.random_bytes(KEY_BYTES))
     rows = PreparedRows(table.reshape(len(table), n_features or 1), kept=kept)
@@ -260,38 +271,18 @@ def _open_source(
     """Return the same of rows that are elsewhere."""
     if groups is not None:
         raise ValueError("groups are a column of a source: TableSource(..., groups=...).")
-    grouped = X.columns.group is not None
     with public_errors():
         facts = find_facts(X, None, n_is_public=n_is_public)
     schema = bounds_schema(facts.complete(X.columns), facts.n_features)
+    grouped = X.columns.group is not None
     if grouped:
-        key = entropy.random_bytes(KEY_BYTES)
-        schema = replace(schema, max_rows_per_unit=max_rows, key=key)
+        schema = replace(schema, max_rows_per_unit=max_rows, key=entropy.random_bytes(KEY_BYTES))
     return SourceRun(X, schema, facts, os.urandom(16).hex()), facts.n_features, grouped
 
 
 def bounds_schema(columns: TableColumns, n_features: int) -> RowSchema:
     """Return how rows are read of which only the features matter."""
     return RowSchema(columns=columns, n_features=n_features, strict=get_config()["strict"])
-
-
-def _read(X: Any, groups: Any, least_rows: int) -> tuple[FloatArray, RowUnits | None]:
-    """Validate X and the groups; in strict mode NaN counts as 0, infinities as the largest floats."""
-    strict = get_config()["strict"]
-    options: dict[str, Any] = {
-        "dtype": np.float64,
-        "ensure_2d": False,
-        "ensure_min_features": 1,
-        "ensure_min_samples": least_rows,
-        "input_name": "X",
-    }
-    refuse_text(X, objects=strict)
-    table = check_array(numbers_of(X) if strict else X, ensure_all_finite=not strict, **options)
-    units = number_units(groups, np.ones(len(table), dtype=bool), strict=strict)
-    if strict:
-        largest = np.finfo(np.float64).max
-        table = within_bounds(table, -largest, largest)
-    return table, units
 
 
 @dataclass(frozen=True)
@@ -343,13 +334,18 @@ class BoundsPlan:
         self, noisy: IntArray, coverage: float, spent: PrivacySpent, *, one_dimensional: bool = False
     ) -> EstimatedBounds:
         """Return the bounds that released counts tell; warns where they are useless."""
-        lower: Any
-        upper: Any
         stands_out = noisy >= threshold(self.mechanism.scale, self.n_features)
-        lower, upper = read_bounds(noisy, stands_out, coverage)
+        useless = ", ".join(map(str, np.flatnonzero(~stands_out.any(axis=1)).tolist()))
+        if useless:
+            warn_after_release(
+                f"No value stands out of the noise in column {useless}: the widest bounds were taken, "
+                f"2^{OCTAVES} either way. It takes a larger epsilon, more rows or public knowledge.",
+                UtilityWarning,
+            )
+        pairs = [_column_bounds(*column, coverage) for column in zip(noisy, stands_out, strict=True)]
         if one_dimensional:
-            lower, upper = float(lower[0]), float(upper[0])
-        return EstimatedBounds(lower, upper, spent)
+            return EstimatedBounds(*pairs[0], spent)
+        return EstimatedBounds(*np.array(pairs).T, spent)
 
     def rounds(self, spent: PrivacySpent) -> Rounds[IntArray]:
         """Yield the one round, and return the noisy counts."""
@@ -368,20 +364,6 @@ def plan_bounds(n_features: int, epsilon: Fraction, relation: str, rows_per_unit
 def threshold(scale: int | Fraction, n_features: int) -> float:
     """Return the noisy count that no empty bin reaches, but for the stated probability."""
     return float(scale) * math.log(N_OCTAVES * n_features / _FALSE_ALARM)
-
-
-def read_bounds(noisy: IntArray, stands_out: NDArray[np.bool_], coverage: float) -> Pair:
-    """Return the bounds of every column from what was released; warns where they are useless."""
-    pairs = [_column_bounds(*column, coverage) for column in zip(noisy, stands_out, strict=True)]
-    lower, upper = np.array(pairs).T
-    useless = np.flatnonzero(~stands_out.any(axis=1)).tolist()
-    if useless:
-        warn_after_release(
-            f"No value stands out of the noise in column {', '.join(map(str, useless))}: the widest bounds "
-            f"were taken, 2^{OCTAVES} either way. It takes a larger epsilon, more rows or public knowledge.",
-            UtilityWarning,
-        )
-    return lower, upper
 
 
 def _column_bounds(noisy: IntArray, stands_out: NDArray[np.bool_], coverage: float) -> tuple[float, float]:

@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 import numpy as np
 from sklearn.base import BaseEstimator
 
+from .._typing import FloatArray
 from ..base import private_fit
 from ..domain import TableDomain
 from ..noise import check_entropy
@@ -158,6 +159,22 @@ def known_columns(estimator: Any) -> int | None:
     if estimator.domain is None:
         return count_columns(estimator._declared_bounds)
     return len(estimator.domain.names)
+
+
+def schema_of(
+    estimator: Any, columns: TableColumns, bounds: tuple[FloatArray, FloatArray], **target: Any
+) -> RowSchema:
+    """Return how the rows of a source are read for an estimator, given how its target is."""
+    return RowSchema(
+        columns=columns,
+        n_features=len(bounds[0]),
+        domain=estimator.domain,
+        lower=bounds[0],
+        upper=bounds[1],
+        strict=estimator.is_strict(),
+        max_rows_per_unit=None if columns.group is None else estimator.max_rows_per_group,
+        **target,
+    )
 
 
 def read_public_rows(estimator: Any, public: Any, facts: SourceFacts, rows_per_unit: int) -> Any:
