@@ -133,3 +133,9 @@ def of_kind(content: Any, classes: Iterable[Any], problem: str) -> Any:
     if not found:
         raise ValueError(problem)
     return found[0].from_dict(content)
+
+
+def refuse_sums(impossible: Any) -> None:
+    """Refuse sums that no so many rows have; the message repeats nothing of them."""
+    if impossible:
+        raise ValueError("the sums are not those of so many rows")

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from ..._typing import FloatArray, IntArray
 from ...utils._json_documents import Fields, pack_integers, unpack_integers
 from ...utils._public_module import public_module
-from .._codec import Record, array, integers, maybe, of_kind, record, records, spread, stored
+from .._codec import Record, array, integers, maybe, of_kind, record, records, refuse_sums, spread, stored
 from .._rows import PreparedRows
 from .code_kernels import (
     add_binary,
@@ -455,8 +455,7 @@ class CodeCountsPlan(Record):
 
     def check_sums(self, values: IntArray, n_rows: int) -> None:
         """Refuse counts that no n_rows rows have."""
-        if (values < 0).any() or any(int(counts.sum()) != n_rows for counts in self.by_grid(values)):
-            raise ValueError("the sums are not those of so many rows")
+        refuse_sums((values < 0).any() or any(int(counts.sum()) != n_rows for counts in self.by_grid(values)))
 
     def check_room(self, n_rows: int) -> None:
         """Refuse rows that the sums have no room for: counts have room for all."""
@@ -591,8 +590,7 @@ class ResidualsPlan(Record):
         most = n_rows * 2**self.bits
         norm = 1 if self.loss.n_outputs == 1 else 2
         zero = self.loss.n_outputs == 1 or not values.reshape(table.shape).sum(axis=1).any()
-        if not zero or sum(map(int, table.ravel())) > norm * most:
-            raise ValueError("the sums are not those of so many rows")
+        refuse_sums(not zero or sum(map(int, table.ravel())) > norm * most)
 
     def check_room(self, n_rows: int) -> None:
         """Refuse rows that the sums have no room for."""

@@ -12,7 +12,7 @@ from ..._typing import FloatArray, IntArray
 from ...partition import Partition, count_leaves
 from ...partition._column_cells import find_levels
 from ...utils._json_documents import Fields
-from .._codec import Record, array, integers, maybe, of_kind, record, stored
+from .._codec import Record, array, integers, maybe, of_kind, record, refuse_sums, stored
 from .._rows import BESIDE, CODES, PreparedRows
 from .moments import MomentGrid, combinations_of, read_grid, read_line, residuals_of
 from .residual_kernels import fill_bins
@@ -96,8 +96,7 @@ class CellsPlan(Record):
         """Refuse counts that no n_rows rows have."""
         ends = np.cumsum(self.sizes)[:-1]
         tables = np.split(values, ends) if self.tables else []
-        if (values < 0).any() or any(int(table.sum()) != n_rows for table in tables):
-            raise ValueError("the sums are not those of so many rows")
+        refuse_sums((values < 0).any() or any(int(table.sum()) != n_rows for table in tables))
 
     def check_room(self, n_rows: int) -> None:
         """Refuse rows that the sums have no room for: counts have room for all."""

@@ -8,7 +8,7 @@ import numpy as np
 
 from ..._typing import FloatArray, IntArray
 from ...utils._json_documents import Fields
-from .._codec import Record, array, maybe, spread, stored
+from .._codec import Record, array, maybe, refuse_sums, spread, stored
 from .._rows import PreparedRows
 from .logit_kernels import fill_logits
 from .moments import BLOCK_ROWS, FINEST, MomentGrid, check_block_room, packed_blocks, read_grid
@@ -63,8 +63,7 @@ class LabelMomentsPlan(Record):
         one = 2**self.grid.exponent
         possible = counts.min() >= 0 and counts.sum() == n_rows
         possible &= bool((np.abs(sums) <= n_rows * one).all() and (squares <= n_rows * one**2).all())
-        if not possible or squares.min() < 0:
-            raise ValueError("the sums are not those of so many rows")
+        refuse_sums(not possible or squares.min() < 0)
 
     def check_room(self, n_rows: int) -> None:
         """Refuse rows that the sums have no room for."""
@@ -227,8 +226,7 @@ class LogitsPlan(Record):
         if matrix is not None and self.coarse is not None:
             most = n_rows * 2 ** (2 * self.coarse[0] + self.coarse[1] - 2)
             possible &= int(np.abs(matrix).max()) <= most and bool((matrix == matrix.T).all())
-        if not possible:
-            raise ValueError("the sums are not those of so many rows")
+        refuse_sums(not possible)
 
     def check_room(self, n_rows: int) -> None:
         """Refuse rows that the sums have no room for."""

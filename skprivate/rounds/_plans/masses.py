@@ -4,7 +4,7 @@
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, ClassVar, Protocol
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from ..._typing import BoolArray, FloatArray, IntArray
 from ...partition import Partition
 from ...utils._json_documents import Fields
-from .._codec import Record, integers, of_kind, record, records, stored
+from .._codec import Record, integers, of_kind, record, records, refuse_sums, stored
 from .._rows import PreparedRows
 from .cells import Axis, LabelAxis, LeafAxis, axis_from_dict
 from .mass_kernels import add_bins, add_masses, count_bins, fill_terms, multiply
@@ -165,8 +165,7 @@ class HistogramsPlan(Record):
         by_label = [table.sum(axis=2) for table in self.by_column(values)]
         # A row counts once in every column.
         same = all(np.array_equal(totals, by_label[0]) for totals in by_label)
-        if (values < 0).any() or not same or int(by_label[0].sum()) != n_rows:
-            raise ValueError("the sums are not those of so many rows")
+        refuse_sums((values < 0).any() or not same or int(by_label[0].sum()) != n_rows)
 
     def check_room(self, n_rows: int) -> None:
         """Refuse rows that the sums have no room for: counts have room for all."""
@@ -196,40 +195,6 @@ def _left_out(rows: PreparedRows) -> BoolArray | None:
     left_out = np.ones(len(rows.X), dtype=bool)
     left_out[rows.kept] = False
     return left_out
-
-
-class Masses(Protocol):
-    """One way to share out a row's amount among cells.
-
-    The masses of a row are at least 0 and stand in neighbouring cells. They add up to ``total``, times the
-    row's steps where rows have weights.
-    """
-
-    kind: ClassVar[str]
-
-    @property
-    def n_cells(self) -> int:
-        """Number of cells."""
-
-    @property
-    def total(self) -> int:
-        """Sum of the masses of a row of weight one step."""
-
-    @property
-    def largest(self) -> int:
-        """Bound on a row's weight, in steps; 1: rows have no weights."""
-
-    def place(self, rows: PreparedRows) -> tuple[NDArray[np.int32], IntArray]:
-        """Return each row's first cell, and its masses from there on, of shape (n, number of neighbours)."""
-
-    def row_masses(self, rows: PreparedRows) -> IntArray:
-        """Return the masses of every row in all cells, of shape (n, n_cells)."""
-
-    def for_splits(self) -> "Masses":
-        """Return the masses whose histograms choose splits."""
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return JSON values, the kind among them."""
 
 
 @dataclass(frozen=True)
@@ -374,6 +339,11 @@ class NumberMasses(Record):
         self._require(self.half > 0, "half must be above 0")
 
 
+#: Ways to share out a row's amount among cells. The masses of a row are at least 0 and stand in neighbouring
+#: cells; they add up to ``total``, times the row's steps where rows have weights.
+Masses = LabelMasses | NumberMasses
+
+
 def check_room(masses: Masses, n_rows: int) -> None:
     """Refuse rows whose masses might not fit 64 bits, with two to spare; from public numbers alone."""
     if n_rows * masses.total * masses.largest > 2**SUM_BITS:
@@ -385,8 +355,7 @@ def check_totals(masses: Masses, totals: NDArray[Any], n_rows: int) -> None:
     amounts = [divmod(int(total), masses.total) for total in totals]
     steps = sum(amount for amount, _ in amounts)
     possible = steps == n_rows if masses.largest == 1 else 0 <= steps <= n_rows * masses.largest
-    if not possible or any(rest for _, rest in amounts):
-        raise ValueError("the sums are not those of so many rows")
+    refuse_sums(not possible or any(rest for _, rest in amounts))
 
 
 def masses_from_dict(content: Any) -> Masses:
@@ -469,8 +438,7 @@ class MassesPlan(Record):
 
     def check_sums(self, values: IntArray, n_rows: int) -> None:
         """Refuse sums that no n_rows rows have."""
-        if (values < 0).any() or (values > n_rows * self.masses.total * self.masses.largest).any():
-            raise ValueError("the sums are not those of so many rows")
+        refuse_sums((values < 0).any() or (values > n_rows * self.masses.total * self.masses.largest).any())
         for table in self.tables(values):
             # Python's integers have no end: so many cells of so large sums may pass 64 bits.
             check_totals(self.masses, table.astype(object).sum(axis=1), n_rows)
@@ -551,8 +519,7 @@ class MassHistogramsPlan(HistogramsPlan):
         by_cell = [table.sum(axis=2) for table in self.by_column(values)]
         # A row counts once in every column.
         same = all(np.array_equal(totals, by_cell[0]) for totals in by_cell)
-        if (values < 0).any() or (values > most).any() or not same:
-            raise ValueError("the sums are not those of so many rows")
+        refuse_sums((values < 0).any() or (values > most).any() or not same)
         check_totals(self.masses, by_cell[0].astype(object).sum(axis=1), n_rows)
 
     def check_room(self, n_rows: int) -> None:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from ..._typing import FloatArray, IntArray
 from ...utils._json_documents import Fields
 from ...utils._public_module import public_module
-from .._codec import Record, array, maybe, pair, spread, stored
+from .._codec import Record, array, maybe, pair, refuse_sums, spread, stored
 from .._rows import CODES, KINDS, PreparedRows, check_observations
 from .moment_kernels import add_products, has_vectors, pack_ball, pack_cube
 from .residual_kernels import fill_observed, fill_residuals
@@ -381,8 +381,7 @@ class MomentsPlan(Record):
         gram, largest = values.reshape(self.grid.size, -1), n_rows * 4**self.grid.exponent * self.largest
         total = int(gram[0, 0])
         possible = total == largest if self.largest == 1 else 0 <= total <= largest
-        if not possible or (gram != gram.T).any() or (gram > total).any() or (gram < -total).any():
-            raise ValueError("the sums are not those of so many rows")
+        refuse_sums(not possible or (gram != gram.T).any() or (gram > total).any() or (gram < -total).any())
 
     def check_room(self, n_rows: int) -> None:
         """Refuse rows that the sums have no room for."""
@@ -487,8 +486,7 @@ class LooksPlan(Record):
     def check_sums(self, values: IntArray, n_rows: int) -> None:
         """Refuse sums that no n_rows rows have."""
         most = n_rows * 2 ** (self.grid.exponent + self.bits)
-        if exceeds(values[:-1], most) or not 0 <= int(values[-1]) <= n_rows * 4**self.bits:
-            raise ValueError("the sums are not those of so many rows")
+        refuse_sums(exceeds(values[:-1], most) or not 0 <= int(values[-1]) <= n_rows * 4**self.bits)
 
     def check_room(self, n_rows: int) -> None:
         """Refuse rows that the sums have no room for."""
@@ -655,14 +653,12 @@ class GradientsPlan(Record):
         events, gradient, matrix = self.split(values)
         about = self.residuals
         most = n_rows * about.largest_moment * 2**self.grid.exponent
-        if about.n_counts > 1 and not 0 <= values[1] <= n_rows * 2**about.residual_bits:
-            raise ValueError("the sums are not those of so many rows")
+        refuse_sums(about.n_counts > 1 and not 0 <= values[1] <= n_rows * 2**about.residual_bits)
         possible = abs(events) <= n_rows * 2**about.residual_bits + n_rows * about.limits[3]
         if matrix is not None and self.coarse is not None:
             possible &= not exceeds(matrix, n_rows * about.limits[2] * 4**self.coarse)
             possible &= bool((matrix == matrix.T).all())
-        if not possible or exceeds(gradient, most):
-            raise ValueError("the sums are not those of so many rows")
+        refuse_sums(not possible or exceeds(gradient, most))
 
     def check_room(self, n_rows: int) -> None:
         """Refuse rows that the sums have no room for."""
