@@ -223,7 +223,7 @@ def read_standards(
     n_rows: int | None,
     neighbours: LogisticNeighbours,
 ) -> Standards:
-    """Return the standards that released label moments tell."""
+    """Return the standards that follow from released label moments."""
     k, d = plan.n_labels, plan.grid.n_features
     values, std = released.astype(np.float64), noise.std
     unit = 2.0**plan.grid.exponent
