@@ -176,13 +176,11 @@ class TreeClassifier(ClassifierMixin, PrivateTree):
             Columns in the order of ``classes_``.
         """
         check_is_fitted(self)
-        return self._predict_rows(self.read_fitted(X, order="C"))
-
-    def _predict_rows(self, X: FloatArray) -> FloatArray:
-        leaves = self.partition_.apply(X)
+        rows = self.read_fitted(X, order="C")
+        leaves = self.partition_.apply(rows)
         if self._offsets is None:
             return self.leaf_proba_[leaves]
-        return _weighted(self._offsets.predict(X, leaves), self._label_weights)
+        return _weighted(self._offsets.predict(rows, leaves), self._label_weights)
 
     def predict(self, X: ArrayLike) -> NDArray[Any]:
         """Return the most probable class of every row by `predict_proba`; of equally probable ones the first.

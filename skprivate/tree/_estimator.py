@@ -361,13 +361,16 @@ class PrivateTree(DomainMixin, PrivateEstimatorMixin, BaseEstimator):
             return design_paid_splits(self, rows, budget, model)
         rule = self.rule if n_public else "random"
         rule = rule if model is None or rule == "random" else "cart"
-        lower, upper = rows.bounds
-        votes = rows.votes
+        depth = self._check_depth(n_public)
+        if self.max_depth == "auto" and not self._pruning.has_own_depth and not n_public:
+            # The tree is complete, so that the depths which cannot be chosen are known.
+            depth = min(depth, deepest_to_grow(n_used))
+        (lower, upper), votes = rows.bounds, rows.votes
         grow = functools.partial(
             build_partition,
             lower=lower,
             upper=upper,
-            max_depth=self._depth_to_grow(n_public, n_used),
+            max_depth=depth,
             n_labels=n_labels,
             rule=rule,
             criterion=self.criterion,
@@ -426,13 +429,6 @@ class PrivateTree(DomainMixin, PrivateEstimatorMixin, BaseEstimator):
                 "then, with 2^max_depth leaves."
             )
         return int(self.max_depth)
-
-    def _depth_to_grow(self, n_public: int, n_used: int) -> int:
-        """Return the depth of the partition that an automatic depth is chosen from, or the depth itself."""
-        depth = self._check_depth(n_public)
-        automatic = self.max_depth == "auto" and not self._pruning.has_own_depth
-        # Without public rows the tree is complete, so that the depths which cannot be chosen are known.
-        return min(depth, deepest_to_grow(n_used)) if automatic and not n_public else depth
 
     def _depth_inputs(
         self, partition: Partition, rule: str, rows: TreeRows | None, n_used: int, n_labels: int

@@ -306,7 +306,8 @@ class FirstPhase:
     def from_dict(cls, state: Any) -> "FirstPhase":
         """Restore a phase from `to_dict`; ValueError for anything else."""
         fields = Fields(state, ("bins", "randomizer", "n_reports", "counts"), what="the first phase")
-        bins = cells_from_dict(fields.mapping("bins"))
+        cells = fields.mapping("bins")
+        bins = TableCells.from_dict(cells) if "groups" in cells else ColumnBins.from_dict(cells)
         randomizer = randomizer_from_dict(fields.mapping("randomizer"))
         n_reports = fields.integer("n_reports", 1, 2**62)
         if not isinstance(randomizer, ColumnRandomizer):
@@ -369,12 +370,6 @@ class FirstPhase:
             groups=self.bins.groups if isinstance(self.bins, TableCells) else None,
             min_samples_leaf=max(least, math.ceil(len(X) * _LEAST_DRAWN_SHARE)),
         )
-
-
-def cells_from_dict(state: Any) -> ColumnBins | TableCells:
-    """Restore the cells of columns, of either kind; ValueError for anything else."""
-    declared = isinstance(state, dict) and "groups" in state
-    return TableCells.from_dict(state) if declared else ColumnBins.from_dict(state)
 
 
 @public_module("skprivate.tree")

@@ -330,7 +330,7 @@ class NoisyHistogram:
     @property
     def _unit(self) -> float:
         """What a row of weight 1 adds."""
-        return self._row_total / (1.0 if self._max_weight is None else self._max_weight)
+        return self._row_total / self.weight_variance
 
     @property
     def total_is_public(self) -> bool:
@@ -358,7 +358,7 @@ class NoisyHistogram:
         """Return the number of rows, or their weight, behind the counts: n, or an estimate."""
         if self.total_is_public:
             return n
-        largest = n * (1.0 if self._max_weight is None else self._max_weight)
+        largest = n * self.weight_variance
         # Of several rows of a person some may be missing, and weights may be as small as they like.
         least = n / self._rows_per_unit if self._max_weight is None else 1.0
         return int(np.clip(np.sum(counts) / self._unit, least, max(largest, least)))

@@ -769,12 +769,18 @@ class PaidTreeMechanism:
         self._leaves = leaves.describe_noise()
         self._n_levels = len(budget.level_epsilons)
         self.n_cells, self.n_labels = 1, leaves.n_labels
-        self._first = [one for one in (budget.target, budget.order) if one is not None]
-        self.epsilon = sum((one.epsilon for one in self._first), sum(budget.level_epsilons, leaves.epsilon))
+        # What is counted before there are splits.
+        self._first = {
+            getattr(one, "counted", "counts of targets by bins"): one
+            for one in (budget.target, budget.order)
+            if one is not None
+        }
+        first = (one.epsilon for one in self._first.values())
+        self.epsilon = sum(first, sum(budget.level_epsilons, leaves.epsilon))
         self.sensitivity, self.noise_scale = leaves.sensitivity, leaves.noise_scale
         self._split_epsilon = sum(budget.level_epsilons, Fraction(0))
         self.releases = (
-            *(ReleaseRecord.of(_name_of(one), one) for one in self._first),
+            *(ReleaseRecord.of(name, one) for name, one in self._first.items()),
             *(
                 ReleaseRecord(name=f"splits of level {level}", mechanism="report noisy max", epsilon=epsilon)
                 for level, epsilon in enumerate(budget.level_epsilons)
@@ -785,10 +791,9 @@ class PaidTreeMechanism:
     def describe(self) -> str:
         """Return the mechanism in a few words."""
         first = "".join(
-            "discrete Laplace noise on "
-            f"{_name_of(one)} "
-            f"at epsilon {float(one.epsilon):g}, sensitivity {one.sensitivity}; then "
-            for one in self._first
+            f"discrete Laplace noise on {name} at epsilon {float(one.epsilon):g}, "
+            f"sensitivity {one.sensitivity}; then "
+            for name, one in self._first.items()
         )
         return (
             f"{first}report-noisy-max of splits, {self._n_levels} levels at epsilon "
@@ -800,8 +805,3 @@ class PaidTreeMechanism:
         raise TypeError("a tree whose private rows choose its splits is not released at once.")
 
     estimate = estimate_cells = variance = simulate
-
-
-def _name_of(one: NoisyLevelCounts | NoisyHistogram) -> str:
-    """Return what is counted before there are splits."""
-    return one.counted if isinstance(one, NoisyLevelCounts) else "counts of targets by bins"
