@@ -244,7 +244,7 @@ class Cells:
         """Return the box as the only cell."""
         total = np.bincount(labels, minlength=n_labels).astype(np.int32)[np.newaxis]
         zeros = np.zeros((1, len(box.lower)), dtype=np.int64)
-        last = [[2 if places is None else len(places) for places in box.places_of_columns]]
+        last = [[2 if places is None else len(places) for places in box.places or [None] * len(box.lower)]]
         return cls(zeros, zeros, zeros, np.array(last, dtype=np.int64) * (box.lower < box.upper), total)
 
     @property
@@ -316,11 +316,6 @@ class Box:
     upper: FloatArray
     places: Sequence[FloatArray | None]
     indicators: Mapping[int, tuple[int, float]]
-
-    @property
-    def places_of_columns(self) -> Sequence[FloatArray | None]:
-        """Places of every column."""
-        return self.places or [None] * len(self.lower)
 
     @property
     def columns_of_places(self) -> list[tuple[int, FloatArray]]:

@@ -137,7 +137,7 @@ class PrivateTree(DomainMixin, PrivateEstimatorMixin, BaseEstimator):
     _rows_for_a_public_row: int
     #: Bound on the weight of a row, where an accumulator declares one; None: all rows count alike.
     _max_sample_weight: float | None = None
-    #: The parameter that says what is publicly known of the target, and what is said where rows told it.
+    #: The parameter that declares what is public of the target, and what is said where rows define it.
     _target_parameter: str
     _target_leak: str
     #: What a statement calls the values of the target.
@@ -473,7 +473,7 @@ class PrivateTree(DomainMixin, PrivateEstimatorMixin, BaseEstimator):
         """Return the statement on a release about n_used private rows."""
         randomizer = design.randomizer
         public = [f"public rows with their {self._targets}"] if design.n_public else []
-        # Without public rows a model is that of the first phase: released, and paid for.
+        # Without public rows a model is that of the first phase: released, and covered by the budget.
         if design.first_phase is None and (design.public_model or design.leaf_model) is not None:
             public.append("a model fitted to the public rows")
         return PrivacySpent(

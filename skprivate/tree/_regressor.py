@@ -74,8 +74,8 @@ class TreeRegressor(RegressorMixin, PrivateTree):
         if self.bounds_y is not None:
             low, high = check_target_bounds(self.bounds_y, False)
         else:
-            told = y[public] if public.any() else y
-            low, high = float(told.min()), float(told.max())
+            known = y[public] if public.any() else y
+            low, high = float(known.min()), float(known.max())
             high = high if high > low else low + max(1.0, abs(low))
         check_target_width((low, high))
         return {"classes": np.array([low, high]), "y": y}
@@ -669,7 +669,7 @@ class LocallyPrivateTreeRegressor(TreeRegressor):
         if self.protect == "label":
             return LabelRandomizer(self.epsilon, n_cells, n_levels)
         if self.mechanism == "hadamard":
-            # Signed reports would not tell how full a leaf is.
+            # Signed reports would not show how full a leaf is.
             return HadamardRandomizer(self.epsilon, n_cells, n_levels, signed=False)
         return make_randomizer(self.mechanism, self.epsilon, n_cells, n_levels, counts_cells=True)
 
@@ -680,6 +680,6 @@ class LocallyPrivateTreeRegressor(TreeRegressor):
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
-        # 200 reports at epsilon 1 tell no leaf from another.
+        # 200 reports at epsilon 1 distinguish no leaf from another.
         tags.regressor_tags.poor_score = True
         return tags

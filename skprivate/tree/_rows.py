@@ -105,7 +105,7 @@ class PublicVotes:
     def total_variance(self) -> float | None:
         """Variance of a row's share, as a part of that of a label with the same mean: 1 of labels.
 
-        None where fewer than two rows tell it.
+        None where there are fewer than two rows.
         """
         if self.shares is None:
             return 1.0
@@ -217,7 +217,7 @@ def round_at_random(
 
 # Leaf counts of a trusted curator, released with exact discrete Laplace noise; cells of numbers.
 
-#: Variance of numbers as a part of the largest within their bounds, where nothing tells it: that of a normal
+#: Variance of numbers as a part of the largest within their bounds, where nothing shows it: that of a normal
 #: distribution whose bounds are three standard deviations away from its mean.
 USUAL_VARIANCE = 1 / 9
 
@@ -265,11 +265,11 @@ class NumberCells:
 
 
 def usual_variance(cells: NumberCells | None, votes: PublicVotes | None) -> float:
-    """Return the variance of the target as a part of the largest, where only public rows may tell it."""
+    """Return the variance of the target as a part of the largest, where only public rows may show it."""
     if cells is None:
         return 1.0
-    told = None if votes is None else votes.total_variance
-    return USUAL_VARIANCE if told is None else told
+    found = None if votes is None else votes.total_variance
+    return USUAL_VARIANCE if found is None else found
 
 
 @public_module("skprivate.tree")
@@ -366,7 +366,7 @@ class NoisyHistogram:
     def estimate(self, counts: ArrayLike, n: int) -> FloatArray:
         """Return the noisy counts, all moved by the same amount to the number of rows, where it is public."""
         noisy = np.asarray(counts, dtype=np.float64) / self._unit
-        # Of several rows of a person some may be missing, which nobody is told.
+        # Of several rows of a person some may be missing, which is not public.
         return noisy + (n - noisy.sum()) / noisy.size if self.total_is_public else noisy
 
     def estimate_cells(self, counts: ArrayLike, n: int) -> FloatArray:
