@@ -256,8 +256,7 @@ class Cells:
     def rounds(self) -> IntArray:
         """How often the longest edges of every cell were halved, shape (n_cells,)."""
         halvings = np.where(self.splittable, self.halvings, np.iinfo(np.int64).max)
-        found: IntArray = halvings.min(axis=1)
-        return found
+        return halvings.min(axis=1)
 
     def allowed(self, right: NDArray[np.int32], min_samples_leaf: int, n_rows: int) -> BoolArray:
         """Longest edges with enough rows on both sides, in cells with a row; all of them if no cell has."""

@@ -74,8 +74,7 @@ class NaiveBayes:
         for ratios, own in zip(self.log_ratios, self.bins.apply(X).T, strict=True):
             scores += ratios[own]
         odds = np.exp(scores - scores.max(axis=1, keepdims=True))
-        shares: FloatArray = odds / odds.sum(axis=1, keepdims=True)
-        return shares
+        return odds / odds.sum(axis=1, keepdims=True)
 
     def draw(self, n_rows: int, seed: int) -> FloatArray:
         """Draw rows from the model, of shape (n_rows, n_columns): the class first, then every column."""
@@ -137,8 +136,7 @@ def _marginal(estimates: FloatArray, n_rows: int, variance: float) -> FloatArray
     kept = max(0.0, 1.0 - n_bins * noise / max(float(np.sum(difference**2)), 1e-300))
     # A bin keeps a fiftieth of an equal share at least, so that a row in it is possible.
     shares = truncated_mean(even + kept * difference, np.sqrt(kept * noise) + even / 50)
-    marginal: FloatArray = shares / shares.sum()
-    return marginal
+    return shares / shares.sum()
 
 
 def _shares(
@@ -165,8 +163,7 @@ def _shares(
     square = np.einsum("m,mi->i", weights, spread + np.mean(means**2, axis=2)) - np.mean(mean**2, axis=1)
     errors = np.sqrt(np.maximum(square, _LEAST_VARIANCE))
     shares = truncated_mean(base + mean, errors[:, np.newaxis])
-    result: FloatArray = shares / shares.sum(axis=1, keepdims=True)
-    return result
+    return shares / shares.sum(axis=1, keepdims=True)
 
 
 def _covariances(n_bins: int, n_cells: int) -> FloatArray:

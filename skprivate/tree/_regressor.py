@@ -167,8 +167,7 @@ class TreeRegressor(RegressorMixin, PrivateTree):
         leaves = self.partition_.apply(rows)
         if self._offsets is None:
             return self.leaf_values_[leaves]
-        found: FloatArray = self._in_units(self._offsets.predict(rows, leaves)[:, 1])
-        return found
+        return self._in_units(self._offsets.predict(rows, leaves)[:, 1])
 
     def leaf_intervals(self, confidence: float = 0.9) -> FloatArray:
         """Return confidence intervals of the means of the leaves.
@@ -208,8 +207,7 @@ class TreeRegressor(RegressorMixin, PrivateTree):
             raise ValueError("confidence must be a number between 0 and 1.")
         design = self._design_of_release()
         found = share_intervals(design, self.report_counts_, self.n_reports_, self._shares[:, 1], confidence)
-        intervals: FloatArray = self._in_units(found)
-        return intervals
+        return self._in_units(found)
 
 
 # Regression tree of a trusted curator: noisy sums of the private targets, and of their squares, by leaf.

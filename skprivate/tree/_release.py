@@ -202,8 +202,7 @@ def _sampling(counts: IntArray | FloatArray, base: FloatArray) -> FloatArray:
     """Return what sampling adds to the squared differences of shares in leaves, with one pseudo-row each."""
     rows = counts.sum(axis=1)
     shares = (counts + base) / (rows[:, np.newaxis] + 1.0)
-    found: FloatArray = rows / (rows + 1.0) ** 2 * (1.0 - np.sum(shares**2, axis=1))
-    return found
+    return rows / (rows + 1.0) ** 2 * (1.0 - np.sum(shares**2, axis=1))
 
 
 # Design of a tree: partition, release mechanism, classes, bounds and public counts.

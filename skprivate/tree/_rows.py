@@ -200,8 +200,7 @@ def shares_of(y: FloatArray, bounds: NDArray[Any]) -> FloatArray:
     low, high = (float(bound) for bound in bounds)
     center, half = low / 2 + high / 2, high / 2 - low / 2
     # Divided first: the difference of two bounds may overflow.
-    shares: FloatArray = np.clip((y / half - center / half + 1.0) / 2, 0.0, 1.0)
-    return shares
+    return np.clip((y / half - center / half + 1.0) / 2, 0.0, 1.0)
 
 
 def round_at_random(
@@ -371,8 +370,7 @@ class NoisyHistogram:
 
     def estimate_cells(self, counts: ArrayLike, n: int) -> FloatArray:
         """Return the numbers of rows in the leaves."""
-        cells: FloatArray = self.estimate(counts, n).sum(axis=1)
-        return cells
+        return self.estimate(counts, n).sum(axis=1)
 
     def variance(self, n: int, cell_counts: ArrayLike | None = None) -> FloatArray:
         """Return the variance of the difference of two labels' estimates in every leaf, whatever the rows."""

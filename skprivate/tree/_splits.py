@@ -70,8 +70,7 @@ def narrow_bounds(counts: IntArray, noise: NoisyHistogram, bounds: NDArray[np.fl
     if first + last >= n_bins:
         return bounds
     share = np.array([first, n_bins - last]) / n_bins
-    narrowed: FloatArray = bounds[0] * (1 - share) + bounds[1] * share
-    return narrowed
+    return bounds[0] * (1 - share) + bounds[1] * share
 
 
 def _empty_bins(counts: IntArray, variance: float, n_rows: float) -> int:
