@@ -315,7 +315,7 @@ class NoisyHistogram:
         self.n_cells, self.n_labels, self._rows_per_unit = n_cells, n_labels, rows_per_unit
         self._row_total, self._max_weight = row_total, max_weight
         sensitivity = 2 * rows_per_unit * row_total
-        scale = _scale(check_epsilon(epsilon), sensitivity)
+        scale = least_scale(check_epsilon(epsilon), sensitivity)
         self._mechanism = DiscreteLaplaceMechanism.from_scale(scale, sensitivity)
         self.epsilon = self._mechanism.epsilon
         self.sensitivity = self._mechanism.sensitivity
@@ -377,7 +377,7 @@ class NoisyHistogram:
         return np.full(self.n_cells, 2 * self._mechanism.variance / self._unit**2)
 
 
-def _scale(epsilon: Fraction, sensitivity: int) -> Fraction:
+def least_scale(epsilon: Fraction, sensitivity: int) -> Fraction:
     """Return the least scale that the sampler takes and that spends no more than epsilon, nearly."""
     exact = sensitivity / epsilon
     if exact > MAX_SCALE:

@@ -29,7 +29,7 @@ from ..rounds._plans.masses import (
     NumberMasses,
 )
 from ..utils import check_epsilon
-from ._rows import NoisyHistogram, _scale
+from ._rows import NoisyHistogram, least_scale
 
 # Narrower bounds of numbers, by noisy counts of the private targets between the declared ones.
 
@@ -129,7 +129,7 @@ class NoisyLevelCounts:
     def __init__(self, epsilon: Fraction, n_tables: int, rows_per_unit: int, row_total: int = 1) -> None:
         self.counted = "level x label counts" if row_total == 1 else "level x cell sums"
         self.sensitivity = 2 * n_tables * rows_per_unit * row_total
-        scale = _scale(epsilon, self.sensitivity)
+        scale = least_scale(epsilon, self.sensitivity)
         self._mechanism = DiscreteLaplaceMechanism.from_scale(scale, self.sensitivity)
         self.noise_scale = self._mechanism.scale
         self.epsilon = self._mechanism.epsilon
@@ -465,7 +465,7 @@ def selection_noise(
     """
     # A unit's rows are taken away and others put in: scores move by amounts within a range of the weight.
     sensitivity = 2 * rows_per_unit * largest * 2**IMPURITY_BITS
-    return DiscreteLaplaceMechanism.from_scale(_scale(check_epsilon(epsilon), sensitivity), sensitivity)
+    return DiscreteLaplaceMechanism.from_scale(least_scale(check_epsilon(epsilon), sensitivity), sensitivity)
 
 
 class SplitSelection:
