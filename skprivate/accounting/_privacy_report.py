@@ -13,7 +13,7 @@ from ._amounts import show
 from ._composition.compose import compose
 from ._statements.fields import VERSION, check_kind, check_unchanged, encode_amount, readable
 from ._statements.guarantees import DisclosureRisk, PrivacyGuarantee
-from ._statements.html import label_fragment, label_page, labels_of_report
+from ._statements.html import Label, Labelled, label_page, labels_of_report
 from ._statements.registry import RegistryEntry, registry_entry_of_report
 from ._statements.spent import PrivacySpent
 from ._statements.text import (
@@ -75,7 +75,7 @@ class StepReport:
 
 @public_module("skprivate.accounting")
 @dataclass(frozen=True)
-class PrivacyReport:
+class PrivacyReport(Labelled):
     """The privacy of a whole fitted object; made by `privacy_report`.
 
     Attributes
@@ -228,11 +228,10 @@ class PrivacyReport:
         page : str
             The whole first, then every step that drew noise. All texts are escaped.
         """
-        return label_page(labels_of_report(self.to_dict()))
+        return label_page(self._labels())
 
-    def _repr_html_(self) -> str:
-        """Return the same labels for a notebook."""
-        return label_fragment(labels_of_report(self.to_dict()))
+    def _labels(self) -> list[Label]:
+        return labels_of_report(self.to_dict())
 
     def __str__(self) -> str:
         return describe_report(self.to_dict(), self.headline())

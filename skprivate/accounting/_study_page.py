@@ -3,7 +3,7 @@
 
 import math
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
@@ -26,26 +26,11 @@ from ._ledger.report import (
 )
 from ._privacy_report import PrivacyReport
 from ._statements.fields import check_text, check_texts
-from ._statements.guarantees import DisclosureRisk, PrivacyGuarantee
-from ._statements.html import (
-    Label,
-    amounts_figure,
-    label_of_guarantee,
-    label_of_risk,
-    label_of_spent,
-    label_page,
-    labels_of_report,
-)
+from ._statements.html import Label, Labelled, amounts_figure, label_page
 from ._statements.ledger_entry import LedgerEntry
 from ._statements.spent import PrivacySpent
 from ._statements.text import show_factor
 
-_LABELS: dict[type[Any], Callable[[Any], list[Label]]] = {
-    PrivacySpent: lambda statement: [label_of_spent(statement)],
-    PrivacyReport: labels_of_report,
-    PrivacyGuarantee: lambda statement: [label_of_guarantee(statement)],
-    DisclosureRisk: lambda statement: [label_of_risk(statement)],
-}
 _ODDS = {
     "replace-one": "between two possible values of the data of one {unit}",
     "add-remove": "that one {unit} is in the data",
@@ -191,7 +176,7 @@ def _named(statements: Mapping[str, Any] | Sequence[Any]) -> list[tuple[str, Any
     for name, holder in named:
         check_text(name, "each name of statements")
         inner = getattr(holder, "privacy_spent_", getattr(holder, "privacy_spent", holder))
-        if not isinstance(inner, tuple(_LABELS)):
+        if not isinstance(inner, Labelled):
             raise TypeError(
                 f"The statement {name!r} must be a PrivacySpent, PrivacyReport, PrivacyGuarantee or "
                 f"DisclosureRisk, or have one as privacy_spent_, got {type(holder).__name__}. For a pipeline "
@@ -214,8 +199,7 @@ def _claims(named: Sequence[tuple[str, Any]]) -> list[Label]:
     labels = []
     for name, statement in named:
         section = f"What is claimed: {name}"
-        build = next(labels for kind, labels in _LABELS.items() if isinstance(statement, kind))
-        labels += [replace(label, section=section) for label in build(statement.to_dict())]
+        labels += [replace(label, section=section) for label in statement._labels()]
     return labels
 
 

@@ -17,6 +17,9 @@ from .._typing import IndexArray
 from ..utils import as_cells
 from ..utils._tables import is_temporal_type
 
+_DURATIONS = "its type is one of durations, times of a day or periods."
+_NESTED = "its type is one of lists or records."
+
 
 class ColumnTypeError(TypeError):
     """The type of a whole column is none that can be read; its message holds no value."""
@@ -93,20 +96,28 @@ def read_table(table: Any, record_names: Sequence[str] | None = None, *, strict:
         if library in sys.modules and isinstance(table, getattr(sys.modules[library], kind, ())):
             return read(table)
     if hasattr(table, "__arrow_c_stream__") or hasattr(table, "__arrow_c_array__"):
-        return _of_arrow(_imported(table))
+        try:
+            import pyarrow
+        except ImportError:
+            raise ImportError(
+                "a table that is handed over as Arrow's stream needs pyarrow: pip install pyarrow."
+            ) from None
+        return _of_arrow(pyarrow.table(table))
     if isinstance(table, list | tuple):
         return _of_rows(table, record_names, strict)
     return _of_array(table)
 
 
 def _of_mapping(table: Mapping[Any, Any], names: Sequence[str] | None, strict: bool) -> RawTable:
-    if not table or not all(map(_is_column, table.values())):
+    columns = list(table.values())
+    if not columns or any(
+        isinstance(one, str | bytes | Mapping) or not hasattr(one, "__len__") for one in columns
+    ):
         return _of_records([table], names, strict)
-    return _with_one_length(tuple(table), list(table.values()))
-
-
-def _is_column(values: Any) -> bool:
-    return hasattr(values, "__len__") and not isinstance(values, str | bytes | Mapping)
+    lengths = set(map(len, columns))
+    if len(lengths) != 1:
+        raise ValueError("the columns of the table have different lengths.")
+    return RawTable(tuple(table), columns, lengths.pop())
 
 
 def _of_rows(rows: list[Any] | tuple[Any, ...], names: Sequence[str] | None, strict: bool) -> RawTable:
@@ -141,42 +152,24 @@ def _of_array(table: Any) -> RawTable:
     return RawTable(None, list(array.T), len(array))
 
 
-def _of_pandas(frame: Any) -> RawTable:
-    columns = [frame.iloc[:, place] for place in range(frame.shape[1])]
+def _of_frame(frame: Any) -> RawTable:
+    if hasattr(frame, "iloc"):
+        columns = [frame.iloc[:, place] for place in range(frame.shape[1])]
+    else:
+        columns = frame.get_columns()
     return RawTable(tuple(frame.columns), columns, len(frame))
-
-
-def _of_polars(frame: Any) -> RawTable:
-    return RawTable(tuple(frame.columns), frame.get_columns(), frame.height)
 
 
 def _of_arrow(table: Any) -> RawTable:
     return RawTable(tuple(table.schema.names), list(table.columns), table.num_rows)
 
 
-def _imported(table: Any) -> Any:
-    try:
-        import pyarrow
-    except ImportError:
-        raise ImportError(
-            "a table that is handed over as Arrow's stream needs pyarrow: pip install pyarrow."
-        ) from None
-    return pyarrow.table(table)
-
-
 _FRAMES: tuple[tuple[str, str, Callable[[Any], RawTable]], ...] = (
-    ("pandas", "DataFrame", _of_pandas),
-    ("polars", "DataFrame", _of_polars),
+    ("pandas", "DataFrame", _of_frame),
+    ("polars", "DataFrame", _of_frame),
     ("pyarrow", "Table", _of_arrow),
     ("pyarrow", "RecordBatch", _of_arrow),
 )
-
-
-def _with_one_length(names: tuple[Any, ...], columns: list[Any]) -> RawTable:
-    lengths = set(map(len, columns))
-    if len(lengths) != 1:
-        raise ValueError("the columns of the table have different lengths.")
-    return RawTable(names, columns, lengths.pop())
 
 
 def cells_of(column: Any) -> Any:
@@ -243,7 +236,7 @@ def _cells_of_polars(series: Any) -> Any:
         return series.to_numpy()
     _refuse_durations(dtype)
     if dtype.is_nested():
-        raise _nested()
+        raise ColumnTypeError(_NESTED)
     return series.to_list()
 
 
@@ -268,15 +261,13 @@ def _cells_of_chunk(chunk: Any) -> Any:
     if kinds.is_boolean(kind):
         return _booleans(chunk.cast(pyarrow.uint8()).to_numpy(zero_copy_only=False))
     if kinds.is_time(kind) or kinds.is_duration(kind):
-        raise _durations()
+        raise ColumnTypeError(_DURATIONS)
     if kinds.is_nested(kind):
-        raise _nested()
-    if not any(
-        check(kind)
-        for check in (kinds.is_integer, kinds.is_floating, kinds.is_date, kinds.is_timestamp, kinds.is_null)
-    ):
-        return chunk.to_pylist()
-    return chunk.to_numpy(zero_copy_only=False)
+        raise ColumnTypeError(_NESTED)
+    plain = (kinds.is_integer, kinds.is_floating, kinds.is_date, kinds.is_timestamp, kinds.is_null)
+    if any(check(kind) for check in plain):
+        return chunk.to_numpy(zero_copy_only=False)
+    return chunk.to_pylist()
 
 
 def _booleans(numbers: NDArray[Any]) -> CodedColumn:
@@ -317,15 +308,7 @@ def as_list(cells: Any) -> list[Any]:
 
 def _refuse_durations(dtype: Any) -> None:
     if is_temporal_type(dtype):
-        raise _durations()
-
-
-def _durations() -> ColumnTypeError:
-    return ColumnTypeError("its type is one of durations, times of a day or periods.")
-
-
-def _nested() -> ColumnTypeError:
-    return ColumnTypeError("its type is one of lists or records.")
+        raise ColumnTypeError(_DURATIONS)
 
 
 _COLUMNS: tuple[tuple[str, str, Callable[[Any], Any]], ...] = (

@@ -193,7 +193,9 @@ class TableDomain:
         markers = check_list(missing_values, "missing_values")
         found = {}
         for name, declaration in columns.items():
-            _check_name(name)
+            if not isinstance(name, str) or not name:
+                raise TypeError("names of columns must be text that is not empty.")
+            check_characters(name, "the name of a column")
             try:
                 found[str(name)] = column_of(declaration).resolved(missing, markers)
             except (TypeError, ValueError) as error:
@@ -382,17 +384,13 @@ class TableDomain:
 
     def _encode(self, raw: RawTable, treat_refused: Callable[..., None] | None) -> FloatArray:
         encoded = np.zeros((raw.n_rows, len(self.encoded_names)))
-        at = 0
-        for (name, column), reader, values in zip(
-            self._columns.items(), self._readers, self._in_order(raw), strict=True
-        ):
-            width = len(column.suffixes()) + (column.missing == "indicator")
-            reading = _read(name, reader, values)
-            block = encoded[:, at : at + width]
+        parts = zip(self.groups, self._columns.values(), self._readers, self._in_order(raw), strict=True)
+        for group, column, reader, values in parts:
+            reading = _read(group.name, reader, values)
+            block = encoded[:, group.start : group.end]
             _write(column, reading.values, block)
             if treat_refused is not None:
-                treat_refused(name, column, reading, block)
-            at += width
+                treat_refused(group.name, column, reading, block)
         return encoded
 
     def read_columns(
@@ -467,12 +465,10 @@ class TableDomain:
         array = np.asarray(encoded, dtype=np.float64)
         if array.ndim != 2 or array.shape[1] != len(self.encoded_names):
             raise ValueError(f"encoded rows must have {len(self.encoded_names)} columns.")
-        found, at = {}, 0
-        for name, column in self._columns.items():
-            width = len(column.suffixes()) + (column.missing == "indicator")
-            found[name] = decode_column(column, array[:, at : at + width])
-            at += width
-        return found
+        columns = zip(self.groups, self._columns.values(), strict=True)
+        return {
+            group.name: decode_column(column, array[:, group.start : group.end]) for group, column in columns
+        }
 
     def _in_order(self, raw: RawTable) -> list[Any]:
         """Return the columns of a table in the domain's order; an error where they are not the domain's."""
@@ -575,12 +571,6 @@ class TableDomain:
         shown = [f"{name}: {_describe(column)}" for name, column in list(self._columns.items())[:_SHOWN]]
         more = ["..."] if len(self._columns) > _SHOWN else []
         return f"TableDomain({', '.join(shown + more)}; {len(self.encoded_names)} encoded columns)"
-
-
-def _check_name(name: Any) -> None:
-    if not isinstance(name, str) or not name:
-        raise TypeError("names of columns must be text that is not empty.")
-    check_characters(name, "the name of a column")
 
 
 def _describe(column: Column) -> str:

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Fits of estimators to sources, by the rounds that `fit` runs over rows in memory."""
 
+import hashlib
 import os
 from contextlib import ExitStack
 from dataclasses import replace
@@ -18,7 +19,7 @@ from ..utils._json_documents import canonical
 from ..utils._private_fit import public_errors
 from ._driver import drive, open_record
 from ._schema import RowSchema
-from ._sources import SourceFacts, SourceRun, TableSource, fingerprint
+from ._sources import SourceFacts, SourceRun, TableSource
 from ._tables import TableColumns, count_columns, has_names
 
 # Parameters that another driver may have others of.
@@ -150,7 +151,7 @@ def _hash_of(estimator: BaseEstimator, schema: RowSchema, facts: SourceFacts) ->
     n_is_public = parameters.get("relation", "replace-one") == "replace-one"
     n_units = facts.n_units if n_is_public else None
     content = {"schema": schema.to_dict(), "rows": n_units, "parameters": repr(parameters)}
-    return fingerprint(name.encode(), canonical(content))
+    return hashlib.sha256(name.encode() + b"\0" + canonical(content)).hexdigest()
 
 
 def known_columns(estimator: Any) -> int | None:

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Sources of rows: tables in memory, on disk or on an engine, and what is public about them."""
 
-import hashlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from numbers import Integral
@@ -308,11 +307,6 @@ def _may_hold_booleans(events: Any) -> bool:
     # Nullable booleans are objects in some frames; their cells are read one by one.
     is_text = str(events.dtype).lower().startswith("str")
     return not is_text and np.asarray(events).dtype.kind in "bO"
-
-
-def fingerprint(*texts: bytes) -> str:
-    """Return a hash of public bytes."""
-    return hashlib.sha256(b"\0".join(texts)).hexdigest()
 
 
 @public_module("skprivate.rounds")

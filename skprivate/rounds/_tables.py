@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Tables of all forms (arrays, data frames, Arrow) as pieces of features and targets."""
 
-from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from numbers import Real
 from typing import Any
@@ -356,13 +356,8 @@ def arrow_records(batch: Any) -> tuple[list[str], Iterable[Any]]:
 
 
 def arrow_columns(record: Any, names: tuple[str, ...]) -> list[NDArray[Any]]:
+    """Return columns of a record batch as arrays."""
     return [record.column(name).to_numpy(zero_copy_only=False) for name in names]
-
-
-def number_columns(record: Any, names: Container[str], wanted: tuple[str, ...]) -> list[NDArray[Any]]:
-    """Return columns of a record batch whose features are numbers by their types."""
-    refuse_text(record, takes_domain=True, columns=names)
-    return arrow_columns(record, wanted)
 
 
 def column_numbers(values: NDArray[Any], name: str) -> NDArray[Any]:
@@ -454,7 +449,7 @@ def iter_batches(
                 _encoded(record.select(list(names)), arrow_columns(record, (str(target),))[0], domain)
                 for record in records
             )
-        return names, _pieces(number_columns(record, names, (*names, str(target))) for record in records)
+        return names, _pieces(_number_columns(record, names, str(target)) for record in records)
     if y is None:
         raise ValueError("y is missing: only batches with named columns hold the target themselves.")
     if domain is not None:
@@ -505,6 +500,11 @@ def _frame_columns(frame: Any, names: tuple[str, ...], y: Any, target: str | Non
     if columns[-1].shape != (len(frame),):
         raise ValueError("y must have one value per row of the batch.")
     return columns
+
+
+def _number_columns(record: Any, names: tuple[str, ...], target: str) -> list[NDArray[Any]]:
+    refuse_text(record, takes_domain=True, columns=names)
+    return arrow_columns(record, (*names, target))
 
 
 def _pieces(tables: Iterable[list[NDArray[Any]]]) -> Iterator[NumberPiece]:

@@ -27,10 +27,9 @@ from ..utils._public_module import public_module
 from ._codec import Record, of_kind, record, stored
 from ._plans.additive import CodeCountsPlan, ResidualsPlan
 from ._plans.cells import CellsPlan
-from ._plans.gradients import GradientsPlan
 from ._plans.logits import LabelMomentsPlan, LogitsPlan
 from ._plans.masses import HistogramsPlan, MassesPlan, MassHistogramsPlan
-from ._plans.moments import LooksPlan, MomentsPlan
+from ._plans.moments import GradientsPlan, LooksPlan, MomentsPlan
 from ._rows import PreparedRows
 from ._schema import RowSchema
 

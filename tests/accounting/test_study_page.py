@@ -64,7 +64,7 @@ def test_it_holds_what_was_asked_for(ledger, tmp_path):
         "Refused charges, which cost nothing 1",
         "refused, label final, Tree epsilon = 3, delta = 0 asked for 1 times; purpose Table One",
         "Failed fits, which cost no epsilon 1 (no limit; Tree: 1)",
-        "that 1 failed may tell something",
+        "that 1 failed may reveal something",
         "if groups of data overlap",
         "choices by eye",
         "cover that step alone; privacy_report(pipeline) covers them all",

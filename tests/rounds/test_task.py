@@ -18,7 +18,6 @@ from skprivate.rounds._plans.cells import (
     OctaveAxis,
     SurvivalAxis,
 )
-from skprivate.rounds._plans.gradients import GradientsPlan, ResidualGrid
 from skprivate.rounds._plans.masses import (
     HistogramsPlan,
     LabelMasses,
@@ -26,7 +25,7 @@ from skprivate.rounds._plans.masses import (
     MassHistogramsPlan,
     NumberMasses,
 )
-from skprivate.rounds._plans.moments import MomentGrid, MomentsPlan
+from skprivate.rounds._plans.moments import GradientsPlan, MomentGrid, MomentsPlan, ResidualGrid
 from skprivate.rounds._schema import RowSchema
 from skprivate.rounds._sources import SourceFacts, SourceRun, TableFacts
 from skprivate.rounds._tables import TableColumns

@@ -316,10 +316,12 @@ def _search(distribution: Any, lower: float, upper: float, rate: float) -> tuple
         halved = (vague | (bounds > best + _TOLERANCE * max(1.0, best))) & divisible
         if not halved.any() or len(bounds) > _MOST_PANELS:
             return float(bounds.max()) + _SLACK * max(1.0, best), float(ends[worst])
-        start, end, cut, upper = (it[halved] for it in (panels.start, panels.end, middles, panels.upper))
-        lower_halves = _integrate(distribution, rate, start, cut, upper)
-        upper_halves = _integrate(distribution, rate, cut, end, upper)
-        panels = _join(panels.take(~halved), lower_halves, upper_halves)
+        old, cuts = panels.take(halved), middles[halved]
+        panels = _join(
+            panels.take(~halved),
+            _integrate(distribution, rate, old.start, cuts, old.upper),
+            _integrate(distribution, rate, cuts, old.end, old.upper),
+        )
 
 
 def _join(*parts: _Panels) -> _Panels:

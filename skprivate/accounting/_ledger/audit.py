@@ -118,8 +118,8 @@ class LedgerAudit(LedgerViews):
                 in_place = place == path
                 records = SQLiteRecords(connection, place or path, file=None if in_place else path)
                 records.check_structure()
-                rows = verify(records, None, path, full=True)
-                account = account_of(records, rows, path)
+                verify(records, None, path, full=True)
+                account = account_of(records, path)
         except sqlite3.DatabaseError as error:
             if getattr(error, "sqlite_errorcode", 0) & 0xFF == sqlite3.SQLITE_NOTADB:
                 return None

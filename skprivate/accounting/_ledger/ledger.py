@@ -400,8 +400,8 @@ class PrivacyLedger(LedgerViews):
         return cls(target, limits.epsilon, limits.delta, max_failures=limits.max_failures)
 
     def _account(self) -> Account:
-        with self._checked(write=False, full=True) as (records, rows):
-            return account_of(records, rows, self._path)
+        with self._transaction(full=True) as records:
+            return account_of(records, self._path)
 
     def label(self, label: str) -> contextlib.AbstractContextManager[Self]:
         """Mark the entries charged inside a ``with`` block; the innermost label counts.
@@ -617,11 +617,6 @@ class PrivacyLedger(LedgerViews):
 
     @contextlib.contextmanager
     def _transaction(self, *, write: bool = False, full: bool = False) -> Iterator[SQLiteRecords]:
-        with self._checked(write=write, full=full) as (records, _):
-            yield records
-
-    @contextlib.contextmanager
-    def _checked(self, *, write: bool, full: bool) -> Iterator[tuple[SQLiteRecords, list[Row]]]:
         # Read first: an entry that another thread adds while this one waits is no roll-back.
         seen = self._verified
         with SQLiteStore(self._path).transaction(write=write) as records:
@@ -630,9 +625,9 @@ class PrivacyLedger(LedgerViews):
                     f"The file {self._path} is another ledger than the one this object was made for. Restore "
                     "that one, or make a new PrivacyLedger object."
                 )
-            rows = verify(records, seen, self._path, full=full)
+            verify(records, seen, self._path, full=full)
             self._verified = records.state
-            yield records, rows
+            yield records
         self._verified = records.state
 
 

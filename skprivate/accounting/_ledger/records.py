@@ -69,11 +69,14 @@ class SQLiteRecords:
         written.
     is_kept : bool
         Whether what was written is lasting: an interrupt may reach the caller after it, and before it.
+    checked : list of tuple
+        The entries that `verify` has checked.
     """
 
     def __init__(self, connection: sqlite3.Connection, path: Path, *, file: Path | None = None) -> None:
         self.connection, self._path, self._file = connection, path, file or path
         self.is_kept = False
+        self.checked: list[Row] = []
         with undamaged(self._file):
             meta = self._read_meta()
             self.identity = self._read_identity(meta)
@@ -327,8 +330,8 @@ def _checksum(content: dict[str, object]) -> str:
 # The check of all of it.
 
 
-def verify(records: SQLiteRecords, seen: LedgerState | None, place: Path, *, full: bool = False) -> list[Row]:
-    """Check the entries after the last state that was verified, and return them.
+def verify(records: SQLiteRecords, seen: LedgerState | None, place: Path, *, full: bool = False) -> None:
+    """Check the entries after the last state that was verified, and keep them as ``records.checked``.
 
     Parameters
     ----------
@@ -340,11 +343,6 @@ def verify(records: SQLiteRecords, seen: LedgerState | None, place: Path, *, ful
         Where the ledger is, for messages.
     full : bool, default=False
         Whether to check every entry.
-
-    Returns
-    -------
-    rows : list of tuple
-        The entries that were checked: all of them if ``full``.
 
     Raises
     ------
@@ -377,7 +375,7 @@ def verify(records: SQLiteRecords, seen: LedgerState | None, place: Path, *, ful
         )
     if not reached.agrees(records.state) or n_failures != records.state.failures:
         raise damaged(place)
-    return rows
+    records.checked = rows
 
 
 def replay(start: LedgerState, rows: list[Row], known: list[LedgerState]) -> LedgerState | None:

@@ -22,7 +22,7 @@ from .._statements.fields import check_text, escape_controls
 from .._statements.html import PRIVATE_VERDICT, Label, amounts_figure, label_fragment, label_page
 from .._statements.ledger_entry import NO_RECORD, RECORD, LedgerEntry, from_row
 from .records import SQLiteRecords, refuse_own_files
-from .state import Identity, LedgerState, Row, left_of, resolve, undamaged
+from .state import Identity, LedgerState, left_of, resolve, undamaged
 
 Key = TypeVar("Key", bound=Hashable)
 
@@ -59,10 +59,11 @@ class Account:
         return self.state.spent
 
 
-def account_of(records: SQLiteRecords, rows: Sequence[Row], place: Path) -> Account:
-    """Return what a ledger holds, inside a transaction; ``rows`` are all of its entries."""
+def account_of(records: SQLiteRecords, place: Path) -> Account:
+    """Return what a ledger holds, inside a transaction, after a check of all of it."""
     with undamaged(place):
-        entries, refusals = ([from_row(*row) for row in part] for part in (rows, records.refusals()))
+        parts = records.checked, records.refusals()
+        entries, refusals = ([from_row(*row) for row in part] for part in parts)
         return Account(records.identity, entries, records.state, records.failures(), refusals)
 
 

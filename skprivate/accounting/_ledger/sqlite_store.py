@@ -136,13 +136,13 @@ class SQLiteStore:
             finally:
                 _files.release_lock(lock)
 
-    @contextlib.contextmanager
-    def connect(self) -> Iterator[sqlite3.Connection]:
-        """Open the file; without a commit nothing is written."""
+    def present(self, *, file: Path | None = None) -> SQLiteRecords:
+        """Return what the file holds now, once SQLite has undone what a killed process left half done."""
         connection = self._open()
         # No `closing`: an interrupt as it begins would leave the file open as long as the traceback lives.
         try:
-            yield connection
+            connection.execute("BEGIN IMMEDIATE")
+            return SQLiteRecords(connection, self._path, file=file)
         finally:
             connection.close()
 
@@ -183,11 +183,9 @@ class SQLiteStore:
                 ) from error
 
     def _outcome(self, before: LedgerState, after: LedgerState, verb: str) -> str:
-        """Say what a failed commit left behind: the file knows, once SQLite has undone what is half done."""
+        """Say what a failed commit left behind."""
         try:
-            with self.connect() as connection:
-                connection.execute("BEGIN IMMEDIATE")
-                state = SQLiteRecords(connection, self._path).state
+            state = self.present().state
         except (sqlite3.Error, UnicodeError, LedgerError):
             return (
                 f"the run may have been {verb}. Count it as spent, repair the disk, and look at entries() "
@@ -389,7 +387,7 @@ def _check(
         try:
             records = SQLiteRecords(connection, target, file=source)
             records.check_structure()
-            rows = verify(records, None, source, full=True)
+            verify(records, None, source, full=True)
         except (sqlite3.Error, UnicodeError) as error:
             raise damaged(source) from error
     known = _known_states(target, records.identity, store, discard_newer)
@@ -400,7 +398,7 @@ def _check(
                     f"The backup {source} is an older state of the ledger {target}: {lost} would be "
                     f"forgotten. {_ADVICE}"
                 )
-        if replay(LedgerState(), rows, known) is None:
+        if replay(LedgerState(), records.checked, known) is None:
             raise LedgerError(
                 f"The backup {source} and the ledger {target} went on from the same entries in different "
                 f"ways: entries would be forgotten. {_ADVICE}"
@@ -416,10 +414,8 @@ def _known_states(
     found = [] if mark is None else [mark]
     if os.path.lexists(target):
         try:
-            with store.connect() as connection:
-                connection.execute("BEGIN IMMEDIATE")  # undoes what a killed process left half done
-                present = SQLiteRecords(connection, target, file=target)
-                found.append((present.identity.uuid, present.state))
+            present = store.present(file=target)
+            found.append((present.identity.uuid, present.state))
         except (LedgerError, sqlite3.Error, UnicodeError) as error:
             if not discard_newer and mark is None:
                 raise LedgerError(

@@ -26,7 +26,7 @@ from .fields import (
     encode_amount,
     readable,
 )
-from .html import label_fragment, label_of_guarantee, label_of_risk, label_page
+from .html import Label, Labelled, label_of_guarantee, label_of_risk, label_page
 from .registry import RegistryEntry, registry_entry_of_guarantee, registry_entry_of_risk
 from .text import (
     ROUNDING,
@@ -210,7 +210,7 @@ _NO_SUM = (
 
 @public_module("skprivate.accounting")
 @dataclass(frozen=True, kw_only=True)
-class PrivacyGuarantee:
+class PrivacyGuarantee(Labelled):
     """A bound on what is released, and how far it is proven.
 
     Parameters
@@ -457,11 +457,10 @@ class PrivacyGuarantee:
         page : str
             All texts are escaped.
         """
-        return label_page([label_of_guarantee(self.to_dict())])
+        return label_page(self._labels())
 
-    def _repr_html_(self) -> str:
-        """Return the same label for a notebook."""
-        return label_fragment([label_of_guarantee(self.to_dict())])
+    def _labels(self) -> list[Label]:
+        return [label_of_guarantee(self.to_dict())]
 
 
 def _number(value: Any, name: str) -> float:
@@ -478,7 +477,7 @@ _LISTS = ("unprotected", "leaks")
 
 @public_module("skprivate.accounting")
 @dataclass(frozen=True, kw_only=True)
-class DisclosureRisk:
+class DisclosureRisk(Labelled):
     """What is claimed for a protection against one attack; it is not differential privacy.
 
     There is no epsilon here: such a protection says nothing about any other attack, nor about an attacker who
@@ -578,11 +577,10 @@ class DisclosureRisk:
         page : str
             All texts are escaped. It says that this is not differential privacy.
         """
-        return label_page([label_of_risk(self.to_dict())])
+        return label_page(self._labels())
 
-    def _repr_html_(self) -> str:
-        """Return the same label for a notebook."""
-        return label_fragment([label_of_risk(self.to_dict())])
+    def _labels(self) -> list[Label]:
+        return [label_of_risk(self.to_dict())]
 
     def to_registry(self, **who_and_why: Any) -> RegistryEntry:
         """Return an entry of the registry of differential privacy deployments that says that it is none.

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Privacy labels of statements in HTML: no scripts, nothing to load, every text escaped."""
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -86,6 +87,17 @@ class Label:
     section: str = ""
     caption: str = "What is stated"
     releases: Sequence[tuple[str, str]] = ()
+
+
+class Labelled(ABC):
+    """A statement that is shown as labels, in a notebook too."""
+
+    @abstractmethod
+    def _labels(self) -> list[Label]:
+        """Return what is shown."""
+
+    def _repr_html_(self) -> str:
+        return label_fragment(self._labels())
 
 
 def label_of_spent(statement: Statement) -> Label:

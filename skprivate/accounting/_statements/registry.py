@@ -45,14 +45,8 @@ _FIELDS = {
 _OPEN = {
     *_FIELDS[""].split(),
     *_FIELDS["accounting"].split(),
-    "registry_authors",
-    "data_domain",
-    "privacy_unit_description",
-    "actors",
-    "release_type",
-    "release_type_description",
-    "pre_processing_eda_hyperparameter_tuning",
-    "justification",
+    *("registry_authors", "data_domain", "privacy_unit_description", "actors", "justification"),
+    *("release_type", "release_type_description", "pre_processing_eda_hyperparameter_tuning"),
 }
 _STATED = {field for fields in _FIELDS.values() for field in fields.split()} - _OPEN
 

@@ -35,7 +35,7 @@ from .fields import (
     readable,
 )
 from .guarantees import AuditRecord, PackageRecord, PrivacyGuarantee
-from .html import label_fragment, label_of_spent, label_page
+from .html import Label, Labelled, label_of_spent, label_page
 from .registry import RegistryEntry, registry_entry_of_spent
 from .text import AMOUNTS_OF_RELEASE, GAUSSIAN, describe_release, describe_spent
 
@@ -220,7 +220,7 @@ _CHARGED = ("epsilon", "delta", "rho")
 
 @public_module("skprivate.accounting")
 @dataclass(frozen=True, kw_only=True, repr=False)
-class PrivacySpent(ReadableAmounts):
+class PrivacySpent(ReadableAmounts, Labelled):
     """What one fit of a private estimator spent, and what is claimed for it.
 
     Parameters
@@ -628,11 +628,10 @@ class PrivacySpent(ReadableAmounts):
             All texts are escaped. Readable in light and dark, on paper, and by screen readers. It speaks of
             this step alone, and says so: of a pipeline, the label of its `privacy_report` does.
         """
-        return label_page([label_of_spent(self.to_dict())])
+        return label_page(self._labels())
 
-    def _repr_html_(self) -> str:
-        """Return the same label for a notebook."""
-        return label_fragment([label_of_spent(self.to_dict())])
+    def _labels(self) -> list[Label]:
+        return [label_of_spent(self.to_dict())]
 
     def __str__(self) -> str:
         return describe_spent(self.to_dict())

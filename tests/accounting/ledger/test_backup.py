@@ -145,7 +145,7 @@ def test_a_damaged_ledger_is_replaced_if_the_backup_holds_all_that_was_acknowled
     assert len(PrivacyLedger.restore(backup, ledger.path).entries()) == 1
     ledger.path.write_bytes(b"no database")
     mark_path(ledger.path).unlink()
-    with pytest.raises(LedgerError, match="no mark tells"):
+    with pytest.raises(LedgerError, match="no mark records"):
         PrivacyLedger.restore(backup, ledger.path)
     assert len(PrivacyLedger.restore(backup, ledger.path, discard_newer=True).entries()) == 1
 

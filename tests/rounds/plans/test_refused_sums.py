@@ -5,8 +5,7 @@ import numpy as np
 import pytest
 
 from skprivate.rounds._plans.cells import CellsPlan, SurvivalAxis
-from skprivate.rounds._plans.gradients import GradientsPlan, ResidualGrid
-from skprivate.rounds._plans.moments import LooksPlan, MomentGrid
+from skprivate.rounds._plans.moments import GradientsPlan, LooksPlan, MomentGrid, ResidualGrid
 
 GRID = MomentGrid(lower=np.zeros(1), upper=np.ones(1), target=(0.0, 1.0), exponent=10)
 LEAST = np.iinfo(np.int64).min
