@@ -547,6 +547,3 @@ def replace_columns(X: Any, columns: Sequence[int], values: FloatArray) -> Any:
         array = np.array(X, dtype=np.float64 if X.dtype.kind in "biuf" else object) if columns else X.copy()
     array[:, list(columns)] = values
     return array
-
-
-# Quasi-microaggregation: identifying attributes of a query go to the centres of cells of a public range.
