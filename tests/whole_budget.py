@@ -21,7 +21,7 @@ from skprivate.audit import record_releases
 from skprivate.audit._cases.case import fit_with
 from skprivate.audit._observation.recorder import Recording, Release
 from skprivate.audit._search.privacy_loss import claimed_loss, loss_as_claimed
-from skprivate.linear_model._noise_scales import NoiseScales
+from skprivate.linear_model._moments.released_moments import NoiseScales
 from skprivate.noise import DiscreteGaussianMechanism, DiscreteLaplaceMechanism
 from skprivate.noise._mechanisms import NoisyMax
 from skprivate.randomizers._interface import LocalRandomizer

@@ -211,7 +211,6 @@ class _PipelineFit:
     """The state of a fitted pipeline by step, and its messages; of a fit that failed, the warnings alone."""
 
     parts: dict[str, FlatObject]
-    outputs: list[Any]
     failed: bool = False
     shown: bool = True
 
@@ -240,10 +239,10 @@ class PipelineComparison:
         self.uncovered = () if every_step else tuple(str(step) for step in report.uncovered)
         self.skipped_steps = set() if every_step else {step.path for step in report.uncovered}
         self.replayed = bool(recording.releases) and not recording.drawn_in_other_threads
-        self.noisy_steps = (
-            set() if self.replayed else {step.path for step in report.steps if step.status == "covered"}
-        )
-        self.first = _PipelineFit(self._look(model, recording), recording.outputs)
+        noisy = {step.path for step in report.steps if step.status == "covered"}
+        self.noisy_steps = set() if self.replayed else noisy
+        self.outputs = recording.outputs if self.replayed else None
+        self.first = _PipelineFit(self._look(model, recording))
 
     def run(self) -> PipelineCheck:
         """Try every change."""
@@ -306,16 +305,13 @@ class PipelineComparison:
 
     def _attempt(self, rows: Arguments, *, shown: bool) -> _PipelineFit:
         """Return a fit with the noise of the first."""
-        model, recording = self._fit(rows, self.first.outputs if self.replayed else None)
+        model, recording = self._fit(rows, self.outputs)
         if model is not None:
-            return _PipelineFit(self._look(model, recording, shown=shown), recording.outputs, shown=shown)
+            return _PipelineFit(self._look(model, recording, shown=shown), shown=shown)
         # Warnings of a step before the error; those of checks belong to it.
-        own = {
-            f"warning: {text}"
-            for text in recording.messages
-            if text.partition(": ")[0] in self.step_of_file.values()
-        }
-        return _PipelineFit({"estimator": FlatObject(dict.fromkeys(own, True))}, [], failed=True)
+        steps = self.step_of_file.values()
+        own = {f"warning: {text}": True for text in recording.messages if text.partition(": ")[0] in steps}
+        return _PipelineFit({"estimator": FlatObject(own)}, failed=True)
 
     def _fit(self, rows: Arguments, given_outputs: Any) -> tuple[Any, Recording]:
         """Return a fitted copy, None if it fails, and what it released and said."""
@@ -334,11 +330,9 @@ class PipelineComparison:
             except Exception:
                 if not self.started:
                     raise
-        recording.messages = [
-            f"{self.step_of_file.get(one.filename, 'a check')}: {one.message}" for one in told
-        ]
+        said = [f"{self.step_of_file.get(one.filename, 'a check')}: {one.message}" for one in told]
         # Progress shows the time, which is documented.
-        recording.messages += [re.sub(r"[0-9.]+ ?(s|min)\b", "", heard())]
+        recording.messages = [*said, re.sub(r"[0-9.]+ ?(s|min)\b", "", heard())]
         return model, recording
 
     def _look(self, model: Any, recording: Recording, *, shown: bool = True) -> dict[str, FlatObject]:
@@ -375,8 +369,10 @@ class PipelineComparison:
                 mine = FlatObject(
                     {path: leaf for path, leaf in mine.items() if not path.startswith(DISPLAYS)}
                 )
-            paths = differing_paths(mine, theirs)
-            found |= {_home_of_warning(p) if p.startswith("warning") else (step, _place(p)) for p in paths}
+            for path in differing_paths(mine, theirs):
+                # The attribute or view of a leaf, without what lies below it.
+                place = step, re.split(r"[.\[{]", path)[0]
+                found.add(_home_of_warning(path) if path.startswith("warning") else place)
         return found
 
 
@@ -384,9 +380,7 @@ def _ready(pipeline: Any) -> Any:
     """Return an unfitted copy that is seeded, so that all but the noise repeats, and charges no ledger."""
     copy = clone(pipeline)
     known = copy.get_params(deep=True)
-    seeds = [
-        name for name, value in known.items() if name.split("__")[-1] == "random_state" and value is None
-    ]
+    seeds = [name for name in known if name.split("__")[-1] == "random_state" and known[name] is None]
     return without_ledgers(copy).set_params(**dict.fromkeys(seeds, 0))
 
 
@@ -394,11 +388,6 @@ def _home_of_warning(path: str) -> tuple[str, str]:
     """Return the step that a warning came from, and the warning."""
     step, _, text = path.removeprefix("warning: ").partition(": ")
     return step, f"warning {text!r}"
-
-
-def _place(path: str) -> str:
-    """Return the attribute or view of a leaf, without what lies below it."""
-    return re.split(r"[.\[{]", path)[0]
 
 
 # Tables in which one row, or every row, is another: numbers, text and missing values, in arrays and frames.

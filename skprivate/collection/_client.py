@@ -14,7 +14,6 @@ import numpy as np
 
 from .._typing import FloatArray, IntArray, Protection
 from ..accounting._amounts import from_text, show, to_text
-from ..domain import TableDomain
 from ..exceptions import BudgetExceededError
 from ..noise import check_entropy
 from ..utils import check_positive
@@ -306,20 +305,15 @@ def _place(specification: TreeSpecification, x: Any, y: Any) -> tuple[IntArray, 
     domain, names = specification.domain, specification.features
     if domain is None:
         columns = zip(values, names, strict=True)
-        row = np.array([read_number(value, f"x: column {name!r}") for value, name in columns])
+        row: FloatArray = np.array([read_number(value, f"x: column {name!r}") for value, name in columns])
     else:
-        row = _encoded(domain, values)
+        try:
+            # Strict or not, a device refuses what is no value.
+            row = domain.encode([values], strict=False)[0]
+        except (TypeError, ValueError) as error:
+            raise ValueError(f"x: {error}") from None
     target = np.array([specification._read_target(y)])
     return specification.partition.apply(row[None]).astype(np.int64), target
-
-
-def _encoded(domain: TableDomain, values: list[Any]) -> FloatArray:
-    """Return a row of declared columns as numbers; strict or not, a device refuses what is no value."""
-    try:
-        row: FloatArray = domain.encode([values], strict=False)[0]
-    except (TypeError, ValueError) as error:
-        raise ValueError(f"x: {error}") from None
-    return row
 
 
 def _values(specification: TreeSpecification, x: Any) -> list[Any]:

@@ -139,31 +139,18 @@ def _add_plan_options(plan: argparse.ArgumentParser) -> None:
     plan.add_argument("--clients", required=True, type=int, help="number of reports that are expected")
     plan.add_argument("--public", type=Path, metavar="PUBLIC.csv", help="public rows, with a header")
     plan.add_argument("--label", default="label", help="name of the target's column (default: label)")
-    plan.add_argument(
-        "--target",
-        choices=("labels", "numbers"),
-        default="labels",
-        help="what that column holds: labels, for a classification tree (default), or numbers, for a "
-        "regression tree",
-    )
-    plan.add_argument(
-        "--bounds-y",
-        type=_json,
-        metavar="JSON",
-        help="[0, 100]: bounds of numbers; default: of the public rows",
-    )
-    plan.add_argument(
-        "--bounds", type=_json, metavar="JSON", help='{"age": [0, 120], ...}; default: of the public rows'
-    )
-    plan.add_argument(
-        "--domain",
-        type=Path,
-        metavar="DOMAIN.json",
-        help="declared columns, as TableDomain.to_json writes them; instead of --bounds",
-    )
-    plan.add_argument(
-        "--classes", type=_json, metavar="JSON", help='["no", "yes"]; default: of the public rows'
-    )
+    target = plan.add_argument("--target", choices=("labels", "numbers"), default="labels")
+    kinds = "labels, for a classification tree (default), or numbers, for a regression tree"
+    target.help = f"what that column holds: {kinds}"
+    read_from_rows = {
+        "--bounds-y": "[0, 100]: bounds of numbers",
+        "--bounds": '{"age": [0, 120], ...}',
+        "--classes": '["no", "yes"]',
+    }
+    for name, example in read_from_rows.items():
+        plan.add_argument(name, type=_json, metavar="JSON", help=f"{example}; default: of the public rows")
+    declared = "declared columns, as TableDomain.to_json writes them; instead of --bounds"
+    plan.add_argument("--domain", type=Path, metavar="DOMAIN.json", help=declared)
     tree = plan.add_argument_group(
         "the tree, as in LocallyPrivateTreeClassifier or LocallyPrivateTreeRegressor"
     )
@@ -310,19 +297,15 @@ def _run_merge(options: argparse.Namespace) -> None:
 def _run_release(options: argparse.Namespace) -> None:
     import joblib
 
-    curator = _load(options.state)
-    _refuse_to_replace(options.model)
+    curator, model = _load(options.state), options.model
+    # What is no earlier model stays: a state, a specification, reports.
+    if model.exists() and not (model.is_file() and model.read_bytes()[:1] == _PICKLE):
+        raise ValueError(f"{model} exists and is no model: it is not replaced. Choose another path.")
     tree = curator.release()
     buffer = io.BytesIO()
     joblib.dump(tree, buffer)
-    write_atomically(options.model, buffer.getvalue())
+    write_atomically(model, buffer.getvalue())
     print(tree.privacy_spent_)
-
-
-def _refuse_to_replace(model: Path) -> None:
-    """Refuse a path of what is no earlier model: a state, a specification, reports."""
-    if model.exists() and not (model.is_file() and model.read_bytes()[:1] == _PICKLE):
-        raise ValueError(f"{model} exists and is no model: it is not replaced. Choose another path.")
 
 
 def _run_show(options: argparse.Namespace) -> None:

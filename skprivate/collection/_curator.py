@@ -16,8 +16,7 @@ from ..exceptions import PrivacyLeakError
 from ..rounds._rows import refuse_other_forms
 from ..tree import LocallyPrivateTreeRegressor
 from ..tree._first_phase import FIRST_SHARE, FirstPhase
-from ..tree._plan import TreeDesign
-from ..tree._release import shape_by_reports
+from ..tree._release import TreeDesign, shape_by_reports
 from ..utils import as_labels, check_epsilon, check_int
 from ..utils._private_fit import redact_errors
 from ..utils._public_module import public_module
@@ -25,8 +24,6 @@ from ..utils._tables import validate_data
 from ._curator_state import CuratorState, LocalTree, check_tree
 from ._external_counts import ExternalCounts, ExternalMechanism, ExternalNoise, describe_external_spending
 from ._report_counter import ReportCounter
-
-# Curator of a collection: publishes a specification, adds up reports, releases the tree.
 
 
 @public_module("skprivate.collection")
@@ -235,9 +232,6 @@ class TreeCurator(ReportCounter):
         return self._state
 
 
-# Curator of the first of two phases: reports about columns, which shape the tree that other clients fill.
-
-
 @public_module("skprivate.collection")
 class SplitCurator(ReportCounter):
     """Plans a locally private tree without public rows, whose splits some of the clients shape.
@@ -358,7 +352,7 @@ class SplitCurator(ReportCounter):
         return curator
 
 
-# Design of a collection before it is published: names, bounds, targets and cells, from public rows.
+# Design of a collection before it is published, from public rows.
 
 
 @redact_errors
@@ -382,14 +376,9 @@ def design_splits(tree: LocalTree, n_clients: int, features: Sequence[str] | Non
     # Asked for by name, also with so few columns that a fit would halve them in turn.
     plan = clone(tree).set_params(split_share=float(FIRST_SHARE)) if automatic else tree
     design = _design(plan, None, None, n_clients, features)
-    enough = not automatic or FirstPhase.plan(
-        check_epsilon(tree.epsilon),
-        "auto",
-        n_clients,
-        len(design.classes),
-        design.bounds,
-        () if tree.domain is None else tree.domain.groups,
-    )
+    groups = () if tree.domain is None else tree.domain.groups
+    public = n_clients, len(design.classes), design.bounds, groups
+    enough = not automatic or FirstPhase.plan(check_epsilon(tree.epsilon), "auto", *public)
     if design.first_phase is None or not enough:
         raise ValueError(
             "reports of a share of these clients shape no tree: there are too few for this epsilon, or the "
@@ -424,14 +413,9 @@ def _design(tree: LocalTree, X: Any, y: Any, n_clients: int, features: Sequence[
             refuse_other_forms(y)
         else:
             refuse_label_types(y, tree.classes)
-        X, y = validate_data(
-            worker,
-            worker.encode_rows(X),
-            y if numbers else as_labels(y),
-            dtype=np.float64,
-            order="C",
-            y_numeric=numbers,
-        )
+        y = y if numbers else as_labels(y)
+        options: dict[str, Any] = {"dtype": np.float64, "order": "C", "y_numeric": numbers}
+        X, y = validate_data(worker, worker.encode_rows(X), y, **options)
         y = np.asarray(y, dtype=np.float64) if numbers else y
         own = getattr(worker, "feature_names_in_", None)
         names = _names_of_rows(own, features, X.shape[1]) if domain is None else []

@@ -19,8 +19,8 @@ from ..randomizers import LocalRandomizer
 from ..rounds._rows import check_target_bounds, check_target_width
 from ..tree import LocallyPrivateTreeClassifier, LocallyPrivateTreeRegressor
 from ..tree._first_phase import FirstPhase, PlannedLeaves
-from ..tree._plan import ReleaseMechanism, TreeDesign
 from ..tree._public_model import LeafModel
+from ..tree._release import ReleaseMechanism, TreeDesign
 from ..tree._rows import NumberCells
 from ..utils import check_epsilon
 from ..utils._compat import validate_parameter_constraints
@@ -39,17 +39,8 @@ from ._specification import TreeSpecification
 _FORMAT = "skprivate.curator"
 _VERSION = 4
 _FIELDS = (
-    "specification",
-    "tree",
-    "rule",
-    "bounds",
-    "named",
-    "public_counts",
-    "counts",
-    "history",
-    "stream",
-    "public",
-    "first",
+    *("specification", "tree", "rule", "bounds", "named", "public_counts"),
+    *("counts", "history", "stream", "public", "first"),
 )
 _PUBLIC_FIELDS = ("slope", "model", "row_variance", "total_variance")
 
@@ -183,13 +174,19 @@ class CuratorState:
         columns = specification.features if domain is None else domain.encoded_names
         partition, randomizer, first = _restore_leaves(tree, specification, fields)
         classes = np.asarray(specification.classes if bounds_y is None else bounds_y)
+        shape = partition.n_leaves, len(classes)
+        public_counts = (
+            unpack_integers(fields.text("public_counts"), shape)
+            if bounds_y is None
+            else np.array(fields.numbers("public_counts", shape[0] * shape[1])).reshape(shape)
+        )
         design = TreeDesign(
             partition=partition,
             randomizer=randomizer,
             classes=classes,
             bounds=(lower, upper),
             rule=fields.text("rule"),
-            public_counts=_restore_public_counts(fields, (partition.n_leaves, len(classes)), bounds_y),
+            public_counts=public_counts,
             feature_names=columns if fields.flag("named") else None,
             first_phase=first,
             cells=_cells_of(tree, specification),
@@ -288,14 +285,6 @@ def _cells_of(tree: LocalTree, specification: TreeSpecification) -> NumberCells 
     # The leaves' levels are public once clients answer; before, the tree chooses them.
     answered = isinstance(specification.partition, Partition)
     return NumberCells.of_levels(specification.randomizer.n_labels) if answered else tree._cells()
-
-
-def _restore_public_counts(
-    fields: Fields, shape: tuple[int, int], bounds_y: tuple[float, float] | None
-) -> IntArray | FloatArray:
-    if bounds_y is None:
-        return unpack_integers(fields.text("public_counts"), shape)
-    return np.array(fields.numbers("public_counts", shape[0] * shape[1])).reshape(shape)
 
 
 def _restore_public_side(design: TreeDesign, content: dict[str, Any]) -> TreeDesign:

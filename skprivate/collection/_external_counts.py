@@ -13,7 +13,7 @@ from .._typing import FloatArray
 from ..accounting import PrivacySpent, ReleaseRecord
 from ..noise import zcdp_to_epsilon
 from ..randomizers import LocalRandomizer
-from ..tree._plan import TreeDesign
+from ..tree._release import TreeDesign
 from ..utils import check_epsilon, check_int, check_positive, check_probability
 
 # Doubles hold all integers up to it.
@@ -30,7 +30,7 @@ _SAME = 1e-6
 _ROUND_UP = 1 + Fraction(1, 2**40)
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class ExternalNoise:
     """Noise that a service added to every count, with the privacy that follows from it.
 
@@ -89,17 +89,7 @@ class ExternalNoise:
             found = _gaussian(moved * rows**2, epsilon, variance, exact_delta)
         else:
             found = _laplace(moved * rows, epsilon, variance, exact_delta, mechanism == "discrete-laplace")
-        derived, rho, scale, exact_variance = found
-        return cls(
-            mechanism=mechanism,
-            relation=relation,
-            epsilon=derived,
-            delta=exact_delta,
-            rho=rho,
-            scale=scale,
-            variance=exact_variance,
-            max_rows_per_unit=max_rows_per_unit,
-        )
+        return cls(mechanism, relation, *found, max_rows_per_unit)
 
     @property
     def sensitivity(self) -> int:
@@ -107,7 +97,8 @@ class ExternalNoise:
         return (2 if self.relation == "replace-one" else 1) * (self.max_rows_per_unit or 1)
 
 
-_Found = tuple[Fraction, Fraction | None, Fraction, float]
+#: Epsilon, delta, rho, scale and variance.
+_Found = tuple[Fraction, Fraction, Fraction | None, Fraction, float]
 
 
 def _laplace(
@@ -124,7 +115,7 @@ def _laplace(
             exact = Fraction(2 * (math.asinh(half) if discrete else half))
         except (OverflowError, ZeroDivisionError):
             raise ValueError("noise_variance is too small to be noise in doubles.") from None
-        return l1 * exact * _ROUND_UP, None, 1 / exact, float(variance)
+        return l1 * exact * _ROUND_UP, delta, None, 1 / exact, float(variance)
     rate = float(epsilon / l1)
     try:
         # The form that keeps its digits where the rate is small.
@@ -138,7 +129,7 @@ def _laplace(
             f"epsilon and noise_variance contradict each other: for one unit, which moves {l1} in all, they "
             f"belong to other noise; epsilon={float(epsilon):g} has the variance {derived:.7g}. Pass one."
         )
-    return epsilon, None, l1 / epsilon, derived
+    return epsilon, delta, None, l1 / epsilon, derived
 
 
 def _gaussian(squared: int, epsilon: Fraction | None, variance: Fraction | None, delta: Fraction) -> _Found:
@@ -151,7 +142,7 @@ def _gaussian(squared: int, epsilon: Fraction | None, variance: Fraction | None,
             "epsilon contradicts noise_variance and delta: for one unit, which moves the square root of "
             f"{squared} in all, it is {float(derived):.7g} by zCDP. Leave it out."
         )
-    return derived, rho, Fraction(math.sqrt(variance)), float(variance)
+    return derived, delta, rho, Fraction(math.sqrt(variance)), float(variance)
 
 
 class ExternalMechanism:
@@ -170,16 +161,7 @@ class ExternalMechanism:
         self.n_cells, self.n_labels = randomizer.n_cells, randomizer.n_labels
         self.noise = noise
         self.relation, self.epsilon = noise.relation, noise.epsilon
-
-    @property
-    def sensitivity(self) -> int:
-        """Largest change of all counts together, in L1."""
-        return self.noise.sensitivity
-
-    @property
-    def noise_scale(self) -> Fraction:
-        """Scale of the noise in one count."""
-        return self.noise.scale
+        self.sensitivity, self.noise_scale = noise.sensitivity, noise.scale
 
     def describe(self) -> str:
         """Return the mechanism, as declared."""

@@ -21,7 +21,7 @@ from ..utils import as_column, check_characters
 from ..utils._json_documents import Fields
 from ..utils._tables import is_temporal, numbers_of, refuse_kinds, within_bounds
 
-# Checks of the columns that a specification asks for: their cells, their declaration, their names.
+# Columns.
 
 
 def kind_of(cells: Any) -> Any:
@@ -80,7 +80,7 @@ def check_names(features: Any, label: Any, n_features: int) -> tuple[str, ...]:
     return tuple(str(name) for name in names)
 
 
-# Labels as the target of a specification.
+# Targets.
 
 
 class LabelTarget:
@@ -140,8 +140,6 @@ class LabelTarget:
     def _positions(self) -> dict[Any, int]:
         return class_positions(self.classes)
 
-
-# Numbers between public bounds as the target of a specification; a client rounds its own at random.
 
 # The variance of the rounding is then below 1e-6 of that of a target that varies as much as it can.
 _MOST_LEVELS = 2**10

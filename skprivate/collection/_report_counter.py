@@ -85,8 +85,6 @@ class Checkpoint:
         self._release()
 
 
-# Counting of reports that answer one specification: batches, files, merges and saved states.
-
 # Bytes of small reports that are added up together.
 _BYTES_AT_ONCE = 2**20
 _SECONDS_BETWEEN_CHECKPOINTS = 5.0

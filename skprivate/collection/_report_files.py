@@ -128,14 +128,8 @@ class ReportWriter:
 
     def _header(self) -> bytes:
         specification = self.specification
-        return _HEADER.pack(
-            _MAGIC,
-            _VERSION,
-            bytes.fromhex(specification.hash),
-            self._batch_id,
-            specification.randomizer.report_bytes,
-            self.n_reports,
-        )
+        ids = bytes.fromhex(specification.hash), self._batch_id
+        return _HEADER.pack(_MAGIC, _VERSION, *ids, specification.randomizer.report_bytes, self.n_reports)
 
 
 class ReportReader:

@@ -345,14 +345,11 @@ class TreeSpecification:
         rows = read_rows(X, y, columns, encode, self.partition, self._target.read_many, self.classes)
         size = max(min(_ROWS_AT_ONCE, _BYTES_AT_ONCE // randomizer.report_bytes), 1)
         # Pieces of one size, so that with a seed nothing depends on how the rows come.
+        place: Any = 0 if isinstance(self.partition, Partition) else slice(-1)
         return (
-            self._draw_reports(cells, target, entropy)
-            for cells, target in map(self._part_piece, regroup(rows, size))
+            self._draw_reports(piece[:, place].astype(np.int64), piece[:, -1], entropy)
+            for piece in regroup(rows, size)
         )
-
-    def _part_piece(self, piece: FloatArray) -> tuple[IntArray, FloatArray]:
-        cells = piece[:, :-1].astype(np.int64)
-        return cells[:, 0] if isinstance(self.partition, Partition) else cells, piece[:, -1]
 
     def _draw_reports(self, cells: IntArray, target: FloatArray, entropy: Entropy) -> NDArray[Any]:
         """Draw one report for every row.

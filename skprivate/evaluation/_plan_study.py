@@ -22,41 +22,18 @@ from ..domain import TableDomain
 from ..domain._labels import codes_of, declared_classes, plain_labels, refuse_unknown_labels
 from ..utils import check_epsilons, check_int
 from ..utils._compat import Interval, num_samples, validate_parameter_constraints
-from ._planning.fits import (
-    N_TEST,
-    PublicModel,
-    base_score,
-    check_domain,
-    cross_validate_quiet,
-    epsilon_of,
-    prepare,
-    public_model,
-    run_world,
-    warn_of_planned_delta,
-)
+from ._planning import fits, worlds
 from ._planning.life_widths import LifeStudyPlan, PlannedHalfWidths, RowsNeeded
 from ._planning.lifetimes import (
     Cell,
-    Draw,
     FitWidths,
     StatedLifetimes,
     Trials,
-    draw_from_public,
-    draw_from_simulation,
+    draw_lives,
     median_widths,
     widest_of,
 )
 from ._planning.scores import BudgetSplit, Shift, StudyPlan, band_of, plan_score, recommend, split_budget
-from ._planning.worlds import (
-    LabelWorld,
-    NumberWorld,
-    PublicRows,
-    PublicTable,
-    StatedWorld,
-    World,
-    check_public,
-    measure_signal,
-)
 
 # A plan of a study before anything is spent: expected scores by epsilon, and whether they are worth it.
 
@@ -205,22 +182,22 @@ def plan_study(
     given = {name: value for name, value in locals().items() if name in _CONSTRAINTS}
     validate_parameter_constraints(_CONSTRAINTS, given, "plan_study")
     grid = check_epsilons(epsilons)
-    check_domain(domain)
+    fits.check_domain(domain)
     labels = _predicts_labels(estimator)
-    template = prepare(estimator, domain, target)
-    name = epsilon_of(template, param_name)
-    warn_of_planned_delta(template, name, n)
+    template = fits.prepare(estimator, domain, target)
+    name = fits.epsilon_of(template, param_name)
+    fits.warn_of_planned_delta(template, name, n)
     if public_in_fit and public is None and simulate is not None:
         raise ValueError("public_in_fit=True needs public rows.")
     rng = np.random.default_rng(check_random_state(random_state).randint(2**31))
     domain = _domain_of(domain, template)
     known = None if public is None else _read_public(public, domain, template, labels, target)
-    worlds: list[World]
+    drawn: list[worlds.World]
     if simulate is not None:
-        worlds, deviations = [StatedWorld(simulate)] * n_repeats, np.zeros(n_repeats)
-        sample = worlds[0].draw(N_TEST, rng)[1]
+        drawn, deviations = [worlds.StatedWorld(simulate)] * n_repeats, np.zeros(n_repeats)
+        sample = drawn[0].draw(fits.N_TEST, rng)[1]
     elif known is not None:
-        worlds, deviations = _worlds_of(known, n, n_repeats, rng)
+        drawn, deviations = _worlds_of(known, n, n_repeats, rng)
         sample = known.y
     else:
         raise ValueError("give public rows, public=(X, y), or a simulation, simulate=...: there is no plan "
@@ -228,20 +205,20 @@ def plan_study(
     if scoring is None:
         scoring = "r2" if not labels else "roc_auc" if len(np.unique(sample)) <= 2 else "roc_auc_ovr"
     scorer = check_scoring(template, scoring)
-    alone, n_public = PublicModel(), 0
+    alone, n_public = fits.PublicModel(), 0
     if known is not None:
-        alone, n_public = public_model(known, labels, scorer, int(rng.integers(2**31))), len(known.y)
+        alone, n_public = fits.public_model(known, labels, scorer, int(rng.integers(2**31))), len(known.y)
     options = {"alone": alone.model, "in_fit": public_in_fit}
     found = Parallel(n_jobs=n_jobs)(
-        delayed(run_world)(template, name, grid, world, n, n_public, scorer, int(seed), **options)
-        for world, seed in zip(worlds, rng.integers(2**31, size=n_repeats), strict=True)
+        delayed(fits.run_world)(template, name, grid, world, n, n_public, scorer, int(seed), **options)
+        for world, seed in zip(drawn, rng.integers(2**31, size=n_repeats), strict=True)
     )
     of_alone = np.array([one for _, one, _ in found])
-    base = base_score(sample, labels, scorer)
+    base = fits.base_score(sample, labels, scorer)
     shift, shift_alone = Shift(), 0.0
     if simulate is None and known is not None:
         seed = int(rng.integers(2**31))
-        real = cross_validate_quiet(template, name, known.table.table, known.y, labels, scorer, seed)
+        real = fits.cross_validate_quiet(template, name, known.table.table, known.y, labels, scorer, seed)
         shift = Shift.measured(real, np.array([quiet for _, _, quiet in found]), deviations, base)
         shift_alone = alone.score - band_of(of_alone, deviations)[0]
     rows = tuple(
@@ -286,8 +263,8 @@ def _domain_of(domain: Any, template: Any) -> TableDomain | None:
 
 def _read_public(
     public: Any, domain: TableDomain | None, template: Any, labels: bool, target: Any
-) -> PublicRows:
-    X, y = check_public(
+) -> worlds.PublicRows:
+    X, y = worlds.check_public(
         public, lambda y: _read_labels(y, template) if labels else np.asarray(y, dtype=np.float64)
     )
     if not labels:
@@ -296,14 +273,16 @@ def _read_public(
         logarithm = get_tags(template).target_tags.positive_only and bool((y > 0).all())
         low, high = (y.min(), y.max()) if target is None else (target[0], target[1])
         ends = float(low), float(high)
-        return PublicRows(PublicTable(X, domain), y, np.log(y) if logarithm else y, None, ends, logarithm)
+        return worlds.PublicRows(
+            worlds.PublicTable(X, domain), y, np.log(y) if logarithm else y, None, ends, logarithm
+        )
     classes, codes, counts = np.unique(y, return_inverse=True, return_counts=True)
     if len(classes) < 2 or counts.min() < _FEWEST_OF_CLASS:
         raise ValueError(
             f"public rows must hold at least two classes, each of at least {_FEWEST_OF_CLASS} rows: nothing "
             "can be planned of a class that they do not show."
         )
-    return PublicRows(PublicTable(X, domain), y, codes, classes)
+    return worlds.PublicRows(worlds.PublicTable(X, domain), y, codes, classes)
 
 
 def _read_labels(given: Any, template: Any) -> NDArray[Any]:
@@ -318,21 +297,21 @@ def _read_labels(given: Any, template: Any) -> NDArray[Any]:
 
 
 def _worlds_of(
-    known: PublicRows, n: int, n_repeats: int, rng: np.random.Generator
-) -> tuple[list[World], FloatArray]:
+    known: worlds.PublicRows, n: int, n_repeats: int, rng: np.random.Generator
+) -> tuple[list[worlds.World], FloatArray]:
     """Return a world for each repeat, and its distance from the expected one in standard errors."""
     n_classes = 0 if known.classes is None else len(known.classes)
-    signal = measure_signal(known.table.encoded, known.codes, n_classes, n, rng)
+    signal = worlds.measure_signal(known.table.encoded, known.codes, n_classes, n, rng)
     deviations = rng.permutation(norm.ppf((np.arange(n_repeats) + 0.5) / n_repeats))
-    worlds: list[World] = []
+    drawn: list[worlds.World] = []
     for repeat, deviation in enumerate(deviations):
         model, predicted = signal.models[repeat % len(signal.models)]
         strength = signal.at(float(deviation))
         if known.classes is None:
-            worlds.append(NumberWorld(known, model, predicted, strength, rng))
+            drawn.append(worlds.NumberWorld(known, model, predicted, strength, rng))
         else:
-            worlds.append(LabelWorld(known, known.classes, model, strength, rng))
-    return worlds, deviations
+            drawn.append(worlds.LabelWorld(known, known.classes, model, strength, rng))
+    return drawn, deviations
 
 
 def _limits_of(scoring: Any) -> tuple[float, float]:
@@ -342,7 +321,7 @@ def _limits_of(scoring: Any) -> tuple[float, float]:
     return -np.inf, 1.0 if scoring == "r2" else np.inf
 
 
-def _count_columns(domain: TableDomain | None, known: PublicRows | None) -> int:
+def _count_columns(domain: TableDomain | None, known: worlds.PublicRows | None) -> int:
     """Return the number of columns that a description would count, the target included."""
     if domain is not None:
         return len(domain.names) + 1
@@ -361,7 +340,7 @@ def _split(
     )
 
 
-def _unknowns(known: PublicRows | None, simulated: bool) -> tuple[str, ...]:
+def _unknowns(known: worlds.PublicRows | None, simulated: bool) -> tuple[str, ...]:
     if simulated or known is None:
         return _OF_SIMULATION + _OF_ALL
     texts = tuple(text.format(m=len(known.y)) for text in _OF_PUBLIC)
@@ -505,8 +484,8 @@ def plan_life_study(
     grid = check_epsilons(epsilons)
     sizes = [check_int(one, "n", least=_FEWEST_ROWS) for one in ([n] if np.ndim(n) == 0 else n)]  # type: ignore[union-attr]
     template = _prepare_life_model(estimator)
-    warn_of_planned_delta(template, "epsilon", max(sizes))
-    source, draw = _source_of_lives(template, stated, public, simulate)
+    fits.warn_of_planned_delta(template, "epsilon", max(sizes))
+    source, draw = draw_lives(template, stated, public, simulate)
     parameters = _variants_of(template, variants)
     seeds = check_random_state(random_state).randint(2**31, size=n_repeats).tolist()
     trials = Trials(template, parameters, grid, draw, X_at, quantile, seeds, n_jobs)
@@ -550,19 +529,6 @@ def _prepare_life_model(estimator: Any) -> Any:
     return template
 
 
-def _source_of_lives(template: Any, stated: Any, public: Any, simulate: Any) -> tuple[str, Draw]:
-    """Return where rows come from, and what draws them."""
-    given = {"stated": stated, "public": public, "simulate": simulate}
-    named = [name for name, value in given.items() if value is not None]
-    if len(named) != 1:
-        raise ValueError("give one of stated=StatedLifetimes(...), public=(X, y) and simulate=...")
-    if stated is not None:
-        return "stated", stated.draw_for(template)
-    if public is not None:
-        return "public", draw_from_public(public, template)
-    return "simulate", draw_from_simulation(simulate)
-
-
 def _variants_of(template: Any, variants: Any) -> dict[str, dict[str, Any]]:
     if variants is None:
         laplace = {"laplace": {"mechanism": "laplace", "delta": 0}}
@@ -576,19 +542,19 @@ def _variants_of(template: Any, variants: Any) -> dict[str, dict[str, Any]]:
     return {str(name): dict(parameters) for name, parameters in variants.items()}
 
 
-def _widths(name: str, epsilon: float | Fraction, n: int, fits: list[FitWidths]) -> PlannedHalfWidths:
+def _widths(name: str, epsilon: float | Fraction, n: int, widths: list[FitWidths]) -> PlannedHalfWidths:
     # Quantiles that are values of trials: some may be infinite.
-    low, high = np.quantile(widest_of(fits), [0.1, 0.9], method="inverted_cdf").tolist()
+    low, high = np.quantile(widest_of(widths), [0.1, 0.9], method="inverted_cdf").tolist()
     return PlannedHalfWidths(
         variant=name,
         epsilon=epsilon,
         n=n,
-        quantile=tuple(median_widths(fits, lambda one: one.quantile).tolist()),
-        slopes=tuple(median_widths(fits, lambda one: one.slopes).tolist()),
-        scale=float(median_widths(fits, lambda one: one.scale)),
+        quantile=tuple(median_widths(widths, lambda one: one.quantile).tolist()),
+        slopes=tuple(median_widths(widths, lambda one: one.slopes).tolist()),
+        scale=float(median_widths(widths, lambda one: one.scale)),
         range=(low, high),
-        warned=float(np.mean([one.warned for one in fits])),
-        repeats=len(fits),
+        warned=float(np.mean([one.warned for one in widths])),
+        repeats=len(widths),
     )
 
 

@@ -3,7 +3,6 @@
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from numbers import Integral, Real
 from typing import Any, Literal
@@ -29,7 +28,8 @@ from ..noise import check_entropy
 from ..utils._arguments import number_units
 from ..utils._compat import Interval, StrOptions, validate_parameter_constraints
 from ..utils._private_fit import failures_counted, public_errors
-from ._counts import COUNT_CONSTRAINTS, CountsNoise, NoisyTables, plan_noise, release_counts
+from ._counts import COUNT_CONSTRAINTS, CountsNoise, plan_noise, release_counts
+from ._description import tables
 from ._description.result import (
     ColumnDescription,
     Crosstab,
@@ -42,15 +42,6 @@ from ._description.result import (
     quantile,
     survival_curve,
     table_counts,
-)
-from ._description.tables import (
-    CrossTable,
-    LevelTable,
-    NumberTable,
-    SurvivalTable,
-    TablePlan,
-    plan_tables,
-    show_value,
 )
 
 # Bins of a number where the number of rows is not public: those of 5,000 rows, ten tables and epsilon 1.
@@ -206,14 +197,7 @@ def private_describe(
     >>> told.privacy_spent.epsilon
     Fraction(1, 1)
     """
-    parameters: dict[str, Any] = {
-        "epsilon": epsilon,
-        "delta": delta,
-        "mechanism": mechanism,
-        "ledger": ledger,
-    }
-    parameters |= {"relation": relation, "max_rows_per_group": max_rows_per_group, "n_bins": n_bins}
-    parameters |= {"random_state": random_state, "domain": domain, "confidence": confidence}
+    parameters = {name: value for name, value in locals().items() if name in CONSTRAINTS}
     validate_parameter_constraints(CONSTRAINTS, parameters, "private_describe")
     refuse_seed(random_state, "private_describe")
     entropy: Any = check_entropy(random_state)
@@ -225,7 +209,7 @@ def private_describe(
             if coding.declared and survival is None:
                 raise ValueError("happened and censored declare the events of survival: pass survival, too.")
             # Once for the number of tables, by which the noise is planned, and then with the bins.
-            plan = plan_tables(domain, columns, crosstabs, survival, _FEWEST, _FEWEST, coding)
+            plan = tables.plan_tables(domain, columns, crosstabs, survival, _FEWEST, _FEWEST, coding)
             noise = plan_noise(len(plan.tables), epsilon, delta, mechanism, relation, rows_per_unit)
         readings = domain.read_columns(table, plan.read)
         n_rows = len(next(iter(readings.values()))[0])
@@ -237,7 +221,7 @@ def private_describe(
                 choose_bins(noise.std, n_rows if is_public else None) if n_bins == "auto" else int(n_bins)
             )
             n_times = min(n_used, _MOST_TIMES) if n_bins == "auto" else n_used
-            plan = plan_tables(domain, columns, crosstabs, survival, n_used, n_times, coding)
+            plan = tables.plan_tables(domain, columns, crosstabs, survival, n_used, n_times, coding)
         units = number_units(groups, np.ones(n_rows, dtype=bool), strict=get_config()["strict"])
 
         def toss(n: int) -> FloatArray:
@@ -255,7 +239,15 @@ def private_describe(
             public_inputs=("domain",),
             unprotected={} if not is_public else {"n_rows": n_rows},
         )
-    description = _describe(plan, domain, released, levels, float(confidence), n_used)
+    total, counts = table_counts(released, float(confidence))
+    description = TableDescription(
+        n_rows=total,
+        **_describe(plan, domain, counts, levels),
+        privacy_spent=released.spent,
+        confidence=float(confidence),
+        noise_std=noise.std,
+        n_bins=n_used,
+    )
     _warn_of_mistakes(description, domain)
     return description
 
@@ -309,50 +301,34 @@ def _warn_of_mistakes(description: TableDescription, domain: TableDomain) -> Non
 
 
 def _bounded_columns(description: TableDescription, domain: TableDomain) -> list[BoundedColumn]:
-    columns = []
+    columns, factor = [], noise_factor(description.confidence, "laplace")
     for name, column in description.columns.items():
         if column.mean is not None and column.kind in ("number", "date"):
             lower, upper = domain.columns[name].read_bounds()
             mean, width = column.mean, upper - lower
             # Half an interval; the other half may end at a bound.
-            std = max(mean.upper - mean.value, mean.value - mean.lower) / noise_factor(
-                description.confidence, "laplace"
-            )
+            std = max(mean.upper - mean.value, mean.value - mean.lower) / factor
             gaps = (mean.value - lower) / width, (upper - mean.value) / width
             columns.append(BoundedColumn(name, lower, upper, *gaps, std / width, column.kind == "date"))
     return columns
 
 
 def _describe(
-    plan: TablePlan,
-    domain: TableDomain,
-    released: NoisyTables,
-    levels: tuple[float, ...],
-    confidence: float,
-    n_bins: int,
-) -> TableDescription:
-    n_rows, counts = table_counts(released, confidence)
+    plan: tables.TablePlan, domain: TableDomain, counts: list[TableCounts], levels: tuple[float, ...]
+) -> dict[str, Any]:
+    """Return what the counts say of columns, crosstabs and survival."""
     columns: dict[str, ColumnDescription] = {}
     crosstabs, survival = [], None
     for table, found in zip(plan.tables, counts, strict=True):
-        if isinstance(table, NumberTable):
+        if isinstance(table, tables.NumberTable):
             columns[table.name] = _describe_numbers(table.name, table.column, found, levels)
-        elif isinstance(table, LevelTable):
+        elif isinstance(table, tables.LevelTable):
             columns[table.name] = _describe_levels(table, domain.columns[table.name].kind, found)
-        elif isinstance(table, CrossTable):
+        elif isinstance(table, tables.CrossTable):
             crosstabs.append(_describe_pairs(table, found))
         else:
             survival = _describe_survival(table, found)
-    return TableDescription(
-        n_rows=n_rows,
-        columns=columns,
-        crosstabs=tuple(crosstabs),
-        survival=survival,
-        privacy_spent=released.spent,
-        confidence=confidence,
-        noise_std=released.noise.std,
-        n_bins=n_bins,
-    )
+    return {"columns": columns, "crosstabs": tuple(crosstabs), "survival": survival}
 
 
 def _describe_numbers(
@@ -362,9 +338,9 @@ def _describe_numbers(
     within = {level: quantile(counts, level) for level in levels}
     lower, upper = column.read_bounds()
     named = {"mean": mean, **{f"quantile {level:g}": one for level, one in within.items()}}
-    found = {text: _Unit(lower, upper).of(one) for text, one in named.items()}
+    found = {text: _in_unit(one, lower, upper) for text, one in named.items()}
     # A distance has no start.
-    spread = _Unit(0.0, upper - lower).of(std)
+    spread = _in_unit(std, 0.0, upper - lower)
     texts = {text: _texts(column, one) for text, one in found.items()}
     texts["standard deviation"] = (f"{spread.value:.4g}", f"{spread.lower:.4g} to {spread.upper:.4g}")
     return ColumnDescription(
@@ -378,28 +354,20 @@ def _describe_numbers(
     )
 
 
-@dataclass(frozen=True)
-class _Unit:
-    """Bounds of a column, by which shares of its range become values."""
-
-    lower: float
-    upper: float
-
-    def of(self, estimate: Estimate) -> Estimate:
-        """Return an estimate in [0, 1] in the column's unit."""
-        shares = np.array([estimate.value, estimate.lower, estimate.upper])
-        value, lower, upper = (self.lower * (1 - shares) + self.upper * shares).tolist()
-        return Estimate(value, lower, upper, estimate.above_noise)
+def _in_unit(estimate: Estimate, low: float, high: float) -> Estimate:
+    """Return an estimate in [0, 1] as one between two bounds of a column."""
+    shares = np.array([estimate.value, estimate.lower, estimate.upper])
+    return Estimate(*(low * (1 - shares) + high * shares).tolist(), estimate.above_noise)
 
 
 def _texts(column: Column, estimate: Estimate) -> tuple[str, str]:
     value, lower, upper = (
-        show_value(column, one) for one in (estimate.value, estimate.lower, estimate.upper)
+        tables.show_value(column, one) for one in (estimate.value, estimate.lower, estimate.upper)
     )
     return value, f"{lower} to {upper}"
 
 
-def _describe_levels(table: LevelTable, kind: str, counts: TableCounts) -> ColumnDescription:
+def _describe_levels(table: tables.LevelTable, kind: str, counts: TableCounts) -> ColumnDescription:
     n_levels = len(table.labels)
     declared = range(n_levels)
     shares = {label: _share_of(counts, [place], declared) for place, label in enumerate(table.labels)}
@@ -412,7 +380,7 @@ def _describe_levels(table: LevelTable, kind: str, counts: TableCounts) -> Colum
     )
 
 
-def _describe_pairs(table: CrossTable, counts: TableCounts) -> Crosstab:
+def _describe_pairs(table: tables.CrossTable, counts: TableCounts) -> Crosstab:
     height, width = table.shape
     places = np.arange(height * width).reshape(height, width)
     everywhere = places.ravel()
@@ -426,7 +394,7 @@ def _describe_pairs(table: CrossTable, counts: TableCounts) -> Crosstab:
     )
 
 
-def _describe_survival(table: SurvivalTable, counts: TableCounts) -> SurvivalCurve:
+def _describe_survival(table: tables.SurvivalTable, counts: TableCounts) -> SurvivalCurve:
     n_bins, width = table.n_bins, 2 * table.n_bins + 1
     lower, upper = table.column.read_bounds()
     shares = np.arange(1, n_bins + 1) / n_bins

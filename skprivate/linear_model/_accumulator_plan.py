@@ -11,11 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._config import get_config
-from .._typing import FloatArray
+from .._typing import FloatArray, IntArray
 from ..accounting._statements.spent import EstimatedBounds, decode_estimate, encode_estimate, estimate_behind
 from ..domain import TableDomain
 from ..noise._mechanisms import FitBudget
-from ..rounds._plans.moments import SCALE_BITS, SUM_BITS, MomentGrid, check_room, choose_exponent
+from ..rounds._plans.moments import SCALE_BITS, SUM_BITS, MomentGrid, check_room, choose_exponent, exact_gram
 from ..rounds._rows import check_target_bounds, on_model_scale, read_target, replace_target
 from ..rounds._tables import count_columns
 from ..utils import check_bounds, check_int, check_positive
@@ -23,8 +23,7 @@ from ..utils._json_documents import Fields
 from ..utils._public_module import public_module
 from ..utils._tables import numbers_of, within_bounds
 from ._distributions import models_log_target
-from ._moments.released_moments import Neighbours, largest_scale
-from ._noise_scales import moment_weights, order_of_norm
+from ._moments.released_moments import Neighbours, largest_scale, moment_weights, order_of_norm
 
 # Steps in which weights are counted, up to the cap. Products of features lose half as many bits.
 WEIGHT_STEPS = 2**12
@@ -205,33 +204,19 @@ class AccumulatorPlan:
         """Bound on a row's weight, in steps."""
         return self.weights.largest if self.weights else 1
 
-    @property
-    def weight_bits(self) -> int:
-        """Weights are counted in steps of 2^-weight_bits."""
-        return self.weights.bits if self.weights else 0
-
-    @property
-    def max_weight(self) -> Fraction | None:
-        """Largest weight that a row has on the grid; None: rows have none."""
-        return None if self.weights is None else Fraction(self.weights.largest, 2**self.weights.bits)
-
-    def read_target(self, y: NDArray[Any]) -> FloatArray:
-        """Return the target on the scale of the model."""
+    def sum_rows(self, X: NDArray[Any], y: NDArray[Any], sample_weight: Any) -> IntArray:
+        """Return the moments of rows; in strict mode what is not finite goes within the bounds."""
+        steps = None
+        if self.weights is not None:
+            steps = self.weights.steps(np.ones(len(X)) if sample_weight is None else sample_weight, len(X))
         # A fresh, contiguous array: the logarithm of a value must not depend on where it stands.
         fresh = np.array(y, dtype=np.float64)
         if get_config()["strict"]:
-            return replace_target(fresh, self.bounds_y, self.log_target).time_on_model_scale
-        return read_target(fresh, self.log_target).time_on_model_scale
-
-    def read_features(self, X: NDArray[Any]) -> NDArray[Any]:
-        """Return the features; in strict mode what is not finite goes within the bounds."""
-        return within_bounds(X, self.grid.lower, self.grid.upper) if get_config()["strict"] else X
-
-    def read_weights(self, sample_weight: Any, n_rows: int) -> FloatArray | None:
-        """Return whole weights of rows; None where rows have none."""
-        if self.weights is None:
-            return None
-        return self.weights.steps(np.ones(n_rows) if sample_weight is None else sample_weight, n_rows)
+            X = within_bounds(X, self.grid.lower, self.grid.upper)
+            target = replace_target(fresh, self.bounds_y, self.log_target)
+        else:
+            target = read_target(fresh, self.log_target)
+        return exact_gram(self.grid, X, target.time_on_model_scale, steps, self.largest_weight)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the plan as JSON values."""
@@ -293,23 +278,14 @@ def _check_features(
 def _exponent(
     max_rows: int, largest: int, rows_per_unit: int, n_features: int, mechanism: str, norm_order: int | None
 ) -> int:
-    """Finest grid whose sums and noise are safe; from public numbers alone."""
+    """Finest grid whose sums and noise are safe at the least epsilon; from public numbers alone."""
+    scales = []
     # Without a norm the grid is the same for both mechanisms, and the release may use either.
-    mechanisms = ("laplace", "gaussian") if norm_order is None else (mechanism,)
-    scale = max(_noise_scale(largest, rows_per_unit, n_features, name, norm_order) for name in mechanisms)
+    for name in ("laplace", "gaussian") if norm_order is None else (mechanism,):
+        weights = moment_weights(n_features, name, norm_order)
+        neighbours = Neighbours(weights=weights, rows_per_unit=rows_per_unit, max_weight=Fraction(largest))
+        # Rho comes to more than epsilon where delta is above 1e-10.
+        amount = LEAST_EPSILON if name == "laplace" else LEAST_EPSILON**2 / 100
+        scales.append(largest_scale(neighbours, FitBudget(name, amount, LEAST_EPSILON, Fraction(0))))
     # So much noise keeps 4^k largest below 2^38: float64 holds the sums of large blocks.
-    return choose_exponent(max_rows * largest, min(scale, Fraction(2**SCALE_BITS)))
-
-
-def _noise_scale(
-    largest: int, rows_per_unit: int, n_features: int, mechanism: str, norm_order: int | None
-) -> Fraction:
-    """Scale of the noise at the least epsilon that a plan bears, in units of a weight's step."""
-    neighbours = Neighbours(
-        weights=moment_weights(n_features, mechanism, norm_order),
-        rows_per_unit=rows_per_unit,
-        max_weight=Fraction(largest),
-    )
-    # Rho comes to more than epsilon where delta is above 1e-10.
-    amount = LEAST_EPSILON if mechanism == "laplace" else LEAST_EPSILON**2 / 100
-    return largest_scale(neighbours, FitBudget(mechanism, amount, LEAST_EPSILON, Fraction(0)))
+    return choose_exponent(max_rows * largest, min(max(scales), Fraction(2**SCALE_BITS)))

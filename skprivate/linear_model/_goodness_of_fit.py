@@ -2,15 +2,18 @@
 """Goodness of fit of a distribution to a released histogram of standardised residuals."""
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from scipy.optimize import isotonic_regression
 from scipy.special import ndtri
+from sklearn.utils.validation import check_is_fitted
 
 from .._typing import FloatArray
 from ..utils._public_module import public_module
 from ._distributions import ErrorDistribution
-from ._predictions import ends_of
+from ._fit import CONFIDENCE
+from ._predictions import check_confidence, ends_of
 
 # The curve ends where fewer rows are at risk than so many standard deviations of the noise: a hazard is then
 # known within a fifth. That of the private survival curve ends there, too.
@@ -108,6 +111,49 @@ class GoodnessOfFit:
             f"{self.limit:.2g} that noise and sampling pass in one of twenty releases under the law "
             f"(p = {self.p_value:.2g})."
         )
+
+
+def goodness_of_fit(self: Any, *, confidence: float = CONFIDENCE) -> GoodnessOfFit:
+    """Compare the released residuals with the distribution of the fit.
+
+    Parameters
+    ----------
+    confidence : float, default=0.9
+        Of each interval by itself, above 0 and below 1.
+
+    Returns
+    -------
+    fit : GoodnessOfFit
+        It prints as a sentence; `skprivate.inspection.ResidualDisplay` draws it.
+
+    Raises
+    ------
+    NotFittedError
+        There is no fit yet.
+    ValueError
+        The fit released no histogram of residuals about its estimates, or the confidence is out of range.
+
+    Notes
+    -----
+    **Privacy**: a function of released values, which spends nothing.
+    """
+    check_is_fitted(self)
+    check_confidence(confidence)
+    residuals = getattr(self.release_, "residuals", None)
+    # A fit may count residuals about an earlier line; such a histogram has no cells of the final errors.
+    if residuals is None or len(residuals.edges) != residuals.counts.shape[1] + 1:
+        raise ValueError(
+            "the fit released no histogram of residuals about its estimates: nothing that was released "
+            "shows whether its distribution is right."
+        )
+    return compare_residuals(
+        residuals.edges,
+        residuals.counts,
+        residuals.noise_std,
+        self.error_distribution_,
+        self.release_.mechanism,
+        confidence=confidence,
+    )
 
 
 def compare_residuals(

@@ -17,17 +17,10 @@ from sklearn.utils.validation import check_is_fitted
 from .._typing import CentralMechanism, CentralRelation, FloatArray, RandomSource
 from ..accounting import PrivacyLedger, PrivacySpent
 from ..accounting._statements.spent import name_inputs, source_of_input
-from ..base import (
-    PlannedCost,
-    PublicShape,
-    assign_roles,
-    claim_of,
-    private_fit,
-    redact_errors,
-)
+from ..base import PlannedCost, PublicShape, assign_roles, claim_of, private_fit, redact_errors
 from ..base import _likely_mistakes as mistakes
 from ..base._mixin import CURATOR_CONSTRAINTS, DomainMixin
-from ..base._public_facts import cost_of, known_classes, resolve_classes, score_labels
+from ..base._public_facts import cost_of, known_classes, resolve_classes, score_labels, sources_of
 from ..domain import TableDomain
 from ..domain._labels import declared_classes, number_labels
 from ..exceptions import UtilityWarning
@@ -411,11 +404,9 @@ class DPLogisticRegression(CallbackSupportMixin, DomainMixin, ClassifierMixin, B
         unprotected: dict[str, Any] = {}
         if self.relation == "replace-one":
             unprotected["groups" if neighbours.grouped else "rows"] = n_units
-        for name in ("bounds", "classes"):
-            read = any(name in leak for leak in leaks)
-            unprotected[name] = "READ FROM PRIVATE ROWS" if read else source_of_input(getattr(self, name))
-        if self.domain is not None:
-            unprotected["bounds"] = "declared by the domain"
+        unprotected |= sources_of(self, ("bounds", "classes"), "READ FROM PRIVATE ROWS")
+        if self.bounds is None and self.domain is None and self.x_norm is not None:
+            unprotected["bounds"] = source_of_input(None)
         return PrivacySpent(
             mechanism=f"discrete {budget.mechanism.capitalize()} noise on moments by label and on rounds of "
             "gradients",

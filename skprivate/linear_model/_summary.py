@@ -7,14 +7,22 @@ from typing import Any
 
 import numpy as np
 from scipy.special import ndtri
+from sklearn.utils.validation import check_is_fitted
 
-from .._typing import FloatArray
-from ..accounting import PrivacySpent
 from ..accounting._amounts import show
 from ..accounting._statements.fields import escape_controls
 from ..utils._public_module import public_module
-from ._distributions import ErrorDistribution
-from ._predictions import BEYOND, ends_of
+from ._censored.release import CensoredRelease
+from ._fit import (
+    CONFIDENCE,
+    interval_of_coef,
+    interval_of_scale,
+    moments_of,
+    replicate,
+    why_useless,
+)
+from ._moments.replicates import pivotal
+from ._predictions import BEYOND, check_confidence, ends_of
 
 _LAWS = {
     ("sev", True): "Weibull",
@@ -25,6 +33,7 @@ _LAWS = {
     ("normal", False): "normal",
 }
 _MARK, _FAR = "noise", "beyond"
+_NUMBERS = ("estimate", "lower", "upper", "time_ratio", "ratio_lower", "ratio_upper", "noise_share")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -180,76 +189,74 @@ class ModelSummary:
         return [text for text, is_set in zip((noise, f"{_FAR}: {BEYOND}"), found, strict=True) if is_set]
 
 
-def summarize(
-    *,
-    distribution: ErrorDistribution,
-    log_target: bool,
-    names: tuple[str, ...],
-    estimates: FloatArray,
-    intervals: FloatArray,
-    replicates: FloatArray,
-    without_noise: FloatArray,
-    facts: tuple[tuple[str, str], ...],
-    confidence: float,
-    target: tuple[float, float],
-    widths: FloatArray,
-) -> ModelSummary:
-    """Return the summary of estimates.
+def summary(self: Any, *, confidence: float = CONFIDENCE) -> ModelSummary:
+    """Return estimates with intervals, the share of the noise in their errors, and what was spent.
 
     Parameters
     ----------
-    distribution, log_target
-        The law.
-    names : tuple of str of length n_features
-    estimates : ndarray of shape (2 + n_features,)
-        Intercept, scale and slopes.
-    intervals : ndarray of shape (2 + n_features, 2)
-    replicates, without_noise : ndarray of shape (n_replicates, 2 + n_features)
-        From the bootstrap, and from one that draws the rows alone.
-    facts : tuple of pairs of str
-        What else stands above the table.
-    confidence : float
-        Of the intervals.
-    target : tuple of two floats
-        Bounds of y on the scale of the model.
-    widths : ndarray of shape (n_features,)
-        Distances of the bounds of the features.
+    confidence : float, default=0.9
+        Of each interval by itself, above 0 and below 1.
+
+    Returns
+    -------
+    summary : ModelSummary
+        It prints as a table, in notebooks too; ``to_frame`` returns a frame of pandas.
+
+    Raises
+    ------
+    NotFittedError
+        There is no fit yet.
+    ValueError
+        The confidence is out of range.
+
+    Notes
+    -----
+    The share of the noise is that by which the variance of the replicates goes down where only the rows
+    are drawn anew.
+
+    **Privacy**: a function of released values, which spends nothing.
     """
+    check_is_fitted(self)
+    check_confidence(confidence)
+    log_target, distribution, replicates = self.log_target_, self.error_distribution_, self.replicates_
+    names = ("(intercept)", "(scale)", *_names_of_slopes(self))
+    estimates = np.array([self.intercept_, self.scale_, *self.coef_])
+    intercept = pivotal(self.intercept_, replicates[:, 0], confidence)
+    intervals = np.array(
+        [intercept, interval_of_scale(self, confidence), *interval_of_coef(self, confidence)]
+    )
     variances = replicates.var(axis=0)
-    noise = np.maximum(variances - without_noise.var(axis=0), 0.0)
+    noise = np.maximum(variances - replicate(self, with_noise=False).var(axis=0), 0.0)
     shares = np.divide(noise, variances, out=np.zeros_like(noise), where=variances > 0)
     hidden = np.abs(estimates) <= ndtri(ends_of(confidence)[1]) * np.sqrt(noise)
-    low, high = target
+    low, high = self.grid_.target
+    widths = self.bounds_[1] - self.bounds_[0]
     # The scale has bounds of its own.
     beyond = [intervals[0, 0] < 2 * low - high or intervals[0, 1] > 2 * high - low, False]
     beyond += list(np.abs(intervals[2:]).max(axis=1, initial=0.0) * widths > 2 * (high - low))
     rows = []
     for k in [*range(2, len(estimates)), 0, 1]:
-        name = ("(intercept)", "(scale)", *names)[k]
-        values = dict(zip(("estimate", "lower", "upper"), (estimates[k], *intervals[k]), strict=True))
-        if log_target and k >= 2:
-            with np.errstate(over="ignore"):
-                ends = np.exp([estimates[k], *intervals[k]])
-            values |= dict(zip(("time_ratio", "ratio_lower", "ratio_upper"), ends, strict=True))
-        plain = {field: float(value) for field, value in values.items()}
-        marked = bool(k >= 2 and hidden[k])
-        shared = {**plain, "noise_share": float(shares[k])}
-        rows.append(SummaryRow(name=name, **shared, hidden_by_noise=marked, beyond=bool(beyond[k])))
+        slope = k >= 2
+        ends = np.array([estimates[k], *intervals[k]])
+        with np.errstate(over="ignore"):
+            ratios = np.exp(ends) if log_target and slope else np.full(3, np.nan)
+        values = dict(zip(_NUMBERS, [*ends.tolist(), *ratios.tolist(), float(shares[k])], strict=True))
+        marks = {"hidden_by_noise": bool(slope and hidden[k]), "beyond": bool(beyond[k])}
+        rows.append(SummaryRow(name=names[k], **values, **marks))
     if log_target and distribution.name in ("sev", "logistic"):
         lower, upper = 1.0 / intervals[1, ::-1]
-        shape = 1.0 / estimates[1]
-        share = float(shares[1])
-        rows.append(
-            SummaryRow(name="(shape)", estimate=float(shape), lower=lower, upper=upper, noise_share=share)
-        )
+        shape, share = float(1.0 / estimates[1]), float(shares[1])
+        rows.append(SummaryRow(name="(shape)", estimate=shape, lower=lower, upper=upper, noise_share=share))
     law = ("law", _LAWS[distribution.name, log_target])
-    return ModelSummary(facts=(law, *facts), rows=tuple(rows), confidence=confidence)
+    return ModelSummary(facts=(law, *_facts_of(self)), rows=tuple(rows), confidence=confidence)
 
 
-def facts_of(
-    spent: PrivacySpent, noisy_rows: float, event_share: float | None, warning: str | None
-) -> tuple[tuple[str, str], ...]:
+def _facts_of(self: Any) -> tuple[tuple[str, str], ...]:
     """Return what stands above the table: rows, events, the cost, and the warning of the fit."""
+    spent, release, warning = self.privacy_spent_, self.release_, why_useless(self)
+    censored = isinstance(release, CensoredRelease)
+    noisy_rows = release.histogram.counts.sum() if censored else moments_of(release).matrix[0, 0]
+    event_share = getattr(self, "event_share_", None)
     counted = spent.unprotected
     rows = f"{counted['rows']:,} (public)" if "rows" in counted else f"about {noisy_rows:,.0f} (noisy)"
     facts = [("rows", rows)]
@@ -269,3 +276,13 @@ def facts_of(
 
 def _interval(lower: float, upper: float) -> str:
     return f"{lower:.4g} to {upper:.4g}"
+
+
+def _names_of_slopes(self: Any) -> tuple[str, ...]:
+    """Names of the columns that slopes are about: x0, x1, ... where the fit saw none."""
+    domain = getattr(self, "domain_", None)
+    if domain is not None:
+        names: tuple[str, ...] = domain.encoded_names
+        return names
+    unnamed = [f"x{k}" for k in range(len(self.coef_))]
+    return tuple(map(str, getattr(self, "feature_names_in_", unnamed)))

@@ -245,14 +245,10 @@ class BasePrivateSearch(MetaEstimatorMixin, PrivateEstimatorMixin, BaseEstimator
         entries = self._entries(entropy)
         if not entries:
             raise ValueError("there are no candidates: the list of grids is empty.")
+        rows = {"any_public": bool(masks.public.any()), "grouped": masks.codes is not None}
+        free_choice = bool(masks.validation.any())
         return make_candidates(
-            self.estimator,
-            entries,
-            y,
-            free_choice=bool(masks.validation.any()),
-            any_public=bool(masks.public.any()),
-            grouped=masks.codes is not None,
-            any_row_fits=any_row_fits,
+            self.estimator, entries, y, free_choice=free_choice, any_row_fits=any_row_fits, **rows
         )
 
     def _check_classes(self, y: Any, candidates: Sequence[Candidate]) -> None:

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar, Self
@@ -50,10 +50,6 @@ class ValueColumn:
     def _packed(self) -> tuple[int, int, int, int, list[float]]:
         return 0, self.column, 0, -1, []
 
-    @classmethod
-    def _of(cls, fields: Fields, source: int) -> ValueColumn:
-        return cls(source, fields.integer("column", 0, _MOST))
-
 
 @dataclass(frozen=True)
 class FilledColumn:
@@ -85,18 +81,6 @@ class FilledColumn:
 
     def _packed(self) -> tuple[int, int, int, int, list[float]]:
         return 1, self.column, 0, self.indicator, [self.place, self.lower, self.upper]
-
-    @classmethod
-    def _of(cls, fields: Fields, source: int) -> FilledColumn:
-        made = cls(
-            source,
-            fields.integer("column", 0, _MOST),
-            fields.integer("indicator", 0, _MOST),
-            *(fields.number(name) for name in ("place", "lower", "upper")),
-        )
-        if made.lower > made.upper:
-            raise ValueError("a derived column: lower must be at most upper")
-        return made
 
 
 @dataclass(frozen=True)
@@ -140,26 +124,30 @@ class LevelsColumn:
         indicator = -1 if self.indicator is None else self.indicator
         return 2, self.start, self.n_levels, indicator, [*self.places, *unused, self.absent]
 
-    @classmethod
-    def _of(cls, fields: Fields, source: int) -> LevelsColumn:
-        made = cls(
-            source,
-            fields.integer("start", 0, _MOST),
-            tuple(fields.numbers("places")),
-            fields.number("absent"),
-            fields.maybe(fields.integer, "indicator", 0, _MOST),
-        )
-        if made.n_levels < 1:
-            raise ValueError("a derived column: it has no levels")
-        return made
-
 
 DerivedColumn = ValueColumn | FilledColumn | LevelsColumn
 
-_KINDS: dict[str, tuple[type[DerivedColumn], tuple[str, ...]]] = {
-    "value": (ValueColumn, ("column",)),
-    "filled": (FilledColumn, ("column", "indicator", "place", "lower", "upper")),
-    "levels": (LevelsColumn, ("start", "places", "absent", "indicator")),
+
+def _index(fields: Fields, name: str) -> int:
+    return fields.integer(name, 0, _MOST)
+
+
+# How the values of each kind are read, in the order in which they are written.
+_KINDS: dict[str, tuple[type[DerivedColumn], dict[str, Callable[[Fields, str], Any]]]] = {
+    "value": (ValueColumn, {"column": _index}),
+    "filled": (
+        FilledColumn,
+        {"column": _index, "indicator": _index, **dict.fromkeys(("place", "lower", "upper"), Fields.number)},
+    ),
+    "levels": (
+        LevelsColumn,
+        {
+            "start": _index,
+            "places": lambda fields, name: tuple(fields.numbers(name)),
+            "absent": Fields.number,
+            "indicator": lambda fields, name: fields.maybe(fields.integer, name, 0, _MOST),
+        },
+    ),
 }
 
 
@@ -261,9 +249,8 @@ class DerivedColumns:
         """Return plain lists and numbers that JSON carries exactly; `from_dict` restores them."""
         columns = []
         for column in self.columns:
-            values = {name: getattr(column, name) for name in _KINDS[column.kind][1]}
-            plain = {name: list(value) if name == "places" else value for name, value in values.items()}
-            columns.append({"kind": column.kind, "source": column.source, **plain})
+            plain = {name: list(value) if name == "places" else value for name, value in vars(column).items()}
+            columns.append({"kind": column.kind, **plain})
         return {"n_features": self.n_features, "columns": columns}
 
     @classmethod
@@ -287,9 +274,14 @@ def _column_from_dict(state: Any) -> DerivedColumn:
     kind = state.get("kind") if type(state) is dict else None
     if type(kind) is not str or kind not in _KINDS:
         raise ValueError("derived columns: one is of an unknown kind")
-    column, names = _KINDS[kind]
-    fields = Fields(state, ("kind", "source", *names), what="a derived column")
-    return column._of(fields, fields.integer("source", 0, _MOST))
+    column, values = _KINDS[kind]
+    fields = Fields(state, ("kind", "source", *values), what="a derived column")
+    made = column(_index(fields, "source"), **{name: read(fields, name) for name, read in values.items()})
+    if isinstance(made, FilledColumn) and made.lower > made.upper:
+        raise ValueError("a derived column: lower must be at most upper")
+    if isinstance(made, LevelsColumn) and made.n_levels < 1:
+        raise ValueError("a derived column: it has no levels")
+    return made
 
 
 # Partition of a public box into the cells of a binary tree: splits, truncation, assignment of rows, JSON.

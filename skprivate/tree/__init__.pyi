@@ -10,12 +10,12 @@ from ._first_phase import NaiveBayes as NaiveBayes
 from ._first_phase import PlannedLeaves as PlannedLeaves
 from ._leaf_estimates import Mixture as Mixture
 from ._leaf_estimates import ModelWithOffsets as ModelWithOffsets
-from ._plan import TreeDesign as TreeDesign
 from ._public_model import LeafModel as LeafModel
 from ._public_model import NumberModel as NumberModel
 from ._reading import export_text as export_text
 from ._regressor import DPTreeRegressor as DPTreeRegressor
 from ._regressor import LocallyPrivateTreeRegressor as LocallyPrivateTreeRegressor
+from ._release import TreeDesign as TreeDesign
 from ._rows import NoisyHistogram as NoisyHistogram
 from ._rows import NumberCells as NumberCells
 

@@ -35,12 +35,11 @@ from ..randomizers._factory import MECHANISMS
 from ..rounds._rows import read_labelled_rows
 from ..utils._compat import HasMethods, StrOptions
 from ..utils._public_module import public_module
-from ._estimator import TREE_CONSTRAINTS, TREE_ROLES, PrivateTree
-from ._leaf_estimates import LeafEstimates, pruning_method
+from ._estimator import LOCAL_CONSTRAINTS, LOCAL_ROLES, TREE_CONSTRAINTS, TREE_ROLES, PrivateTree
+from ._leaf_estimates import LeafEstimates
 from ._leaf_shares import variance_per_row
-from ._plan import TreeDesign
 from ._reading import to_ascii
-from ._release import LOCAL_CONSTRAINTS, LOCAL_ROLES
+from ._release import TreeDesign
 from ._rows import TreeRows
 from ._splits import ROWS_FOR_A_PUBLIC_ROW
 
@@ -98,7 +97,7 @@ class TreeClassifier(ClassifierMixin, PrivateTree):
 
     def roles_for(self, y: Any = None) -> Mapping[str, str]:
         # A pruning method with a depth of its own makes another tree.
-        own_depth = self.max_depth == "auto" and pruning_method(self.prune).has_own_depth
+        own_depth = self.max_depth == "auto" and self._pruning.has_own_depth
         return {**self.declared_roles, "prune": "release"} if own_depth else self.declared_roles
 
     def _name_target(self, design: TreeDesign) -> None:
@@ -218,7 +217,7 @@ class TreeClassifier(ClassifierMixin, PrivateTree):
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
-        tags.classifier_tags.multi_class = pruning_method(self.prune).several_classes
+        tags.classifier_tags.multi_class = self._pruning.several_classes
         return tags
 
 

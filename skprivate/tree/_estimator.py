@@ -24,7 +24,7 @@ from .._typing import (
     SplitRule,
 )
 from ..accounting import PrivacySpent
-from ..accounting._statements.spent import name_inputs, source_of_input
+from ..accounting._statements.spent import name_inputs
 from ..base import (
     SHARED_CONSTRAINTS,
     PlannedCost,
@@ -41,6 +41,7 @@ from ..domain import TableDomain
 from ..exceptions import UtilityWarning
 from ..noise import check_entropy
 from ..partition import RULES, Partition, build_partition
+from ..randomizers._factory import MECHANISMS
 from ..rounds._driver import Rounds, RowsInMemory, drive
 from ..rounds._fit import read_public_rows, schema_of
 from ..rounds._schema import RowSchema
@@ -51,28 +52,27 @@ from ..utils._arguments import number_units
 from ..utils._compat import Interval, StrOptions, validate_parameter_constraints
 from ..utils._private_fit import public_errors, warn_user
 from ..utils._tables import within_bounds
-from ._leaf_estimates import LeafEstimates, estimate_leaves, pruning_method
+from ._leaf_estimates import LeafEstimates, PruningMethod, estimate_leaves, pruning_method
 from ._leaf_shares import variance_per_row
 from ._nodes import NodeEstimates, gini_importances, leaf_paths, warn_of_low_utility
-from ._plan import (
+from ._public_model import PublicModel
+from ._release import (
     DEEPEST,
     DEEPEST_COMPLETE,
     LEAST_INFORMATION,
     DepthInputs,
+    LeafSums,
     ReleaseMechanism,
     TreeDesign,
     choose_depth,
-    deepest_to_grow,
-    slope_of_public_rows,
-)
-from ._public_model import PublicModel
-from ._release import (
-    LeafSums,
     collect_reports,
+    deepest_to_grow,
     design_paid_splits,
     divide_budget,
     plan_first_phase,
+    slope_of_public_rows,
     sum_in_rounds,
+    unprotected_facts,
 )
 from ._rows import NumberCells, PublicVotes, TreeRows, usual_variance
 
@@ -92,6 +92,13 @@ TREE_ROLES = assign_roles(
     post_processing="public_weight",
     computing="ledger",
 )
+
+#: Those of the locally private trees beside.
+LOCAL_CONSTRAINTS: dict[str, list[Any]] = {
+    "mechanism": [StrOptions({"auto", *MECHANISMS})],
+    "protect": [StrOptions({"record", "label"})],
+}
+LOCAL_ROLES = {"mechanism": "release", "protect": "release"}
 
 
 class PrivateTree(DomainMixin, PrivateEstimatorMixin, BaseEstimator):
@@ -181,6 +188,10 @@ class PrivateTree(DomainMixin, PrivateEstimatorMixin, BaseEstimator):
     def _cells(self) -> NumberCells | None:
         """Return what the cells of a release say of numbers; None of labels."""
         return None
+
+    @property
+    def _pruning(self) -> PruningMethod:
+        return pruning_method(self.prune)
 
     @property
     def _sums(self) -> LeafSums:
@@ -315,7 +326,7 @@ class PrivateTree(DomainMixin, PrivateEstimatorMixin, BaseEstimator):
         self._check_parameters()
         self.encoded_shape(shape).check_bounds(self._declared_bounds, self._bounds_parameter)
         n_labels = self._check_target(shape)
-        pruning_method(self.prune).check_classes(n_labels)
+        self._pruning.check_classes(n_labels)
         if self.public_model is not None and not shape.n_public:
             raise ValueError("public_model is fitted to public rows, and there are none.")
         depth = self._check_depth(shape.n_public)
@@ -343,7 +354,7 @@ class PrivateTree(DomainMixin, PrivateEstimatorMixin, BaseEstimator):
             shaped = plan_first_phase(self, rows, n_used)
             if shaped is not None:
                 return shaped
-        pruning_method(self.prune).check_classes(n_labels)
+        self._pruning.check_classes(n_labels)
         budget = divide_budget(self, n_used, n_public, rows.rows_per_unit, rows.X.shape[1], n_labels)
         model = self._fit_public_model(rows.votes, rows.classes)
         if budget is not None:
@@ -419,7 +430,7 @@ class PrivateTree(DomainMixin, PrivateEstimatorMixin, BaseEstimator):
     def _depth_to_grow(self, n_public: int, n_used: int) -> int:
         """Return the depth of the partition that an automatic depth is chosen from, or the depth itself."""
         depth = self._check_depth(n_public)
-        automatic = self.max_depth == "auto" and not pruning_method(self.prune).has_own_depth
+        automatic = self.max_depth == "auto" and not self._pruning.has_own_depth
         # Without public rows the tree is complete, so that the depths which cannot be chosen are known.
         return min(depth, deepest_to_grow(n_used)) if automatic and not n_public else depth
 
@@ -442,7 +453,7 @@ class PrivateTree(DomainMixin, PrivateEstimatorMixin, BaseEstimator):
         self, partition: Partition, rule: str, rows: TreeRows, n_used: int, with_model: bool
     ) -> int:
         inputs = self._depth_inputs(partition, rule, rows, n_used, len(rows.classes))
-        depth = pruning_method(self.prune).choose_depth(inputs)
+        depth = self._pruning.choose_depth(inputs)
         if self._cells() is not None:
             # Where noise hides more, public rows fill the leaves. With 500 of them, epsilon .5 to 2 and
             # 4,000 clients it won .1 to .6 in R2 on Friedman's, a linear and a step function, and lost up to
@@ -481,42 +492,9 @@ class PrivateTree(DomainMixin, PrivateEstimatorMixin, BaseEstimator):
             noise_source=source,
             deployment=deployment or self._deployment,
             public_inputs=(*public, *name_inputs(self, self._public_inputs)),
-            unprotected=self._unprotected(design, n_used, grouped),
+            unprotected=unprotected_facts(self, design, n_used, grouped),
             **claim_of(leaks, source, self, self._public_inputs),
         )
-
-    def _unprotected(self, design: TreeDesign, n_used: int, grouped: bool) -> dict[str, Any]:
-        protected = self._inputs_to_declare()
-        sources = {}
-        for name in (self._bounds_parameter, self._target_parameter):
-            if name == self._bounds_parameter and self.domain is not None:
-                sources[name] = "declared by the domain"
-            elif getattr(self, name) is not None:
-                sources[name] = source_of_input(getattr(self, name))
-            elif design.n_public:
-                sources[name] = "those of the public rows"
-            else:
-                sources[name] = "READ FROM PRIVATE ROWS" if name in protected else "those of the rows"
-        facts: dict[str, Any] = {
-            self._rows_are_called: n_used,
-            "public rows": design.n_public,
-            "depth": design.partition.max_depth,
-            "leaves": design.partition.n_leaves,
-            **sources,
-        }
-        if design.pending is not None:
-            # Before they are chosen; a path may end where its box has no width.
-            levels = len(design.pending.budget.level_epsilons)
-            facts.update({"depth": f"at most {levels}", "leaves": f"at most {2**levels}"})
-        if design.first_phase is not None:
-            facts["reports that shape the tree"] = design.first_phase.n_reports
-            if design.first_phase.counts is None:
-                facts.update(dict.fromkeys(("depth", "leaves"), "found from these reports"))
-        if self._bounds_parameter not in protected:
-            facts["features"] = f"ALL features of the private rows: only their {self._targets} are protected"
-        if grouped and design.n_public:
-            facts["public rows of a person"] = "used in clear; only the person's private rows are protected"
-        return facts
 
     def planned_cost(self, any_public: bool) -> PlannedCost:
         self._check_parameters()
@@ -586,7 +564,7 @@ class PrivateTree(DomainMixin, PrivateEstimatorMixin, BaseEstimator):
         changed = copy.copy(self)
         changed.__dict__.update(given)
         validate_parameter_constraints(self._parameter_constraints, given, type(self).__name__)
-        pruning_method(changed.prune).check_classes(len(self._known_target()))
+        changed._pruning.check_classes(len(self._known_target()))
         changed._post_process()
         return changed
 

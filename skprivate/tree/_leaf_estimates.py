@@ -10,7 +10,7 @@ Everything here is a function of released or public quantities: it costs no priv
 
 import math
 from dataclasses import dataclass, replace
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,8 +32,8 @@ from ._leaf_shares import (
     smooth_over_tree,
     with_variances,
 )
-from ._plan import DEEPEST, DepthInputs, TreeDesign, choose_depth, count_split_features
 from ._public_model import LeafModel
+from ._release import DEEPEST, DepthInputs, TreeDesign, choose_depth, count_split_features
 from ._rows import NoisyHistogram, NumberCells
 
 # Pruning: every leaf takes the estimate of itself or of an ancestor, from the same release.
@@ -125,7 +125,8 @@ def prune_leaves(
             taken = enough | (open_leaves & (margin > best)) if depth <= supported else enough
             chosen[taken], best[taken] = depth, margin[taken]
             drift = estimate_public_drift(nodes) if weight is None else 0.0
-            shares = estimate_shares_of_classes(nodes, weights, _root_and_leaves(nodes.n_leaves), drift)
+            below_root = np.stack([np.zeros(nodes.n_leaves), np.arange(nodes.n_leaves)]).astype(np.int32)
+            shares = estimate_shares_of_classes(nodes, weights, below_root, drift)
             probabilities[taken], errors[taken] = (
                 shares.probabilities[node[taken]],
                 shares.errors[node[taken]],
@@ -139,11 +140,6 @@ def prune_leaves(
         range(len(ancestors) - 1, supported, -1), np.minimum(_DEEPER_MARGIN, best + _CLEARLY_MORE[case])
     )
     return ClassShares(probabilities, errors, rates[0]), chosen
-
-
-def _root_and_leaves(n_leaves: int) -> NDArray[np.int32]:
-    """Return the ancestors of leaves that have none but the root."""
-    return np.stack([np.zeros(n_leaves, dtype=np.int32), np.arange(n_leaves, dtype=np.int32)])
 
 
 def _supported_depth(ancestors: NDArray[np.int32], counts: LeafCounts, n_features: int | IntArray) -> int:
@@ -178,34 +174,6 @@ def _standardised_margins(nodes: LeafCounts, weight: FloatArray) -> FloatArray:
 
 
 # Depth and pruning as the paper prints them, for comparison: ``prune="paper"``.
-
-
-class PaperPruning:
-    """The paper's depth, and its pruning on top of it; see `PruningMethod`."""
-
-    several_classes = False
-    has_own_depth = True
-
-    def check_classes(self, n_labels: int) -> None:
-        """Refuse more than two classes: the method is not defined there."""
-        if n_labels > 2:
-            raise ValueError('Only binary classification is supported by prune="paper".')
-
-    def choose_depth(self, inputs: DepthInputs) -> int:
-        """Return the depth that the paper prunes from, at most 12."""
-        n_features, epsilon = inputs.partition.n_sources, float(inputs.epsilon)
-        return min(paper_depth(inputs.n_rows, inputs.n_public, n_features, epsilon), DEEPEST)
-
-    def estimate(
-        self, design: TreeDesign, counts: LeafCounts, weight: FloatArray, given_weight: float | None
-    ) -> tuple[ClassShares, IntArray]:
-        """Return the probabilities of the leaves, and the depths they come from; no weight enters."""
-        ancestors, epsilon = leaf_ancestors(design.partition), float(design.randomizer.epsilon)
-        printed, depth = paper_prune(ancestors, counts, design.partition.n_sources, epsilon)
-        plain = estimate_shares_of_classes(counts, weight, ancestors)
-        # The printed shares are often 0 or 1, which nobody can know; the order of the classes stays.
-        least = 1.0 / (counts.n_rows + counts.n_public + 2.0)
-        return replace(plain, probabilities=least + (1.0 - 2.0 * least) * printed), depth
 
 
 def paper_depth(n_private: int, n_public: int, n_features: int, epsilon: float) -> int:
@@ -510,25 +478,43 @@ class LeafEstimates:
     offsets: ModelWithOffsets | None = None
 
 
-class PruningMethod(Protocol):
+@dataclass(frozen=True)
+class PruningMethod:
     """A value of ``prune``: how deep the tree is, and from which nodes its leaves take their estimates.
 
     Attributes
     ----------
-    several_classes : bool
-        Whether more than two classes are supported.
-    has_own_depth : bool
-        Whether its automatic depth is another than that of the other values.
+    prunes : bool
+        Whether leaves take estimates of their ancestors.
+    as_printed : bool
+        Whether depth and pruning are those that the paper prints.
     """
 
-    several_classes: bool
-    has_own_depth: bool
+    prunes: bool
+    as_printed: bool
+
+    @property
+    def several_classes(self) -> bool:
+        """Whether more than two classes are supported."""
+        return not self.as_printed
+
+    @property
+    def has_own_depth(self) -> bool:
+        """Whether its automatic depth is another than that of the other values."""
+        return self.as_printed
 
     def check_classes(self, n_labels: int) -> None:
         """Raise ValueError if so many classes are not supported."""
+        if self.as_printed and n_labels > 2:
+            raise ValueError('Only binary classification is supported by prune="paper".')
 
     def choose_depth(self, inputs: DepthInputs) -> int:
-        """Return the automatic depth."""
+        """Return the automatic depth: the largest whose leaves can be estimated, or the paper's."""
+        if self.as_printed:
+            n_features, epsilon = inputs.partition.n_sources, float(inputs.epsilon)
+            return min(paper_depth(inputs.n_rows, inputs.n_public, n_features, epsilon), DEEPEST)
+        # Smoothing makes up for leaves that are divided among many features: none of these count here.
+        return choose_depth(inputs.n_rows, inputs.partition.leaf_counts_by_depth(), inputs.variance)
 
     def estimate(
         self, design: TreeDesign, counts: LeafCounts, weight: FloatArray, given_weight: float | None
@@ -537,41 +523,26 @@ class PruningMethod(Protocol):
 
         `weight` is that of the leaves, `given_weight` the user's for every node, None where it is automatic.
         """
-
-
-@dataclass(frozen=True)
-class MarginPruning:
-    """No pruning, or that by the margins of the nodes in standard errors; see `PruningMethod`."""
-
-    prunes: bool
-    several_classes = True
-    has_own_depth = False
-
-    def check_classes(self, n_labels: int) -> None:
-        """Accept any number of classes."""
-
-    def choose_depth(self, inputs: DepthInputs) -> int:
-        """Return the largest depth whose leaves can be estimated."""
-        # Smoothing makes up for leaves that are divided among many features: none of these count here.
-        return choose_depth(inputs.n_rows, inputs.partition.leaf_counts_by_depth(), inputs.variance)
-
-    def estimate(
-        self, design: TreeDesign, counts: LeafCounts, weight: FloatArray, given_weight: float | None
-    ) -> tuple[ClassShares, IntArray]:
-        """Return the probabilities of the leaves, and the depths they come from."""
-        partition = design.partition
-        if not self.prunes:
-            # Who gives a weight vouches for the public labels.
-            drift = estimate_public_drift(counts) if given_weight is None else 0.0
-            shares = estimate_shares_of_classes(counts, weight, leaf_ancestors(partition), drift)
-            return shares, np.full(counts.n_leaves, partition.max_depth)
-        n_features = count_split_features(partition, design.rule)
-        return prune_leaves(leaf_ancestors(partition), counts, weight=given_weight, n_features=n_features)
+        partition, ancestors = design.partition, leaf_ancestors(design.partition)
+        if self.as_printed:
+            epsilon = float(design.randomizer.epsilon)
+            printed, depth = paper_prune(ancestors, counts, partition.n_sources, epsilon)
+            plain = estimate_shares_of_classes(counts, weight, ancestors)
+            # The printed shares are often 0 or 1, which nobody can know; the order of the classes stays.
+            least = 1.0 / (counts.n_rows + counts.n_public + 2.0)
+            return replace(plain, probabilities=least + (1.0 - 2.0 * least) * printed), depth
+        if self.prunes:
+            n_features = count_split_features(partition, design.rule)
+            return prune_leaves(ancestors, counts, weight=given_weight, n_features=n_features)
+        # Who gives a weight vouches for the public labels.
+        drift = estimate_public_drift(counts) if given_weight is None else 0.0
+        shares = estimate_shares_of_classes(counts, weight, ancestors, drift)
+        return shares, np.full(counts.n_leaves, partition.max_depth)
 
 
 def pruning_method(prune: Any) -> PruningMethod:
     """Return what a value of ``prune`` stands for; the only place that looks for "paper"."""
-    return PaperPruning() if prune == "paper" else MarginPruning(bool(prune))
+    return PruningMethod(bool(prune), prune == "paper")
 
 
 def estimate_leaves(
@@ -670,7 +641,9 @@ def share_intervals(
     if isinstance(mechanism, NoisyHistogram):
         fourth = np.sum((values - center[:, np.newaxis]) ** 4, axis=1) * noise**2
         kurtosis = _LAPLACE_KURTOSIS * fourth / np.maximum(of_noise + sampling, 1e-300) ** 2
-    z = _quantile(confidence, kurtosis)
+    # Standard deviations that hold so much of a symmetric distribution, by Cornish and Fisher.
+    z = float(norm.ppf(0.5 + confidence / 2))
+    z = z + (z**3 - 3 * z) * kurtosis / 24
     a = rows**2 - z**2 * noise * n_noisy
     b = sums * rows - z**2 * noise * line
     c = sums**2 - z**2 * (noise * square + sampling)
@@ -691,12 +664,6 @@ def _cell_estimates(design: TreeDesign, released: IntArray, n_rows: int) -> Floa
     rows = design.randomizer.estimate_cells(released, n_rows)
     assert rows is not None
     return np.column_stack([rows - found, rows + found]) / 2
-
-
-def _quantile(confidence: float, kurtosis: FloatArray | float) -> FloatArray | float:
-    """Return the number of standard deviations that hold so much of a symmetric distribution."""
-    z = float(norm.ppf(0.5 + confidence / 2))
-    return z + (z**3 - 3 * z) * kurtosis / 24
 
 
 def _spreads(

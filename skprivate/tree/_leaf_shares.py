@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from .._typing import BoolArray, FloatArray, IntArray
 from ..metrics._probabilities import BaseRate, estimate_base_rate, positive_mean, truncated_mean
-from ._plan import ReleaseMechanism, TreeDesign
+from ._release import ReleaseMechanism, TreeDesign
 from ._rows import NoisyHistogram, NumberCells
 
 # Counts of the leaves of a tree: released estimates of private rows, their variance, and public rows.

@@ -15,7 +15,7 @@ from ..base._likely_mistakes import hardly_any_rows, mean_at_a_bound, no_effect,
 from ..partition import Partition
 from ._leaf_estimates import leaf_ancestors
 from ._leaf_shares import LeafCounts, with_variances
-from ._plan import ReleaseMechanism
+from ._release import ReleaseMechanism
 from ._rows import NumberCells
 
 # Gains below this share of the root's impurity are those of rounding: some thousand times 2^-53.

@@ -30,11 +30,10 @@ from ..randomizers import HadamardRandomizer, LabelRandomizer, LocalRandomizer, 
 from ..rounds._rows import check_target_bounds, check_target_width, read_numbered_rows
 from ..utils._compat import HasMethods, StrOptions
 from ..utils._public_module import public_module
-from ._estimator import TREE_CONSTRAINTS, TREE_ROLES, PrivateTree
+from ._estimator import LOCAL_CONSTRAINTS, LOCAL_ROLES, TREE_CONSTRAINTS, TREE_ROLES, PrivateTree
 from ._leaf_estimates import LeafEstimates, share_intervals
 from ._leaf_shares import variance_per_row
-from ._plan import TreeDesign
-from ._release import LOCAL_CONSTRAINTS, LOCAL_ROLES
+from ._release import TreeDesign
 from ._rows import NumberCells, TreeRows, round_at_random, shares_of
 
 # Trees of numbers: targets between public bounds, means of the leaves, and their intervals.

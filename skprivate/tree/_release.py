@@ -1,29 +1,29 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Releases of a tree: rounds of noisy sums over a curator's rows, or one report of every client."""
+"""Design and release of a tree: all that is public, then a curator's noisy sums or the clients' reports."""
 
+import math
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
-from .._typing import IntArray
-from ..accounting import PrivacySpent
+from .._typing import FloatArray, IntArray
+from ..accounting import PrivacySpent, ReleaseRecord
+from ..accounting._statements.spent import source_of_input
 from ..noise._mechanisms import Entropy
 from ..partition import DerivedColumns, Partition
-from ..randomizers._factory import MECHANISMS
 from ..rounds._driver import Round, Rounds
 from ..rounds._plans.cells import CellsPlan, LabelAxis, LeafAxis, TargetAxis
 from ..rounds._plans.masses import NUMBER_BITS, WEIGHT_STEPS, LabelMasses, Masses, MassesPlan, NumberMasses
 from ..rounds._task import Plan
 from ..utils import check_epsilon
-from ..utils._compat import StrOptions
+from ..utils._public_module import public_module
 from ._first_phase import FEW_COLUMNS, FirstPhase, PlannedLeaves, draw_part
-from ._leaf_estimates import pruning_method
-from ._plan import DEEPEST_COMPLETE, PendingSplits, TreeDesign
-from ._public_model import PublicModel
-from ._rows import NoisyHistogram, NumberCells, TreeRows
+from ._public_model import LeafModel, PublicModel
+from ._rows import NoisyHistogram, NumberCells, PublicVotes, TreeRows, usual_variance
 from ._splits import (
     DEFAULT_BINS,
     N_BINS,
@@ -39,21 +39,375 @@ from ._splits import (
     narrow_bounds,
 )
 
+# Choice of the depth of a tree: the largest whose leaves a release suffices to estimate.
+
+#: Deepest tree that the automatic rule considers.
+DEEPEST = 12
+#: Without public rows no cell stops early: 2^16 leaves.
+DEEPEST_COMPLETE = 16
+#: Rows over the variance of one row's report about a half of them, below which there is no split where public
+#: rows say nothing either: the standard deviation of a share in each half is above .2 then.
+LEAST_INFORMATION = 24
+# Average number of private rows in a leaf below which labels are too few, whatever the noise; compared with 8
+# in benchmarks/figures/trees/depth_and_weight.py.
+_LEAST_ROWS_OF_A_LEAF = 16
+
+
+@dataclass(frozen=True)
+class DepthInputs:
+    """What the depth of a tree is chosen from; all of it is public.
+
+    Attributes
+    ----------
+    partition : Partition
+        At the greatest depth that is considered.
+    rule : str
+        The rule that it was grown by.
+    n_rows, n_public : int
+        Numbers of private and of public rows.
+    epsilon : Fraction
+        Privacy loss of the release.
+    variance : callable
+        Variance of one row's report about a leaf, as a function of the number of leaves.
+    """
+
+    partition: Partition
+    rule: str
+    n_rows: int
+    n_public: int
+    epsilon: Fraction
+    variance: Callable[[int], float]
+
+
+def deepest_to_grow(n_rows: int) -> int:
+    """Return the deepest complete tree, of 2^p leaves at depth p, whose depth `choose_depth` can choose.
+
+    Parameters
+    ----------
+    n_rows : int
+        Number of private rows.
+
+    Returns
+    -------
+    depth : int
+        From 1 to 12.
+    """
+    return min(max((n_rows // _LEAST_ROWS_OF_A_LEAF).bit_length() - 1, 1), DEEPEST)
+
+
+def choose_depth(
+    n_rows: int, leaf_counts: IntArray, variance: Callable[[int], float], n_features: int | IntArray = 2
+) -> int:
+    """Return the largest depth p in 1..12 whose leaves n rows suffice to estimate.
+
+    The largest p with ``p <= round(log2(2 n / (d v(p))) / 3)``, where v(p) is the variance of one row's
+    report about a leaf of the depth-p partition, and with at least 16 rows a leaf on average; 1 if there is
+    none. The second condition counts only where v vanishes, as for a trusted curator, and sampling alone
+    limits. A single split sees no interaction, so a plain number of features does not count up to depth 2.
+
+    Parameters
+    ----------
+    n_rows : int
+        Number of private rows.
+    leaf_counts : ndarray of int of shape (max_depth + 1,)
+        Number of leaves of the partition at every depth.
+    variance : callable
+        v as a function of the number of leaves.
+    n_features : int or ndarray of int of shape (max_depth + 1,), default=2
+        Number of features d: all columns, or those that the partition has split down to every depth. Below
+        2 it counts as 2.
+
+    Returns
+    -------
+    depth : int
+    """
+    deepest = min(DEEPEST, len(leaf_counts) - 1)
+    depths = np.arange(len(leaf_counts))
+    divided = np.where(depths > 2, n_features, 2) if np.ndim(n_features) == 0 else np.asarray(n_features)
+    features = np.log2(np.maximum(divided, 2) / 2)
+    for depth in range(deepest, 1, -1):
+        if _LEAST_ROWS_OF_A_LEAF * leaf_counts[depth] > n_rows:
+            continue
+        signal = math.log2(n_rows / variance(int(leaf_counts[depth]))) - features[depth]
+        if depth <= math.floor(signal / 3 + 0.5):
+            return depth
+    return min(1, deepest)
+
+
+def count_split_features(partition: Partition, rule: str) -> int | IntArray:
+    """Return the number of features among which the leaves are divided, for `choose_depth`.
+
+    "cart" and "private" do not split what does not matter: those features count that it has split down to
+    every depth. The other rules take all columns in turn.
+    """
+    if rule in ("cart", "private"):
+        return partition.feature_counts_by_depth()
+    return len(set(partition.source[partition.lower < partition.upper].tolist()))
+
+
+# How much of what public labels show in the leaves that they shaped holds on other public rows.
+
+# Parts of the public rows, each of which is predicted from the others.
+_FOLDS = 5
+# Fewer rows tell nothing of each other.
+_LEAST_ROWS_OF_THE_FOLDS = 2 * _FOLDS
+
+
+def slope_of_public_rows(
+    grow: Callable[[FloatArray, NDArray[np.int32]], Partition], votes: PublicVotes, depth: int
+) -> float:
+    """Return how much of the differences between leaves, beyond their sampling, other public rows confirm.
+
+    A tree that was grown on labels fits their noise too: shares in its leaves differ from the base rate by
+    more than sampling explains. Rows are put into folds by their place, and each fold meets a partition of
+    the other rows. The slope of its labels on the shares there is divided by the slope that sampling alone
+    would leave. A function of public rows alone.
+
+    Parameters
+    ----------
+    grow : callable
+        Grows a partition on rows and labels.
+    votes : PublicVotes
+        Public rows.
+    depth : int
+        Depth at which the partitions are cut.
+
+    Returns
+    -------
+    slope : float
+        From 0 to 1; 1 where there are fewer than 10 rows.
+    """
+    if votes.n_rows < _LEAST_ROWS_OF_THE_FOLDS:
+        return 1.0
+    product = square = sampled = 0.0
+    for fold in range(_FOLDS):
+        held = np.arange(votes.n_rows) % _FOLDS == fold
+        others, tested = votes.where(~held), votes.where(held)
+        partition = grow(others.X, others.labels).truncate(depth)
+        counts = others.count(partition)
+        base = counts.sum(axis=0) / counts.sum()
+        rows = counts.sum(axis=1)
+        fitted = (counts - rows[:, np.newaxis] * base) / (rows[:, np.newaxis] + 1.0)
+        found = tested.count(partition)
+        leaf_rows = found.sum(axis=1)
+        product += float(np.sum((found - leaf_rows[:, np.newaxis] * base) * fitted))
+        square += float(leaf_rows @ np.sum(fitted**2, axis=1))
+        sampled += others.row_variance(partition) * float(leaf_rows @ _sampling(counts, base))
+    # Where little is known, the slope is 1: as much is added to both as the product's noise.
+    noise = np.sqrt(square * np.mean(base * (1 - base)))
+    return float(np.clip((product + noise) / max(max(square - sampled, 0.0) + noise, 1e-300), 0.0, 1.0))
+
+
+def _sampling(counts: IntArray | FloatArray, base: FloatArray) -> FloatArray:
+    """Return what sampling adds to the squared differences of shares in leaves, with one pseudo-row each."""
+    rows = counts.sum(axis=1)
+    shares = (counts + base) / (rows[:, np.newaxis] + 1.0)
+    found: FloatArray = rows / (rows + 1.0) ** 2 * (1.0 - np.sum(shares**2, axis=1))
+    return found
+
+
+# Design of a tree: partition, release mechanism, classes, bounds and public counts.
+
+
+@dataclass(frozen=True, eq=False)
+class PendingSplits:
+    """Public side of splits that private rows will choose.
+
+    Attributes
+    ----------
+    budget : SplitBudget
+        How epsilon is divided.
+    votes : PublicVotes
+        Public rows; there may be none.
+    """
+
+    budget: SplitBudget
+    votes: PublicVotes
+
+
+class ReleaseMechanism(Protocol):
+    """A mechanism that releases counts of the private rows by leaf and label.
+
+    A `LocalRandomizer` is one: the counts are those of its reports. See there for the members.
+    """
+
+    name: str
+    relation: str
+    epsilon: Fraction
+    n_cells: int
+    n_labels: int
+
+    @property
+    def sensitivity(self) -> int | None:
+        """Integer L1 sensitivity, where there is additive noise."""
+
+    @property
+    def noise_scale(self) -> int | Fraction | None:
+        """Scale of the noise on the integers, where there is additive noise."""
+
+    def describe(self) -> str:
+        """Return the mechanism and its resolved parameters in a few words."""
+
+    def simulate(self, categories: ArrayLike, random_state: Any = None) -> IntArray:
+        """Draw what is released of rows of the categories ``n_labels * leaf + label``."""
+
+    def estimate(self, counts: ArrayLike, n: int) -> FloatArray:
+        """Return signed sums, or numbers by label where there are more than two."""
+
+    def estimate_cells(self, counts: ArrayLike, n: int) -> FloatArray | None:
+        """Return unbiased estimates of the rows in the leaves; None where the release has none."""
+
+    def variance(self, n: int, cell_counts: ArrayLike | None = None) -> FloatArray:
+        """Return the variance of the difference of two labels' estimates in every leaf."""
+
+
+@public_module("skprivate.tree")
+@dataclass(frozen=True, eq=False)
+class TreeDesign:
+    """The public side of a private tree: partition, randomizer, classes and public counts.
+
+    Attributes
+    ----------
+    partition : Partition
+        The cells.
+    randomizer : ReleaseMechanism
+        The mechanism that releases counts of the categories.
+    classes : ndarray of shape (n_labels,)
+        The labels, sorted; of a tree of numbers the two bounds of these.
+    bounds : tuple of two ndarrays of shape (n_features,)
+        Lower and upper bounds of X.
+    rule : str
+        The rule that the partition was grown by.
+    public_counts : ndarray of shape (n_leaves, n_labels)
+        Public rows by leaf and label; of numbers, sums of their shares.
+    feature_names : tuple of str or None
+        Names of the columns of X, where they have some.
+    public_slope : float
+        From `slope_of_public_rows`.
+    pending : PendingSplits or None
+        What is needed where private rows choose the splits, which are not there yet.
+    public_model : PublicModel or None
+        A classifier that was fitted to public rows.
+    leaf_model : LeafModel or None
+        What it predicts in the leaves.
+    first_phase : FirstPhase or None
+        The reports that shape the partition, which is the root before they are there; None where none do.
+    cells : NumberCells or None
+        What the cells of a release about numbers say; None of labels.
+    public_row_variance : float
+        From `PublicVotes.row_variance`.
+    public_total_variance : float
+        The same on a tree of a single leaf; without public rows what is usual.
+    declared : ndarray of shape (2,), or None
+        Bounds of numbers before they were narrowed to `classes`; None: they were not.
+    split_scales : tuple of float
+        Scale of the noise of every level's scores, in rows, where private rows chose the splits.
+    n_candidates : int
+        Number of the candidates that were compared in a node.
+    """
+
+    partition: Partition
+    randomizer: ReleaseMechanism
+    classes: NDArray[Any]
+    bounds: tuple[FloatArray, FloatArray]
+    rule: str
+    public_counts: IntArray | FloatArray
+    feature_names: tuple[str, ...] | None = None
+    public_slope: float = 1.0
+    pending: PendingSplits | None = None
+    public_model: PublicModel | None = None
+    leaf_model: LeafModel | None = None
+    first_phase: FirstPhase | None = None
+    cells: NumberCells | None = None
+    public_row_variance: float = 1.0
+    public_total_variance: float = 1.0
+    declared: NDArray[Any] | None = None
+    split_scales: tuple[float, ...] = ()
+    n_candidates: int = 1
+
+    def with_leaves(
+        self, partition: Partition, randomizer: ReleaseMechanism, votes: PublicVotes | None
+    ) -> "TreeDesign":
+        """Return the finished design on a partition, with these public rows in its leaves."""
+        nobody = np.zeros((partition.n_leaves, len(self.classes)), dtype=np.int64)
+        return replace(
+            self,
+            partition=partition,
+            randomizer=randomizer,
+            public_counts=nobody if votes is None else votes.count(partition),
+            public_row_variance=1.0 if votes is None else votes.row_variance(partition),
+            public_total_variance=usual_variance(self.cells, votes),
+            pending=None,
+            leaf_model=None if self.public_model is None else self.public_model.on_leaves(partition),
+        )
+
+    def describe_mechanism(self) -> str:
+        """Return what is released, in a few words."""
+        own, first = self.randomizer.describe(), self.first_phase
+        return own if first is None else f"{first.randomizer.describe()}; then, by the other clients, {own}"
+
+    def releases(self) -> tuple[ReleaseRecord, ...]:
+        """Return what is released, in order."""
+        if isinstance(self.randomizer, PaidTreeMechanism):
+            return self.randomizer.releases
+        leaves = ReleaseRecord.of("counts of the leaves", self.randomizer)
+        if self.first_phase is None:
+            return (leaves,)
+        rows = "the clients of the first phase", "the other clients"
+        shape = ReleaseRecord.of("counts of columns", self.first_phase.randomizer, rows=rows[0])
+        return shape, replace(leaves, rows=rows[1])
+
+    def reports_of_leaves(self, n_used: int) -> int:
+        """Return how many of so many private rows tell of the leaves."""
+        return n_used if self.first_phase is None else n_used - self.first_phase.n_reports
+
+    @property
+    def n_public(self) -> int:
+        """Number of public rows."""
+        return round(float(self.public_counts.sum()))
+
+
+def unprotected_facts(tree: Any, design: TreeDesign, n_used: int, grouped: bool) -> dict[str, Any]:
+    """Return what a statement on a release of so many private rows names as not protected."""
+    protected = tree._inputs_to_declare()
+    sources = {}
+    for name in (tree._bounds_parameter, tree._target_parameter):
+        if name == tree._bounds_parameter and tree.domain is not None:
+            sources[name] = "declared by the domain"
+        elif getattr(tree, name) is not None:
+            sources[name] = source_of_input(getattr(tree, name))
+        elif design.n_public:
+            sources[name] = "those of the public rows"
+        else:
+            sources[name] = "READ FROM PRIVATE ROWS" if name in protected else "those of the rows"
+    facts: dict[str, Any] = {
+        tree._rows_are_called: n_used,
+        "public rows": design.n_public,
+        "depth": design.partition.max_depth,
+        "leaves": design.partition.n_leaves,
+        **sources,
+    }
+    if design.pending is not None:
+        # Before they are chosen; a path may end where its box has no width.
+        levels = len(design.pending.budget.level_epsilons)
+        facts.update({"depth": f"at most {levels}", "leaves": f"at most {2**levels}"})
+    if design.first_phase is not None:
+        facts["reports that shape the tree"] = design.first_phase.n_reports
+        if design.first_phase.counts is None:
+            facts.update(dict.fromkeys(("depth", "leaves"), "found from these reports"))
+    if tree._bounds_parameter not in protected:
+        facts["features"] = f"ALL features of the private rows: only their {tree._targets} are protected"
+    if grouped and design.n_public:
+        facts["public rows of a person"] = "used in clear; only the person's private rows are protected"
+    return facts
+
+
+# A curator's rows: rounds of noisy sums.
+
 # Steps of a target between its bounds, log2: sums of squares of 2^32 rows fit 64 bits. The mean of n equal
 # targets is rounded by at most 2^-16 of the width, less than the noise's standard deviation, some
 # 2 / (n epsilon) of it, up to n epsilon = 2^17.
 _BITS = 15
-
-LOCAL_CONSTRAINTS: dict[str, list[Any]] = {
-    "mechanism": [StrOptions({"auto", *MECHANISMS})],
-    "protect": [StrOptions({"record", "label"})],
-}
-LOCAL_ROLES = {"mechanism": "release", "protect": "release"}
-# Below it the noise of a report's estimate passes what doubles tell from their square.
-_LEAST_EPSILON = Fraction(1, 10**6)
-
-
-# A curator's rows: rounds of noisy sums.
 
 
 @dataclass(frozen=True)
@@ -117,7 +471,7 @@ def divide_budget(
     """Return how epsilon is divided where a curator's rows choose splits; None where they do not."""
     if tree._deployment != "curator":
         return None
-    own_depth = tree.max_depth == "auto" and pruning_method(tree.prune).has_own_depth
+    own_depth = tree.max_depth == "auto" and tree._pruning.has_own_depth
     epsilon = check_epsilon(tree.epsilon)
     automatic = tree.split_share == "auto"
     worth_it = n_rows * epsilon > tree._rows_for_a_public_row * rows_per_unit * n_public
@@ -209,10 +563,13 @@ def _choose_splits(
 
 # Clients: one report each, here simulated.
 
+# Below it the noise of a report's estimate passes what doubles tell from their square.
+_LEAST_EPSILON = Fraction(1, 10**6)
+
 
 def plan_first_phase(tree: Any, rows: TreeRows, n_clients: int) -> TreeDesign | None:
     """Return the design of a tree that a share of the clients will shape; None where none do."""
-    own_depth = tree.max_depth == "auto" and pruning_method(tree.prune).has_own_depth
+    own_depth = tree.max_depth == "auto" and tree._pruning.has_own_depth
     groups = () if tree.domain is None else tree.domain.groups
     few = (len(groups) or len(rows.bounds[0])) <= FEW_COLUMNS
     # Halving levels in the order in which they are declared parts them at random.
@@ -220,7 +577,7 @@ def plan_first_phase(tree: Any, rows: TreeRows, n_clients: int) -> TreeDesign | 
     if halved or tree.rule == "random" or tree.protect == "label" or own_depth or tree.split_share == 0:
         return None
     tree._check_depth(0)
-    pruning_method(tree.prune).check_classes(len(rows.classes))
+    tree._pruning.check_classes(len(rows.classes))
     epsilon, n_labels = check_epsilon(tree.epsilon), len(rows.classes)
     first = FirstPhase.plan(epsilon, tree.split_share, n_clients, n_labels, rows.bounds, groups)
     if first is None:
@@ -241,7 +598,7 @@ def shape_by_reports(tree: Any, design: TreeDesign, first: FirstPhase, n_clients
     partition = first.grow(model, tree._check_depth(0), tree.criterion, tree.min_samples_leaf)
     if tree.max_depth == "auto":
         inputs = tree._depth_inputs(partition, design.rule, None, n_clients, n_labels)
-        partition = partition.truncate(pruning_method(tree.prune).choose_depth(inputs))
+        partition = partition.truncate(tree._pruning.choose_depth(inputs))
     randomizer = tree._make_randomizer(partition.n_leaves, n_labels, 1)
     shaped = replace(design, first_phase=first, public_model=model)
     return shaped.with_leaves(partition, randomizer, None)

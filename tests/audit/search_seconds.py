@@ -13,7 +13,7 @@ SEARCH_SECONDS = (
     recorded_fits._RARE_SECONDS,
 )
 #: What is planted in small estimators is found on the first chains.
-SHORT = 0.3
+SHORT = 0.4
 #: The modules whose searches a deadline ends.
 SEARCHES = (search, repeated_noise, recorded_fits)
 # As often as a search of `SHORT` seconds looks at its deadline, on the slowest of the estimators with bugs.

@@ -13,7 +13,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from skprivate.linear_model import _noise_scales
+from skprivate.linear_model._moments import released_moments
 
 # A right fit fails an audit with a probability below this.
 FALSE_ALARM = 1e-7
@@ -43,10 +43,10 @@ class Recording:
 
 
 def recording_of(fit, script=None):
-    recording = Recording(_noise_scales.NoiseScales.randomize, script)
+    recording = Recording(released_moments.NoiseScales.randomize, script)
     with pytest.MonkeyPatch.context() as patch, warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        patch.setattr(_noise_scales.NoiseScales, "randomize", lambda *args: recording(*args))
+        patch.setattr(released_moments.NoiseScales, "randomize", lambda *args: recording(*args))
         model = fit()
     return recording, model, [str(warning.message) for warning in caught]
 
@@ -79,9 +79,9 @@ def count_hits(recording, other, trials, threshold, generator):
 
 
 def half_the_noise(monkeypatch):
-    draw = _noise_scales.NoiseScales.randomize
+    draw = released_moments.NoiseScales.randomize
 
     def randomize(plan, values, entropy):
         return draw(replace(plan, scales=plan.scales // 2), values, entropy)
 
-    monkeypatch.setattr(_noise_scales.NoiseScales, "randomize", randomize)
+    monkeypatch.setattr(released_moments.NoiseScales, "randomize", randomize)

@@ -10,11 +10,11 @@ import pytest
 from skprivate import DPLogLocationScaleRegressor, DPSEVRegressor, MomentAccumulator
 from skprivate.accounting import PrivacyLedger
 from skprivate.audit._epsilon import gaussian_lower_bound
-from skprivate.linear_model import _fit_plan, _noise_scales
+from skprivate.linear_model import _fit
 from skprivate.linear_model._censored import gradient_round
 from skprivate.linear_model._censored import rounds as censored
 from skprivate.linear_model._censored.histograms import PARTS
-from skprivate.linear_model._fit_plan import SurvivalRows
+from skprivate.linear_model._fit import SurvivalRows
 from skprivate.linear_model._moments import looks
 from skprivate.linear_model._moments import looks as moment_fit
 from skprivate.linear_model._moments import released_moments as moment_release
@@ -115,7 +115,7 @@ class TestReplay:
             return exact_loss(recording, other), mine == pickle.dumps(model)
 
         assert loss()[1]
-        laplace_scales = _noise_scales.laplace_scales
+        laplace_scales = moment_release.laplace_scales
         for module in (moment_release, looks, gradient_round, censored):
             monkeypatch.setattr(
                 module,
@@ -182,7 +182,7 @@ class TestProtectedNumberOfRows:
     @pytest.mark.parametrize("structured", [False, True])
     def test_the_grid_is_that_of_many_rows(self, options, structured, monkeypatch):
         asked = []
-        module, name = (_fit_plan, "plan_censored") if structured else (moment_fit, "plan_looks")
+        module, name = (_fit, "plan_censored") if structured else (moment_fit, "plan_looks")
         function = getattr(module, name)
         monkeypatch.setattr(
             module,

@@ -9,7 +9,7 @@ import pytest
 from skprivate.domain import CategoricalColumn, TableDomain
 from skprivate.exceptions import UtilityWarning
 from skprivate.linear_model import DPLogLocationScaleRegressor
-from skprivate.linear_model._released_model import constant_directions
+from skprivate.linear_model._fit import constant_directions
 
 LEVELS = ("a", "b", "c")
 DOMAIN = TableDomain({"load": (0.0, 10.0), "kind": list(LEVELS)})

@@ -26,7 +26,7 @@ from skprivate import (
 )
 from skprivate.datasets import make_location_scale
 from skprivate.exceptions import BudgetExceededError, PrivacyLeakError, PrivacyLeakWarning, UtilityWarning
-from skprivate.linear_model import _fit_plan
+from skprivate.linear_model import _fit
 from skprivate.linear_model._moments import looks as moment_fit
 from skprivate.linear_model._moments.released_moments import MomentPlan, unscale
 from skprivate.linear_model._moments.replicates import bootstrap_moments
@@ -523,7 +523,7 @@ class TestRefusals:
 @pytest.mark.parametrize("structured", [False, True])
 def test_a_fit_plans_its_noise_once(structured, monkeypatch):
     asked = []
-    module, name = (_fit_plan, "plan_censored") if structured else (moment_fit, "plan_looks")
+    module, name = (_fit, "plan_censored") if structured else (moment_fit, "plan_looks")
     plan = getattr(module, name)
     monkeypatch.setattr(module, name, lambda *args, **options: asked.append(name) or plan(*args, **options))
     X, y = make_location_scale(50, 2, censoring=0.5, random_state=0)

@@ -20,7 +20,7 @@ from skprivate import (
 )
 from skprivate.datasets import make_location_scale
 from skprivate.exceptions import BudgetExceededError, PrivacyLeakError, PrivacyLeakWarning, UtilityWarning
-from skprivate.linear_model._noise_scales import NoiseScales
+from skprivate.linear_model._moments.released_moments import NoiseScales
 
 BOX = {"bounds_X": (-1.0, 1.0), "bounds_y": (0.1, 400.0)}
 GAUSSIAN = {"mechanism": "gaussian", "delta": 1e-6}

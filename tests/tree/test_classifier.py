@@ -26,7 +26,7 @@ from skprivate.datasets import make_posterior_drift
 from skprivate.exceptions import BudgetExceededError, LedgerError, PrivacyLeakError, UtilityWarning
 from skprivate.partition import build_partition
 from skprivate.randomizers import HadamardRandomizer
-from skprivate.tree._plan import choose_depth
+from skprivate.tree._release import choose_depth
 from tests.marks import needs_names_of_polars
 
 X, Y, IS_PUBLIC = make_posterior_drift(4000, 200, random_state=0)

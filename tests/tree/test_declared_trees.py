@@ -16,7 +16,7 @@ from skprivate.domain import BooleanColumn, CategoricalColumn, NumberColumn, Tab
 from skprivate.partition import build_partition
 from skprivate.preprocessing import DomainEncoder
 from skprivate.tree import LeafCountAccumulator, export_text
-from skprivate.tree._plan import slope_of_public_rows
+from skprivate.tree._release import slope_of_public_rows
 from skprivate.tree._rows import PublicVotes
 
 LEVELS = [f"l{level}" for level in range(12)]

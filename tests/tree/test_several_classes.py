@@ -10,7 +10,7 @@ from skprivate.exceptions import PrivacyLeakError
 from skprivate.randomizers import KRRRandomizer
 from skprivate.randomizers._factory import MECHANISMS
 from skprivate.tree._leaf_estimates import paper_depth
-from skprivate.tree._plan import choose_depth
+from skprivate.tree._release import choose_depth
 
 RNG = np.random.default_rng(0)
 X = RNG.uniform(size=(6000, 2))

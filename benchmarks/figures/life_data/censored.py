@@ -12,8 +12,7 @@ from numpy.typing import NDArray
 from skprivate.linear_model._censored.release import CensoredRelease, bootstrap_censored, censored_warning
 from skprivate.linear_model._censored.rounds import CensoredPlan, censored_rounds, plan_censored
 from skprivate.linear_model._distributions import LOGISTIC, NORMAL, SEV, ErrorDistribution
-from skprivate.linear_model._moments.released_moments import Neighbours, unscale
-from skprivate.linear_model._noise_scales import moment_weights
+from skprivate.linear_model._moments.released_moments import Neighbours, moment_weights, unscale
 from skprivate.noise import check_entropy
 from skprivate.noise._mechanisms import FitBudget
 from skprivate.rounds._driver import RowsInMemory, drive

@@ -68,7 +68,8 @@ def check_other_tables(case: AuditCase) -> None:
         raise NotApplicable(
             "the case has other arguments of fit than X and y, or the number of rows is private"
         )
-    ends = [end for bounds in bounds_of(case.estimator) for end in (bounds if len(bounds) == 2 else [bounds])]
+    bounds = bounds_of(case.estimator)
+    ends = () if bounds is None else bounds if len(bounds) == 2 else [bounds]
     if columns_of(case.estimator) is None and all(np.ndim(end) == 0 for end in ends):
         for width in _WIDTHS:
             narrow = make_rows(case.estimator, len(rows["X"]), width=width)

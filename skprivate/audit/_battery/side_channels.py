@@ -163,11 +163,10 @@ def check_views(case: AuditCase) -> None:
         other = replay.views(data)
         if other is None or first is None or again is None:
             continue
-        paths = [
-            path for path in differing_paths(first, other) if path not in set(differing_paths(first, again))
-        ]
+        changing = set(differing_paths(first, again))
+        paths = [path for path in differing_paths(first, other) if path not in changing]
         require(not paths, f"what is shown depends on private rows: {listed(paths)}")
-        loose = set(differing_paths(first, again)) & first.keys() & other.keys()
+        loose = changing & first.keys() & other.keys()
         _compare_texts(replay, data, sorted(path for path in loose if isinstance(first[path], str)))
 
 
@@ -198,9 +197,8 @@ def check_process(case: AuditCase) -> None:
     """A fit changes nothing in its class, its module or the process that depends on private rows."""
     publishable(case.fit(0))
     fit = _repeatable_fit(case)
-    others = [
-        data for data in (*case.unrelated_data_sets, *case.data_sets[1:]) if data is not case.data_sets[0]
-    ][:2]
+    given = (*case.unrelated_data_sets, *case.data_sets[1:])
+    others = [data for data in given if data is not case.data_sets[0]][:2]
     if not others:
         raise NotApplicable("the case has one data set alone")
     for _ in range(2):
@@ -246,9 +244,8 @@ def check_files(case: AuditCase) -> None:
     for data in (case.data_sets[0], case.data_sets[0], planted):
         with watched_files() as files:
             fit(data)
-        require(
-            not files.elsewhere, f"a fit uses {', '.join(sorted(set(files.elsewhere)))}: nobody can look in"
-        )
+        elsewhere = ", ".join(sorted(set(files.elsewhere)))
+        require(not elsewhere, f"a fit uses {elsewhere}: nobody can look in")
         written.append(files.contents)
     told = any(
         bytes_hold_any(content, values) or text_shows_any(content.decode("latin-1"), values)

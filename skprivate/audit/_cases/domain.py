@@ -144,16 +144,14 @@ def n_columns(estimator: Any, n_features: int) -> int:
     columns = columns_of(estimator)
     if columns is not None:
         return len(columns.names)
-    for bounds in bounds_of(estimator):
-        sizes = [np.size(end) for end in bounds if np.ndim(end)]
-        return sizes[-1] if sizes else n_features
-    return n_features
+    sizes = [np.size(end) for end in bounds_of(estimator) or () if np.ndim(end)]
+    return sizes[-1] if sizes else n_features
 
 
-def bounds_of(estimator: Any) -> list[Any]:
-    """Return the declared bounds of X as a list of one, or of none."""
-    found = [declared(estimator, name) for name in ("bounds", "bounds_X")]
-    return [bounds for bounds in found if bounds is not None][:1]
+def bounds_of(estimator: Any) -> Any:
+    """Return the declared bounds of X; None if there are none."""
+    found = (declared(estimator, name) for name in ("bounds", "bounds_X"))
+    return next((bounds for bounds in found if bounds is not None), None)
 
 
 def rows_at(estimator: Any, shares: NDArray[np.float64]) -> NDArray[Any]:
@@ -164,9 +162,8 @@ def rows_at(estimator: Any, shares: NDArray[np.float64]) -> NDArray[Any]:
     """
     columns, (n, width) = columns_of(estimator), np.shape(shares)
     if columns is None:
-        lower, upper = -np.ones(width), np.ones(width)
-        for bounds in bounds_of(estimator):
-            lower, upper = check_bounds(bounds, width, name="bounds")
+        bounds = bounds_of(estimator)
+        lower, upper = check_bounds((-1, 1) if bounds is None else bounds, width, name="bounds")
         return np.asarray((1 - shares) * lower + shares * upper)
     encoded, known = np.zeros((n, len(columns.encoded_names))), np.nan_to_num(shares)
     lower, upper = columns.bounds
@@ -273,5 +270,4 @@ def targets_at(estimator: Any, rows: Arguments, time: float) -> list[Any]:
 
 def strange_label(y: NDArray[Any]) -> Any:
     """Return a label of the same type that no class has."""
-    kind = y.dtype.kind
-    return _STRANGE.get(kind, _STRANGE["U"])
+    return _STRANGE.get(y.dtype.kind, _STRANGE["U"])

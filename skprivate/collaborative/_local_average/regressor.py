@@ -276,18 +276,14 @@ def cross_validate(
     fold_of = np.arange(len(X)) % folds
     residuals = []
     for fold in range(folds):
-        left_out = _evenly_spaced(np.flatnonzero(fold_of == fold), VALIDATION_ROWS // folds)
+        left_out, most = np.flatnonzero(fold_of == fold), VALIDATION_ROWS // folds
+        if len(left_out) > most:
+            left_out = left_out[np.arange(most) * len(left_out) // most]
         kept = fold_of != fold
         values, _ = model(X[kept], y[kept], ascending).averages(X[left_out], ranges)
         residuals.append(values - y[left_out, None])
     errors = np.mean(np.concatenate(residuals) ** 2, axis=0)[::-1]
     return sizes[int(np.argmin(errors))], errors
-
-
-def _evenly_spaced(rows: NDArray[np.intp], most: int) -> NDArray[np.intp]:
-    if len(rows) <= most:
-        return rows
-    return rows[np.arange(most) * len(rows) // most]
 
 
 def refined_bandwidth(bandwidth: float, n_samples: int, n_total: int) -> float:

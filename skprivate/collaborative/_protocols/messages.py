@@ -86,11 +86,14 @@ class Query:
         _check_query(self.X if numeric else np.array(_cells(self.X), dtype=object))
         if self.names is not None:
             check_columns(self.names, self.X.shape[1])
+        table = None
+        if not numeric:
+            table = [[_NAN if cell != cell else cell for cell in row] for row in _cells(self.X)]
         head = {
             "id": self.query_id.hex(),
             "shape": list(self.X.shape),
             "names": self.names,
-            "table": None if numeric else [_json_row(row) for row in _cells(self.X)],
+            "table": table,
             "roster": self.roster.hex(),
         }
         return _pack(_QUERY, head, self.X if numeric else np.empty(0))
@@ -379,10 +382,6 @@ def _cells(X: NDArray[Any]) -> list[list[Any]]:
     if dated or not all(type(value) in _CELLS for row in rows for value in row):
         raise TypeError("A query travels as numbers, strings and booleans; encode other columns first.")
     return rows
-
-
-def _json_row(row: list[Any]) -> list[Any]:
-    return [_NAN if isinstance(value, float) and math.isnan(value) else value for value in row]
 
 
 def query_digest(

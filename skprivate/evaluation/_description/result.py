@@ -175,17 +175,8 @@ def table_counts(released: NoisyTables, confidence: float) -> tuple[Estimate, li
     else:
         n, n_variance = float(released.n_rows), 0.0
     reach = noise_factor(confidence, noise.name) * math.sqrt(n_variance)
-    tables = [
-        TableCounts(
-            table + (n - table.sum()) / len(table),
-            std,
-            n_variance,
-            noise.rows_per_unit,
-            noise.name,
-            confidence,
-        )
-        for table in released.tables
-    ]
+    facts = std, n_variance, noise.rows_per_unit, noise.name, confidence
+    tables = [TableCounts(table + (n - table.sum()) / len(table), *facts) for table in released.tables]
     n = max(n, 0.0)
     return Estimate(n, max(n - reach, 0.0), n + reach, above_noise=reach < n or not n_variance), tables
 

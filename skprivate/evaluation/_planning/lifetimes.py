@@ -138,6 +138,19 @@ def _observed(times: FloatArray, ends: FloatArray | float) -> NDArray[Any]:
     return records
 
 
+def draw_lives(template: Any, stated: Any, public: Any, simulate: Any) -> tuple[str, Draw]:
+    """Return where rows come from, and what draws them."""
+    given = {"stated": stated, "public": public, "simulate": simulate}
+    named = [name for name, value in given.items() if value is not None]
+    if len(named) != 1:
+        raise ValueError("give one of stated=StatedLifetimes(...), public=(X, y) and simulate=...")
+    if stated is not None:
+        return "stated", stated.draw_for(template)
+    if public is not None:
+        return "public", draw_from_public(public, template)
+    return "simulate", draw_from_simulation(simulate)
+
+
 def draw_from_public(public: Any, estimator: Any) -> Draw:
     """Return what draws units like public ones; TypeError or ValueError where these are none.
 
@@ -220,6 +233,7 @@ class FitWidths:
     slope_names: tuple[str, ...]
 
 
+@dataclass(eq=False)
 class Trials:
     """Fits of an estimator to rows that are drawn, at any number of rows; each number is tried once.
 
@@ -239,45 +253,42 @@ class Trials:
     n_jobs : int or None
     """
 
-    def __init__(
-        self,
-        estimator: Any,
-        variants: Mapping[str, Mapping[str, Any]],
-        epsilons: Sequence[float | Fraction],
-        draw: Draw,
-        X_at: Any,
-        q: float,
-        seeds: Sequence[int],
-        n_jobs: int | None,
-    ) -> None:
+    estimator: Any
+    variants: Mapping[str, Mapping[str, Any]]
+    epsilons: Sequence[float | Fraction]
+    draw: Draw
+    X_at: Any
+    q: float
+    seeds: Sequence[int]
+    n_jobs: int | None
+
+    def __post_init__(self) -> None:
         self._models = {
-            (name, epsilon): clone(estimator).set_params(**{**parameters, "epsilon": epsilon})
-            for name, parameters in variants.items()
-            for epsilon in epsilons
+            (name, epsilon): clone(self.estimator).set_params(**{**parameters, "epsilon": epsilon})
+            for name, parameters in self.variants.items()
+            for epsilon in self.epsilons
         }
-        self._draw, self._X_at, self._q = draw, X_at, q
-        self._seeds, self._n_jobs = seeds, n_jobs
         self._known: dict[tuple[int, Cell], list[FitWidths]] = {}
 
     def at(self, n: int, cells: Sequence[Cell]) -> list[list[FitWidths]]:
         """Return the fits to n rows of each cell: a variant and an epsilon."""
         new = [cell for cell in cells if (n, cell) not in self._known]
         if new:
-            tried = Parallel(n_jobs=self._n_jobs)(delayed(self._try)(n, seed, new) for seed in self._seeds)
+            tried = Parallel(n_jobs=self.n_jobs)(delayed(self._try)(n, seed, new) for seed in self.seeds)
             self._known |= {(n, cell): [one[cell] for one in tried] for cell in new}
         return [self._known[n, cell] for cell in cells]
 
     def _try(self, n: int, seed: int, cells: Sequence[Cell]) -> dict[Cell, FitWidths]:
         # Rows, and the noise of each cell, by streams of their own.
         of_rows, *of_cells = np.random.SeedSequence(seed).spawn(1 + len(self._models))
-        X, y = self._draw(n, np.random.default_rng(of_rows))
+        X, y = self.draw(n, np.random.default_rng(of_rows))
         noise = {
             cell: int(one.generate_state(1)[0]) for cell, one in zip(self._models, of_cells, strict=True)
         }
         with config_context(allow_seeds=True):
             return {
                 cell: widths_of_fit(
-                    clone(self._models[cell]).set_params(random_state=noise[cell]), X, y, self._X_at, self._q
+                    clone(self._models[cell]).set_params(random_state=noise[cell]), X, y, self.X_at, self.q
                 )
                 for cell in cells
             }

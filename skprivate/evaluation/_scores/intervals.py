@@ -114,14 +114,12 @@ def accepted(
     limit = 1.0 + float(values.min())
     found = np.flatnonzero(values <= limit)
     first, last = int(found[0]), int(found[-1])
-    lower, upper = low, high
-    if first:
-        fine = np.linspace(grid[first - 1], grid[first], _REFINED)
-        lower = float(fine[max(int(np.argmax(statistic(fine) <= limit)) - 1, 0)])
-    if last < len(grid) - 1:
-        fine = np.linspace(grid[last + 1], grid[last], _REFINED)
-        upper = float(fine[max(int(np.argmax(statistic(fine) <= limit)) - 1, 0)])
-    return lower, upper
+
+    def end(outside: int, inside: int) -> float:
+        fine = np.linspace(grid[outside], grid[inside], _REFINED)
+        return float(fine[max(int(np.argmax(statistic(fine) <= limit)) - 1, 0)])
+
+    return end(first - 1, first) if first else low, end(last + 1, last) if last < len(grid) - 1 else high
 
 
 def ratio(square: FloatArray, variance: FloatArray, z: float) -> FloatArray:

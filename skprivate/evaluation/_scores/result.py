@@ -291,14 +291,6 @@ class PrivateEvaluation:
 
 _COLUMNS = ("value", "lower", "upper", "noise_std", "sampling_std", "says_nothing")
 _NAMES = (
-    "accuracy",
-    "auc",
-    "balanced_accuracy",
-    "bias",
-    "brier",
-    "calibration_in_the_large",
-    "calibration_slope",
-    "log_loss",
-    "mae",
-    "rmse",
+    *("accuracy", "auc", "balanced_accuracy", "bias", "brier", "calibration_in_the_large"),
+    *("calibration_slope", "log_loss", "mae", "rmse"),
 )

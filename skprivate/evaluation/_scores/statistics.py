@@ -2,6 +2,7 @@
 """Nodes that scores are rounded to, and statistics of a group of rows from noisy counts at these nodes."""
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -107,7 +108,7 @@ def gaps(nodes: FloatArray, losses: FloatArray, between: Any) -> tuple[FloatArra
     return beside, typical
 
 
-# Statistics of classifiers and regressors from the noisy counts of one group of rows.
+# Statistics from the counts at these nodes.
 
 # Points of a calibration curve: neighbouring nodes are taken together.
 _POINTS = 10
@@ -249,12 +250,8 @@ class GroupCounts:
 
     def of_labels(self) -> dict[str, Estimate]:
         """Return the statistics of predicted labels."""
-        return self._of_labels(self._right)
-
-    @property
-    def _right(self) -> NDArray[np.bool_]:
-        k = len(self.counts)
-        return np.broadcast_to(np.eye(k, dtype=bool)[:, :, None], self.counts.shape)
+        right = np.eye(len(self.counts), dtype=bool)[:, :, None]
+        return self._of_labels(np.broadcast_to(right, self.counts.shape))
 
     def of_errors(self) -> dict[str, Estimate]:
         """Return the statistics of errors of a regressor."""
@@ -268,14 +265,9 @@ class GroupCounts:
         )
         root = math.sqrt(squared.value) if squared.value >= 0 else math.nan
         slope = 2 * root if root > 0 else math.nan
-        found["rmse"] = Estimate(
-            root,
-            math.sqrt(squared.lower),
-            math.sqrt(squared.upper),
-            squared.noise_std / slope,
-            squared.sampling_std / slope,
-            squared.says_nothing,
-        )
+        ends = math.sqrt(squared.lower), math.sqrt(squared.upper)
+        deviations = squared.noise_std / slope, squared.sampling_std / slope
+        found["rmse"] = Estimate(root, *ends, *deviations, squared.says_nothing)
         for level in _QUANTILES:
             found[f"absolute_error_quantile_{level:g}"] = self._error_quantile(level)
         return found
@@ -353,9 +345,8 @@ class GroupCounts:
         the intervals count them on both.
         """
         if self.counts.ndim == 3:
-            table = self.counts.sum(axis=2)
-            certain, possible, cells = table, table, self.counts.shape[2]
-            return self._matrix(classes, table, certain, possible, cells, cells)
+            table = certain = possible = self.counts.sum(axis=2)
+            return self._matrix(classes, (table, certain, possible), self.counts.shape[2])
         if threshold == 0.5:
             above = surely = maybe = np.arange(len(self.nodes)) >= self.n_low
         else:
@@ -363,28 +354,22 @@ class GroupCounts:
             around = self.nodes[max(k - 1, 0)], self.nodes[min(k, len(self.nodes) - 1)]
             above = self.nodes > threshold
             surely, maybe = self.nodes > around[1], self.nodes >= around[0]
-        table, certain, possible = (
+        tables = [
             np.stack([self.counts[:, ~chosen].sum(axis=1), self.counts[:, other].sum(axis=1)], axis=1)
             for chosen, other in ((above, above), (maybe, surely), (surely, maybe))
-        )
-        cells = int(maybe.sum()), int((~surely).sum())
-        return self._matrix(classes, table, certain, possible, *cells)
+        ]
+        return self._matrix(classes, tables, max(int(maybe.sum()), int((~surely).sum())))
 
     def _matrix(
-        self,
-        classes: tuple[object, ...],
-        table: FloatArray,
-        certain: FloatArray,
-        possible: FloatArray,
-        high: int,
-        low: int,
+        self, classes: tuple[object, ...], tables: Sequence[FloatArray], n_cells: int
     ) -> ConfusionMatrix:
+        """Return the matrix of tables of rows as counted, that are certain, and that are possible."""
+        table, certain, possible = tables
+
         def reach(counts: FloatArray) -> FloatArray:
             z2 = self.z**2
-            spread: FloatArray = self.z * np.sqrt(
-                self.std**2 * max(high, low) + np.maximum(counts, 0.0) + z2 / 4
-            )
-            return spread
+            variance: FloatArray = self.std**2 * n_cells + np.maximum(counts, 0.0) + z2 / 4
+            return self.z * np.sqrt(variance)
 
         lower = np.maximum(certain + self.z**2 / 2 - reach(certain), 0.0)
         upper = np.maximum(possible + self.z**2 / 2 + reach(possible), 0.0)

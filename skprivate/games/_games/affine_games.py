@@ -63,10 +63,8 @@ class AffineGame(AggregativeGame):
     def _gains(self, x: FloatArray) -> FloatArray:
         weight = 1.0 / self.n_players
         curvature = self._own_P + weight * (self.Q_ + transposed(self.Q_))
-        others = x.mean(axis=0) - weight * x
-        return quadratic_gains(
-            QuadraticCosts(curvature, self._own_r + self._apply_Q(others)), x, self.constraint
-        )
+        slope = self._own_r + self._apply_Q(x.mean(axis=0) - weight * x)
+        return quadratic_gains(QuadraticCosts(curvature, slope), x, self.constraint)
 
     def is_monotone(self) -> bool:
         """Return whether the game is monotone, decided up to rounding.
@@ -312,7 +310,12 @@ class QuadraticAggregativeGame(AffineGame):
         self.private_bounds: Pair | None = check_private_bounds(r_bounds, n_players, n_dims, "r_bounds")
         if self.private_bounds is not None:
             constants = np.clip(constants, *self.private_bounds)
-        self._own_P = _check_symmetric(check_matrices(P, n_players, n_dims, "P"))
+        self._own_P = check_matrices(P, n_players, n_dims, "P")
+        if np.abs(self._own_P - transposed(self._own_P)).max() > _ROUNDING * np.abs(self._own_P).max():
+            raise ValueError(
+                "P must be symmetric: the cost x'Px/2 has the gradient (P + P')/2 x. Pass the symmetric "
+                "part, or an AggregativeGame with the pseudo-gradient you mean."
+            )
         self._own_r = constants
         couplings = check_matrices(Q, n_players, n_dims, "Q")
         effective = self._own_P + transposed(couplings) / n_players if own_effect else self._own_P
@@ -325,15 +328,6 @@ class QuadraticAggregativeGame(AffineGame):
         slopes += self._apply_Q(aggregate)
         slopes += self._own_r
         return np.einsum("ij,ij->i", x, slopes)
-
-
-def _check_symmetric(P: FloatArray) -> FloatArray:
-    if np.abs(P - transposed(P)).max() > _ROUNDING * np.abs(P).max():
-        raise ValueError(
-            "P must be symmetric: the cost x'Px/2 has the gradient (P + P')/2 x. Pass the symmetric part, or "
-            "an AggregativeGame with the pseudo-gradient you mean."
-        )
-    return P
 
 
 # The vaccination game: the cost of a vaccine against a risk that depends on the coverage.
@@ -465,8 +459,9 @@ class VaccinationGame(AffineGame):
         self.herd_immunity, self.own_effect = cost == "herd_immunity", bool(own_effect)
         self.private_bounds = None
         self._set_costs(prices, risks)
-        if secret == {"A"}:
-            self.private_bounds = self._shifted(limits)
+        if secret == {"A"} and limits is not None:
+            # The bounds of r are those of A, which differs by what is public, added as it is to A.
+            self.private_bounds = (limits[0] + self._shift, limits[1] + self._shift)
         if not self.herd_immunity:
             warn_user(
                 'with cost="as_printed" the risk rises with coverage: the game is not monotone, its costs '
@@ -485,10 +480,6 @@ class VaccinationGame(AffineGame):
         self._prices, self._apply_B = prices, LinearMap(risks)
         effective, self._shift = (sign * own, lone) if self.own_effect else (self._own_P, partial)
         self._set_gradient(effective, sign * transposed(risks), prices + self._shift)
-
-    def _shifted(self, limits: Pair | None) -> Pair | None:
-        """Return bounds of r from those of A: the two differ by what is public, added as it is to A."""
-        return None if limits is None else (limits[0] + self._shift, limits[1] + self._shift)
 
     def cost(self, x: FloatArray, aggregate: FloatArray) -> FloatArray:
         """Return the players' costs, as `AggregativeGame.cost` does."""

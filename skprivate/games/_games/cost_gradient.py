@@ -2,6 +2,7 @@
 """Pseudo-gradients from costs, by differences or derivatives, and checks of the users' functions."""
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -90,6 +91,7 @@ LOST_DIGITS = 2.0**10
 _OPERATIONS = 32
 
 
+@dataclass(frozen=True, eq=False)
 class CostDifferences:
     """Central differences of costs by the own strategy, which moves the aggregate by its weight too.
 
@@ -116,16 +118,15 @@ class CostDifferences:
     points that end at the side is differentiated: the error is of the same order.
     """
 
-    def __init__(
-        self, cost: PlayerFunction, weights: FloatArray, sides: Sides, reach: float, precision: float
-    ) -> None:
-        self.cost, self.weights, self.precision = cost, weights, precision
-        self.lower, self.upper = sides
-        self.reach = reach
+    cost: PlayerFunction
+    weights: FloatArray
+    sides: Sides
+    reach: float
+    precision: float
 
     def steps(self, x: FloatArray) -> FloatArray:
         """Return the steps of the differences at these strategies."""
-        width = self.upper - self.lower
+        width = self.sides[1] - self.sides[0]
         without = np.maximum(1.0, np.abs(x)) if np.isinf(self.reach) else self.reach
         return np.asarray(np.cbrt(self.precision) * np.where(np.isfinite(width), width, without))
 
@@ -149,11 +150,11 @@ class CostDifferences:
 
         A derivative of a convex cost lies between the one-sided differences.
         """
-        steps = np.broadcast_to(self.steps(x), x.shape)
-        inner = np.minimum(np.maximum(x, self.lower + steps), self.upper - steps)
-        outside = (x < self.lower) | (x > self.upper)
+        steps, (lower, upper) = np.broadcast_to(self.steps(x), x.shape), self.sides
+        inner = np.minimum(np.maximum(x, lower + steps), upper - steps)
+        outside = (x < lower) | (x > upper)
         centres = np.where(outside, x, inner)
-        least, most = np.where(outside, -np.inf, self.lower), np.where(outside, np.inf, self.upper)
+        least, most = np.where(outside, -np.inf, lower), np.where(outside, np.inf, upper)
         slopes, apart, rounding = np.zeros((3, *x.shape))
         for j in range(x.shape[1]):
             centre, step = centres[:, j], steps[:, j]
@@ -187,6 +188,7 @@ class CostDifferences:
         return np.asarray(self.cost(read_only(y), read_only(moved)), dtype=np.float64)
 
 
+@dataclass(frozen=True, eq=False)
 class PartialDerivatives:
     """Pseudo-gradients by the chain rule from a user's partial derivatives.
 
@@ -199,8 +201,8 @@ class PartialDerivatives:
         By how much the aggregate moves with the own strategy.
     """
 
-    def __init__(self, derivatives: Callable[..., Any], weights: FloatArray) -> None:
-        self.derivatives, self.weights = derivatives, weights
+    derivatives: Callable[..., Any]
+    weights: FloatArray
 
     def parts(self, x: FloatArray, aggregate: FloatArray) -> tuple[Any, Any]:
         """Return the two derivatives; an error if they are no pair of the shape of the strategies."""

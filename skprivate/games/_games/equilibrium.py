@@ -4,6 +4,7 @@
 import itertools
 import math
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -61,6 +62,7 @@ _SMALLEST_STEP = 1e-300
 _NEWTON_STEPS = 30
 
 
+@dataclass(frozen=True, eq=False)
 class VariationalInequality:
     """The variational inequality of a game: strategies x with ``x = P[x - F(x)]``.
 
@@ -78,16 +80,11 @@ class VariationalInequality:
         From strategies to a residual that rounding of F alone may make; None is 0.
     """
 
-    def __init__(
-        self,
-        operator: Operator,
-        constraint: ConstraintSet,
-        tol: float,
-        weights: FloatArray | None = None,
-        noise: Callable[[FloatArray], float] | None = None,
-    ) -> None:
-        self.operator, self.constraint, self.tol, self.weights = operator, constraint, tol, weights
-        self.noise = noise
+    operator: Operator
+    constraint: ConstraintSet
+    tol: float
+    weights: FloatArray | None = None
+    noise: Callable[[FloatArray], float] | None = None
 
     def solved_by(self, x: FloatArray, gradients: FloatArray) -> bool:
         """Return whether the residual is below the tolerance."""
@@ -106,10 +103,8 @@ class VariationalInequality:
         while True:
             ahead = self.constraint.project(x - size * gradients)
             there = self.operator(ahead)
-            if (
-                size * self.norm(there - gradients) <= _LIPSCHITZ_FRACTION * self.norm(ahead - x)
-                or size < _SMALLEST_STEP
-            ):
+            short = size * self.norm(there - gradients) <= _LIPSCHITZ_FRACTION * self.norm(ahead - x)
+            if short or size < _SMALLEST_STEP:
                 return self.constraint.project(x - size * there), size * _GROW
             size *= _SHRINK
 
@@ -192,7 +187,8 @@ def is_nonnegative_form(P: FloatArray, Q: FloatArray, n_players: int) -> bool:
     """
     if P.shape[-1] == 0:
         return True
-    shift = _EIGENVALUE_ROUNDING * max(_largest_entry(P), _largest_entry(Q), np.finfo(np.float64).tiny)
+    largest = max(float(np.abs(P).max()), float(np.abs(Q).max()), np.finfo(np.float64).tiny)
+    shift = _EIGENVALUE_ROUNDING * largest
     if P.ndim == Q.ndim == 2:
         together = _least_eigenvalue(P + Q) >= -shift
         return together and (n_players == 1 or _least_eigenvalue(P) >= -shift)
@@ -225,19 +221,11 @@ def _count_negative(P: FloatArray, Q: FloatArray, n_players: int, shift: float) 
     swap = np.zeros((2 * size, 2 * size))
     swap[:size, size:] = swap[size:, :size] = 2.0 * n_players * np.eye(size)
     schur = -swap - (gram + gram.T) / 2
-    return _count_negative_eigenvalues(blocks) + _count_negative_eigenvalues(schur) - size
-
-
-def _count_negative_eigenvalues(matrices: FloatArray) -> int:
-    return int((np.linalg.eigvalsh(matrices) < 0).sum())
+    return sum(int((np.linalg.eigvalsh(matrices) < 0).sum()) for matrices in (blocks, schur)) - size
 
 
 def _least_eigenvalue(matrix: FloatArray) -> float:
     return float(np.linalg.eigvalsh((matrix + matrix.T) / 2)[0])
-
-
-def _largest_entry(matrices: FloatArray) -> float:
-    return float(np.abs(matrices).max())
 
 
 def some_pair_is_not_monotone(operator: Operator, constraint: ConstraintSet, start: FloatArray) -> bool:
@@ -359,9 +347,8 @@ def _least_on_lines(costs: QuadraticCosts, box: Box) -> FloatArray:
     inner = box.project(inner)
     candidates = [np.where(np.isfinite(side), side, inner) for side in (low, high)]
     least = np.min([costs(y) for y in (inner, *candidates)], axis=0)
-    down = (np.isinf(high) & ((curvature < 0) | ((curvature == 0) & (slope < 0)))) | (
-        np.isinf(low) & ((curvature < 0) | ((curvature == 0) & (slope > 0)))
-    )
+    down = np.isinf(high) & ((curvature < 0) | ((curvature == 0) & (slope < 0)))
+    down |= np.isinf(low) & ((curvature < 0) | ((curvature == 0) & (slope > 0)))
     return np.where(down[:, 0], -np.inf, least)
 
 
@@ -461,8 +448,7 @@ def _least_by_descent(costs: QuadraticCosts, x: FloatArray, constraint: Constrai
 
 def searched_gains(cost: Costs, x: FloatArray, constraint: ConstraintSet) -> FloatArray:
     """Return by how much a local search lowers every player's cost: lower bounds on what can be gained."""
-    now = cost(x)
-    least = now
+    now = least = cost(x)
     for start in (x, constraint.start(*x.shape)):
         least = np.minimum(least, _descended_costs(cost, start, constraint))
     return now - least

@@ -56,11 +56,11 @@ class JointChannel:
 
     def corollary1(self) -> float:
         """Return Corollary 1 with the worst type of every player for itself, which is at least as much."""
-        return max(0.0, float(-logsumexp(self.log_probabilities - self._largest_from_profiles())))
-
-    def largest_distances(self) -> list[float]:
-        """Return the largest distance of two types of every player."""
-        return [float(table.max()) for table in self.tables]
+        # For every profile, the sum of the players' largest distances from their types.
+        largest = np.zeros(len(self.log_probabilities))
+        for table, labels in zip(self.tables, self.labels, strict=True):
+            largest = largest + table.max(axis=1)[labels]
+        return max(0.0, float(-logsumexp(self.log_probabilities - largest)))
 
     def individual(self) -> LeakageBound:
         """Return the largest leakage about one player's type.
@@ -73,34 +73,20 @@ class JointChannel:
         """
         players = range(len(self.tables))
         if self.gridded and max(self.shape) <= 2:
-            return LeakageBound(max(self._worst_vertex(player) for player in players), self.exact)
-        upper = min(self.entire().value, max(self._rarest_type_bound(player) for player in players))
+            return LeakageBound(max(map(self._worst_vertex, players)), self.exact)
+        upper = min(self.entire().value, self.rarest_type_bound())
         if not self.exact:
             return LeakageBound(upper, False)
-        if self.gridded:
-            lower = max(self._worst_vertex(player) for player in players)
-        else:
-            lower = self._worst_profile()
+        lower = max(map(self._worst_vertex, players)) if self.gridded else self._worst_profile()
         return LeakageBound(upper, False, min(lower, upper))
 
     def rarest_type_bound(self) -> float:
         """Return ``log 1 / p`` of the rarest type of any player."""
-        return max(self._rarest_type_bound(player) for player in range(len(self.tables)))
-
-    def _rarest_type_bound(self, player: int) -> float:
-        return max(0.0, float(-self._marginal(player).min()))
+        return max(max(0.0, float(-self._marginal(player).min())) for player in range(len(self.tables)))
 
     def _marginal(self, player: int) -> FloatArray:
         """Log-probabilities of the types of a player."""
-        sums = np.bincount(self.labels[player], np.exp(self.log_probabilities))
-        return np.log(sums)
-
-    def _largest_from_profiles(self) -> FloatArray:
-        """For every profile, the sum of the players' largest distances from their types."""
-        return sum(
-            (table.max(axis=1)[labels] for table, labels in zip(self.tables, self.labels, strict=True)),
-            start=np.zeros(len(self.log_probabilities)),
-        )
+        return np.log(np.bincount(self.labels[player], np.exp(self.log_probabilities)))
 
     def _contracted(self, kept_apart: int | None = None) -> FloatArray:
         """Logarithms of the sums over f for all combinations f', but for the player `kept_apart`."""

@@ -156,9 +156,6 @@ class _Request:
             return f"{subject}, of those that are possible for {self.prior.describe(mechanism.n_players)}"
         return subject if mechanism.private_bounds is None else f"{subject}, within the declared bounds"
 
-    def describe_prior(self, n_players: int) -> str:
-        return "" if self.prior is None or self.criterion == "dp" else self.prior.describe(n_players)
-
     def describe_method(self, exact: bool) -> str:
         rule = {"pml": "Theorem 1", "corollary1": "Corollary 1", "dp": "largest distance"}[self.criterion]
         source = "sensitivity bounded by clipping, the constraint set or a Lipschitz constant"
@@ -197,33 +194,21 @@ class _PlayerGroup:
 
 def _leakage(players: _PlayerDistances, groups: list[_PlayerGroup], request: _Request) -> LeakageBound:
     prior, view, criterion = request.prior, request.view, request.criterion
-    if criterion == "dp":
-        return _largest_distance(players, groups, prior, view)
+    if criterion == "dp" and isinstance(prior, JointPrior | TwoTypePrior):
+        # The largest distance of two private vectors, for any correlation.
+        if isinstance(prior, JointPrior):
+            values = [float(table.max()) for table in JointChannel(prior, players.per_player()).tables]
+        else:
+            values = _distances_of_types(players, prior).tolist()
+        found = [LeakageBound(value, players.exact) for value in values]
+        return _combine_players(found, [1] * len(values), view)
     if isinstance(prior, JointPrior):
         return _joint_leakage(JointChannel(prior, players.per_player()), view, criterion)
     if isinstance(prior, TwoTypePrior):
         return _two_type_leakage(players, prior, view, criterion)
-    found = [
-        group.player.leakage(players.distances[group.kind])
-        if criterion == "pml"
-        else group.player.corollary1(players.distances[group.kind])
-        for group in groups
-    ]
+    bound = {"pml": "leakage", "corollary1": "corollary1", "dp": "largest_distance"}[criterion]
+    found = [getattr(group.player, bound)(players.distances[group.kind]) for group in groups]
     return _combine_players(found, [group.count for group in groups], view)
-
-
-def _largest_distance(
-    players: _PlayerDistances, groups: list[_PlayerGroup], prior: Prior | None, view: View
-) -> LeakageBound:
-    """Differential privacy: the largest distance of two private vectors, for any correlation."""
-    if isinstance(prior, JointPrior):
-        values = JointChannel(prior, players.per_player()).largest_distances()
-    elif isinstance(prior, TwoTypePrior):
-        values = _distances_of_types(players, prior).tolist()
-    else:
-        found = [group.player.largest_distance(players.distances[group.kind]) for group in groups]
-        return _combine_players(found, [group.count for group in groups], view)
-    return _combine_players([LeakageBound(value, players.exact) for value in values], [1] * len(values), view)
 
 
 def _combine_players(found: list[LeakageBound], counts: list[int], view: View) -> LeakageBound:
@@ -311,7 +296,7 @@ def _groups_of_types(players: _PlayerDistances, prior: TypePrior) -> list[_Playe
 def _groups_of_boxes(players: _PlayerDistances) -> list[_PlayerGroup]:
     mechanism = players.mechanism
     if mechanism.private_bounds is None:
-        if max(distance.ceiling for distance in players.distances) == np.inf:
+        if any(distance.ceiling == np.inf for distance in players.distances):
             raise PrivacyUnboundedError(
                 "without bounds of the private vectors or a prior nothing bounds their differences: declare "
                 "the game's bounds, or set clip_norm."
@@ -336,7 +321,7 @@ def _distinct_rows(columns: list[FloatArray]) -> list[tuple[int, int]]:
 def _guarantee(
     players: _PlayerDistances, request: _Request, found: LeakageBound, without_allowance: LeakageBound
 ) -> PrivacyGuarantee:
-    mechanism, value = players.mechanism, float(found.value)
+    mechanism, value, prior = players.mechanism, float(found.value), request.prior
     allowances = sum(distance.allowance for distance in players.per_player())
     lower = without_allowance.value if without_allowance.exact else without_allowance.lower
     return PrivacyGuarantee(
@@ -344,7 +329,7 @@ def _guarantee(
         status="estimate" if found.confidence is not None else "exact" if found.exact else "upper_bound",
         criterion=request.criterion,
         subject=f"this run ({request.describe_subject(mechanism)})",
-        prior=request.describe_prior(mechanism.n_players),
+        prior="" if prior is None or request.criterion == "dp" else prior.describe(mechanism.n_players),
         confidence=found.confidence,
         lower=None if lower is None else max(0.0, float(lower - allowances)),
         allowance=max(0.0, value - float(without_allowance.value)) if np.isfinite(value) else 0.0,

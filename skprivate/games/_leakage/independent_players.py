@@ -104,12 +104,9 @@ class ContinuousPlayerPrior(PlayerPrior):
 
     def corollary1(self, distance: Distance) -> LeakageBound:
         """Add up the coordinates, or take the largest distance where that is less."""
-        parts = [
-            _coordinate_corollary1(*pair) for pair in zip(self.distributions, distance.rates, strict=True)
-        ]
-        return LeakageBound(
-            min(sum(parts) + distance.allowance, self.largest_distance(distance).value), False
-        )
+        pairs = zip(self.distributions, distance.rates, strict=True)
+        value = sum(_coordinate_corollary1(*pair) for pair in pairs) + distance.allowance
+        return LeakageBound(min(value, self.largest_distance(distance).value), False)
 
     def largest_distance(self, distance: Distance) -> LeakageBound:
         """Take the box of the supports: its corners are limits of points of the support."""
@@ -133,9 +130,7 @@ class BoxPlayerPrior(PlayerPrior):
         """Return the largest distance: it bounds the leakage under every prior on the box."""
         return LeakageBound(distance.largest(self.widths)[0], False)
 
-    def corollary1(self, distance: Distance) -> LeakageBound:
-        """Return the largest distance."""
-        return self.leakage(distance)
+    corollary1 = leakage
 
     def largest_distance(self, distance: Distance) -> LeakageBound:
         """Return the largest distance."""

@@ -28,9 +28,9 @@ from ...rounds._plans.moments import (
 from ...rounds._rows import KINDS
 from ...utils._public_module import public_module
 from .._distributions import LOGISTIC, SEV, ErrorDistribution
-from .._moments.released_moments import Neighbours
-from .._noise_scales import (
+from .._moments.released_moments import (
     MomentWeights,
+    Neighbours,
     NoiseScales,
     gaussian_scales,
     l1_moments,
@@ -352,8 +352,8 @@ class GradientRound:
     curvature, curvature_std : ndarray of shape (D, D), or None
         Noisy sum of curvature times z z', where the round released it.
     less : float
-        How much less than the number of events rows of intervals, and rows with an entry, tell of the scale;
-        noisy, 0 where there are none.
+        How much less than the number of events rows of intervals, and rows with an entry, reveal of the
+        scale; noisy, 0 where there are none.
     """
 
     theta: FloatArray

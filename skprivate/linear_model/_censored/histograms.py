@@ -14,7 +14,7 @@ from ...rounds._plans.cells import CellsPlan, ErrorAxis, SurvivalAxis
 from ...rounds._plans.moments import FINEST, MomentGrid
 from ...utils._public_module import public_module
 from .._distributions import ErrorDistribution
-from .._noise_scales import NoiseScales
+from .._moments.released_moments import NoiseScales
 from .gradient_round import GradientRound
 from .newton import StepErrors
 
@@ -30,9 +30,9 @@ _VISIBLE = 2.0
 _AT_RISK = 5.0
 # Noisy number of events below which nothing is to be learnt, in standard deviations of its noise.
 _FEW_EVENTS = 3.0
-# Rows beyond a bound are told if their count is so many standard deviations of its noise: of Laplace noise
-# one in 500 is. They matter where they are more than this part of the square root of all rows: a clipped row
-# moves a score by about one, whose standard error is about that square root.
+# Rows beyond a bound are reported if their count is so many standard deviations of its noise: of Laplace
+# noise one in 500 is. They matter where they are more than this part of the square root of all rows: a
+# clipped row moves a score by about one, whose standard error is about that square root.
 _CLEARLY = 4.0
 _MOVES = 0.5
 # Scales of the error that the first fit tries, in scaled units (half the bounds of the target are 1); it goes
@@ -81,7 +81,7 @@ class HistogramRelease:
     ----------
     counts : ndarray of shape (2, n_bins) or (4, n_bins)
         Row 0: censored, row 1: events; where other kinds are declared, row 2: events that came earlier, row
-        3: intervals, by their middle. When watching began is not looked at. May be negative.
+        3: intervals, by their middle. When watching began is not used. May be negative.
     noise_std : float
         Standard deviation of the noise of every count.
     target : tuple of two floats
@@ -132,7 +132,7 @@ class HistogramRelease:
 
 
 def histogram_cells(grid: MomentGrid, n_tables: int = 2, n_bins: int = TIME_BINS) -> CellsPlan:
-    """Return the cells of the histogram: by what rows tell, and equal bins; then events below the bounds."""
+    """Return the cells of the histogram: by kind of row, and equal bins; then events below the bounds."""
     return CellsPlan(((SurvivalAxis(grid.y_center, grid.y_half, n_bins, n_tables, below=True),),))
 
 
@@ -228,12 +228,12 @@ def _log_likelihood(counts: FloatArray, errors: FloatArray, distribution: ErrorD
 
 # The histogram of residuals that ends a censored fit, and their location and scale.
 
-# Bins between the law's quantiles of _TAIL and 1 - _TAIL; one more cell on each side holds the rest.
+# Bins between the distribution's quantiles of _TAIL and 1 - _TAIL; one more cell on each side holds the rest.
 RESIDUAL_BINS = 48
 _TAIL = 2e-4
-# Cumulative hazards at which rows may count as censored. A late cell tells little and carries as much noise
-# as others, times a score that grows like the hazard: which cut has the least predicted error is chosen
-# fit by fit. With one of these it was within a tenth of the best cut (three laws, 0 to 95 % censored).
+# Cumulative hazards at which rows may count as censored. A late cell shows little and carries as much noise
+# as others, times a score that grows like the hazard: which cut has the least predicted error is chosen fit
+# by fit. With one of these it was within a tenth of the best cut (three distributions, 0 to 95 % censored).
 _CUTS = (1.0, 2.0, 4.0, np.inf)
 # The likelihood of noisy counts has no bound; its maximum is looked for where errors keep a factor of two.
 _LOCATIONS = (-1.0, 1.0)
@@ -270,7 +270,7 @@ class ResidualHistogram:
 
 
 def residual_edges(distribution: ErrorDistribution) -> FloatArray:
-    """Return the ends of all cells, equal bins between two quantiles of the law and a cell on each side."""
+    """Return the ends of all cells: equal bins between two quantiles, and a cell on each side."""
     low, high = distribution.quantile([_TAIL, 1.0 - _TAIL])
     return np.concatenate([[-np.inf], np.linspace(low, high, RESIDUAL_BINS + 1), [np.inf]])
 
@@ -284,7 +284,7 @@ def residual_cells(grid: MomentGrid, theta: FloatArray, distribution: ErrorDistr
 @public_module("skprivate.linear_model")
 @dataclass(frozen=True, eq=False)
 class LawFit:
-    """Location m and log scale of residuals whose law is known, and the errors of both.
+    """Location m and log scale of residuals whose distribution is known, and the errors of both.
 
     Attributes
     ----------
@@ -341,15 +341,16 @@ def fit_law(histogram: ResidualHistogram, distribution: ErrorDistribution, sprea
     histogram : ResidualHistogram
     distribution : ErrorDistribution
     spread : float
-        Variance of a normal error that residuals have beside their law: that of the slopes.
+        Variance of a normal error that residuals have beside their distribution: that of the slopes.
 
     Notes
     -----
-    An event in a cell has the law's probability of the cell, a censored row the survival at its middle; the
-    cells at the ends are censored at their inner edge. The log likelihood is linear in the counts, so that
-    noise of mean 0 leaves the mean of its derivative as it is: counts below 0 count as they are. A row whose
-    cumulative hazard passes a cut counts as censored there, which biases nothing either; of several cuts that
-    with the least predicted error of the scale is taken. Post-processing of released counts.
+    An event in a cell has the distribution's probability of the cell, a censored row the survival at its
+    middle; the cells at the ends are censored at their inner edge. The log likelihood is linear in the
+    counts, so that noise of mean 0 leaves the mean of its derivative as it is: counts below 0 count as they
+    are. A row whose cumulative hazard passes a cut counts as censored there, which biases nothing either; of
+    several cuts that with the least predicted error of the scale is taken. Post-processing of released
+    counts.
     """
     fits = [_fit_with_cut(histogram, distribution, spread, cut) for cut in _CUTS]
     usable = [one for one in fits if one.settled]
@@ -359,7 +360,8 @@ def fit_law(histogram: ResidualHistogram, distribution: ErrorDistribution, sprea
 def noise_of_scores(distribution: ErrorDistribution) -> FloatArray:
     """Covariance of the derivative of the log likelihood by (location, log scale), of noise of variance 1.
 
-    With the first of the cuts: a public matrix of the law, for predictions before anything is released.
+    With the first of the cuts: a public matrix of the distribution, for predictions before anything is
+    released.
     """
     empty = ResidualHistogram(residual_edges(distribution), np.zeros((2, RESIDUAL_BINS + 2)), 1.0)
     scores = _derivatives(_LogCells(empty.edges, distribution, _CUTS[0]), np.zeros(3))[0][:2]
@@ -372,8 +374,9 @@ class _LogCells:
     Rows whose residuals have a smooth density g in bins of width w add up to the sum of their log l, with an
     error of fourth order, if a bin has ``log l - w^2 / 24 (log l)''`` at its middle: its count is
     ``w (g + w^2 / 24 g'')``, and two integrations by parts take the derivatives off g. At a cut they leave
-    ``w^2 / 12 g (log l)'``, which the bins on both its sides share. Of events, l is the density: the law's
-    probability of the bin, ``w (l + w^2 / 24 l'')``, would forget that rows are censored within it.
+    ``w^2 / 12 g (log l)'``, which the bins on both its sides share. Of events, l is the density: the
+    distribution's probability of the bin, ``w (l + w^2 / 24 l'')``, would forget that rows are censored
+    within it.
     Differences between bins stand for w times derivatives.
     """
 
@@ -465,7 +468,7 @@ def _derivatives(cells: _LogCells, at: FloatArray) -> tuple[FloatArray, FloatArr
 # Greatest predicted error of the log scale from the histogram's noise with which it is asked: beyond, the
 # likelihood of noisy counts is no longer near its quadratic.
 _USABLE = 0.2
-# Largest variance of the slopes' errors, in the law's scales, that a fit of the residuals allows for.
+# Largest variance of the slopes' errors, in scales of the error, that a fit of the residuals allows for.
 _MOST_SPREAD = 0.25
 # Range of a raised guess of what rounds have left undone, as a multiple of the rows' own variance.
 _LEAST_UNFINISHED = 1e-6
@@ -519,7 +522,7 @@ class Correction:
 
 
 def residuals_show_scale(errors: StepErrors, distribution: ErrorDistribution, noise_std: float) -> bool:
-    """Whether a histogram with such noise would tell the scale of the errors, by released values."""
+    """Whether a histogram with such noise would show the scale of the errors, by released values."""
     inverse = np.linalg.inv(errors.law_information)
     error = noise_std**2 * (inverse @ noise_of_scores(distribution) @ inverse)[1, 1]
     return bool(error < _USABLE**2)
@@ -579,11 +582,7 @@ def _unfinished(found: FloatArray, known: FloatArray, guess: FloatArray, least: 
 
 
 def replicate(
-    correction: Correction,
-    errors: StepErrors,
-    rounds: FloatArray,
-    rows: FloatArray,
-    residuals: FloatArray,
+    correction: Correction, errors: StepErrors, rounds: FloatArray, rows: FloatArray, residuals: FloatArray
 ) -> FloatArray:
     """Return replicates of the corrected parameters.
 

@@ -135,7 +135,7 @@ def regularized_covariance(
     given: tuple[float, float],
     slopes: FloatArray,
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Shrink the noise in a covariance of (y', x'), and bound its eigenvalues; say what noise is left.
+    """Shrink the noise in a covariance of (y', x'), and bound its eigenvalues; return what noise is left.
 
     Only a preconditioner is needed: where steps end is set by the gradients. So everything that the noise may
     have made is taken back: products of different features are shrunk toward 0 and squares toward their mean
@@ -304,7 +304,7 @@ class CurvatureEstimate:
     direction : ndarray of shape (D - 2,)
         Direction of the targets' covariances with features whose distribution is elliptical.
     events : float
-        Noisy number of events by the last round, as they tell of the scale.
+        Noisy number of events by the last round, as they inform about the scale.
     """
 
     total: float
@@ -369,8 +369,8 @@ class StepRule:
     exact_total : bool
         Whether the weights' sum follows from the events and residuals (SEV), whose noise is small.
     spread : float
-        Variance of the error of uncensored rows, weighted by the curvature; 0 where rows may not tell it,
-        such as those that were looked at once.
+        Variance of the error of uncensored rows, weighted by the curvature; 0 where rows may not show it,
+        such as those that were observed once.
     shrink : bool
         Whether noise in the covariance is taken back.
     limits : tuple of two floats

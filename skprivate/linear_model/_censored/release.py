@@ -8,8 +8,8 @@ import numpy as np
 from ..._typing import FloatArray
 from ...utils._public_module import public_module
 from .._distributions import ErrorDistribution
-from .._moments.released_moments import ScaledFit
-from .._moments.replicates import HIDDEN, varying_directions
+from .._moments.released_moments import ScaledFit, varying_directions
+from .._moments.replicates import HIDDEN
 from .gradient_round import GradientRound
 from .histograms import Correction, HistogramRelease, ResidualHistogram, replicate
 from .newton import TWO_VALUES, CurvatureEstimate, StepErrors, StepRule, correlation, to_fit
@@ -21,7 +21,7 @@ _WHOLE = 40
 _LEAST_INFORMATION = 0.02
 # Replicates that the warnings look at.
 _FEW_REPLICATES = 100
-# Slopes within two standard errors of none tell nothing: the errors of the predictions are that part of them.
+# Slopes within two standard errors of none show nothing: the errors of the predictions are that part of them.
 _LOOSE_SLOPES = 0.5
 # A fit is of little use if the 90 % interval of its 10 % quantile holds its 20 % quantile as well.
 _NEXT_LEVEL = 0.2
@@ -38,7 +38,7 @@ _STANDS_OUT = 5.0
 # What is no noise: differences of counts, and the features' mean square, in standard deviations.
 _CLEARLY = 3.0
 # Share of the rows, beyond that of the next bin, which no observation of usual studies puts into the first:
-# rows that were looked at at once. It must stand out of the noise as well.
+# rows that were observed at one time. It must stand out of the noise as well.
 _MANY = 0.1
 
 
@@ -59,7 +59,7 @@ class CensoredRelease:
         The parameters: 1 / scale at index 1, -intercept / scale at 0, -coef / scale behind.
     mechanism : {"laplace", "gaussian"}
     residuals : ResidualHistogram or None
-        Counts by event and standardised residual; None where, by the rounds, they would have told nothing.
+        Counts by event and standardised residual; None where, by the rounds, they would have shown nothing.
     correction : Correction or None
         What they moved location and scale by; a function of all of these.
     contraction : float or None
@@ -111,7 +111,7 @@ def bootstrap_censored(
     rows_per_unit : int, default=1
         Rows of one unit, which may all be alike: their own spread has so many times the variance.
     with_noise : bool, default=True
-        False: the rows alone are drawn anew, to tell how much of the variance is the noise's.
+        False: the rows alone are drawn anew, to show how much of the variance is the noise's.
     constant : ndarray of shape (k, n_features), default=None
         As in `varying_directions`: standardised slopes along them are not off.
 

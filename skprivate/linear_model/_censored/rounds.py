@@ -17,8 +17,7 @@ from ...rounds._plans.cells import CellsPlan
 from ...rounds._plans.moments import MANY_ROWS, MomentGrid
 from ...rounds._rows import KINDS
 from .._distributions import ErrorDistribution
-from .._moments.released_moments import Neighbours
-from .._noise_scales import gaussian_scales, laplace_scales, sensitivity_of_unit
+from .._moments.released_moments import Neighbours, gaussian_scales, laplace_scales, sensitivity_of_unit
 from .gradient_round import GradientRound, RoundPlan, mirrored, plan_rounds, residuals_of
 from .histograms import (
     PARTS,
@@ -101,7 +100,7 @@ class CensoredPlan:
 
     @property
     def n_tables(self) -> int:
-        """Number of tables of the histogram: by what rows tell."""
+        """Number of tables of the histogram: one for each kind of row."""
         return 2 if self.is_plain else 4
 
     def within(self, grid: MomentGrid, scale_bounds: tuple[float, float]) -> "CensoredPlan":
@@ -198,7 +197,7 @@ def censored_rounds(
     Notes
     -----
     **Privacy**: a tenth of the budget goes to the histogram, and a tenth to that of the residuals unless
-    released values say that it would tell nothing: the last round has it then. The fit of the histogram, the
+    released values say that it would show nothing: the last round has it then. The fit of the histogram, the
     number of rounds, their shares and where each is taken depend on released values only. The amounts are
     positive and add up to the budget whatever they are, so the whole is private with the budget: with a fixed
     total this holds, for pure differential privacy and for zCDP, although earlier outputs choose the amounts.

@@ -83,7 +83,7 @@ class LogisticRelease:
     rows_per_unit: int = 1
 
     def estimate(self) -> FloatArray:
-        """Return the parameters: those of the rounds, their slopes longer or shorter as the noise tells.
+        """Return the parameters: those of the rounds, their slopes longer or shorter as the noise requires.
 
         Notes
         -----
@@ -102,7 +102,7 @@ class LogisticRelease:
         return estimate
 
     def class_rates(self) -> FloatArray:
-        """Return the shares of the classes: those of the model's mean, less what its gradients say of them.
+        """Return the shares of the classes: those of the model's mean, less what its gradients show of them.
 
         Their noise, `schedule.noise`, is a part of that of the noisy counts that the rounds start from. Rows
         are drawn as normal ones: of rare classes with strong effects the shares are up to a third too low.
@@ -138,7 +138,7 @@ class LogisticRelease:
         return 2 * sqrt(len(curvature)) * self.curvature_std
 
     def _model(self, moved: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """Return the curvature of slopes, the ridge, and slopes moved as far as the curvature tells."""
+        """Return the curvature of slopes, the ridge, and slopes moved as far as the curvature shows."""
         schedule, n_slopes = self.schedule, moved.shape[1]
         if self.curvature is None:
             h = schedule.curvature * self.standards.variances[1:]

@@ -12,7 +12,13 @@ from ..._typing import FloatArray, IntArray
 from ...noise._mechanisms import FitBudget
 from ...rounds._plans.logits import LabelMomentsPlan, LogitsPlan
 from ...utils._public_module import public_module
-from .._noise_scales import NoiseScales, gaussian_scales, laplace_scales, root_above, sensitivity_of_unit
+from .._moments.released_moments import (
+    NoiseScales,
+    gaussian_scales,
+    laplace_scales,
+    root_above,
+    sensitivity_of_unit,
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -217,7 +223,7 @@ def read_standards(
     n_rows: int | None,
     neighbours: LogisticNeighbours,
 ) -> Standards:
-    """Return the standards that released label moments tell."""
+    """Return the standards that follow from released label moments."""
     k, d = plan.n_labels, plan.grid.n_features
     values, std = released.astype(np.float64), noise.std
     unit = 2.0**plan.grid.exponent

@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The rounds of a fit to complete targets: moments, then looks at residuals, or moments again."""
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
 
-from ..._typing import FloatArray, IntArray
+from ..._typing import FloatArray, IndexArray, IntArray
 from ...accounting import PrivacySpent
 from ...noise._mechanisms import FitBudget
 from ...rounds._driver import Round, Rounds
@@ -17,7 +17,6 @@ from ...rounds._plans.moments import (
     BLOCK_ROWS,
     EXACT,
     FINEST,
-    MANY_ROWS,
     NARROWEST,
     SCALE_BITS,
     STEEPEST,
@@ -26,33 +25,25 @@ from ...rounds._plans.moments import (
     MomentGrid,
     MomentsPlan,
 )
-from ...rounds._rows import on_model_scale
 from ...utils._public_module import public_module
 from .._distributions import ErrorDistribution, clipped_law
-from .._noise_scales import (
+from .released_moments import (
+    FitTask,
+    MomentRelease,
+    Neighbours,
     NoiseScales,
+    ScaledFit,
     gaussian_scales,
     l1_look,
     laplace_scales,
+    noise_level,
+    plan_moments,
     sensitivity_of_unit,
+    solve_moments,
     square_weights,
     squared_l2_look,
 )
-from .released_moments import (
-    MomentRelease,
-    Neighbours,
-    ScaledFit,
-    make_grid,
-    noise_level,
-    plan_moments,
-    solve_moments,
-)
 
-# Bounds of scale_ where none are declared, in half-widths of the target: no distribution whose scale is
-# beyond 2 keeps to the bounds of the target, and 1e-3 is 500 times finer than a histogram between them shows.
-_SCALE_RANGE = (1e-3, 2.0)
-# Declared bounds in half-widths of the target: their squares are floats.
-_LEAST, _GREATEST = 1e-100, 1e100
 # Shares of the budget: the moments, and the counts of residuals. Simulations with 10 and 30 normal columns,
 # 10,000 to 1,000,000 rows, both mechanisms: a quarter to a half for the moments made little difference where
 # looks are many.
@@ -71,46 +62,6 @@ _TAIL = 0.0002
 _FEWEST_BITS = 7
 #: Cells of the counts: between quantiles of the distribution, and two beyond.
 N_CELLS = 50
-
-
-@dataclass(frozen=True, eq=False, kw_only=True)
-class FitTask:
-    """Everything public about one fit."""
-
-    distribution: ErrorDistribution
-    log_target: bool
-    bounds: tuple[FloatArray, FloatArray]
-    bounds_y: tuple[float, float]  # in the units passed to fit
-    neighbours: Neighbours
-    budget: FitBudget
-    n_units: int | None  # None: protected
-    scale_bounds: tuple[float, float] | None  # on the scale of the model
-    x_norm: float | None
-    leaks: Mapping[str, str] = field(default_factory=dict)  # parameter -> what was read in its place
-
-    @property
-    def target(self) -> tuple[float, float]:
-        """Bounds of the target on the scale of the model."""
-        return on_model_scale(self.bounds_y, self.log_target)
-
-    @property
-    def n_rows(self) -> int:
-        """Number of rows that the sums on the grid must hold."""
-        return self.n_units if self.neighbours.n_is_public and self.n_units is not None else MANY_ROWS
-
-    def grid(self, budget: FitBudget) -> MomentGrid:
-        """Return the grid of moments that are released for a part of the budget, or all of it."""
-        rows, neighbours = self.n_rows, self.neighbours
-        return make_grid(
-            *self.bounds, self.target, self.x_norm, n_rows=rows, neighbours=neighbours, budget=budget
-        )
-
-    def scale_limits(self, grid: MomentGrid) -> tuple[float, float]:
-        """Bounds of the scale in scaled units."""
-        if self.scale_bounds is None:
-            return _SCALE_RANGE
-        scaled = np.clip(np.divide(self.scale_bounds, grid.y_half), _LEAST, _GREATEST)
-        return float(scaled[0]), float(scaled[1])
 
 
 def part_of(budget: FitBudget, share: Fraction) -> FitBudget:
@@ -156,34 +107,31 @@ class LookPlan:
 
     def noise(self, n_features: int, amount: Fraction) -> NoiseScales:
         """Return the scales of the noise of a look."""
-        weights = self.neighbours.weights
+        weights, relation = self.neighbours.weights, self.neighbours.relation
         codes = np.array([0, *[1] * n_features, 2])
         unit = Fraction(4**self.bits)
         square, squared = square_weights(weights)
         if self.mechanism == "laplace":
             classes = [Fraction(1) / unit, weights.features / unit, square / unit]
-            return laplace_scales(classes, codes, self._sensitivity, amount)
+            return self._scales(classes, codes, l1_look(weights, relation), amount)
         classes = [1 / unit**2, weights.features**2 / unit**2, squared / unit**2]
-        return gaussian_scales(classes, codes, self._sensitivity, amount)
+        return self._scales(classes, codes, squared_l2_look(weights, relation), amount)
 
     def std_of_look(self, amount: Fraction) -> float:
         """Return the standard deviation of the noise of a sum of residuals times a feature, in clips."""
         return float(self.noise(1, amount).std[1] / 4.0**self.bits)
 
-    @property
-    def _sensitivity(self) -> Fraction:
-        gaussian = self.mechanism == "gaussian"
-        one = squared_l2_look if gaussian else l1_look
-        bound = one(self.neighbours.weights, self.neighbours.relation)
-        return sensitivity_of_unit(bound, self.neighbours.rows_per_unit, squared=gaussian)
-
     def noise_of_counts(self, n_cells: int, amount: Fraction) -> NoiseScales:
         """Return the scales of the noise of counts of residuals."""
-        gaussian = self.mechanism == "gaussian"
         one = Fraction(1 if self.neighbours.relation == "add-remove" else 2)
-        sensitivity = sensitivity_of_unit(one, self.neighbours.rows_per_unit, squared=gaussian)
-        planner = gaussian_scales if gaussian else laplace_scales
-        return planner([Fraction(1)], np.zeros(n_cells, dtype=np.intp), sensitivity, amount)
+        return self._scales([Fraction(1)], np.zeros(n_cells, dtype=np.intp), one, amount)
+
+    def _scales(
+        self, weights: list[Fraction], codes: IndexArray, sensitivity: Fraction, amount: Fraction
+    ) -> NoiseScales:
+        gaussian = self.mechanism == "gaussian"
+        whole = sensitivity_of_unit(sensitivity, self.neighbours.rows_per_unit, squared=gaussian)
+        return (gaussian_scales if gaussian else laplace_scales)(weights, codes, whole, amount)
 
     def hides_quartiles(self, n: float, amount: Fraction) -> bool:
         """Return whether the noise of counts of n residuals hides what the looks start from.
@@ -353,10 +301,6 @@ class Metric:
         entry = np.sqrt(np.mean(variances[2:, 2:]) + 2.0 * np.mean(squares) * np.mean(variances[0, 2:]))
         return cls(n, mean, values, raised, vectors, level, float(entry))
 
-    def solve(self, equations: FloatArray) -> FloatArray:
-        """Return slopes that answer equations, a vector or a stack of them."""
-        return (equations @ self.vectors / self.raised) @ self.vectors.T
-
     @property
     def plausible(self) -> FloatArray:
         """Eigenvalues, where those that the noise hides count as the mean of all, which it hides far less.
@@ -395,7 +339,8 @@ def next_fit(metric: Metric, look: Look, distribution: ErrorDistribution) -> Sca
     law, fit, clip = clipped_law(distribution), look.fit, look.clip
     share = max(law.share(fit.scale, clip), 1e-3)
     sums = look.sums * clip
-    slopes = metric.solve(sums[1:-1] - metric.mean * sums[0]) / share
+    equations = (sums[1:-1] - metric.mean * sums[0]) @ metric.vectors / metric.raised
+    slopes = equations @ metric.vectors.T / share
     means = np.clip([look.sums[0] / metric.n, look.sums[-1] / metric.n], [-1, 0], 1) * [clip, clip**2]
     shift, scale = law.locate(means[0], means[1], clip, fit.scale)
     return ScaledFit(fit.intercept + shift - slopes @ metric.mean, fit.coef + slopes, scale)
@@ -459,11 +404,6 @@ class MomentFit:
     def scale_limits(self) -> tuple[float, float]:
         """Bounds of the scale, in scaled units."""
         return self.task.scale_limits(self.grid)
-
-    @property
-    def unit(self) -> Fraction:
-        """Grid units of one unit of the moments."""
-        return Fraction(4**self.grid.exponent)
 
     @property
     def releases(self) -> str:

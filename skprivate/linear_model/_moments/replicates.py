@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Replicates of a fit by moments or looks, and the warning that noise hides the features."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -10,7 +11,16 @@ from ..._typing import FloatArray
 from ...base._likely_mistakes import no_effect
 from .._distributions import ClippedLaw, ErrorDistribution, clipped_law
 from .looks import Look, LookRelease, Metric, noise_of_equations
-from .released_moments import MomentRelease, ScaledFit, least_squares, noise_level, scale_of, solve_moments
+from .released_moments import (
+    Line,
+    MomentRelease,
+    ScaledFit,
+    least_squares,
+    noise_level,
+    scale_of,
+    solve_moments,
+    varying_directions,
+)
 
 # The warning that the noise hides the effect of the features, from released values and the known noise.
 
@@ -85,47 +95,15 @@ def explained_share(release: MomentRelease, fit: ScaledFit) -> tuple[float, floa
     raised = np.maximum(values, max(noise_level(release) / n, 1.0 / n))
     gain = float(2.0 * coef @ centred[2:, 1] - (vectors.T @ coef) ** 2 @ raised)
     residual = max(float(centred[1, 1]) - gain, 0.0)
-    own, bent = _noise_of_equations(release, coef**2)
+    # Variances, per row, of e and of E b, for the constant and then the features.
+    variances = np.delete(release.noise_std / n, 1, axis=0) ** 2
+    own, bent = variances[:, 1], variances[:, 2:] @ coef**2
     followed = (vectors**2).T @ np.column_stack([own[1:], bent[1:]])
     taken = (followed[:, 0] + (values >= raised) * followed[:, 1]) / raised + residual / n
     intercept = float(own[0] + bent[0])
     straight = 4.0 * (own + bent)[1:] @ coef**2 + 4.0 * residual * max(gain, 0.0) / n
     variance = straight + 8.0 * taken @ taken + 2.0 * intercept**2
     return gain - 2.0 * float(taken.sum()) - intercept, float(np.sqrt(variance))
-
-
-def _noise_of_equations(release: MomentRelease, squares: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Variances, per row, of e and of E b, for the constant and then the features."""
-    n = max(float(release.matrix[0, 0]), 1.0)
-    variances = np.delete(release.noise_std / n, 1, axis=0) ** 2
-    return variances[:, 1], variances[:, 2:] @ squares
-
-
-def varying_directions(n_features: int, constant: FloatArray | None) -> FloatArray:
-    """Return an orthonormal basis of the directions that are not constant by declaration.
-
-    Parameters
-    ----------
-    n_features : int
-    constant : ndarray of shape (k, n_features) or None
-        Orthonormal directions along which the features of all rows are equal, as the levels of a category
-        add up to one.
-
-    Returns
-    -------
-    varying : ndarray of shape (n_features - k, n_features)
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from skprivate.linear_model._moments.replicates import varying_directions
-    >>> varying = varying_directions(3, np.sqrt([[0.5, 0.5, 0.0]]))
-    >>> varying.shape, bool(np.allclose(varying @ [1.0, 1.0, 0.0], 0.0))
-    ((2, 3), True)
-    """
-    if constant is None:
-        return np.eye(n_features)
-    return np.asarray(np.linalg.svd(constant)[2][len(constant) :], dtype=np.float64)
 
 
 def slopes_are_told(release: MomentRelease, constant: FloatArray | None = None) -> bool:
@@ -307,30 +285,34 @@ def bootstrap_moments(
     # Of the rows' own spread: their sums with (1, x), and one that is independent of these.
     z = np.sqrt(rows_per_unit) * rng.standard_normal((n_replicates, len(fit.coef) + 2))
     if len(fit.coef) > WHOLE:
-        return _first_order(
-            release, fit, distribution, regularization, scale_bounds, method, rng, z, with_noise
-        )
+        line = least_squares(release, regularization)
+        line = _first_order(release, fit, distribution, line, rng, z, with_noise)
+        return scale_of(line, distribution, scale_bounds, method)
     drawn = _sampled(release, fit, distribution, z)
-    noise = noise_matrices(release, rng, n_replicates) if with_noise else 0.0
-    if slopes_are_told(release, constant):
-        expected = _sampled(release, fit, distribution, 0.0 * z[:1])
-        possible = replace(release, matrix=release.matrix - (drawn - expected) - noise)
-        reported = solve_moments(release, distribution, regularization, scale_bounds, method)
-        if constant is None:
-            fits = solve_moments(possible, distribution, "none", scale_bounds, method)
-        else:
-            fits = _solve_varying(possible, distribution, scale_bounds, method, reported.coef, constant)
-        return _reflected(reported, fits, scale_bounds)
-    return solve_moments(
-        replace(release, matrix=drawn + noise), distribution, regularization, scale_bounds, method
-    )
+    noise = _Noise(release.mechanism, rng).matrices(release, n_replicates) if with_noise else 0.0
+
+    def solve(moments: MomentRelease, rule: str) -> ScaledFit:
+        return solve_moments(moments, distribution, rule, scale_bounds, method)
+
+    if not slopes_are_told(release, constant):
+        return solve(replace(release, matrix=drawn + noise), regularization)
+    expected = _sampled(release, fit, distribution, 0.0 * z[:1])
+    possible = replace(release, matrix=release.matrix - (drawn - expected) - noise)
+    reported = solve(release, regularization)
+    if constant is None:
+        fits = solve(possible, "none")
+    else:
+        fits = _solve_varying(possible, solve, reported.coef, constant)
+    # The fit and its errors if others were true; of the scale on the scale of its square.
+    low, high = scale_bounds
+    square = np.clip(2.0 * reported.scale**2 - fits.scale**2, low**2, high**2)
+    intercept, coef = 2.0 * reported.intercept - fits.intercept, 2.0 * reported.coef - fits.coef
+    return ScaledFit(intercept, coef, np.sqrt(square))
 
 
 def _solve_varying(
     release: MomentRelease,
-    distribution: ErrorDistribution,
-    scale_bounds: tuple[float, float],
-    method: str,
+    solve: Callable[[MomentRelease, str], ScaledFit],
     coef: FloatArray,
     constant: FloatArray,
 ) -> ScaledFit:
@@ -349,15 +331,8 @@ def _solve_varying(
     change[1, 0], change[1, 2:], change[2:, 2:] = offset, -known, varying
     std = np.sqrt(change**2 @ release.noise_std**2 @ (change**2).T)
     changed = replace(release, matrix=change @ release.matrix @ change.T, noise_std=std)
-    fits = solve_moments(changed, distribution, "none", scale_bounds, method)
+    fits = solve(changed, "none")
     return ScaledFit(fits.intercept - offset, fits.coef @ varying + known, fits.scale)
-
-
-def _reflected(fit: ScaledFit, fits: ScaledFit, scale_bounds: tuple[float, float]) -> ScaledFit:
-    """Return the fit and its errors if others were true; of the scale on the scale of its square."""
-    low, high = scale_bounds
-    square = np.clip(2.0 * fit.scale**2 - fits.scale**2, low**2, high**2)
-    return ScaledFit(2.0 * fit.intercept - fits.intercept, 2.0 * fit.coef - fits.coef, np.sqrt(square))
 
 
 def pivotal(estimates: ArrayLike, replicates: FloatArray, confidence: float) -> FloatArray:
@@ -413,20 +388,17 @@ def _first_order(
     release: MomentRelease,
     fit: ScaledFit,
     distribution: ErrorDistribution,
-    regularization: str,
-    scale_bounds: tuple[float, float],
-    method: str,
+    line: Line,
     rng: np.random.Generator,
     z: FloatArray,
     with_noise: bool,
-) -> ScaledFit:
-    """Fit releases whose moments differ a little from the released ones.
+) -> Line:
+    """Fit lines to releases whose moments differ a little from the released ones.
 
     With w = (-intercept, 1, -coef), noise N moves the equations of the line by N w and the mean squared
     residual about it by w'N w. The entries of N w have the covariances s_ij^2 w_i w_j, and the variances
     sum_j s_ij^2 w_j^2, with s the standard deviations of the noise.
     """
-    line = least_squares(release, regularization)
     n = max(float(release.matrix[0, 0]), 1.0)
     design = _possible_design(release)
     spread = float(fit.scale) * np.sqrt(distribution.variance)
@@ -447,8 +419,7 @@ def _first_order(
     coef = line.coef + moved @ line.vectors.T
     square += (moved * (line.values * moved - 2.0 * along)).sum(axis=1)
     intercept = line.intercept + pushes[:, 0] - (coef - line.coef) @ line.means
-    replicated = replace(line, intercept=intercept, coef=coef, residual=square)
-    return scale_of(replicated, distribution, scale_bounds, method)
+    return replace(line, intercept=intercept, coef=coef, residual=square)
 
 
 def _possible_design(release: MomentRelease) -> FloatArray:
@@ -467,18 +438,40 @@ def _possible_design(release: MomentRelease) -> FloatArray:
     return design
 
 
-def noise_matrices(release: MomentRelease, rng: np.random.Generator, count: int) -> FloatArray:
-    """Draw symmetric matrices of noise as that of the release, of shape (count, D, D)."""
-    rows, columns = np.triu_indices(len(release.matrix))
-    shape = (count, len(rows))
-    if release.mechanism == "laplace":
-        draws = rng.laplace(scale=np.sqrt(0.5), size=shape)
-    else:
-        draws = rng.standard_normal(shape)
-    draws *= release.noise_std[rows, columns]
-    noise = np.empty((count, *release.matrix.shape))
-    noise[:, rows, columns] = noise[:, columns, rows] = draws
-    return noise
+@dataclass(frozen=True, eq=False)
+class _Noise:
+    """Draws of noise of mean 0 and standard deviation 1; none at all with the mechanism "none"."""
+
+    mechanism: str
+    rng: np.random.Generator
+
+    def draw(self, shape: tuple[int, ...]) -> FloatArray:
+        if self.mechanism == "none":
+            return np.zeros(shape)
+        if self.mechanism == "laplace":
+            return self.rng.laplace(scale=np.sqrt(0.5), size=shape)
+        return self.rng.standard_normal(shape)
+
+    def of(self, look: Look, count: int) -> FloatArray:
+        """Return noise of the sums of a look."""
+        return self.draw((count, len(look.noise_std))) * look.noise_std * look.clip
+
+    def matrices(self, release: MomentRelease, count: int) -> FloatArray:
+        """Return symmetric matrices of noise as that of the release, of shape (count, D, D)."""
+        rows, columns = np.triu_indices(len(release.matrix))
+        draws = self.draw((count, len(rows))) * release.noise_std[rows, columns]
+        noise = np.empty((count, *release.matrix.shape))
+        noise[:, rows, columns] = noise[:, columns, rows] = draws
+        return noise
+
+    def features(self, release: MomentRelease, count: int) -> tuple[FloatArray, FloatArray]:
+        """Return moments of the features about their means, and the means, less noise as theirs."""
+        matrices = release.matrix[np.newaxis]
+        if self.mechanism != "none":
+            matrices = matrices - self.matrices(release, count)
+        n = np.maximum(matrices[:, :1, :1], 1.0)
+        means = matrices[:, 0, 2:] / n[:, 0]
+        return matrices[:, 2:, 2:] - n * means[:, :, np.newaxis] * means[:, np.newaxis], means
 
 
 # Replicates of a fit with looks, and the warning that the noise hides the effect of the features.
@@ -538,38 +531,14 @@ def bootstrap_looks(
         error = error if constant is None else error @ varying.T @ varying
     else:
         error, widened, place = _left_by_looks(release, distribution, metric, own, noise, varying)
-    place = _located(law, release.looks[-1], fit, metric.n / rows_per_unit, place, rng)
+    # Errors of location and log scale from those of the clipped mean and mean square.
+    clip = release.looks[-1].clip
+    covariance = law.spread(fit.scale, clip) / (metric.n / rows_per_unit)
+    sampled = rng.multivariate_normal(np.zeros(2), covariance, size=len(place), method="eigh")
+    place = (sampled + place) @ np.linalg.pinv(law.jacobian(fit.scale, clip)).T
     coef = fit.coef + error
     intercept = fit.intercept + place[:, 0] - error @ metric.mean
     return ScaledFit(intercept, coef, fit.scale * np.exp(place[:, 1] + widened))
-
-
-@dataclass(frozen=True, eq=False)
-class _Noise:
-    """Draws of noise of mean 0 and standard deviation 1; none at all with the mechanism "none"."""
-
-    mechanism: str
-    rng: np.random.Generator
-
-    def draw(self, shape: tuple[int, ...]) -> FloatArray:
-        if self.mechanism == "none":
-            return np.zeros(shape)
-        if self.mechanism == "laplace":
-            return self.rng.laplace(scale=np.sqrt(0.5), size=shape)
-        return self.rng.standard_normal(shape)
-
-    def of(self, look: Look, count: int) -> FloatArray:
-        """Return noise of the sums of a look."""
-        return self.draw((count, len(look.noise_std))) * look.noise_std * look.clip
-
-    def features(self, release: MomentRelease, count: int) -> tuple[FloatArray, FloatArray]:
-        """Return moments of the features about their means, and the means, less noise as theirs."""
-        matrices = release.matrix[np.newaxis]
-        if self.mechanism != "none":
-            matrices = matrices - noise_matrices(release, self.rng, count)
-        n = np.maximum(matrices[:, :1, :1], 1.0)
-        means = matrices[:, 0, 2:] / n[:, 0]
-        return matrices[:, 2:, 2:] - n * means[:, :, np.newaxis] * means[:, np.newaxis], means
 
 
 _Left = tuple[FloatArray, FloatArray, FloatArray]
@@ -681,12 +650,3 @@ def looks_warning(
     if gain > spread:
         return None if slopes_are_told(release.moments, constant) else UNTOLD
     return HIDDEN
-
-
-def _located(
-    law: ClippedLaw, look: Look, fit: ScaledFit, n: float, noise: FloatArray, rng: np.random.Generator
-) -> FloatArray:
-    """Return errors of location and log scale from those of the clipped mean and mean square."""
-    covariance = law.spread(fit.scale, look.clip) / n
-    sampled = rng.multivariate_normal(np.zeros(2), covariance, size=len(noise), method="eigh")
-    return (sampled + noise) @ np.linalg.pinv(law.jacobian(fit.scale, look.clip)).T

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from benchmarks.figures.leakage import KINDS, Case, draw_case, fixed_others, independent_others
 from skprivate.accounting import max_information, pml_from_ldp, pml_laplace, pml_laplace_query
-from skprivate.linear_model._noise_scales import MomentWeights, l1_moments
+from skprivate.linear_model._moments.released_moments import MomentWeights, l1_moments
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -17,8 +17,7 @@ from skprivate.linear_model._censored.newton import NewtonModel, regularized_cov
 from skprivate.linear_model._censored.release import bootstrap_censored, censored_warning, errors_of
 from skprivate.linear_model._censored.rounds import Pace, censored_rounds, plan_censored
 from skprivate.linear_model._distributions import LOGISTIC, NORMAL, SEV
-from skprivate.linear_model._moments.released_moments import Neighbours, unscale
-from skprivate.linear_model._noise_scales import MomentWeights
+from skprivate.linear_model._moments.released_moments import MomentWeights, Neighbours, unscale
 from skprivate.noise import DiscreteLaplaceMechanism, check_entropy
 from skprivate.noise._mechanisms import FitBudget
 from skprivate.rounds._driver import RowsInMemory, drive

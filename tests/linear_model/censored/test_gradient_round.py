@@ -9,8 +9,7 @@ from scipy import integrate, stats
 
 from skprivate.linear_model._censored.gradient_round import plan_rounds, residuals_of
 from skprivate.linear_model._distributions import LOGISTIC, NORMAL, SEV
-from skprivate.linear_model._moments.released_moments import Neighbours
-from skprivate.linear_model._noise_scales import MomentWeights
+from skprivate.linear_model._moments.released_moments import MomentWeights, Neighbours
 from skprivate.noise import check_entropy
 from skprivate.rounds._driver import RowsInMemory, drive
 from skprivate.rounds._plans import moments

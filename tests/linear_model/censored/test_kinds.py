@@ -11,8 +11,7 @@ from scipy.optimize import minimize
 from benchmarks.figures.life_data.censored import fit_censored
 from skprivate.linear_model._censored.rounds import plan_censored
 from skprivate.linear_model._distributions import LOGISTIC, NORMAL, SEV
-from skprivate.linear_model._moments.released_moments import Neighbours, unscale
-from skprivate.linear_model._noise_scales import MomentWeights
+from skprivate.linear_model._moments.released_moments import MomentWeights, Neighbours, unscale
 from skprivate.noise._mechanisms import FitBudget
 from skprivate.rounds._plans.moments import MomentGrid
 from skprivate.rounds._rows import CODES, KINDS, PreparedRows

@@ -20,8 +20,7 @@ from skprivate.linear_model._censored.histograms import (
 from skprivate.linear_model._censored.release import bootstrap_censored, censored_warning, errors_of
 from skprivate.linear_model._censored.rounds import plan_censored
 from skprivate.linear_model._distributions import LOGISTIC, NORMAL, SEV
-from skprivate.linear_model._moments.released_moments import Neighbours, unscale
-from skprivate.linear_model._noise_scales import MomentWeights
+from skprivate.linear_model._moments.released_moments import MomentWeights, Neighbours, unscale
 from skprivate.noise._mechanisms import FitBudget
 from skprivate.rounds._plans.moments import MomentGrid
 

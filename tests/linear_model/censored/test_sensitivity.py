@@ -18,8 +18,7 @@ from skprivate.linear_model._censored.gradient_round import (
 )
 from skprivate.linear_model._censored.histograms import histogram_cells, histogram_sensitivity
 from skprivate.linear_model._distributions import LOGISTIC, NORMAL, SEV
-from skprivate.linear_model._moments.released_moments import Neighbours
-from skprivate.linear_model._noise_scales import MomentWeights
+from skprivate.linear_model._moments.released_moments import MomentWeights, Neighbours
 from skprivate.rounds._plans.moments import MomentGrid
 from skprivate.rounds._rows import PreparedRows
 

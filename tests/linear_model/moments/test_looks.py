@@ -11,7 +11,12 @@ from skprivate import DPNormalLLSRegressor, DPSEVRegressor
 from skprivate.audit._epsilon import gaussian_lower_bound
 from skprivate.linear_model._moments import looks
 from skprivate.linear_model._moments.looks import LookRelease
-from skprivate.linear_model._noise_scales import l1_look, moment_weights, square_weights, squared_l2_look
+from skprivate.linear_model._moments.released_moments import (
+    l1_look,
+    moment_weights,
+    square_weights,
+    squared_l2_look,
+)
 from skprivate.rounds._plans.cells import CellsPlan, ResidualAxis
 from skprivate.rounds._plans.moments import LooksPlan, MomentGrid
 from skprivate.rounds._rows import PreparedRows

@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 
 from skprivate.linear_model._moments.released_moments import (
+    MomentWeights,
     Neighbours,
     largest_scale,
     make_grid,
     plan_moments,
 )
-from skprivate.linear_model._noise_scales import MomentWeights
 from skprivate.noise import check_entropy, zcdp_to_epsilon
 from skprivate.noise._mechanisms import FitBudget
 from skprivate.rounds._plans.moments import MomentGrid, choose_exponent

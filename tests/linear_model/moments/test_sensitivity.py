@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 from scipy.spatial.distance import cdist
 
-from skprivate.linear_model._moments.released_moments import Neighbours
-from skprivate.linear_model._noise_scales import (
+from skprivate.linear_model._moments.released_moments import (
     MomentWeights,
+    Neighbours,
     l1_moments,
     sensitivity_of_unit,
     squared_l2_moments,

@@ -3,7 +3,12 @@ from fractions import Fraction
 
 import pytest
 
-from skprivate.linear_model._noise_scales import MomentWeights, l1_moments, moment_weights, squared_l2_moments
+from skprivate.linear_model._moments.released_moments import (
+    MomentWeights,
+    l1_moments,
+    moment_weights,
+    squared_l2_moments,
+)
 
 DIMENSIONS = (1, 2, 3, 10, 30, 200)
 

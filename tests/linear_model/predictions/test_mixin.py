@@ -16,8 +16,8 @@ from sklearn.utils.validation import validate_data
 
 from skprivate.linear_model import _predictions
 from skprivate.linear_model._distributions import error_distribution_of, models_log_target
-from skprivate.linear_model._estimator import BaseLogLocationScale
 from skprivate.linear_model._predictions import TIED, concordance_index
+from skprivate.linear_model._regressors import BaseLogLocationScale
 from skprivate.rounds._rows import is_structured
 
 IN_SCIPY = {"sev": stats.gumbel_l, "logistic": stats.logistic, "normal": stats.norm}

@@ -16,7 +16,7 @@ from skprivate.tree._leaf_shares import (
     estimate_shares,
     estimate_slope,
 )
-from skprivate.tree._plan import DEEPEST, choose_depth, deepest_to_grow
+from skprivate.tree._release import DEEPEST, choose_depth, deepest_to_grow
 from tests.marks import slow
 
 PUBLIC = np.array([[6, 2], [1, 3]])  # by leaf and label: 8 and 4 rows, signed -4 and 2

@@ -17,7 +17,7 @@ from skprivate.tree._leaf_shares import (
     estimate_sizes,
     variance_per_row,
 )
-from skprivate.tree._plan import TreeDesign, count_split_features
+from skprivate.tree._release import TreeDesign, count_split_features
 
 N = 3000
 

@@ -9,8 +9,8 @@ import pytest
 
 import skprivate.tree
 from skprivate import DPTreeClassifier
-from skprivate.tree._leaf_estimates import PaperPruning, pruning_method
-from skprivate.tree._plan import DEEPEST, DepthInputs
+from skprivate.tree._leaf_estimates import pruning_method
+from skprivate.tree._release import DEEPEST, DepthInputs
 
 FOLDER = Path(skprivate.tree.__file__).parent
 
@@ -25,17 +25,11 @@ def compares_with_paper(path):
     )
 
 
-def test_one_file_asks_for_the_paper_and_one_knows_it():
+def test_one_file_asks_for_the_paper():
     names = {
         path.relative_to(FOLDER).as_posix() for path in FOLDER.rglob("*.py") if compares_with_paper(path)
     }
     assert names == {"_leaf_estimates.py"}
-    importers = {
-        path.name
-        for path in FOLDER.rglob("*.py")
-        if "PaperPruning" in path.read_text(encoding="utf-8") and path.name != "_leaf_estimates.py"
-    }
-    assert not importers
 
 
 @pytest.fixture(scope="module")
@@ -70,7 +64,7 @@ def test_the_paper_is_given_all_inputs(rows):
         inputs = DepthInputs(
             partition=tree.partition_, rule="max-edge", variance=lambda n_leaves: 1.0, **known
         )
-        return PaperPruning().choose_depth(inputs)
+        return pruning_method("paper").choose_depth(inputs)
 
     # floor(log2(200 + 20^3) / 3), with one input changed at a time.
     assert depth() == 4

@@ -15,7 +15,7 @@ from skprivate.tree._leaf_shares import (
     estimate_shares_of_classes,
     measure_drift,
 )
-from skprivate.tree._plan import slope_of_public_rows
+from skprivate.tree._release import slope_of_public_rows
 from skprivate.tree._rows import PublicVotes
 
 COMPLETE = np.array([[0] * 4, [0, 0, 1, 1], range(4)], dtype=np.int32)
