@@ -125,8 +125,8 @@ Line = tuple[str, int]
 _READERS = (_readers, _values, _tables)
 # Functions there that treat all rows alike, and are followed.
 FOLLOWED_OF_TABLES = (
-    *("validate_data", "check_array", "read_numbers", "refuse_series", "numbers_of", "within_bounds"),
-    *("_columns_of_frame", "_numbers_of_column", "_number"),
+    *("validate_data", "check_array", "read_numbers", "refuse_series", "_refuse"),
+    *("numbers_of", "within_bounds", "_columns_of_frame", "_numbers_of_column", "_number"),
 )
 # These, and the whole of `skprivate.audit`.
 _NOT_FOLLOWED = (str(Path(__file__).parents[1]), *(str(module.__file__) for module in _READERS))
