@@ -168,7 +168,13 @@ def _draw(places: list[Place], factor: Fraction, generator: Any) -> Any:
         if one.scale is None:
             # Every user in one call is a trial.
             return drawn
-        total += _log_ratio(one, drawn, f, g)
+        # Differences first: they are exact, and small.
+        to_f, to_g = (drawn - f).astype(np.float64), (drawn - g).astype(np.float64)
+        scale = float(one.scale or 1)
+        if isinstance(one.mechanism, DiscreteGaussianMechanism):
+            total += (to_g**2 - to_f**2) / (2 * scale**2)
+        else:
+            total += (np.abs(to_g) - np.abs(to_f)) / scale
     return total
 
 
@@ -196,15 +202,6 @@ def _loss_at(places: list[Place], by_rho: bool) -> Any:
         for side in (1, 2)
     ]
     return as_epsilon_or_rho(recordings[0].loss(recordings[1]), by_rho)
-
-
-def _log_ratio(release: Release, drawn: NDArray[np.int64], f: int, g: int) -> NDArray[np.float64]:
-    scale = float(release.scale or 1)
-    # Differences first: they are exact, and small.
-    to_f, to_g = (drawn - f).astype(np.float64), (drawn - g).astype(np.float64)
-    if isinstance(release.mechanism, DiscreteGaussianMechanism):
-        return (to_g**2 - to_f**2) / (2 * scale**2)
-    return (np.abs(to_g) - np.abs(to_f)) / scale
 
 
 def fresh_outputs(mine: Recording, theirs: Recording) -> NDArray[np.float64]:
