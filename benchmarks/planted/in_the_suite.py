@@ -73,8 +73,8 @@ class ExactTiesTree(DPTreeClassifier, PrivateEstimatorMixin):
     "that entry takes up to 2/9 of epsilon: some 4 times epsilon in total",
 )
 class ThinMomentLLS(DPNormalLLSRegressor, PrivateEstimatorMixin):
-    def _release_moments(self, rows, task, entropy):
-        import skprivate.linear_model._base as room
+    def _rounds(self, task, plan, source):
+        import skprivate.linear_model._moments.looks as room
 
         honest = room.plan_moments
 
@@ -86,7 +86,7 @@ class ThinMomentLLS(DPNormalLLSRegressor, PrivateEstimatorMixin):
 
         room.plan_moments = thin
         try:
-            super()._release_moments(rows, task, entropy)
+            yield from super()._rounds(task, plan, source)
         finally:
             room.plan_moments = honest
 

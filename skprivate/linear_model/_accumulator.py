@@ -15,7 +15,7 @@ from ..domain import TableDomain
 from ..noise import check_entropy
 from ..noise._mechanisms import FitBudget, resolve_mechanism
 from ..rounds._accumulator import BatchAccumulator
-from ..rounds._plans.moments import SCALE_BITS, exact_gram
+from ..rounds._plans.moments import SCALE_BITS
 from ..rounds._rows import check_target_bounds
 from ..rounds._tables import iter_batches
 from ..utils import check_bounds, check_characters, is_structured
@@ -251,9 +251,7 @@ class MomentAccumulator(BatchAccumulator):
             here = slice(n_rows - first, n_rows - first + len(piece))
             n_rows = self._check_count(n_rows + len(piece))
             weights = None if sample_weight is None else sample_weight[here]
-            steps = plan.read_weights(weights, len(piece))
-            rows = plan.read_features(piece)
-            added = added + exact_gram(plan.grid, rows, plan.read_target(target), steps, plan.largest_weight)
+            added = added + plan.sum_rows(piece, target, weights)
         if sample_weight is not None and len(sample_weight) != n_rows - first:
             raise ValueError("sample_weight must hold one number per row.")
         return plan, added, n_rows
@@ -431,15 +429,15 @@ def fit_accumulated(estimator: Any, moments: MomentAccumulator) -> Any:
     plan, grid = moments.plan, moments.plan.grid
     _check_agreement(estimator, plan, moments.feature_names)
     estimator.set_params(**_parameters_from_plan(estimator, plan))
-    grouped = plan.max_rows_per_group is not None
+    weights, grouped = plan.weights, plan.max_rows_per_group is not None
     task = estimator._resolve_task(
         (grid.lower, grid.upper),
         plan.bounds_y,
-        None if grouped or plan.weights is not None else moments._n_rows,
+        None if grouped or weights is not None else moments._n_rows,
         grouped,
         plan.log_target,
         {},
-        max_weight=plan.max_weight,
+        max_weight=None if weights is None else Fraction(weights.largest, 2**weights.bits),
     )
     estimator.announce_leaks([])
     entropy = check_entropy(estimator.random_state)
@@ -512,7 +510,7 @@ def _parameters_from_plan(estimator: Any, plan: AccumulatorPlan) -> dict[str, An
 def _plan_release(plan: AccumulatorPlan, neighbours: Neighbours, budget: FitBudget) -> MomentPlan:
     """Plan the noise, and check that it fits 64-bit integers, before anything is charged."""
     try:
-        release_plan = plan_moments(plan.grid, neighbours, budget, plan.weight_bits)
+        release_plan = plan_moments(plan.grid, neighbours, budget, plan.weights.bits if plan.weights else 0)
         if release_plan.noise.scales.max() <= 2**SCALE_BITS:
             return release_plan
     except OverflowError:

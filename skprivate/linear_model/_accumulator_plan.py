@@ -11,11 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._config import get_config
-from .._typing import FloatArray
+from .._typing import FloatArray, IntArray
 from ..accounting._statements.spent import EstimatedBounds, decode_estimate, encode_estimate, estimate_behind
 from ..domain import TableDomain
 from ..noise._mechanisms import FitBudget
-from ..rounds._plans.moments import SCALE_BITS, SUM_BITS, MomentGrid, check_room, choose_exponent
+from ..rounds._plans.moments import SCALE_BITS, SUM_BITS, MomentGrid, check_room, choose_exponent, exact_gram
 from ..rounds._rows import check_target_bounds, on_model_scale, read_target, replace_target
 from ..rounds._tables import count_columns
 from ..utils import check_bounds, check_int, check_positive
@@ -204,33 +204,19 @@ class AccumulatorPlan:
         """Bound on a row's weight, in steps."""
         return self.weights.largest if self.weights else 1
 
-    @property
-    def weight_bits(self) -> int:
-        """Weights are counted in steps of 2^-weight_bits."""
-        return self.weights.bits if self.weights else 0
-
-    @property
-    def max_weight(self) -> Fraction | None:
-        """Largest weight that a row has on the grid; None: rows have none."""
-        return None if self.weights is None else Fraction(self.weights.largest, 2**self.weights.bits)
-
-    def read_target(self, y: NDArray[Any]) -> FloatArray:
-        """Return the target on the scale of the model."""
+    def sum_rows(self, X: NDArray[Any], y: NDArray[Any], sample_weight: Any) -> IntArray:
+        """Return the moments of rows; in strict mode what is not finite goes within the bounds."""
+        steps = None
+        if self.weights is not None:
+            steps = self.weights.steps(np.ones(len(X)) if sample_weight is None else sample_weight, len(X))
         # A fresh, contiguous array: the logarithm of a value must not depend on where it stands.
         fresh = np.array(y, dtype=np.float64)
         if get_config()["strict"]:
-            return replace_target(fresh, self.bounds_y, self.log_target).time_on_model_scale
-        return read_target(fresh, self.log_target).time_on_model_scale
-
-    def read_features(self, X: NDArray[Any]) -> NDArray[Any]:
-        """Return the features; in strict mode what is not finite goes within the bounds."""
-        return within_bounds(X, self.grid.lower, self.grid.upper) if get_config()["strict"] else X
-
-    def read_weights(self, sample_weight: Any, n_rows: int) -> FloatArray | None:
-        """Return whole weights of rows; None where rows have none."""
-        if self.weights is None:
-            return None
-        return self.weights.steps(np.ones(n_rows) if sample_weight is None else sample_weight, n_rows)
+            X = within_bounds(X, self.grid.lower, self.grid.upper)
+            target = replace_target(fresh, self.bounds_y, self.log_target)
+        else:
+            target = read_target(fresh, self.log_target)
+        return exact_gram(self.grid, X, target.time_on_model_scale, steps, self.largest_weight)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the plan as JSON values."""

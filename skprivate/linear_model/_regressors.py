@@ -1,5 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The private log-location-scale regressors: parameters, fit, and the released model."""
+"""The private log-location-scale regressors: parameters, fit, and the released model.
+
+What is public about a fit, its rounds and the model that follows from them are in `_fit`. Predictions are
+functions of a fitted regressor, which the base class has as its methods.
+"""
 
 import copy
 import functools
@@ -482,13 +486,13 @@ class BaseLogLocationScale(CallbackSupportMixin, DomainMixin, RegressorMixin, Ba
         Of fully observed targets they are moments, and rounds that improve on them; of targets that may be
         censored, for which there is a plan, histograms and Newton rounds.
         """
-        n_parts, rounds = None, None
+        rounds: Any
         if plan is None:
             fit, times = plan_complete(task, self._most_looks(), self.max_iter, self.hazard_clip)
             whole = times or fit
-            grid, rounds = fit.grid, whole.rounds
+            grid, rounds, n_parts = fit.grid, whole.rounds, None
             if fit.looks is None:
-                spent = describe_moments(self, task, fit.unit, source)
+                spent = describe_moments(self, task, Fraction(4**grid.exponent), source)
             else:
                 spent = describe_spending(self, task, source, whole.releases)
         else:

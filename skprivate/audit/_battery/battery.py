@@ -143,13 +143,24 @@ def check_private_estimator(
     case = run_within(time_limit, functools.partial(as_case, estimator, data))
     if thorough:
         case = dataclasses.replace(case, thorough=True)
+    known = {check.__name__: check for check in CHECKS}
+    wanted = set(known if only is None else only)
+    if unknown := wanted - known.keys():
+        raise ValueError(f"no such check: {', '.join(sorted(unknown))}.")
     results: list[dict[str, Any]] = []
-    reason = ""
-    for check in _chosen(only):
-        results.append(_run(check, case, dict(expected_failed_checks or {}), time_limit, reason))
-        if on_fail == "raise" and results[-1]["status"] == "failed":
-            raise AssertionError(f"{check.__name__}: {results[-1]['reason']}")
-        reason = reason or _reason_to_stop(results[-1])
+    # Why no further check can tell anything, "" as long as they can.
+    stopped = ""
+    for check in (check for name, check in known.items() if name in wanted):
+        result = _run(check, case, dict(expected_failed_checks or {}), time_limit, stopped)
+        results.append(result)
+        if result["status"] != "failed":
+            continue
+        if on_fail == "raise":
+            raise AssertionError(f"{check.__name__}: {result['reason']}")
+        if check is fits.check_fit:
+            stopped = stopped or "not run: fit fails, see check_fit"
+        elif result["reason"].startswith("TimeoutError"):
+            stopped = stopped or "not run: an earlier check has not ended"
     return results
 
 
@@ -167,24 +178,6 @@ def _check_options(
         raise TypeError("expected_failed_checks must be a mapping of names of checks to reasons.")
     if not time_limit > 0:
         raise ValueError("time_limit must be a positive number of seconds.")
-
-
-def _chosen(only: Iterable[str] | None) -> list[Check]:
-    """Return the checks to run, in their order."""
-    wanted = {check.__name__ for check in CHECKS} if only is None else set(only)
-    unknown = wanted - {check.__name__ for check in CHECKS}
-    if unknown:
-        raise ValueError(f"no such check: {', '.join(sorted(unknown))}.")
-    return [check for check in CHECKS if check.__name__ in wanted]
-
-
-def _reason_to_stop(result: Mapping[str, Any]) -> str:
-    """Return why no further check can tell anything, "" as long as they can."""
-    if result["status"] != "failed":
-        return ""
-    if result["check_name"] == fits.check_fit.__name__:
-        return "not run: fit fails, see check_fit"
-    return "not run: an earlier check has not ended" if result["reason"].startswith("TimeoutError") else ""
 
 
 def _run(

@@ -15,6 +15,7 @@ from scipy.stats import norm
 
 from ...noise import DiscreteGaussianMechanism
 from .._cases.case import AuditCase
+from .._cases.domain import n_rows_of
 from .._cases.neighbours import neighbour_chains
 from .._epsilon import EpsilonAudit, audit_epsilon, epsilon_lower_bound, gaussian_lower_bound, low_bits
 from .._observation.controlled_runs import frozen_randomness
@@ -432,7 +433,7 @@ def _pairs(case: AuditCase, read: Read) -> Iterator[tuple[tuple[Any, Vector], tu
     for i, j in case.neighbours:
         if given[i][1] is not None and given[j][1] is not None:
             yield given[i], given[j]  # type: ignore[misc]
-    if not (isinstance(case.data_sets[0], dict) and "X" in case.data_sets[0]):
+    if n_rows_of(case.data_sets[0]) is None:
         return
     for chain in neighbour_chains(case.estimator, case.data_sets[0], case.relation):
         before: tuple[Any, Vector] | None = None

@@ -188,7 +188,7 @@ def differing_paths(one: Any, other: Any) -> list[str]:
 
 
 class FlatObject(dict[str, Any]):
-    """FlatObject of an object, already collected."""
+    """An object as its leaves by path, already collected."""
 
 
 def fitted_state(estimator: Any) -> FlatObject:

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from ...accounting import ReleaseRecord
 from ...utils._public_module import public_module
 from .._cases.case import AuditCase
-from .._cases.domain import Arguments, units_of, without_unit
+from .._cases.domain import Arguments, n_rows_of, units_of, without_unit
 from .._cases.neighbours import (
     DomainRow,
     NeighbourChain,
@@ -274,16 +274,16 @@ class _NeighbourSearch:
 
     def run(self) -> SearchResult:
         """Look at the data sets of the case, then at as many others as there is time for."""
-        first, found = self.first, self.found
+        case, first, found = self.case, self.first, self.found
         if first is None:  # raises what the fit raises
-            self.case.record(0)
+            case.record(0)
             return found
-        self.found.drawn_in_other_threads = first.recording.drawn_in_other_threads
-        if not first.recording.releases or not self.case.can_be_recorded or found.drawn_in_other_threads:
+        found.drawn_in_other_threads = first.recording.drawn_in_other_threads
+        if not first.recording.releases or not case.can_be_recorded or found.drawn_in_other_threads:
             return found
-        self.claim = getattr(self.case.fit(0), "privacy_spent_", None)
+        self.claim = getattr(case.fit(0), "privacy_spent_", None)
         self._compare_given_data_sets(first)
-        if isinstance(self.case.data_sets[0], dict) and "X" in self.case.data_sets[0]:
+        if n_rows_of(case.data_sets[0]) is not None:
             self._follow_chains_and_climb()
         return found
 
@@ -294,9 +294,8 @@ class _NeighbourSearch:
         for _ in range(_AGAIN):
             again = self._refit(first) or first
             self.found.unstable_paths |= set(differing_paths(first.state, again.state))
-            self.changing_words = max(
-                self.changing_words, len(differing_words(first.recording, again.recording))
-            )
+            n_words = len(differing_words(first.recording, again.recording))
+            self.changing_words = max(self.changing_words, n_words)
         self.deadline = Deadline(_SECONDS[self.case.thorough])
         fits: list[RecordedFit | None] = [first]
         for data in (*self.case.data_sets[1:], *self.case.unrelated_data_sets):

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ..._typing import FloatArray, IntArray
+from ..._typing import FloatArray, IndexArray, IntArray
 from ...accounting import PrivacySpent
 from ...noise._mechanisms import FitBudget
 from ...rounds._driver import Round, Rounds
@@ -107,34 +107,31 @@ class LookPlan:
 
     def noise(self, n_features: int, amount: Fraction) -> NoiseScales:
         """Return the scales of the noise of a look."""
-        weights = self.neighbours.weights
+        weights, relation = self.neighbours.weights, self.neighbours.relation
         codes = np.array([0, *[1] * n_features, 2])
         unit = Fraction(4**self.bits)
         square, squared = square_weights(weights)
         if self.mechanism == "laplace":
             classes = [Fraction(1) / unit, weights.features / unit, square / unit]
-            return laplace_scales(classes, codes, self._sensitivity, amount)
+            return self._scales(classes, codes, l1_look(weights, relation), amount)
         classes = [1 / unit**2, weights.features**2 / unit**2, squared / unit**2]
-        return gaussian_scales(classes, codes, self._sensitivity, amount)
+        return self._scales(classes, codes, squared_l2_look(weights, relation), amount)
 
     def std_of_look(self, amount: Fraction) -> float:
         """Return the standard deviation of the noise of a sum of residuals times a feature, in clips."""
         return float(self.noise(1, amount).std[1] / 4.0**self.bits)
 
-    @property
-    def _sensitivity(self) -> Fraction:
-        gaussian = self.mechanism == "gaussian"
-        one = squared_l2_look if gaussian else l1_look
-        bound = one(self.neighbours.weights, self.neighbours.relation)
-        return sensitivity_of_unit(bound, self.neighbours.rows_per_unit, squared=gaussian)
-
     def noise_of_counts(self, n_cells: int, amount: Fraction) -> NoiseScales:
         """Return the scales of the noise of counts of residuals."""
-        gaussian = self.mechanism == "gaussian"
         one = Fraction(1 if self.neighbours.relation == "add-remove" else 2)
-        sensitivity = sensitivity_of_unit(one, self.neighbours.rows_per_unit, squared=gaussian)
-        planner = gaussian_scales if gaussian else laplace_scales
-        return planner([Fraction(1)], np.zeros(n_cells, dtype=np.intp), sensitivity, amount)
+        return self._scales([Fraction(1)], np.zeros(n_cells, dtype=np.intp), one, amount)
+
+    def _scales(
+        self, weights: list[Fraction], codes: IndexArray, sensitivity: Fraction, amount: Fraction
+    ) -> NoiseScales:
+        gaussian = self.mechanism == "gaussian"
+        whole = sensitivity_of_unit(sensitivity, self.neighbours.rows_per_unit, squared=gaussian)
+        return (gaussian_scales if gaussian else laplace_scales)(weights, codes, whole, amount)
 
     def hides_quartiles(self, n: float, amount: Fraction) -> bool:
         """Return whether the noise of counts of n residuals hides what the looks start from.
@@ -304,10 +301,6 @@ class Metric:
         entry = np.sqrt(np.mean(variances[2:, 2:]) + 2.0 * np.mean(squares) * np.mean(variances[0, 2:]))
         return cls(n, mean, values, raised, vectors, level, float(entry))
 
-    def solve(self, equations: FloatArray) -> FloatArray:
-        """Return slopes that answer equations, a vector or a stack of them."""
-        return (equations @ self.vectors / self.raised) @ self.vectors.T
-
     @property
     def plausible(self) -> FloatArray:
         """Eigenvalues, where those that the noise hides count as the mean of all, which it hides far less.
@@ -346,7 +339,8 @@ def next_fit(metric: Metric, look: Look, distribution: ErrorDistribution) -> Sca
     law, fit, clip = clipped_law(distribution), look.fit, look.clip
     share = max(law.share(fit.scale, clip), 1e-3)
     sums = look.sums * clip
-    slopes = metric.solve(sums[1:-1] - metric.mean * sums[0]) / share
+    equations = (sums[1:-1] - metric.mean * sums[0]) @ metric.vectors / metric.raised
+    slopes = equations @ metric.vectors.T / share
     means = np.clip([look.sums[0] / metric.n, look.sums[-1] / metric.n], [-1, 0], 1) * [clip, clip**2]
     shift, scale = law.locate(means[0], means[1], clip, fit.scale)
     return ScaledFit(fit.intercept + shift - slopes @ metric.mean, fit.coef + slopes, scale)
@@ -410,11 +404,6 @@ class MomentFit:
     def scale_limits(self) -> tuple[float, float]:
         """Bounds of the scale, in scaled units."""
         return self.task.scale_limits(self.grid)
-
-    @property
-    def unit(self) -> Fraction:
-        """Grid units of one unit of the moments."""
-        return Fraction(4**self.grid.exponent)
 
     @property
     def releases(self) -> str:

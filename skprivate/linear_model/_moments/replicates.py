@@ -95,20 +95,15 @@ def explained_share(release: MomentRelease, fit: ScaledFit) -> tuple[float, floa
     raised = np.maximum(values, max(noise_level(release) / n, 1.0 / n))
     gain = float(2.0 * coef @ centred[2:, 1] - (vectors.T @ coef) ** 2 @ raised)
     residual = max(float(centred[1, 1]) - gain, 0.0)
-    own, bent = _noise_of_equations(release, coef**2)
+    # Variances, per row, of e and of E b, for the constant and then the features.
+    variances = np.delete(release.noise_std / n, 1, axis=0) ** 2
+    own, bent = variances[:, 1], variances[:, 2:] @ coef**2
     followed = (vectors**2).T @ np.column_stack([own[1:], bent[1:]])
     taken = (followed[:, 0] + (values >= raised) * followed[:, 1]) / raised + residual / n
     intercept = float(own[0] + bent[0])
     straight = 4.0 * (own + bent)[1:] @ coef**2 + 4.0 * residual * max(gain, 0.0) / n
     variance = straight + 8.0 * taken @ taken + 2.0 * intercept**2
     return gain - 2.0 * float(taken.sum()) - intercept, float(np.sqrt(variance))
-
-
-def _noise_of_equations(release: MomentRelease, squares: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Variances, per row, of e and of E b, for the constant and then the features."""
-    n = max(float(release.matrix[0, 0]), 1.0)
-    variances = np.delete(release.noise_std / n, 1, axis=0) ** 2
-    return variances[:, 1], variances[:, 2:] @ squares
 
 
 def slopes_are_told(release: MomentRelease, constant: FloatArray | None = None) -> bool:
@@ -294,7 +289,7 @@ def bootstrap_moments(
         line = _first_order(release, fit, distribution, line, rng, z, with_noise)
         return scale_of(line, distribution, scale_bounds, method)
     drawn = _sampled(release, fit, distribution, z)
-    noise = noise_matrices(release, rng, n_replicates) if with_noise else 0.0
+    noise = _Noise(release.mechanism, rng).matrices(release, n_replicates) if with_noise else 0.0
 
     def solve(moments: MomentRelease, rule: str) -> ScaledFit:
         return solve_moments(moments, distribution, rule, scale_bounds, method)
@@ -443,18 +438,40 @@ def _possible_design(release: MomentRelease) -> FloatArray:
     return design
 
 
-def noise_matrices(release: MomentRelease, rng: np.random.Generator, count: int) -> FloatArray:
-    """Draw symmetric matrices of noise as that of the release, of shape (count, D, D)."""
-    rows, columns = np.triu_indices(len(release.matrix))
-    shape = (count, len(rows))
-    if release.mechanism == "laplace":
-        draws = rng.laplace(scale=np.sqrt(0.5), size=shape)
-    else:
-        draws = rng.standard_normal(shape)
-    draws *= release.noise_std[rows, columns]
-    noise = np.empty((count, *release.matrix.shape))
-    noise[:, rows, columns] = noise[:, columns, rows] = draws
-    return noise
+@dataclass(frozen=True, eq=False)
+class _Noise:
+    """Draws of noise of mean 0 and standard deviation 1; none at all with the mechanism "none"."""
+
+    mechanism: str
+    rng: np.random.Generator
+
+    def draw(self, shape: tuple[int, ...]) -> FloatArray:
+        if self.mechanism == "none":
+            return np.zeros(shape)
+        if self.mechanism == "laplace":
+            return self.rng.laplace(scale=np.sqrt(0.5), size=shape)
+        return self.rng.standard_normal(shape)
+
+    def of(self, look: Look, count: int) -> FloatArray:
+        """Return noise of the sums of a look."""
+        return self.draw((count, len(look.noise_std))) * look.noise_std * look.clip
+
+    def matrices(self, release: MomentRelease, count: int) -> FloatArray:
+        """Return symmetric matrices of noise as that of the release, of shape (count, D, D)."""
+        rows, columns = np.triu_indices(len(release.matrix))
+        draws = self.draw((count, len(rows))) * release.noise_std[rows, columns]
+        noise = np.empty((count, *release.matrix.shape))
+        noise[:, rows, columns] = noise[:, columns, rows] = draws
+        return noise
+
+    def features(self, release: MomentRelease, count: int) -> tuple[FloatArray, FloatArray]:
+        """Return moments of the features about their means, and the means, less noise as theirs."""
+        matrices = release.matrix[np.newaxis]
+        if self.mechanism != "none":
+            matrices = matrices - self.matrices(release, count)
+        n = np.maximum(matrices[:, :1, :1], 1.0)
+        means = matrices[:, 0, 2:] / n[:, 0]
+        return matrices[:, 2:, 2:] - n * means[:, :, np.newaxis] * means[:, np.newaxis], means
 
 
 # Replicates of a fit with looks, and the warning that the noise hides the effect of the features.
@@ -514,38 +531,14 @@ def bootstrap_looks(
         error = error if constant is None else error @ varying.T @ varying
     else:
         error, widened, place = _left_by_looks(release, distribution, metric, own, noise, varying)
-    place = _located(law, release.looks[-1], fit, metric.n / rows_per_unit, place, rng)
+    # Errors of location and log scale from those of the clipped mean and mean square.
+    clip = release.looks[-1].clip
+    covariance = law.spread(fit.scale, clip) / (metric.n / rows_per_unit)
+    sampled = rng.multivariate_normal(np.zeros(2), covariance, size=len(place), method="eigh")
+    place = (sampled + place) @ np.linalg.pinv(law.jacobian(fit.scale, clip)).T
     coef = fit.coef + error
     intercept = fit.intercept + place[:, 0] - error @ metric.mean
     return ScaledFit(intercept, coef, fit.scale * np.exp(place[:, 1] + widened))
-
-
-@dataclass(frozen=True, eq=False)
-class _Noise:
-    """Draws of noise of mean 0 and standard deviation 1; none at all with the mechanism "none"."""
-
-    mechanism: str
-    rng: np.random.Generator
-
-    def draw(self, shape: tuple[int, ...]) -> FloatArray:
-        if self.mechanism == "none":
-            return np.zeros(shape)
-        if self.mechanism == "laplace":
-            return self.rng.laplace(scale=np.sqrt(0.5), size=shape)
-        return self.rng.standard_normal(shape)
-
-    def of(self, look: Look, count: int) -> FloatArray:
-        """Return noise of the sums of a look."""
-        return self.draw((count, len(look.noise_std))) * look.noise_std * look.clip
-
-    def features(self, release: MomentRelease, count: int) -> tuple[FloatArray, FloatArray]:
-        """Return moments of the features about their means, and the means, less noise as theirs."""
-        matrices = release.matrix[np.newaxis]
-        if self.mechanism != "none":
-            matrices = matrices - noise_matrices(release, self.rng, count)
-        n = np.maximum(matrices[:, :1, :1], 1.0)
-        means = matrices[:, 0, 2:] / n[:, 0]
-        return matrices[:, 2:, 2:] - n * means[:, :, np.newaxis] * means[:, np.newaxis], means
 
 
 _Left = tuple[FloatArray, FloatArray, FloatArray]
@@ -657,12 +650,3 @@ def looks_warning(
     if gain > spread:
         return None if slopes_are_told(release.moments, constant) else UNTOLD
     return HIDDEN
-
-
-def _located(
-    law: ClippedLaw, look: Look, fit: ScaledFit, n: float, noise: FloatArray, rng: np.random.Generator
-) -> FloatArray:
-    """Return errors of location and log scale from those of the clipped mean and mean square."""
-    covariance = law.spread(fit.scale, look.clip) / n
-    sampled = rng.multivariate_normal(np.zeros(2), covariance, size=len(noise), method="eigh")
-    return (sampled + noise) @ np.linalg.pinv(law.jacobian(fit.scale, look.clip)).T

@@ -1,9 +1,28 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Masses of numbers on a grid, and sums of masses by leaf."""
+"""Counts and masses of rows by node, cell, and bin of every column; masses of numbers and their sums."""
 
 import numpy as np
 from numpy.typing import NDArray
 
+def count_bins(
+    X: NDArray[np.float64],
+    nodes: NDArray[np.int32],
+    labels: NDArray[np.int32],
+    start: NDArray[np.int32],
+    guesses: NDArray[np.float64],
+    edges: NDArray[np.float64],
+    counts: NDArray[np.int32],
+) -> None: ...
+def add_bins(
+    X: NDArray[np.float64],
+    nodes: NDArray[np.int32],
+    first: NDArray[np.int32],
+    masses: NDArray[np.int64],
+    start: NDArray[np.int32],
+    guesses: NDArray[np.float64],
+    edges: NDArray[np.float64],
+    sums: NDArray[np.int64],
+) -> None: ...
 def fill_terms(
     y: NDArray[np.float64], center: float, half: float, one: int, out: NDArray[np.int64]
 ) -> bool: ...

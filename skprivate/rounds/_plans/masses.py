@@ -15,8 +15,7 @@ from ...utils._json_documents import Fields
 from .._codec import Record, integers, of_kind, record, records, stored
 from .._rows import PreparedRows
 from .cells import Axis, LabelAxis, LeafAxis, axis_from_dict
-from .histogram_kernels import add_bins, count_bins
-from .mass_kernels import add_masses, fill_terms, multiply
+from .mass_kernels import add_bins, add_masses, count_bins, fill_terms, multiply
 from .moments import FINEST, SUM_BITS
 
 # Most sums of a plan, 1 GiB.
