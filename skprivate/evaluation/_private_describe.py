@@ -149,8 +149,8 @@ def private_describe(
     ------
     TypeError, ValueError
         Columns that the domain does not declare, or that the table lacks; a crosstab or survival of columns
-        that cannot be used; too many cells; a parameter out of range; or an epsilon by which no share could
-        be told of a public number of rows. Nothing was charged.
+        that cannot be used; too many cells; a parameter out of range; or an epsilon by which no share of a
+        public number of rows is above the noise. Nothing was charged.
     BudgetExceededError
         The ledger has too little left; nothing was released.
 
@@ -188,13 +188,13 @@ def private_describe(
     >>> rng = np.random.default_rng(0)
     >>> table = {"age": rng.normal(50, 10, size=20000), "smokes": rng.uniform(size=20000) < 0.3}
     >>> domain = TableDomain({"age": (20, 80), "smokes": bool})
-    >>> told = private_describe(table, domain, epsilon=1.0)
-    >>> mean = told.columns["age"].mean
+    >>> described = private_describe(table, domain, epsilon=1.0)
+    >>> mean = described.columns["age"].mean
     >>> bool(49 < mean.lower < mean.value < mean.upper < 51)
     True
-    >>> round(told.columns["smokes"].levels["true"].value, 1)
+    >>> round(described.columns["smokes"].levels["true"].value, 1)
     0.3
-    >>> told.privacy_spent.epsilon
+    >>> described.privacy_spent.epsilon
     Fraction(1, 1)
     """
     parameters = {name: value for name, value in locals().items() if name in CONSTRAINTS}

@@ -503,7 +503,7 @@ def test_a_mechanism_that_does_not_tell_the_size_of_a_leaf_is_refused():
     partition, signed = own.specification.partition, HadamardRandomizer(3.0, 4, 2, signed=True)
     other = TreeSpecification(partition, signed, features=NAMES, bounds_y=(-5, 15)).to_dict()
     counts = pack_integers(np.zeros(signed.counts_shape, dtype=np.int64))
-    with pytest.raises(ValueError, match="how full a leaf is"):
+    with pytest.raises(ValueError, match="how many clients a leaf holds"):
         TreeCurator.from_bytes(changed(own, specification=other, counts=counts))
 
 

@@ -22,8 +22,8 @@ from .._counts import NoisyTables
 
 # Estimates and intervals from noisy counts: the values that a test of noise and sampling leaves.
 
-# An interval that covers so much of what is possible tells nothing: a convention.
-_UNTOLD = 0.9
+# The noise hides a value whose interval covers so much of what is possible: a convention.
+_COVERED = 0.9
 # Values of the mean, over its interval, at which the spread about it is bounded.
 _N_MEANS = 17
 
@@ -50,8 +50,8 @@ class Estimate:
     def between(cls, value: float, lower: float, upper: float, least: float, most: float) -> "Estimate":
         """Return an estimate whose value is put into its interval, of what lies between least and most."""
         value = min(max(value, lower), upper)
-        told = upper - lower < _UNTOLD * (most - least)
-        return cls(float(value), float(lower), float(upper), bool(told))
+        above_noise = upper - lower < _COVERED * (most - least)
+        return cls(float(value), float(lower), float(upper), bool(above_noise))
 
 
 def noise_factor(confidence: float, mechanism: str) -> float:
@@ -255,7 +255,7 @@ def survival_curve(counts: TableCounts, cells: slice, n_bins: int) -> list[Estim
     In an interval where d of R rows at risk have the event and c are censored, the hazard lies between d / R
     (censored at the end) and d / (R - c) (at the beginning). Each end of the curve's interval takes one of
     the two, and its error by noise and sampling from its linear terms. From the first
-    interval on where the rows at risk are not told, the lower end is 0 and the upper end stays.
+    interval on where the rows at risk are not above the noise, the lower end is 0 and the upper end stays.
     """
     group = counts.cells[cells]
     events, censored = group[:n_bins], group[n_bins : 2 * n_bins]
@@ -287,7 +287,7 @@ class _Product:
         self._value = 1.0
 
     def step(self, i: int, events: float, risk: float) -> tuple[float, float] | None:
-        """Take one more interval; return the product and half its interval, None where nothing is told."""
+        """Take one more interval; return the product and half its interval, None where the noise hides it."""
         counts, n_bins, start = self._counts, self._n_bins, self._cells.start
         at_risk = np.zeros(len(counts.cells))
         at_risk[start + i : start + n_bins] = 1.0
@@ -326,7 +326,7 @@ class Line:
 
 @dataclass(frozen=True, kw_only=True)
 class ColumnDescription:
-    """What is told of one column.
+    """Statistics of one column.
 
     Attributes
     ----------
@@ -467,12 +467,12 @@ class TableDescription:
     >>> from skprivate import private_describe
     >>> from skprivate.domain import TableDomain
     >>> table = {"smokes": [True, False] * 5000, "sex": ["f", "f", "m", "m"] * 2500}
-    >>> told = private_describe(
+    >>> described = private_describe(
     ...     table, TableDomain({"smokes": bool, "sex": ["f", "m"]}), 1.0, crosstabs=[("sex", "smokes")])
-    >>> share = told.crosstab("sex", "smokes").row_shares[0][1]
+    >>> share = described.crosstab("sex", "smokes").row_shares[0][1]
     >>> round(share.value, 1), share.above_noise
     (0.5, True)
-    >>> list(told.to_frame().columns)
+    >>> list(described.to_frame().columns)
     ['column', 'statistic', 'value', 'lower', 'upper', 'above_noise', 'text']
     """
 
@@ -522,8 +522,8 @@ class TableDescription:
         Returns
         -------
         frame : pandas.DataFrame
-            Columns ``column``, ``statistic``, ``value``, ``lower``, ``upper``, ``told`` and ``text``. Dates
-            are days since the lower bound; their text is a date.
+            Columns ``column``, ``statistic``, ``value``, ``lower``, ``upper``, ``above_noise`` and ``text``.
+            Dates are days since the lower bound; their text is a date.
 
         Raises
         ------
