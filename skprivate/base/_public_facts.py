@@ -5,7 +5,7 @@ import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -133,32 +133,6 @@ class PublicShape:
     public_labels: Any = None
     no_targets: Any = None
 
-    @classmethod
-    def of(cls, estimator: Any, n_rows: int, grouped: bool = False, **more: Any) -> Self:
-        """Return the shape of rows that an estimator has read, but for what `more` says of them.
-
-        Parameters
-        ----------
-        estimator : estimator
-            With ``n_features_in_``, and ``feature_names_in_`` where the columns have names.
-        n_rows : int
-        grouped : bool, default=False
-        **more
-            Other attributes.
-
-        Returns
-        -------
-        shape : PublicShape
-        """
-        names = getattr(estimator, "feature_names_in_", None)
-        return cls(
-            n_features=estimator.n_features_in_,
-            feature_names=None if names is None else tuple(names),
-            n_rows=n_rows,
-            grouped=grouped,
-            **more,
-        )
-
     @property
     def n_public(self) -> int:
         """Number of public rows."""
@@ -260,7 +234,19 @@ def parameter_roles(estimator: BaseEstimator, y: Any = None) -> dict[str, str]:
     return roles
 
 
-# What estimators say of their own parameters.
+# What estimators say of their rows and parameters.
+
+
+def shape_of(estimator: Any, n_rows: int, grouped: bool = False, **more: Any) -> PublicShape:
+    """Return the shape of the rows that an estimator has read; `more` are other attributes of the shape."""
+    names = getattr(estimator, "feature_names_in_", None)
+    return PublicShape(
+        n_features=estimator.n_features_in_,
+        feature_names=None if names is None else tuple(names),
+        n_rows=n_rows,
+        grouped=grouped,
+        **more,
+    )
 
 
 def cost_of(estimator: Any, budget: Any, leaks: Iterable[str]) -> PlannedCost:

@@ -19,7 +19,7 @@ from ..accounting._statements.spent import name_inputs
 from ..base import PlannedCost, PublicShape, assign_roles, claim_of, private_fit
 from ..base import _likely_mistakes as mistakes
 from ..base._mixin import CURATOR_CONSTRAINTS, DomainMixin
-from ..base._public_facts import cost_of, sources_of
+from ..base._public_facts import cost_of, shape_of, sources_of
 from ..noise import check_entropy
 from ..noise._mechanisms import FitBudget
 from ..rounds._driver import Rounds, RowsInMemory, drive, with_releases
@@ -193,7 +193,7 @@ class BaseDPBoosting(DomainMixin, BaseEstimator):
         with public_errors():
             n_units = int(np.count_nonzero(~public)) if units is None else units.n_units
             known = y[public] if public.any() else None
-            self.check_public(PublicShape.of(self, n_units, units is not None, public_labels=known))
+            self.check_public(shape_of(self, n_units, units is not None, public_labels=known))
         rows = self._part_rows(X, y, public, units)
         with public_errors():
             scores = None

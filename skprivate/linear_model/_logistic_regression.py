@@ -20,7 +20,7 @@ from ..accounting._statements.spent import name_inputs, source_of_input
 from ..base import PlannedCost, PublicShape, assign_roles, claim_of, private_fit, redact_errors
 from ..base import _likely_mistakes as mistakes
 from ..base._mixin import CURATOR_CONSTRAINTS, DomainMixin
-from ..base._public_facts import cost_of, known_classes, resolve_classes, score_labels, sources_of
+from ..base._public_facts import cost_of, known_classes, resolve_classes, score_labels, shape_of, sources_of
 from ..domain import TableDomain
 from ..domain._labels import declared_classes, number_labels
 from ..exceptions import UtilityWarning
@@ -274,7 +274,7 @@ class DPLogisticRegression(CallbackSupportMixin, DomainMixin, ClassifierMixin, B
             self.announce_leaks(leaks)
         n_units, grouped = (len(X), False) if units is None else (units.n_units, True)
         with public_errors():
-            self.check_public(PublicShape.of(self, n_units, grouped))
+            self.check_public(shape_of(self, n_units, grouped))
         bounds = self._bounds_of(X)
         X = within_bounds(X, *bounds) if self.is_strict() else X
         classes = resolve_classes(self.classes, y, np.zeros(len(y), dtype=bool))

@@ -33,7 +33,7 @@ from .._typing import (
 from ..accounting import PrivacyLedger
 from ..base import PlannedCost, PublicShape, assign_roles, private_fit
 from ..base._mixin import CURATOR_CONSTRAINTS, DomainMixin
-from ..base._public_facts import cost_of
+from ..base._public_facts import cost_of, shape_of
 from ..domain import TableDomain
 from ..noise import check_entropy
 from ..noise._mechanisms import FitBudget
@@ -325,7 +325,7 @@ class BaseLogLocationScale(CallbackSupportMixin, DomainMixin, RegressorMixin, Ba
         self.announce_leaks(list(leaks.values()))
         grouped = rows.units is not None
         with public_errors():
-            shape = PublicShape.of(self, rows.n_units, grouped, structured=rows.target.structured)
+            shape = shape_of(self, rows.n_units, grouped, structured=rows.target.structured)
             plan = plan_public(self, shape)
         bounds, bounds_y = self._bounds_of_X(rows.X), self._bounds_of_y(rows.target, log_target)
         task = self._resolve_task(bounds, bounds_y, rows.n_units, grouped, log_target, leaks)

@@ -36,6 +36,7 @@ from ..base import (
     redact_errors,
 )
 from ..base._mixin import DomainMixin
+from ..base._public_facts import shape_of
 from ..base._public_model import of_encoded_rows
 from ..domain import TableDomain
 from ..exceptions import UtilityWarning
@@ -244,7 +245,7 @@ class PrivateTree(DomainMixin, PrivateEstimatorMixin, BaseEstimator):
         leaks = self._find_leaks(bool(public.any()))
         self.announce_leaks(leaks)
         known = y[public] if public.any() else None
-        shape = PublicShape.of(self, len(X), groups is not None, public_labels=known)
+        shape = shape_of(self, len(X), groups is not None, public_labels=known)
         with public_errors():
             self.check_public(shape)
         rows = self._part_rows(X, y, public, groups)
