@@ -52,7 +52,7 @@ class Hole:
     step : str
         Path of the step, as in `privacy_report`.
     place : str
-        The attribute, or what else tells: a text, names, a warning.
+        The attribute, or what else differs: a text, names, a warning.
     neighbour : str
         What was put into the row.
 
@@ -122,7 +122,7 @@ def check_private_pipeline(
     every_step: bool = False,
     on_fail: Literal["raise"] | None = "raise",
 ) -> PipelineCheck:
-    """Look for what a fitted pipeline tells about one row without noise, beyond what `privacy_report` names.
+    """Look for what a fitted pipeline reveals about a row without noise, beyond what `privacy_report` names.
 
     The pipeline is fitted on the data and on changed data, each time with the same noise. Then nothing may
     differ: no attribute of any step, text, pickle, clone, name of a column, output for fixed rows, warning or
@@ -320,7 +320,7 @@ class PipelineComparison:
         with (
             record_releases(given_outputs) as recording,
             captured_output() as heard,
-            warnings.catch_warnings(record=True) as told,
+            warnings.catch_warnings(record=True) as warned,
             # The seeds are this check's, and no fit is kept.
             config_context(allow_seeds=True),
         ):
@@ -330,7 +330,7 @@ class PipelineComparison:
             except Exception:
                 if not self.started:
                     raise
-        said = [f"{self.step_of_file.get(one.filename, 'a check')}: {one.message}" for one in told]
+        said = [f"{self.step_of_file.get(one.filename, 'a check')}: {one.message}" for one in warned]
         # Progress shows the time, which is documented.
         recording.messages = [*said, re.sub(r"[0-9.]+ ?(s|min)\b", "", heard())]
         return model, recording

@@ -10,7 +10,6 @@ from math import sqrt
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from .._typing import FloatArray
 from ..domain import TableDomain
@@ -71,9 +70,8 @@ def hardly_any_rows(
     class without rows is named with probability 95 % where that part is 4.4 standard deviations; a class with
     more rows than that part with probability 1 % at most.
     """
-    few = _hardly_any(counts, std, n_rows)
     labels = list(classes)
-    named = [repr(_plain(label)) for label, absent in zip(labels, few, strict=True) if absent]
+    named = _hardly_any(labels, counts, std, n_rows)
     if not named:
         return None
     return (
@@ -84,7 +82,10 @@ def hardly_any_rows(
     )
 
 
-def _hardly_any(counts: FloatArray, std: float | FloatArray, n_rows: float | None) -> NDArray[np.bool_]:
+def _hardly_any(
+    labels: Sequence[Any], counts: FloatArray, std: float | FloatArray, n_rows: float | None
+) -> list[str]:
+    """Return the labels that hardly any row has, as Python writes them."""
     n_classes = len(counts)
     if n_rows is None:
         n_rows = float(counts.sum())
@@ -92,10 +93,9 @@ def _hardly_any(counts: FloatArray, std: float | FloatArray, n_rows: float | Non
         counts = counts + (n_rows - counts.sum()) / n_classes
         std = std * sqrt(1 - 1 / n_classes)
     # Half a row: counts are whole.
-    few: NDArray[np.bool_] = (counts < 0.5 + _MAY_BE_ZERO * std) & (
-        counts + CONFIDENT * std < _SMALL * n_rows / n_classes
-    )
-    return few
+    may_be_zero = counts < 0.5 + _MAY_BE_ZERO * std
+    few = may_be_zero & (counts + CONFIDENT * std < _SMALL * n_rows / n_classes)
+    return [repr(_plain(label)) for label, absent in zip(labels, few, strict=False) if absent]
 
 
 def empty_groups(levels: Sequence[Any], counts: FloatArray, std: float) -> str | None:
@@ -110,8 +110,7 @@ def empty_groups(levels: Sequence[Any], counts: FloatArray, std: float) -> str |
     std : float
         Standard deviation of the noise of a count. A group is named as a class is by `hardly_any_rows`.
     """
-    few = _hardly_any(counts, std, None)[:-1]
-    named = [repr(_plain(level)) for level, absent in zip(levels, few, strict=False) if absent]
+    named = _hardly_any(levels[:-1], counts, std, None)
     if not named:
         return None
     return (

@@ -56,6 +56,9 @@ _CLONED_UNSEEDED = "_cloned_unseeded"
 Class = TypeVar("Class", bound=type)
 
 
+# Whether a release may claim differential privacy, and the refusal of seeds in strict mode.
+
+
 class ClaimArguments(TypedDict):
     """The two arguments of `PrivacySpent` that say what is claimed, and why not more."""
 
@@ -151,6 +154,9 @@ def refuse_seed(random_state: Any, name: str) -> None:
         raise PrivacyLeakError(f"{name} is not private: its noise is seeded by random_state. {_UNSEEDED}")
 
 
+# The privacy label below scikit-learn's diagram.
+
+
 def with_privacy_label(cls: Class) -> Class:
     """Decorate a class of estimators that puts a privacy label under scikit-learn's diagram.
 
@@ -244,6 +250,9 @@ class PrivacyHTMLMixin:
     """Mixin of estimators with a privacy label that are parts of private ones."""
 
     releases_state: bool = True
+
+
+# The contract of a private estimator.
 
 
 @public_module("skprivate.base")
@@ -600,6 +609,9 @@ class PrivateEstimatorMixin:
         if len(labels) != n_rows:
             raise ValueError("X and y must have one label per row.")
         return plain_cells(labels)
+
+
+# Estimators that may read their tables through a declared domain.
 
 
 class DomainMixin(PrivateEstimatorMixin):

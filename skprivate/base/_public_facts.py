@@ -179,6 +179,9 @@ def _exp_above(epsilon: Fraction) -> Fraction:
     return Fraction(math.exp(float(epsilon))) * (1 + Fraction(1, 2**40))
 
 
+# Roles of parameters.
+
+
 def assign_roles(*, release: str = "", post_processing: str = "", computing: str = "") -> dict[str, str]:
     """Return roles by parameter, for a private estimator's declaration; see `parameter_roles`.
 
@@ -257,6 +260,9 @@ def parameter_roles(estimator: BaseEstimator, y: Any = None) -> dict[str, str]:
     return roles
 
 
+# What estimators say of their own parameters.
+
+
 def cost_of(estimator: Any, budget: Any, leaks: Iterable[str]) -> PlannedCost:
     """Return the planned cost of an estimator that spends a budget, and reads so much without payment."""
     return PlannedCost(
@@ -286,6 +292,9 @@ def sources_of(estimator: Any, names: Iterable[str], otherwise: str) -> dict[str
         if name == getattr(estimator, "_bounds_parameter", None) and estimator.domain is not None:
             sources[name] = "declared by the domain"
     return sources
+
+
+# Classes, read by one rule in fits and in scores.
 
 
 def resolve_classes(declared: Any, y: NDArray[Any], public: BoolArray) -> NDArray[Any]:

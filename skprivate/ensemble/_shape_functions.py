@@ -124,16 +124,11 @@ def random_cells_of(
     columns: Sequence[ColumnCells], release: BoostingRelease, unit: float
 ) -> tuple[RandomCells, ...]:
     """Return the steps on random cells, in the units of scores."""
-    return tuple(
-        RandomCells(
-            tuple(columns[number].name for number in grid.features),
-            grid,
-            _squeezed(weights * unit),
-            _squeezed(stds * unit),
-            sizes,
-        )
-        for grid, weights, stds, sizes in release.grids
-    )
+    found = []
+    for grid, weights, stds, sizes in release.grids:
+        names = tuple(columns[number].name for number in grid.features)
+        found.append(RandomCells(names, grid, _squeezed(weights * unit), _squeezed(stds * unit), sizes))
+    return tuple(found)
 
 
 def shapes_of(
@@ -156,14 +151,12 @@ def shapes_of(
         mean = np.average(values, axis=0, weights=_weights(sizes))
         constant = constant + mean
         feature = release.model.codes.features[number]
-        edges = None
-        if column.is_number:
-            edges = np.array([column.lower, *feature.thresholds, column.upper])
+        edges = np.array([column.lower, *feature.thresholds, column.upper]) if column.is_number else None
         found.append(
             ShapeFunction(
                 name=column.name,
                 edges=edges,
-                levels=None if column.is_number else column.levels,
+                levels=column.levels,
                 has_missing=feature.has_missing,
                 values=_squeezed(values - mean),
                 std=_squeezed(np.sqrt(variance) * unit),
@@ -225,7 +218,7 @@ def least_missing(
     for column, found in _counted(task, release):
         place = found.feature.n_bins if found.feature.has_missing else column.place_of_missing
         if place is not None:
-            share, std = _share(found, release.n_rows, place), found.std / release.n_rows
+            share, std = float(found.counts[place]) / release.n_rows, found.std / release.n_rows
             limits[column.name] = least_share(domain, column.name, share, std)
         elif column.fill is not None:
             place = int(np.searchsorted(found.feature.thresholds, column.fill, side="right"))
@@ -258,14 +251,10 @@ def _bounded(column: ColumnCells, found: NoisyCounts, n_rows: int, bins: tuple[i
     """Return the column with the share of the rows that are in none of two bins; 1 where a bin is wide."""
     missing = found.counts[found.feature.n_bins] if found.feature.has_missing else 0.0
     rows = max(n_rows - missing, 1.0)
-    below, above = (
-        1.0 - _share(found, rows, place) if _width(column, found, place) < _WIDE else 1.0 for place in bins
-    )
+    is_narrow = [_width(column, found, place) < _WIDE for place in bins]
+    shares = [float(found.counts[place]) / rows for place in bins]
+    below, above = (1.0 - share if narrow else 1.0 for share, narrow in zip(shares, is_narrow, strict=True))
     return BoundedColumn(column.name, column.lower, column.upper, below, above, found.std / rows)
-
-
-def _share(found: NoisyCounts, n_rows: float, place: int) -> float:
-    return float(found.counts[place]) / n_rows
 
 
 def _width(column: ColumnCells, found: NoisyCounts, place: int) -> float:

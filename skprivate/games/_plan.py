@@ -90,7 +90,7 @@ def extend_rounds(before: BroadcastMechanism, mechanism: BroadcastMechanism) -> 
     )
     if not same:
         raise ValueError("game differs from the one of the rounds before in what is public about it.")
-    # Rounds on two grids: scales as they were drawn, and the coarser and wider one pays for both.
+    # Rounds on two grids: scales as they were drawn, and the coarser and wider one covers both.
     return replace(
         mechanism,
         noise_scales=np.concatenate([before.noise_scales, mechanism.noise_scales[before.n_rounds :]]),

@@ -176,7 +176,7 @@ class SolverState:
 
     @classmethod
     def of_solver(cls, solver: Any, mixing: MixingSchedule) -> Self:
-        """Make the state after a solver's last round, with weights that tell of the rounds to come too."""
+        """Make the state after a solver's last round, with weights for the rounds to come too."""
         history = {"observations": list(solver.observations_)} if hasattr(solver, "observations_") else {}
         history |= {name: list(path) for name, path in getattr(solver, "history_", {}).items()}
         return cls(solver.start_, mixing, (PlayerStates(*solver._state), solver.n_iter_), history)

@@ -416,7 +416,7 @@ default=None
             )
 
     def _spend(self, mechanism: BroadcastMechanism, entropy: Entropy) -> PrivacySpent:
-        """Say what all rounds cost one player, and charge what is not paid yet."""
+        """Say what all rounds cost one player, and charge what is not charged yet."""
         before = getattr(self, "privacy_spent_", None) if mechanism.n_rounds > int(self.max_iter) else None
         epsilon, leaks = player_epsilon(mechanism)
         if leaks:
@@ -428,8 +428,8 @@ default=None
         spent = make_statement(mechanism, epsilon, leaks, "seeded" if seeded else entropy.source)
         if self.ledger is not None:
             # What is more than the rounds before, if this ledger was charged for those.
-            paid = before is not None and getattr(self, "_charged_ledger", None) == self.ledger
-            due = spent.epsilon - (before.epsilon if paid else 0)  # type: ignore[union-attr]
+            charged = before is not None and getattr(self, "_charged_ledger", None) == self.ledger
+            due = spent.epsilon - (before.epsilon if charged else 0)  # type: ignore[union-attr]
             if due > 0:
                 self.charge(replace(spent, epsilon=due, releases=()))
         return spent

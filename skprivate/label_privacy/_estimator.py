@@ -57,6 +57,7 @@ class BaseLabelPrivate(PrivateEstimatorMixin, BaseEstimator):
     __metadata_request__fit = {"is_public": True, "groups": True}
 
     slope_: float
+    reporter_: Any
 
     #: The parameter that is read from labels where it is not declared, and what a statement calls it.
     _declared: str
@@ -320,7 +321,8 @@ class BaseLabelPrivate(PrivateEstimatorMixin, BaseEstimator):
             facts["groups"] = "whose rows are whose"
         if grouped and n_public:
             facts["public rows of a person"] = "used in clear; only the person's private rows are protected"
-        kind, epsilon, noise = reporter.describe(), rows_per_unit * reporter.epsilon, {}
+        kind, epsilon = reporter.describe(), rows_per_unit * reporter.epsilon
+        noise: dict[str, Any] = {}
         if isinstance(reporter, NumberReporter):
             kind, laplace = "discrete Laplace", reporter.mechanism
             noise = {"sensitivity": rows_per_unit * laplace.sensitivity, "noise_scale": laplace.scale}

@@ -311,29 +311,20 @@ def _curves(
         law = {"distribution": distribution, "scale": float(scale), "log_target": log_target}
         for row, center in enumerate(location.tolist()):
             curves[row] = kind(location=center, x=grid, **law)
-    return (curves, _band(self, rows, location, kind, grid, confidence)) if return_interval else curves
-
-
-def _band(
-    self: Any,
-    rows: FloatArray,
-    location: FloatArray,
-    kind: type[PredictedCurve],
-    times: FloatArray,
-    confidence: float,
-) -> FloatArray:
-    """Ends of the intervals, of shape (n_samples, n_times, 2)."""
+    if not return_interval:
+        return curves
+    # The band: ends of the intervals of standardised errors, of shape (n_samples, n_times, 2).
     replicates = self.replicates_
     intercepts, scales, slopes = replicates[:, 0], replicates[:, 1], replicates[:, 2:]
     # At time 0 the standardised error is -inf in every replicate.
-    started = times > 0 if self.log_target_ else np.ones(len(times), dtype=bool)
-    z = np.full((len(rows), len(times), 2), -np.inf)
-    offsets = standardized(times[started, np.newaxis], intercepts, scales, self.log_target_)
-    estimates = standardized(times[started], location[:, np.newaxis], self.scale_, self.log_target_)
+    started = grid > 0 if log_target else np.ones(len(grid), dtype=bool)
+    z = np.full((len(rows), len(grid), 2), -np.inf)
+    offsets = standardized(grid[started, np.newaxis], intercepts, scales, log_target)
+    estimates = standardized(grid[started], location[:, np.newaxis], scale, log_target)
     z[:, started] = pivotal_bounds(
         estimates, rows, -slopes / scales[:, np.newaxis], offsets, ends_of(confidence)
     )
-    return np.sort(kind.of_errors(self.error_distribution_, z), axis=-1)
+    return curves, np.sort(kind.of_errors(distribution, z), axis=-1)
 
 
 def _check_times(times: FloatArray, log_target: bool) -> None:

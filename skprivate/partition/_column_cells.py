@@ -85,8 +85,7 @@ class ColumnBins:
         # Halves of an interval of any size, without overflow.
         place = np.arange(1, self.n_bins) / self.n_bins
         inner = self.lower[:, np.newaxis] * (1 - place) + self.upper[:, np.newaxis] * place
-        thresholds: FloatArray = np.maximum.accumulate(inner, axis=1)
-        return thresholds
+        return np.maximum.accumulate(inner, axis=1)
 
     def apply(self, X: ArrayLike) -> NDArray[np.int32]:
         """Return the bin of every value: how many thresholds lie at or below it.
@@ -111,8 +110,7 @@ class ColumnBins:
     def rows_within(self, cells: IntArray, places: FloatArray) -> FloatArray:
         """Return rows in these bins, at places from 0 to below 1 of their width, of shape (n, n_features)."""
         share = (cells + places) / self.n_bins
-        rows: FloatArray = self.lower * (1 - share) + self.upper * share
-        return rows
+        return self.lower * (1 - share) + self.upper * share
 
     def to_dict(self) -> dict[str, Any]:
         """Return what `from_dict` restores, ready for JSON."""
@@ -306,8 +304,7 @@ class TableCells:
         if len(group.values) == n_cells:
             return np.array(group.values)[own]
         share = (own + places) / n_cells
-        numbers: FloatArray = self.lower[group.start] * (1 - share) + self.upper[group.start] * share
-        return numbers
+        return self.lower[group.start] * (1 - share) + self.upper[group.start] * share
 
     def __getstate__(self) -> dict[str, Any]:
         # Plain values, so that no reader of pickles has another class to trust.

@@ -244,7 +244,7 @@ class Cells:
         """Return the box as the only cell."""
         total = np.bincount(labels, minlength=n_labels).astype(np.int32)[np.newaxis]
         zeros = np.zeros((1, len(box.lower)), dtype=np.int64)
-        last = [[2 if places is None else len(places) for places in box.places_of_columns]]
+        last = [[2 if places is None else len(places) for places in box.places or [None] * len(box.lower)]]
         return cls(zeros, zeros, zeros, np.array(last, dtype=np.int64) * (box.lower < box.upper), total)
 
     @property
@@ -256,8 +256,7 @@ class Cells:
     def rounds(self) -> IntArray:
         """How often the longest edges of every cell were halved, shape (n_cells,)."""
         halvings = np.where(self.splittable, self.halvings, np.iinfo(np.int64).max)
-        found: IntArray = halvings.min(axis=1)
-        return found
+        return halvings.min(axis=1)
 
     def allowed(self, right: NDArray[np.int32], min_samples_leaf: int, n_rows: int) -> BoolArray:
         """Longest edges with enough rows on both sides, in cells with a row; all of them if no cell has."""
@@ -316,11 +315,6 @@ class Box:
     upper: FloatArray
     places: Sequence[FloatArray | None]
     indicators: Mapping[int, tuple[int, float]]
-
-    @property
-    def places_of_columns(self) -> Sequence[FloatArray | None]:
-        """Places of every column."""
-        return self.places or [None] * len(self.lower)
 
     @property
     def columns_of_places(self) -> list[tuple[int, FloatArray]]:

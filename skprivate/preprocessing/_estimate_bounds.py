@@ -343,9 +343,8 @@ class BoundsPlan:
                 UtilityWarning,
             )
         pairs = [_column_bounds(*column, coverage) for column in zip(noisy, stands_out, strict=True)]
-        if one_dimensional:
-            return EstimatedBounds(*pairs[0], spent)
-        return EstimatedBounds(*np.array(pairs).T, spent)
+        lower, upper = pairs[0] if one_dimensional else np.array(pairs).T
+        return EstimatedBounds(lower, upper, spent)
 
     def rounds(self, spent: PrivacySpent) -> Rounds[IntArray]:
         """Yield the one round, and return the noisy counts."""

@@ -433,7 +433,7 @@ def resolve_columns(choice: Any, X: Any, names: Sequence[str] | None) -> list[in
     if not isinstance(choice, str | Integral | Iterable):
         kind = type(choice).__name__
         raise TypeError(f"quasi_identifiers must be names or positions of columns, not {kind}.")
-    chosen = [choice] if isinstance(choice, str | Integral) else list(choice)
+    chosen: list[Any] = [choice] if isinstance(choice, str | Integral) else list(choice)
     if chosen and all(isinstance(item, bool | np.bool_) for item in chosen):
         if len(chosen) != n_features:
             raise ValueError(
@@ -547,6 +547,3 @@ def replace_columns(X: Any, columns: Sequence[int], values: FloatArray) -> Any:
         array = np.array(X, dtype=np.float64 if X.dtype.kind in "biuf" else object) if columns else X.copy()
     array[:, list(columns)] = values
     return array
-
-
-# Quasi-microaggregation: identifying attributes of a query go to the centres of cells of a public range.

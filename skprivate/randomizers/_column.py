@@ -154,8 +154,7 @@ class ColumnRandomizer(LocalRandomizer):
         -------
         n_clients : ndarray of int64 of shape (n_columns,)
         """
-        sums: IntArray = np.asarray(counts).sum(axis=1) // self.subset_size
-        return sums
+        return np.asarray(counts).sum(axis=1) // self.subset_size
 
     def column_variances(self, counts: ArrayLike) -> FloatArray:
         """Return the noise variance of the estimate of a category that few clients of a column are in.
@@ -168,8 +167,7 @@ class ColumnRandomizer(LocalRandomizer):
         -------
         variances : ndarray of shape (n_columns,)
         """
-        variances: FloatArray = self.client_variance * self.clients_by_column(counts).astype(np.float64)
-        return variances
+        return self.client_variance * self.clients_by_column(counts).astype(np.float64)
 
     def _check_categories(self, categories: ArrayLike) -> IntArray:
         array = np.asarray(categories)

@@ -172,7 +172,11 @@ class LocalRandomizer(ABC):
             Reports of another type, shape or specification, or that the mechanism never sends; nothing is
             counted then.
         """
-        self._check_specification(specification)
+        if specification is not None and specification != self.specification:
+            raise ValueError(
+                "these reports were made for another specification (mechanism, epsilon or partition); "
+                "aggregate them with the randomizer that they were made for."
+            )
         if isinstance(reports, np.ma.MaskedArray):
             raise TypeError("reports must not be a masked array: a hidden report would be counted.")
         array = np.asarray(reports)
@@ -387,13 +391,6 @@ class LocalRandomizer(ABC):
         if array.ndim == 2:
             return array
         return np.repeat(array[:, None] / self.n_labels, self.n_labels, axis=1)
-
-    def _check_specification(self, specification: str | None) -> None:
-        if specification is not None and specification != self.specification:
-            raise ValueError(
-                "these reports were made for another specification (mechanism, epsilon or partition); "
-                "aggregate them with the randomizer that they were made for."
-            )
 
     def _check_counts(self, counts: ArrayLike, n: int) -> tuple[IntArray, int]:
         array = np.asarray(counts)

@@ -22,16 +22,17 @@ def spread(record: Any) -> Any:
 
 
 class Record:
-    """Base of frozen dataclasses all of whose fields are `stored` or `spread`."""
+    """Base of frozen dataclasses all of whose fields are `stored` or `spread`.
 
-    #: Tells the JSON of one class from that of another; empty: nothing has to.
-    kind: ClassVar[str] = ""
+    A class variable ``kind`` tells the JSON of one class from that of another, where something has to.
+    """
+
     #: The record, for messages.
     _what: ClassVar[str] = "a plan"
 
     def to_dict(self) -> dict[str, Any]:
         """Return JSON values."""
-        content = {"kind": self.kind} if self.kind else {}
+        content = {"kind": self.kind} if hasattr(self, "kind") else {}
         for field in dataclasses.fields(self):  # type: ignore[arg-type]
             value = getattr(self, field.name)
             content |= value.to_dict() if "spread" in field.metadata else {_key(field): _plain(value)}
@@ -40,7 +41,7 @@ class Record:
     @classmethod
     def from_dict(cls, content: Any) -> Self:
         """Restore the record; ValueError for what `to_dict` would not write."""
-        names = ["kind"] if cls.kind else []
+        names = ["kind"] if hasattr(cls, "kind") else []
         return cls._of_fields(Fields(content, names + cls._names(), what=cls._what))
 
     @classmethod

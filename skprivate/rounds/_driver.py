@@ -158,12 +158,12 @@ def drive(
     **Privacy.** The exact sums of a round live until its noise is drawn. Each plan is made of public values
     and of what earlier rounds released.
     """
-    record = RunRecord(None, "") if record is None else record
     number = 0
     try:
         step = next(rounds)
         while True:
-            released, charge_id = record.released(number, step.plan), record.charge_id(number)
+            released = None if record is None else record.released(number, step.plan)
+            charge_id = None if record is None else record.charge_id(number)
             if released is None:
                 source.prepare(number, step.plan)
             if step.spent is not None:
@@ -172,7 +172,8 @@ def drive(
                 charge(step.spent, **({} if charge_id is None else {"charge_id": charge_id}))
             if released is None:
                 released = step.noise.randomize(source.sums(number, step.plan), entropy)
-                record.add(step.plan, released)
+                if record is not None:
+                    record.add(step.plan, released)
             elif not entropy.private:
                 # A seeded simulation goes on where its stream was.
                 step.noise.randomize(np.zeros(step.plan.n_sums, dtype=np.int64), entropy)

@@ -174,8 +174,7 @@ class LeafCountAccumulator(PlanAccumulator):
         """Return weights in whole steps of their bound; what is missing is 0."""
         assert self._max_weight is not None
         parts = np.clip(np.nan_to_num(weights, nan=0.0) / self._max_weight, 0.0, 1.0)
-        steps: FloatArray = np.floor(parts * WEIGHT_STEPS)
-        return steps
+        return np.floor(parts * WEIGHT_STEPS)
 
     def to_bytes(self) -> bytes:
         """Return the accumulator as JSON. It holds exact sums over private rows: never publish it.

@@ -176,13 +176,11 @@ class TreeClassifier(ClassifierMixin, PrivateTree):
             Columns in the order of ``classes_``.
         """
         check_is_fitted(self)
-        return self._predict_rows(self.read_fitted(X, order="C"))
-
-    def _predict_rows(self, X: FloatArray) -> FloatArray:
-        leaves = self.partition_.apply(X)
+        rows = self.read_fitted(X, order="C")
+        leaves = self.partition_.apply(rows)
         if self._offsets is None:
             return self.leaf_proba_[leaves]
-        return _weighted(self._offsets.predict(X, leaves), self._label_weights)
+        return _weighted(self._offsets.predict(rows, leaves), self._label_weights)
 
     def predict(self, X: ArrayLike) -> NDArray[Any]:
         """Return the most probable class of every row by `predict_proba`; of equally probable ones the first.
@@ -245,15 +243,13 @@ def label_weights(class_weight: Any, classes: NDArray[Any], base: FloatArray | N
         weights = np.array([class_weight.get(label, 1.0) for label in known], dtype=np.float64)
         if not (np.isfinite(weights).all() and (weights > 0).all()):
             raise ValueError("class_weight must hold finite numbers above 0.")
-    found: FloatArray = weights / float(shares @ weights)
-    return found
+    return weights / float(shares @ weights)
 
 
 def _weighted(shares: FloatArray, weights: FloatArray) -> FloatArray:
     """Return the probabilities of a population in which each class counts as much as its weight."""
     parts = shares * weights
-    found: FloatArray = parts / row_totals(parts)
-    return found
+    return parts / row_totals(parts)
 
 
 def _stretch(shares: FloatArray, weights: FloatArray) -> FloatArray:
@@ -262,8 +258,7 @@ def _stretch(shares: FloatArray, weights: FloatArray) -> FloatArray:
     total = parts.sum(axis=1, keepdims=True)
     # Of q = w p / S, where the other classes share 1 - p as before.
     slopes = weights * (total - parts) / (total**2 * (1.0 - shares))
-    found: FloatArray = slopes.mean(axis=1)
-    return found
+    return slopes.mean(axis=1)
 
 
 # Classification tree of a trusted curator: noisy counts of the private rows by leaf and label.

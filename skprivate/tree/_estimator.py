@@ -137,7 +137,7 @@ class PrivateTree(DomainMixin, PrivateEstimatorMixin, BaseEstimator):
     _rows_for_a_public_row: int
     #: Bound on the weight of a row, where an accumulator declares one; None: all rows count alike.
     _max_sample_weight: float | None = None
-    #: The parameter that says what is publicly known of the target, and what is said where rows told it.
+    #: The parameter that declares what is public of the target, and what is said where rows define it.
     _target_parameter: str
     _target_leak: str
     #: What a statement calls the values of the target.
@@ -361,13 +361,16 @@ class PrivateTree(DomainMixin, PrivateEstimatorMixin, BaseEstimator):
             return design_paid_splits(self, rows, budget, model)
         rule = self.rule if n_public else "random"
         rule = rule if model is None or rule == "random" else "cart"
-        lower, upper = rows.bounds
-        votes = rows.votes
+        depth = self._check_depth(n_public)
+        if self.max_depth == "auto" and not self._pruning.has_own_depth and not n_public:
+            # The tree is complete, so that the depths which cannot be chosen are known.
+            depth = min(depth, deepest_to_grow(n_used))
+        (lower, upper), votes = rows.bounds, rows.votes
         grow = functools.partial(
             build_partition,
             lower=lower,
             upper=upper,
-            max_depth=self._depth_to_grow(n_public, n_used),
+            max_depth=depth,
             n_labels=n_labels,
             rule=rule,
             criterion=self.criterion,
@@ -427,13 +430,6 @@ class PrivateTree(DomainMixin, PrivateEstimatorMixin, BaseEstimator):
             )
         return int(self.max_depth)
 
-    def _depth_to_grow(self, n_public: int, n_used: int) -> int:
-        """Return the depth of the partition that an automatic depth is chosen from, or the depth itself."""
-        depth = self._check_depth(n_public)
-        automatic = self.max_depth == "auto" and not self._pruning.has_own_depth
-        # Without public rows the tree is complete, so that the depths which cannot be chosen are known.
-        return min(depth, deepest_to_grow(n_used)) if automatic and not n_public else depth
-
     def _depth_inputs(
         self, partition: Partition, rule: str, rows: TreeRows | None, n_used: int, n_labels: int
     ) -> DepthInputs:
@@ -477,7 +473,7 @@ class PrivateTree(DomainMixin, PrivateEstimatorMixin, BaseEstimator):
         """Return the statement on a release about n_used private rows."""
         randomizer = design.randomizer
         public = [f"public rows with their {self._targets}"] if design.n_public else []
-        # Without public rows a model is that of the first phase: released, and paid for.
+        # Without public rows a model is that of the first phase: released, and covered by the budget.
         if design.first_phase is None and (design.public_model or design.leaf_model) is not None:
             public.append("a model fitted to the public rows")
         return PrivacySpent(

@@ -74,8 +74,7 @@ class NaiveBayes:
         for ratios, own in zip(self.log_ratios, self.bins.apply(X).T, strict=True):
             scores += ratios[own]
         odds = np.exp(scores - scores.max(axis=1, keepdims=True))
-        shares: FloatArray = odds / odds.sum(axis=1, keepdims=True)
-        return shares
+        return odds / odds.sum(axis=1, keepdims=True)
 
     def draw(self, n_rows: int, seed: int) -> FloatArray:
         """Draw rows from the model, of shape (n_rows, n_columns): the class first, then every column."""
@@ -137,8 +136,7 @@ def _marginal(estimates: FloatArray, n_rows: int, variance: float) -> FloatArray
     kept = max(0.0, 1.0 - n_bins * noise / max(float(np.sum(difference**2)), 1e-300))
     # A bin keeps a fiftieth of an equal share at least, so that a row in it is possible.
     shares = truncated_mean(even + kept * difference, np.sqrt(kept * noise) + even / 50)
-    marginal: FloatArray = shares / shares.sum()
-    return marginal
+    return shares / shares.sum()
 
 
 def _shares(
@@ -165,8 +163,7 @@ def _shares(
     square = np.einsum("m,mi->i", weights, spread + np.mean(means**2, axis=2)) - np.mean(mean**2, axis=1)
     errors = np.sqrt(np.maximum(square, _LEAST_VARIANCE))
     shares = truncated_mean(base + mean, errors[:, np.newaxis])
-    result: FloatArray = shares / shares.sum(axis=1, keepdims=True)
-    return result
+    return shares / shares.sum(axis=1, keepdims=True)
 
 
 def _covariances(n_bins: int, n_cells: int) -> FloatArray:
@@ -306,7 +303,8 @@ class FirstPhase:
     def from_dict(cls, state: Any) -> "FirstPhase":
         """Restore a phase from `to_dict`; ValueError for anything else."""
         fields = Fields(state, ("bins", "randomizer", "n_reports", "counts"), what="the first phase")
-        bins = cells_from_dict(fields.mapping("bins"))
+        cells = fields.mapping("bins")
+        bins = TableCells.from_dict(cells) if "groups" in cells else ColumnBins.from_dict(cells)
         randomizer = randomizer_from_dict(fields.mapping("randomizer"))
         n_reports = fields.integer("n_reports", 1, 2**62)
         if not isinstance(randomizer, ColumnRandomizer):
@@ -369,12 +367,6 @@ class FirstPhase:
             groups=self.bins.groups if isinstance(self.bins, TableCells) else None,
             min_samples_leaf=max(least, math.ceil(len(X) * _LEAST_DRAWN_SHARE)),
         )
-
-
-def cells_from_dict(state: Any) -> ColumnBins | TableCells:
-    """Restore the cells of columns, of either kind; ValueError for anything else."""
-    declared = isinstance(state, dict) and "groups" in state
-    return TableCells.from_dict(state) if declared else ColumnBins.from_dict(state)
 
 
 @public_module("skprivate.tree")

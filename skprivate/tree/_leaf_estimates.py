@@ -169,8 +169,7 @@ def _standardised_margins(nodes: LeafCounts, weight: FloatArray) -> FloatArray:
     # A row adds at most 1 to the variance of the difference of two classes.
     private_part = nodes.n_rows * nodes.variance + nodes.cell_sizes
     variances = private_part + weight**2 * (nodes.public_rows + drift * nodes.public_rows**2)
-    margins: FloatArray = (ordered[:, -1] - ordered[:, -2]) / np.sqrt(np.maximum(variances, 1e-300))
-    return margins
+    return (ordered[:, -1] - ordered[:, -2]) / np.sqrt(np.maximum(variances, 1e-300))
 
 
 # Depth and pruning as the paper prints them, for comparison: ``prune="paper"``.
@@ -652,8 +651,7 @@ def share_intervals(
         ends = np.column_stack([b - half, b + half]) / a[:, np.newaxis]
     # Where the number of rows may be 0 by its noise, every mean is possible.
     seen = ((a > 0) & (rows > 0))[:, np.newaxis]
-    intervals: FloatArray = np.clip(np.where(seen, ends, [0.0, 1.0]), 0.0, 1.0)
-    return intervals
+    return np.clip(np.where(seen, ends, [0.0, 1.0]), 0.0, 1.0)
 
 
 def _cell_estimates(design: TreeDesign, released: IntArray, n_rows: int) -> FloatArray:
@@ -682,8 +680,7 @@ def _spreads(
     weight = 1.0 / error
     between = max(float(np.average((found - usual) ** 2 - error, weights=weight**2)), 0.0)
     kept = between / (between + error)
-    spreads: FloatArray = np.clip(usual + kept * (found - usual), _LEAST_SPREAD * usual, largest + usual)
-    return spreads
+    return np.clip(usual + kept * (found - usual), _LEAST_SPREAD * usual, largest + usual)
 
 
 def _selection_variance(design: TreeDesign, counts: LeafCounts, spreads: FloatArray) -> FloatArray:

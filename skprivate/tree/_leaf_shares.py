@@ -149,8 +149,7 @@ class LeafCounts:
         """
         cells = self.cell_sizes if self.cell_estimates is None else self.cell_estimates
         missing = cells - self.label_estimates.sum(axis=1)
-        totals: FloatArray = self.label_estimates + missing[:, np.newaxis] / self.n_labels
-        return totals
+        return self.label_estimates + missing[:, np.newaxis] / self.n_labels
 
     def aggregate(self, node: NDArray[np.int32]) -> "LeafCounts":
         """Return the counts of nodes, each the sum over its leaves; ``node[i]`` is the node of leaf i."""
@@ -349,8 +348,7 @@ def choose_weight(counts: LeafCounts) -> FloatArray:
     # A leaf without public rows has no use for a weight; a slope of 0 leaves none to the others.
     spread = slope**2 * counts.public_noise + counts.drift_unit * drift * np.maximum(counts.public_rows, 1)
     spread = spread + _contradictions(counts, slope)
-    weight: FloatArray = slope * precision / spread
-    return weight
+    return slope * precision / spread
 
 
 def _contradictions(counts: LeafCounts, slope: float) -> FloatArray:
@@ -362,8 +360,7 @@ def _contradictions(counts: LeafCounts, slope: float) -> FloatArray:
     distance = np.sum((found.private - slope * found.public) ** 2, axis=1)
     explained = _CONTRADICTION**2 * (found.private_error + slope**2 * found.public_error)
     per_row = found.public_error / max(counts.public_row_variance, 1e-300) * counts.row_variance
-    contradicted: FloatArray = np.maximum(distance - explained, 0.0) / np.maximum(per_row, 1e-300)
-    return contradicted
+    return np.maximum(distance - explained, 0.0) / np.maximum(per_row, 1e-300)
 
 
 def estimate_public_drift(counts: LeafCounts) -> float:

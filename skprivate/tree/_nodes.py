@@ -101,8 +101,7 @@ def gini_importances(
     gains[gains <= _ROUNDING * impurity[0]] = 0.0
     by_feature = np.bincount(source[partition.feature[inner]], gains, minlength=source[-1] + 1)
     total = float(by_feature.sum())
-    importances: FloatArray = by_feature / total if total > 0 else np.zeros(len(by_feature))
-    return importances
+    return by_feature / total if total > 0 else np.zeros(len(by_feature))
 
 
 def round_to_noise(size: float, error: float) -> int:
@@ -312,8 +311,7 @@ def _variances(table: NoisyTable, rates: FloatArray) -> FloatArray:
     share = table.noise / (table.noise + sampling)
     # Squares of the diagonal of the projection that removes the rates; signed sums have one noise.
     diagonal = np.sum((1 - rates**2 / (rates @ rates)) ** 2) if counts.cell_estimates is not None else 1.0
-    variances: FloatArray = 2 * (counts.n_labels - 1) + table.kurtosis * share**2 * diagonal
-    return variances
+    return 2 * (counts.n_labels - 1) + table.kurtosis * share**2 * diagonal
 
 
 def _candidate_rates(table: NoisyTable) -> list[FloatArray]:
@@ -329,8 +327,7 @@ def _candidate_rates(table: NoisyTable) -> list[FloatArray]:
 def _within_simplex(rates: FloatArray, n_rows: int) -> FloatArray:
     """Return positive shares that add to 1: half a row is added to each."""
     positive = np.maximum(rates, 0.0) + 1e-100
-    shares: FloatArray = (n_rows * positive / positive.sum() + 0.5) / (n_rows + 0.5 * len(rates))
-    return shares
+    return (n_rows * positive / positive.sum() + 0.5) / (n_rows + 0.5 * len(rates))
 
 
 def _squares(table: NoisyTable, rates: FloatArray) -> FloatArray:
@@ -355,5 +352,4 @@ def _squares(table: NoisyTable, rates: FloatArray) -> FloatArray:
     tilts = np.broadcast_to(tilt, difference.shape)
     along = inverse(difference, tilts)
     explained = error * along**2 / (1 + error * inverse(tilts, tilts))
-    squares: FloatArray = inverse(difference, difference) - explained
-    return squares
+    return inverse(difference, difference) - explained

@@ -107,7 +107,11 @@ def export_text(
     spacing = check_int(spacing, "spacing", least=1)
     decimals = check_int(decimals, "decimals", least=0)
     rules = SplitRules(tree.partition_, _names_of(tree, feature_names), getattr(tree, "domain_", None))
-    leaves = [_describe_leaf(tree, leaf, decimals) for leaf in range(tree.partition_.n_leaves)]
+    sizes = map(round_to_noise, tree.leaf_sizes_.tolist(), tree._share_errors.tolist())
+    leaves = [
+        f"{tree._describe_estimate(leaf, decimals)}, about {size} private rows"
+        for leaf, size in enumerate(sizes)
+    ]
     lines = _lines(tree.partition_, rules, leaves, max_depth, decimals)
     indent, bar = "|" + " " * spacing, "|" + "-" * spacing
     return "".join(f"{indent * depth}{bar} {line}\n" for depth, line in lines)
@@ -154,12 +158,6 @@ def _heights(partition: Any) -> list[int]:
     return heights
 
 
-def _describe_leaf(tree: PrivateTree, leaf: int, decimals: int) -> str:
-    size, error = float(tree.leaf_sizes_[leaf]), float(tree._share_errors[leaf])
-    estimate = tree._describe_estimate(leaf, decimals)
-    return f"{estimate}, about {round_to_noise(size, error)} private rows"
-
-
 def to_ascii(text: object) -> str:
     """Return text on one line in ASCII; other characters are escaped."""
     return str(text).encode("unicode_escape").decode("ascii")
@@ -198,9 +196,12 @@ class SplitRules:
         assert self._domain is not None
         column = partition.derived.columns[feature]
         name, group = to_ascii(self._domain.names[column.source]), self._domain.groups[column.source]
-        possible, left = self._possible[node][column.source], self._missing_left(feature, threshold)
+        possible, goes_left = self._possible[node][column.source], self._goes_left(node)
         if isinstance(column, LevelsColumn):
-            return _list_levels(name, self._levels_of(column.source), possible, possible & self._left(node))
+            ends = self._domain.columns[self._domain.names[column.source]].suffixes()
+            levels = [*(to_ascii(end.removeprefix("=")) for end in ends), "missing"]
+            return _list_levels(name, levels, possible, possible & goes_left)
+        left = bool(goes_left[0])
         if getattr(column, "column", None) == group.indicator:
             return f"{name} is not missing", f"{name} is missing"
         if isinstance(column, FilledColumn) and not column.lower < threshold <= column.upper:
@@ -215,46 +216,31 @@ class SplitRules:
         known = " or missing" if possible[0] else ""
         return below + known * left, above + known * (not left)
 
-    def _levels_of(self, source: int) -> list[str]:
-        """Return the levels of a column in words, the missing one the last."""
-        assert self._domain is not None
-        column = self._domain.columns[self._domain.names[source]]
-        return [*(to_ascii(end.removeprefix("=")) for end in column.suffixes()), "missing"]
-
-    def _left(self, node: int) -> BoolArray:
-        """Return which levels a node of levels sends left, a missing cell the last."""
-        assert self._partition.derived is not None
-        column = self._partition.derived.columns[self._partition.feature[node]]
-        assert isinstance(column, LevelsColumn)
-        absent = [] if column.indicator is not None else [column.absent < self._partition.threshold[node]]
-        return np.array([*self._partition.levels_left(node), *absent])
-
-    def _missing_left(self, feature: int, threshold: float) -> bool:
-        """Return whether a missing cell of a number goes left."""
-        assert self._partition.derived is not None
-        column = self._partition.derived.columns[feature]
+    def _goes_left(self, node: int) -> BoolArray:
+        """Return which levels a node sends left, a missing cell the last; of numbers a missing cell alone."""
+        derived, threshold = self._partition.derived, float(self._partition.threshold[node])
+        assert derived is not None
+        column = derived.columns[self._partition.feature[node]]
+        if isinstance(column, LevelsColumn):
+            absent = [] if column.indicator is not None else [column.absent < threshold]
+            return np.array([*self._partition.levels_left(node), *absent])
         # Of an indicator the place of missing cells is 1, the end of its box.
-        return isinstance(column, FilledColumn) and column.place < threshold
+        return np.array([isinstance(column, FilledColumn) and column.place < threshold])
 
     def _find_possible(self) -> list[list[BoolArray]]:
         """Return of every node and declared column which levels, and whether missing cells, get there."""
         assert self._domain is not None
-        assert self._partition.derived is not None
         root = []
         for group in self._domain.groups:
             missing = group.indicator is not None or group.absent
             root.append(np.array([True] * group.n_levels + [missing]))
         possible = [root] * len(self._partition.left)
         for node in np.flatnonzero(self._partition.leaf_index < 0).tolist():
-            feature = self._partition.feature[node]
-            column = self._partition.derived.columns[feature]
-            if isinstance(column, LevelsColumn):
-                left = self._left(node)
-            else:
-                left = np.array([self._missing_left(feature, float(self._partition.threshold[node]))])
-            for child, side in ((self._partition.left[node], left), (self._partition.left[node] + 1, ~left)):
-                possible[child] = possible[node].copy()
-                possible[child][column.source] = possible[node][column.source] & side
+            source = self._partition.source[self._partition.feature[node]]
+            left, child = self._goes_left(node), self._partition.left[node]
+            for number, side in ((child, left), (child + 1, ~left)):
+                possible[number] = possible[node].copy()
+                possible[number][source] = possible[node][source] & side
         return possible
 
 

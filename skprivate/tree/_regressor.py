@@ -74,8 +74,8 @@ class TreeRegressor(RegressorMixin, PrivateTree):
         if self.bounds_y is not None:
             low, high = check_target_bounds(self.bounds_y, False)
         else:
-            told = y[public] if public.any() else y
-            low, high = float(told.min()), float(told.max())
+            known = y[public] if public.any() else y
+            low, high = float(known.min()), float(known.max())
             high = high if high > low else low + max(1.0, abs(low))
         check_target_width((low, high))
         return {"classes": np.array([low, high]), "y": y}
@@ -167,8 +167,7 @@ class TreeRegressor(RegressorMixin, PrivateTree):
         leaves = self.partition_.apply(rows)
         if self._offsets is None:
             return self.leaf_values_[leaves]
-        found: FloatArray = self._in_units(self._offsets.predict(rows, leaves)[:, 1])
-        return found
+        return self._in_units(self._offsets.predict(rows, leaves)[:, 1])
 
     def leaf_intervals(self, confidence: float = 0.9) -> FloatArray:
         """Return confidence intervals of the means of the leaves.
@@ -208,8 +207,7 @@ class TreeRegressor(RegressorMixin, PrivateTree):
             raise ValueError("confidence must be a number between 0 and 1.")
         design = self._design_of_release()
         found = share_intervals(design, self.report_counts_, self.n_reports_, self._shares[:, 1], confidence)
-        intervals: FloatArray = self._in_units(found)
-        return intervals
+        return self._in_units(found)
 
 
 # Regression tree of a trusted curator: noisy sums of the private targets, and of their squares, by leaf.
@@ -669,7 +667,7 @@ class LocallyPrivateTreeRegressor(TreeRegressor):
         if self.protect == "label":
             return LabelRandomizer(self.epsilon, n_cells, n_levels)
         if self.mechanism == "hadamard":
-            # Signed reports would not tell how full a leaf is.
+            # Signed reports would not show how full a leaf is.
             return HadamardRandomizer(self.epsilon, n_cells, n_levels, signed=False)
         return make_randomizer(self.mechanism, self.epsilon, n_cells, n_levels, counts_cells=True)
 
@@ -680,6 +678,6 @@ class LocallyPrivateTreeRegressor(TreeRegressor):
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
-        # 200 reports at epsilon 1 tell no leaf from another.
+        # 200 reports at epsilon 1 distinguish no leaf from another.
         tags.regressor_tags.poor_score = True
         return tags

@@ -149,7 +149,7 @@ def count_split_features(partition: Partition, rule: str) -> int | IntArray:
 
 # Parts of the public rows, each of which is predicted from the others.
 _FOLDS = 5
-# Fewer rows tell nothing of each other.
+# Fewer rows reveal nothing about each other.
 _LEAST_ROWS_OF_THE_FOLDS = 2 * _FOLDS
 
 
@@ -202,8 +202,7 @@ def _sampling(counts: IntArray | FloatArray, base: FloatArray) -> FloatArray:
     """Return what sampling adds to the squared differences of shares in leaves, with one pseudo-row each."""
     rows = counts.sum(axis=1)
     shares = (counts + base) / (rows[:, np.newaxis] + 1.0)
-    found: FloatArray = rows / (rows + 1.0) ** 2 * (1.0 - np.sum(shares**2, axis=1))
-    return found
+    return rows / (rows + 1.0) ** 2 * (1.0 - np.sum(shares**2, axis=1))
 
 
 # Design of a tree: partition, release mechanism, classes, bounds and public counts.
@@ -358,7 +357,7 @@ class TreeDesign:
         return shape, replace(leaves, rows=rows[1])
 
     def reports_of_leaves(self, n_used: int) -> int:
-        """Return how many of so many private rows tell of the leaves."""
+        """Return how many of so many private rows fill the leaves."""
         return n_used if self.first_phase is None else n_used - self.first_phase.n_reports
 
     @property
@@ -513,10 +512,10 @@ def sum_in_rounds(
     design: TreeDesign, spent: PrivacySpent, sums: LeafSums
 ) -> Rounds[tuple[TreeDesign, IntArray]]:
     """Yield the rounds of a fit: those that choose splits, where they are paid for, and the sums."""
-    paid: PrivacySpent | None = spent
+    uncharged: PrivacySpent | None = spent
     if design.pending is not None:
-        design, paid = yield from _choose_splits(design, design.pending, spent, sums)
-    counts = yield Round(sums.plan(design), design.randomizer, paid)  # type: ignore[arg-type]
+        design, uncharged = yield from _choose_splits(design, design.pending, spent, sums)
+    counts = yield Round(sums.plan(design), design.randomizer, uncharged)  # type: ignore[arg-type]
     return design, counts
 
 
@@ -529,15 +528,15 @@ def _choose_splits(
     to be charged: all of it where there was no round, as the box is a point.
     """
     budget, votes = pending.budget, pending.votes
-    paid: PrivacySpent | None = spent
+    uncharged: PrivacySpent | None = spent
     if budget.target is not None:
         declared = sums.masses(design.classes)
         assert isinstance(declared, NumberMasses)
         axis = TargetAxis(declared.center, declared.half, N_BINS)
-        counts = yield Round(CellsPlan(((axis,),)), budget.target, paid)
+        counts = yield Round(CellsPlan(((axis,),)), budget.target, uncharged)
         narrow = narrow_bounds(counts, budget.target, design.classes)
         votes = votes.within(design.classes, narrow)
-        design, paid = replace(design, classes=narrow, declared=design.classes), None
+        design, uncharged = replace(design, classes=narrow, declared=design.classes), None
     masses: Masses = sums.masses(design.classes).for_splits()
     lower, upper = design.bounds
     derived: DerivedColumns | None = None
@@ -546,19 +545,19 @@ def _choose_splits(
         places: dict[int, IntArray] = {}
         if budget.order is not None:
             plan = budget.columns.plan(masses)
-            noisy = yield Round(plan, budget.order, paid)
+            noisy = yield Round(plan, budget.order, uncharged)
             public = np.concatenate([votes.sum_by(axis) for axis in plan.axes])
             places = budget.columns.places(noisy / masses.total, budget.order.variance, public)
-            paid = None
+            uncharged = None
         derived, lower, upper = budget.columns.derive(lower, upper, places)
         n_bins = budget.columns.n_bins
     partition = yield from grow_private_partition(
-        lower, upper, masses, budget.level_epsilons, budget.rows_per_unit, n_bins, paid, derived
+        lower, upper, masses, budget.level_epsilons, budget.rows_per_unit, n_bins, uncharged, derived
     )
     leaves = sums.noise(budget.leaf_epsilon, partition.n_leaves, len(design.classes), budget.rows_per_unit)
     scales = tuple(float(2 * budget.rows_per_unit / epsilon) for epsilon in budget.level_epsilons)
     design = replace(design, split_scales=scales, n_candidates=sum(n_bins) - len(n_bins))
-    return design.with_leaves(partition, leaves, votes), paid if partition.n_leaves == 1 else None
+    return design.with_leaves(partition, leaves, votes), uncharged if partition.n_leaves == 1 else None
 
 
 # Clients: one report each, here simulated.

@@ -105,7 +105,7 @@ class PublicVotes:
     def total_variance(self) -> float | None:
         """Variance of a row's share, as a part of that of a label with the same mean: 1 of labels.
 
-        None where fewer than two rows tell it.
+        None where there are fewer than two rows.
         """
         if self.shares is None:
             return 1.0
@@ -200,8 +200,7 @@ def shares_of(y: FloatArray, bounds: NDArray[Any]) -> FloatArray:
     low, high = (float(bound) for bound in bounds)
     center, half = low / 2 + high / 2, high / 2 - low / 2
     # Divided first: the difference of two bounds may overflow.
-    shares: FloatArray = np.clip((y / half - center / half + 1.0) / 2, 0.0, 1.0)
-    return shares
+    return np.clip((y / half - center / half + 1.0) / 2, 0.0, 1.0)
 
 
 def round_at_random(
@@ -217,7 +216,7 @@ def round_at_random(
 
 # Leaf counts of a trusted curator, released with exact discrete Laplace noise; cells of numbers.
 
-#: Variance of numbers as a part of the largest within their bounds, where nothing tells it: that of a normal
+#: Variance of numbers as a part of the largest within their bounds, where nothing shows it: that of a normal
 #: distribution whose bounds are three standard deviations away from its mean.
 USUAL_VARIANCE = 1 / 9
 
@@ -265,11 +264,11 @@ class NumberCells:
 
 
 def usual_variance(cells: NumberCells | None, votes: PublicVotes | None) -> float:
-    """Return the variance of the target as a part of the largest, where only public rows may tell it."""
+    """Return the variance of the target as a part of the largest, where only public rows may show it."""
     if cells is None:
         return 1.0
-    told = None if votes is None else votes.total_variance
-    return USUAL_VARIANCE if told is None else told
+    found = None if votes is None else votes.total_variance
+    return USUAL_VARIANCE if found is None else found
 
 
 @public_module("skprivate.tree")
@@ -316,7 +315,7 @@ class NoisyHistogram:
         self.n_cells, self.n_labels, self._rows_per_unit = n_cells, n_labels, rows_per_unit
         self._row_total, self._max_weight = row_total, max_weight
         sensitivity = 2 * rows_per_unit * row_total
-        scale = _scale(check_epsilon(epsilon), sensitivity)
+        scale = least_scale(check_epsilon(epsilon), sensitivity)
         self._mechanism = DiscreteLaplaceMechanism.from_scale(scale, sensitivity)
         self.epsilon = self._mechanism.epsilon
         self.sensitivity = self._mechanism.sensitivity
@@ -330,7 +329,7 @@ class NoisyHistogram:
     @property
     def _unit(self) -> float:
         """What a row of weight 1 adds."""
-        return self._row_total / (1.0 if self._max_weight is None else self._max_weight)
+        return self._row_total / self.weight_variance
 
     @property
     def total_is_public(self) -> bool:
@@ -358,7 +357,7 @@ class NoisyHistogram:
         """Return the number of rows, or their weight, behind the counts: n, or an estimate."""
         if self.total_is_public:
             return n
-        largest = n * (1.0 if self._max_weight is None else self._max_weight)
+        largest = n * self.weight_variance
         # Of several rows of a person some may be missing, and weights may be as small as they like.
         least = n / self._rows_per_unit if self._max_weight is None else 1.0
         return int(np.clip(np.sum(counts) / self._unit, least, max(largest, least)))
@@ -366,20 +365,19 @@ class NoisyHistogram:
     def estimate(self, counts: ArrayLike, n: int) -> FloatArray:
         """Return the noisy counts, all moved by the same amount to the number of rows, where it is public."""
         noisy = np.asarray(counts, dtype=np.float64) / self._unit
-        # Of several rows of a person some may be missing, which nobody is told.
+        # Of several rows of a person some may be missing, which is not public.
         return noisy + (n - noisy.sum()) / noisy.size if self.total_is_public else noisy
 
     def estimate_cells(self, counts: ArrayLike, n: int) -> FloatArray:
         """Return the numbers of rows in the leaves."""
-        cells: FloatArray = self.estimate(counts, n).sum(axis=1)
-        return cells
+        return self.estimate(counts, n).sum(axis=1)
 
     def variance(self, n: int, cell_counts: ArrayLike | None = None) -> FloatArray:
         """Return the variance of the difference of two labels' estimates in every leaf, whatever the rows."""
         return np.full(self.n_cells, 2 * self._mechanism.variance / self._unit**2)
 
 
-def _scale(epsilon: Fraction, sensitivity: int) -> Fraction:
+def least_scale(epsilon: Fraction, sensitivity: int) -> Fraction:
     """Return the least scale that the sampler takes and that spends no more than epsilon, nearly."""
     exact = sensitivity / epsilon
     if exact > MAX_SCALE:

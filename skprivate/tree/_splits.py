@@ -29,7 +29,7 @@ from ..rounds._plans.masses import (
     NumberMasses,
 )
 from ..utils import check_epsilon
-from ._rows import NoisyHistogram, _scale
+from ._rows import NoisyHistogram, least_scale
 
 # Narrower bounds of numbers, by noisy counts of the private targets between the declared ones.
 
@@ -70,8 +70,7 @@ def narrow_bounds(counts: IntArray, noise: NoisyHistogram, bounds: NDArray[np.fl
     if first + last >= n_bins:
         return bounds
     share = np.array([first, n_bins - last]) / n_bins
-    narrowed: FloatArray = bounds[0] * (1 - share) + bounds[1] * share
-    return narrowed
+    return bounds[0] * (1 - share) + bounds[1] * share
 
 
 def _empty_bins(counts: IntArray, variance: float, n_rows: float) -> int:
@@ -130,7 +129,7 @@ class NoisyLevelCounts:
     def __init__(self, epsilon: Fraction, n_tables: int, rows_per_unit: int, row_total: int = 1) -> None:
         self.counted = "level x label counts" if row_total == 1 else "level x cell sums"
         self.sensitivity = 2 * n_tables * rows_per_unit * row_total
-        scale = _scale(epsilon, self.sensitivity)
+        scale = least_scale(epsilon, self.sensitivity)
         self._mechanism = DiscreteLaplaceMechanism.from_scale(scale, self.sensitivity)
         self.noise_scale = self._mechanism.scale
         self.epsilon = self._mechanism.epsilon
@@ -466,7 +465,7 @@ def selection_noise(
     """
     # A unit's rows are taken away and others put in: scores move by amounts within a range of the weight.
     sensitivity = 2 * rows_per_unit * largest * 2**IMPURITY_BITS
-    return DiscreteLaplaceMechanism.from_scale(_scale(check_epsilon(epsilon), sensitivity), sensitivity)
+    return DiscreteLaplaceMechanism.from_scale(least_scale(check_epsilon(epsilon), sensitivity), sensitivity)
 
 
 class SplitSelection:
@@ -769,12 +768,18 @@ class PaidTreeMechanism:
         self._leaves = leaves.describe_noise()
         self._n_levels = len(budget.level_epsilons)
         self.n_cells, self.n_labels = 1, leaves.n_labels
-        self._first = [one for one in (budget.target, budget.order) if one is not None]
-        self.epsilon = sum((one.epsilon for one in self._first), sum(budget.level_epsilons, leaves.epsilon))
+        # What is counted before there are splits.
+        self._first = {
+            getattr(one, "counted", "counts of targets by bins"): one
+            for one in (budget.target, budget.order)
+            if one is not None
+        }
+        first = (one.epsilon for one in self._first.values())
+        self.epsilon = sum(first, sum(budget.level_epsilons, leaves.epsilon))
         self.sensitivity, self.noise_scale = leaves.sensitivity, leaves.noise_scale
         self._split_epsilon = sum(budget.level_epsilons, Fraction(0))
         self.releases = (
-            *(ReleaseRecord.of(_name_of(one), one) for one in self._first),
+            *(ReleaseRecord.of(name, one) for name, one in self._first.items()),
             *(
                 ReleaseRecord(name=f"splits of level {level}", mechanism="report noisy max", epsilon=epsilon)
                 for level, epsilon in enumerate(budget.level_epsilons)
@@ -785,10 +790,9 @@ class PaidTreeMechanism:
     def describe(self) -> str:
         """Return the mechanism in a few words."""
         first = "".join(
-            "discrete Laplace noise on "
-            f"{_name_of(one)} "
-            f"at epsilon {float(one.epsilon):g}, sensitivity {one.sensitivity}; then "
-            for one in self._first
+            f"discrete Laplace noise on {name} at epsilon {float(one.epsilon):g}, "
+            f"sensitivity {one.sensitivity}; then "
+            for name, one in self._first.items()
         )
         return (
             f"{first}report-noisy-max of splits, {self._n_levels} levels at epsilon "
@@ -800,8 +804,3 @@ class PaidTreeMechanism:
         raise TypeError("a tree whose private rows choose its splits is not released at once.")
 
     estimate = estimate_cells = variance = simulate
-
-
-def _name_of(one: NoisyLevelCounts | NoisyHistogram) -> str:
-    """Return what is counted before there are splits."""
-    return one.counted if isinstance(one, NoisyLevelCounts) else "counts of targets by bins"

@@ -131,16 +131,13 @@ def check_envelope(state: Any, format_name: str, version: int, fields: Sequence[
     if not isinstance(state, dict) or state.get("format") != format_name:
         raise ValueError(f"it is not of the format {format_name!r}")
     found = state.get("version")
-    if type(found) is int and found > version:
-        raise ValueError(
-            f"it is of version {found}, and this version of skprivate knows {version}: update skprivate"
-        )
-    if type(found) is int and 0 < found < version:
-        raise ValueError(
-            f"it is of version {found}, and this version of skprivate reads {version} only: make it anew"
-        )
-    if type(found) is not int or found != version:
+    if type(found) is not int or found <= 0:
         raise ValueError(f"its version is not {version}")
+    if found != version:
+        known = f"reads {version} only: make it anew"
+        if found > version:
+            known = f"knows {version}: update skprivate"
+        raise ValueError(f"it is of version {found}, and this version of skprivate {known}")
     if set(state) != {"format", "version", *fields}:
         raise ValueError(f"its fields must be {', '.join(('format', 'version', *fields))}")
 

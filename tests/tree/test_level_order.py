@@ -213,7 +213,6 @@ class TestColumns:
         places = {number: np.arange(4 if number == 0 else 6)[:, np.newaxis] for number in ordered}
         derived, lower, upper = columns.derive(*DOMAIN.bounds, places)
         assert derived.n_columns == len(columns.n_bins) == len(lower) == len(upper)
-        assert ComparedColumns.of(DOMAIN.groups, derived, 2) == columns
         Z = derived.apply(DOMAIN.encode(TABLE))
         assert (lower <= Z).all()
         assert (upper >= Z).all()
@@ -331,8 +330,10 @@ class TestGrowth:
     def test_levels_without_an_order_are_compared_by_themselves(self):
         tree = tree_of(0.05, max_depth=2, random_state=1).fit(TABLE[:400], Y[:400])
         assert "level x label" not in tree.privacy_spent_.mechanism
-        columns = ComparedColumns.of(DOMAIN.groups, tree.partition_.derived, 2)
-        assert columns.ordered == ()
+        levels = [column for column in tree.partition_.derived.columns if column.kind == "levels"]
+        # In an order there would be a place for every level.
+        assert levels
+        assert all(set(column.places) == {0, 1} for column in levels)
         assert tree.feature_importances_.shape == (5,)
 
 

@@ -163,9 +163,7 @@ class PackageRecord:
         -------
         package : PackageRecord
         """
-        from ... import __file__ as found
-
-        top = Path(found).parent
+        top = Path(__file__).parents[2]
         return PackageRecord(
             name=top.name,
             version=__version__,

@@ -111,7 +111,7 @@ def check_private_estimator(
     TypeError, ValueError
         That is no unfitted estimator, or an argument is not as described.
     TimeoutError
-        A trial fit, which tells what the neighbours are, has not ended in time.
+        A trial fit, which shows what the neighbours are, has not ended in time.
 
     See Also
     --------
@@ -123,9 +123,9 @@ def check_private_estimator(
     Most checks need nothing but ``fit``. Those that record the calls of mechanisms need estimators that take
     their noise from `skprivate.noise` or `skprivate.randomizers`; others, and private searches, which drop
     what their losers drew, are judged by the state of fitted objects. A check that does not apply is skipped
-    and says why: read the reasons. "too weak" is neither a pass nor a failure: a check cannot tell right from
-    wrong where a row moves no number far enough, or where epsilon is so large that noise is mostly 0. A right
-    estimator fails one comparison with a probability below 1e-9.
+    and says why: read the reasons. "too weak" is neither a pass nor a failure: a check cannot distinguish
+    right from wrong where a row moves no number far enough, or where epsilon is so large that noise is mostly
+    0. A right estimator fails one comparison with a probability below 1e-9.
 
     **Privacy**: a passed battery is no proof: it says that these bugs were looked for and not found. Never
     give it private rows.
@@ -148,7 +148,7 @@ def check_private_estimator(
     if unknown := wanted - known.keys():
         raise ValueError(f"no such check: {', '.join(sorted(unknown))}.")
     results: list[dict[str, Any]] = []
-    # Why no further check can tell anything, "" as long as they can.
+    # Why no further check can show anything, "" as long as they can.
     stopped = ""
     for check in (check for name, check in known.items() if name in wanted):
         result = _run(check, case, dict(expected_failed_checks or {}), time_limit, stopped)

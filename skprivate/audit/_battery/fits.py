@@ -105,8 +105,8 @@ def _require_equal_domains(case: AuditCase, when: str) -> None:
     # Splits that private rows chose by a noisy selection, or by reports of some of them, were released, and
     # say nothing about the domain.
     shaped = getattr(model, "rule_", None) == "private" or getattr(model, "split_counts_", None) is not None
-    paid = ("partition_",) if shaped else ()
-    mine = {name: getattr(model, name) for name in names if hasattr(model, name) and name not in paid}
+    covered = ("partition_",) if shaped else ()
+    mine = {name: getattr(model, name) for name in names if hasattr(model, name) and name not in covered}
     for k in range(1, len(case.data_sets)):
         other = case.fit(k)
         paths = differing_paths(mine, {name: getattr(other, name, None) for name in mine})
@@ -161,7 +161,7 @@ def check_labels_outside_the_classes(case: AuditCase) -> None:
 
 
 def check_missing_values(case: AuditCase) -> None:
-    """NaN is treated alike in whatever row it stands, and no message tells which."""
+    """NaN is treated alike in whatever row it stands, and no message names it."""
     rows = case.data_sets[0]
     require_cells(rows)
     outcomes: set[tuple[str, ...]] = set()
@@ -177,5 +177,5 @@ def check_missing_values(case: AuditCase) -> None:
 
 
 def warnings_of(case: AuditCase, data: Any) -> tuple[str, ...]:
-    """Return what a fit warns of, but for what it tells of the released values."""
+    """Return what a fit warns of, but for warnings about the released values."""
     return tuple(one for one in case.fit_with_warnings(data, random_state=0)[1] if "Utility" not in one)

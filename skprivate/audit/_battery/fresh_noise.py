@@ -41,7 +41,7 @@ _MANY_NUMBERS = 24
 
 
 def check_noise_is_fresh(case: AuditCase) -> None:
-    """Fits without a seed differ, whatever ``np.random.seed`` was told."""
+    """Fits without a seed differ, whatever ``np.random.seed`` was given."""
     model = randomised_fit(case)
     differ = _some_differ(lambda: published_of_fit(case, 0))
     _require_fresh(case, differ, "fits without a seed are equal: there is no noise")

@@ -46,7 +46,7 @@ _TRACE_SECONDS = {False: 1.0, True: 10.0}
 
 
 def check_sensitivity_fuzz(case: AuditCase) -> None:
-    """Exact integers of extreme neighbours differ by no more than the noise pays for."""
+    """Exact integers of extreme neighbours differ by no more than the noise covers."""
     spent_of(case.fit(0))
     try:
         fuzz = sensitivity_fuzz(case)
@@ -79,7 +79,7 @@ def check_releases_show_half_the_noise(case: AuditCase) -> None:
 
 
 def check_runs_of_a_search(case: AuditCase) -> None:
-    """In a private search no single draw loses more than one run may, and how many there were is not told."""
+    """In a private search no draw loses more than one run may, and the number of runs is not released."""
     spent = spent_of(case.fit(0))
     runs = [one for one in getattr(spent, "releases", ()) if one.rows is not None and one.times > 1]
     if case.can_be_recorded or not runs:

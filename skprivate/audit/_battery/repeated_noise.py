@@ -50,7 +50,7 @@ _HALF = Fraction(1, 2)
 _MOST_PLACES = 4
 # Each number of places is audited: together they alarm falsely as often as one audit elsewhere.
 _CONFIDENCE_OF_PLACES = 1 - FALSE_ALARM / _MOST_PLACES
-# Losses of one place at which it is told whether half the noise would show.
+# Losses of one place at which it is tried whether half the noise would show.
 _LOSSES = np.geomspace(0.01, 10, 61).tolist()
 # Standard errors; beyond them with a probability below 1e-9.
 _SIGMAS = 7.0
@@ -59,7 +59,7 @@ _LARGEST_ERROR = 0.5
 
 
 def check_epsilon_audit(case: AuditCase) -> None:
-    """The noise of the worst pair, drawn again many times, tells no more than was predicted for that pair."""
+    """The noise of the worst pair, drawn again many times, reveals no more than was predicted for it."""
     pair, by_rho = worst_recorded_pair(case)
     audit = audit_of_noise(pair, by_rho=by_rho)
     require(audit.passed, str(audit))
@@ -110,7 +110,7 @@ def worst_recorded_pair(case: AuditCase) -> tuple[tuple[Recording, Recording], b
 
 
 def worst_fits(case: AuditCase) -> tuple[RecordedFit, RecordedFit]:
-    """Return the recorded fits of the pair with the greatest loss; skips where it cannot be told."""
+    """Return the recorded fits of the pair with the greatest loss; skips where it is not known."""
     found = search_neighbours(case)
     if found.differing_releases:
         raise NotApplicable("neighbours release different things, see check_sensitivity_fuzz")
@@ -168,7 +168,13 @@ def _draw(places: list[Place], factor: Fraction, generator: Any) -> Any:
         if one.scale is None:
             # Every user in one call is a trial.
             return drawn
-        total += _log_ratio(one, drawn, f, g)
+        # Differences first: they are exact, and small.
+        to_f, to_g = (drawn - f).astype(np.float64), (drawn - g).astype(np.float64)
+        scale = float(one.scale or 1)
+        if isinstance(one.mechanism, DiscreteGaussianMechanism):
+            total += (to_g**2 - to_f**2) / (2 * scale**2)
+        else:
+            total += (np.abs(to_g) - np.abs(to_f)) / scale
     return total
 
 
@@ -196,15 +202,6 @@ def _loss_at(places: list[Place], by_rho: bool) -> Any:
         for side in (1, 2)
     ]
     return as_epsilon_or_rho(recordings[0].loss(recordings[1]), by_rho)
-
-
-def _log_ratio(release: Release, drawn: NDArray[np.int64], f: int, g: int) -> NDArray[np.float64]:
-    scale = float(release.scale or 1)
-    # Differences first: they are exact, and small.
-    to_f, to_g = (drawn - f).astype(np.float64), (drawn - g).astype(np.float64)
-    if isinstance(release.mechanism, DiscreteGaussianMechanism):
-        return (to_g**2 - to_f**2) / (2 * scale**2)
-    return (np.abs(to_g) - np.abs(to_f)) / scale
 
 
 def fresh_outputs(mine: Recording, theirs: Recording) -> NDArray[np.float64]:
@@ -268,7 +265,7 @@ def check_only_released_values_differ(case: AuditCase) -> None:
 
 
 def check_epsilon_of_whole_fits(case: AuditCase) -> None:
-    """What whole fits on two neighbours leave on the object tells no more than is claimed."""
+    """What whole fits on two neighbours leave on the object reveals no more than is claimed."""
     claim = claim_of_fit(case, case.fit(0))
     if claim.rho is not None:
         raise NotApplicable("claims rho: check_epsilon_audit compares it with the noise itself")
@@ -344,7 +341,7 @@ def _as_vector(values: list[Any]) -> NDArray[np.float64]:
     return np.clip(np.nan_to_num(flat), -_LARGEST, _LARGEST)
 
 
-# Checks of the low bits of released numbers, which tell what noise in floating point hides.
+# Checks of the low bits of released numbers, which reveal what noise in floating point hides.
 
 # A float off the grid shows in the first; several in case that one is 0.
 _GRID_FITS = 12
@@ -381,7 +378,7 @@ def check_released_values_on_grid(case: AuditCase) -> None:
 
 
 def check_low_bits(case: AuditCase) -> None:
-    """The lowest bits of released numbers tell neighbours apart no better than the pair's loss allows."""
+    """The lowest bits of released numbers distinguish neighbours no better than the pair's loss allows."""
     claim = claim_of_fit(case, case.fit(0))
     if claim.rho is not None:
         raise NotApplicable("claims rho: check_released_values_on_grid looks at the bits")
@@ -407,7 +404,7 @@ Read = Callable[[Any], NDArray[np.float64]]
 Vector = NDArray[np.float64]
 
 _PAIR_SECONDS = {False: 1.5, True: 10.0}
-# Fits of one data set that tell the spread of the noise, or choose a pair where it cannot be repeated.
+# Fits of one data set that show the spread of the noise, or choose a pair where it cannot be repeated.
 _PILOT = 30
 
 

@@ -171,7 +171,7 @@ def check_views(case: AuditCase) -> None:
 
 
 def _compare_texts(replay: ReplayedCase, data: Any, paths: list[str]) -> None:
-    """A text that changes from fit to fit, an address in it say, may hold a word that tells."""
+    """A text that changes from fit to fit, an address in it say, may hold a word that depends on the rows."""
     if not paths:
         return
     mine, theirs = (dict.fromkeys(paths) for _ in range(2))
@@ -182,8 +182,8 @@ def _compare_texts(replay: ReplayedCase, data: Any, paths: list[str]) -> None:
             for path in paths:
                 words = set(_TOKEN.findall(str(views.get(path, ""))))
                 always[path] = words if always[path] is None else always[path] & words
-    told = [path for path in paths if mine[path] != theirs[path]]
-    require(not told, f"a word in what is shown depends on private rows: {listed(told)}")
+    shown = [path for path in paths if mine[path] != theirs[path]]
+    require(not shown, f"a word in what is shown depends on private rows: {listed(shown)}")
 
 
 # Checks of what a fit leaves in the process and on the disk.
@@ -247,11 +247,11 @@ def check_files(case: AuditCase) -> None:
         elsewhere = ", ".join(sorted(set(files.elsewhere)))
         require(not elsewhere, f"a fit uses {elsewhere}: nobody can look in")
         written.append(files.contents)
-    told = any(
+    shown = any(
         bytes_hold_any(content, values) or text_shows_any(content.decode("latin-1"), values)
         for content in written[2]
     )
-    require(not told, "a file that a fit wrote holds a private value")
+    require(not shown, "a file that a fit wrote holds a private value")
     # Of files that hold a time, no two are alike.
     depends = len(written[0]) == len(written[1]) != len(written[2]) or any(
         one == again != other for one, again, other in zip(*written, strict=False)

@@ -180,8 +180,8 @@ def check_partial_fit_spends(case: AuditCase) -> None:
         for call in range(1, 3):
             with (case.recorder or record_releases)(None) as recording:
                 fit_with(model, rows, "partial_fit")
-            paid = len(ledger.entries()) == call
-            require(paid or not recording.calls, "partial_fit draws noise that is not charged")
+            charged = len(ledger.entries()) == call
+            require(charged or not recording.calls, "partial_fit draws noise that is not charged")
 
 
 def check_ledger_total(case: AuditCase) -> None:

@@ -132,7 +132,7 @@ class AuditCase:
 
     @property
     def can_be_recorded(self) -> bool:
-        """Whether what a fit draws tells what it releases: not if it keeps the best of several draws."""
+        """Whether what a fit draws is what it releases: not if it keeps the best of several draws."""
         return bool(getattr(last_step(self.estimator), "releases_all_draws", True))
 
     def make(self, **parameters: Any) -> Any:

@@ -210,7 +210,7 @@ def row_of(estimator: Any, n_features: int, value: float) -> NDArray[Any]:
         elif column.kind == "date":
             row[k] = datetime.datetime.max if value > 0 else datetime.datetime.min
         elif isinstance(column, StressColumn):
-            # Its law is not defined at its zero.
+            # Its distribution is not defined at its zero.
             zero = column.transform.zero
             row[k] = max(value, np.nextafter(zero, np.inf), zero + 1 / FAR)
     return row

@@ -84,9 +84,10 @@ def _numbers_of_class(cls: type) -> Iterator[float]:
         yield from _numbers_of_code(code)
         for name in code.co_names:
             value = getattr(module, name, None)
-            called = value if isinstance(value, types.FunctionType) else None
-            own = called is not None and called.__module__ == home
-            yield from _numbers_of_code(called.__code__) if called is not None and own else _numbers([value])
+            if isinstance(value, types.FunctionType) and value.__module__ == home:
+                yield from _numbers_of_code(value.__code__)
+            else:
+                yield from _numbers([value])
 
 
 def _code_of(member: Any) -> types.CodeType | None:
@@ -125,8 +126,8 @@ Line = tuple[str, int]
 _READERS = (_readers, _values, _tables)
 # Functions there that treat all rows alike, and are followed.
 FOLLOWED_OF_TABLES = (
-    *("validate_data", "check_array", "read_numbers", "refuse_series", "numbers_of", "within_bounds"),
-    *("_columns_of_frame", "_numbers_of_column", "_number"),
+    *("validate_data", "check_array", "read_numbers", "refuse_series", "_refuse"),
+    *("numbers_of", "within_bounds", "_columns_of_frame", "_numbers_of_column", "_number"),
 )
 # These, and the whole of `skprivate.audit`.
 _NOT_FOLLOWED = (str(Path(__file__).parents[1]), *(str(module.__file__) for module in _READERS))
@@ -175,11 +176,9 @@ def own_code(estimator: Any) -> tuple[str, ...]:
     for module in own_modules(estimator):
         top, _, below = module.__name__.partition(".")
         file = getattr(module, "__file__", None)
-        if file is None:
-            continue
         package = getattr(sys.modules.get(top), "__file__", None)
-        is_package = below and package is not None
-        roots.add(str(Path(package).parent) + "/" if is_package and package else str(file))
+        if file is not None:
+            roots.add(f"{Path(package).parent}/" if below and package else str(file))
     return tuple(sorted(roots))
 
 

@@ -185,7 +185,7 @@ _CLIMBS = {False: 100, True: 3000}
 # Data sets of the case that are fitted however long it takes.
 _AT_LEAST = 8
 _WORD = re.compile(r"[^\s,;:()\[\]{}]+")
-# Fits that tell what is another each time.
+# Fits that show what differs each time.
 _AGAIN = 3
 # Scales; noise lies farther out with a probability below 1e-17.
 _FAR_NOISE = 40
@@ -224,7 +224,7 @@ class SearchResult:
     differing_messages : str
         Chain with neighbours that warn, log or print different things, "" if there is none.
     redraws : str
-        Chain on which outputs are thrown away that nobody paid for, "" if there is none.
+        Chain on which outputs are thrown away that the budget does not cover, "" if there is none.
     drawn_in_other_threads : bool
         Whether noise was drawn in other threads, where it is not recorded.
     n_pairs, n_fits : int
@@ -354,7 +354,7 @@ class _NeighbourSearch:
 
         The first two data sets are neighbours, or all of them. Far out, a release may reach a sensitivity
         that it does not reach elsewhere. What is drawn and thrown away is released, too: that it was
-        thrown away tells of it.
+        thrown away reveals something about it.
         """
         usual = self._fit(data_sets[0])
         for given_outputs in unlikely_outputs(usual.recording) if usual else ():

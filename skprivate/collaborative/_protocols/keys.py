@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Keys: derivation, sealing, streams, and the key pair of a site with its memory of queries."""
+"""Keys: derivation, pieces, sealing, streams, and the key pair of a site with its memory of queries."""
 
 import functools
 import hashlib

@@ -135,7 +135,7 @@ class CostDifferences:
         return self.with_spread(x, aggregate, spread=False)[0]
 
     def noise(self, x: FloatArray, aggregate: FloatArray) -> float:
-        """Return how far rounding may move the derivatives of any player: below it they tell nothing."""
+        """Return how far rounding may move the derivatives of any player: below it they show nothing."""
         size = np.abs(np.asarray(self.cost(read_only(x), read_only(aggregate)), dtype=np.float64))
         steps = np.broadcast_to(self.steps(x), x.shape)
         rates = np.divide(

@@ -215,7 +215,7 @@ class SampledPlayerPrior(PlayerPrior):
     n_kinds: int
 
     def leakage(self, distance: Distance) -> LeakageBound:
-        """Take the worst point of the net, and pay for its radius."""
+        """Take the worst point of the net, and add its radius."""
         if not np.isfinite(distance.rates).all():
             return self.largest_distance(distance)
 

@@ -103,13 +103,8 @@ class TypePrior(Prior):
 
     def describe(self, n_players: int) -> str:
         """Return the prior in words."""
-        m = self.types.shape[-2]
-        if self.probabilities.ndim == 2 or m > _SHOWN:
-            positive = self.probabilities[self.probabilities > 0]
-            listed = f"probabilities of at least {positive.min():.6g}"
-        else:
-            listed = "probabilities " + ", ".join(f"{p:.6g}" for p in self.probabilities)
-        return f"{n_players} independent players, each of one of {m} types with {listed}"
+        types = f"{self.types.shape[-2]} types with {_describe_probabilities(self.probabilities)}"
+        return f"{n_players} independent players, each of one of {types}"
 
 
 @public_module("skprivate.games")
@@ -242,11 +237,8 @@ class JointPrior(Prior):
 
     def describe(self, n_players: int) -> str:
         """Return the prior in words."""
-        m = len(self.probabilities)
-        listed = f"probabilities of at least {self.probabilities.min():.6g}"
-        if m <= _SHOWN:
-            listed = "probabilities " + ", ".join(f"{p:.6g}" for p in self.probabilities)
-        return f"one of {m} joint profiles of {n_players} players with {listed}"
+        listed = _describe_probabilities(self.probabilities)
+        return f"one of {len(self.probabilities)} joint profiles of {n_players} players with {listed}"
 
 
 @public_module("skprivate.games")
@@ -447,6 +439,12 @@ def is_frozen(distribution: Any) -> bool:
     """Return whether this is a frozen continuous distribution of scipy.stats."""
     known = all(callable(getattr(distribution, name, None)) for name in _FROZEN_METHODS)
     return known and hasattr(distribution, "dist") and not hasattr(distribution.dist, "pmf")
+
+
+def _describe_probabilities(probabilities: FloatArray) -> str:
+    if probabilities.ndim == 2 or len(probabilities) > _SHOWN:
+        return f"probabilities of at least {probabilities[probabilities > 0].min():.6g}"
+    return "probabilities " + ", ".join(f"{p:.6g}" for p in probabilities)
 
 
 def _describe_distribution(distribution: Any) -> str:

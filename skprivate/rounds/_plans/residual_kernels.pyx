@@ -10,7 +10,7 @@ cdef enum:
     NORMAL = 2
 
     NODES = 8
-    # Codes of the rows, `CODES` of `_plans.observations`.
+    # Codes of the rows, `CODES` of `_rows`.
     RIGHT = 0
     EXACT = 1
     LEFT = 2

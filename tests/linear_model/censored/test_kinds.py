@@ -126,7 +126,7 @@ def test_the_clip_leaves_no_bias(distribution, kind):
     assert abs(scale / SIGMA - 1) <= 0.05
 
 
-# Of the integers of a round: where a bit changes, so must `_VERSION` of `rounds._checkpoint`.
+# Of the integers of a round: where a bit changes, so must `_VERSION` of `rounds._driver`.
 DIGESTS = {"sev": "f3a1879357f24955", "logistic": "813ab676614ebd81", "normal": "0052634eebde3096"}
 
 
