@@ -322,20 +322,16 @@ def _values(specification: TreeSpecification, x: Any) -> list[Any]:
     if isinstance(x, np.ma.MaskedArray):
         raise ValueError("x must not be a masked array: a hidden value would be answered for.")
     if isinstance(x, Mapping) or hasattr(x, "keys"):
-        return _values_by_name(names, x)
+        given = list(x.keys())
+        unknown = [key for key in given if key not in names]
+        missing = [name for name in names if name not in given]
+        repeated = [name for name in names if given.count(name) > 1]
+        for problem, found in (("unknown", unknown), ("missing", missing), ("repeated", repeated)):
+            if found:
+                raise ValueError(f"x: column {found[0]!r} is {problem}; the columns are {', '.join(names)}.")
+        return [x[name] for name in names]
     if isinstance(x, str | bytes) or not hasattr(x, "__len__") or not hasattr(x, "__getitem__"):
         raise ValueError("x must be a sequence of values, or a mapping from names of columns to values.")
     if len(x) != len(names):
         raise ValueError(f"x must hold {len(names)} values ({', '.join(names)}), got {len(x)}.")
     return list(x)
-
-
-def _values_by_name(names: tuple[str, ...], x: Any) -> list[Any]:
-    given = list(x.keys())
-    unknown = [key for key in given if key not in names]
-    missing = [name for name in names if name not in given]
-    repeated = [name for name in names if given.count(name) > 1]
-    for problem, found in (("unknown", unknown), ("missing", missing), ("repeated", repeated)):
-        if found:
-            raise ValueError(f"x: column {found[0]!r} is {problem}; the columns are {', '.join(names)}.")
-    return [x[name] for name in names]

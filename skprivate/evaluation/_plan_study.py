@@ -35,8 +35,6 @@ from ._planning.lifetimes import (
 )
 from ._planning.scores import BudgetSplit, Shift, StudyPlan, band_of, plan_score, recommend, split_budget
 
-# A plan of a study before anything is spent: expected scores by epsilon, and whether they are worth it.
-
 # Fewer rows cannot be split into folds that tell anything.
 _FEWEST_OF_CLASS, _FEWEST_ROWS = 3, 20
 _CONSTRAINTS: dict[str, list[Any]] = {
@@ -349,7 +347,7 @@ def _unknowns(known: worlds.PublicRows | None, simulated: bool) -> tuple[str, ..
     return texts + _OF_ALL
 
 
-# A plan of a study of life data before anything is spent: half-widths of intervals, and rows needed.
+# Life data: half-widths of intervals, and rows needed.
 
 # Numbers of rows that are tried for a wanted half-width: from 100 on, 24 in a decade, in steps of a tenth.
 _LEAST_TRIED, _IN_A_DECADE = 100, 24

@@ -357,7 +357,8 @@ def _describe_numbers(
 def _in_unit(estimate: Estimate, low: float, high: float) -> Estimate:
     """Return an estimate in [0, 1] as one between two bounds of a column."""
     shares = np.array([estimate.value, estimate.lower, estimate.upper])
-    return Estimate(*(low * (1 - shares) + high * shares).tolist(), estimate.above_noise)
+    value, lower, upper = (low * (1 - shares) + high * shares).tolist()
+    return Estimate(value, lower, upper, estimate.above_noise)
 
 
 def _texts(column: Column, estimate: Estimate) -> tuple[str, str]:

@@ -7,7 +7,6 @@ from datetime import datetime, timedelta
 from typing import Any, Literal, Self, get_args
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ..accounting import PrivacyLedger
 from ..accounting._statements.fields import check_choice
@@ -261,7 +260,12 @@ class BudgetDisplay:
 
     def _draw_legend(self) -> None:
         """Put the legend above all that is drawn, into room that is made for it."""
-        handles = self._legend_handles()
+        from matplotlib.patches import Patch
+
+        handles = [*self.areas_, *self.bars_]
+        if self.bars_ and self.private is not None and not all(self.private):
+            handles.append(Patch(facecolor="0.5", edgecolor="white", hatch="xx", label="NOT PRIVATE"))
+        handles += [one for one in (self.ceiling_line_, self.remaining_) if one is not None]
         if not handles:
             return
         for columns in range(1, _MOST_COLUMNS + 1):
@@ -272,14 +276,6 @@ class BudgetDisplay:
         # Between the legend and the frame is a gap of half a line of text.
         room = min(share + 0.05, 0.9)
         self.ax_.set_ylim(0, self._highest() / (1 - room))
-
-    def _legend_handles(self) -> list[Any]:
-        from matplotlib.patches import Patch
-
-        hatched = bool(self.bars_) and self.private is not None and not all(self.private)
-        not_private = [Patch(facecolor="0.5", edgecolor="white", hatch="xx", label="NOT PRIVATE")]
-        rest = [one for one in (self.ceiling_line_, self.remaining_) if one is not None]
-        return [*self.areas_, *self.bars_, *(not_private if hatched else ()), *rest]
 
     def _draw_bars(self, style: dict[str, Any]) -> list[Any]:
         amounts = np.asarray(self.amounts, dtype=np.float64)
@@ -308,7 +304,11 @@ class BudgetDisplay:
     def _draw_areas(self, against: Against, style: dict[str, Any]) -> list[Any]:
         if not len(self.times):
             return []
-        names, sums = self._cumulative()
+        names = list(dict.fromkeys(self.groups))
+        own = np.array(names)[:, None] == np.array(self.groups)[None, :]
+        sums = np.cumsum(own * np.asarray(self.amounts, dtype=np.float64), axis=1)
+        # At every position: a charge holds until the next one.
+        sums = np.hstack([sums, sums[:, -1:]])
         tops = np.cumsum(sums, axis=0)
         areas = []
         for name, bottom, top in zip(names, tops - sums, tops, strict=True):
@@ -329,13 +329,6 @@ class BudgetDisplay:
             return list(range(len(self.times) + 1))
         first, last = self.times[0], self.times[-1]
         return [*self.times, last + max((last - first) / 50, timedelta(seconds=1))]
-
-    def _cumulative(self) -> tuple[list[str], NDArray[np.float64]]:
-        """Names of the groups, and their sums at every position, of shape (n_groups, n_entries + 1)."""
-        names = list(dict.fromkeys(self.groups))
-        own = np.array(names)[:, None] == np.array(self.groups)[None, :]
-        sums = np.cumsum(own * np.asarray(self.amounts, dtype=np.float64), axis=1)
-        return names, np.hstack([sums, sums[:, -1:]])
 
     def _title(self) -> str:
         title = f"{len(self.times)} entries"

@@ -46,6 +46,12 @@ def plain_legend(ax: Any, **options: Any) -> None:
         text.set_parse_math(False)
 
 
+def colour_by_number(ax: Any, shown: Any, values: FloatArray, limits: Any, cmap: Any, label: str) -> None:
+    """Colour a collection by a number, beside a bar that explains the colours."""
+    shown.set(array=values, cmap=cmap, clim=limits)
+    ax.figure.colorbar(shown, ax=ax, label=label)
+
+
 def find_feature(feature: Any, names: Sequence[str]) -> int:
     """Return the place of a feature that is given by its name or its number."""
     if isinstance(feature, str):

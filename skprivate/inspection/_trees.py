@@ -17,7 +17,7 @@ from ..tree._nodes import NodeEstimates, round_to_noise
 from ..tree._reading import SplitRules
 from ..utils import check_int
 from ..utils._public_module import public_module
-from ._matplotlib import class_colours, new_axes, plain_legend
+from ._matplotlib import class_colours, colour_by_number, new_axes, plain_legend
 
 # Size of letters in points: that of boxes with much room, and the least that can be read.
 _LARGEST_FONT, _LEAST_FONT = 9.0, 3.0
@@ -191,9 +191,9 @@ class PrivateTreeDisplay:
         if self.node_values is not None:
             values = self.node_values
             # Half transparent on white: black letters are read on any.
+            self.boxes_.set_alpha(_CLEAR)
             limits = values.min(), values.max()
-            self.boxes_.set(array=values, cmap=cmap or "viridis", alpha=_CLEAR, clim=limits)
-            self.figure_.colorbar(self.boxes_, ax=ax, label="estimated mean of y")
+            colour_by_number(ax, self.boxes_, values, limits, cmap or "viridis", "estimated mean of y")
         elif self.node_proba is not None and self.classes is not None:
             self._colour_by_class(self.node_proba, self.classes, cmap)
         else:
@@ -466,10 +466,16 @@ class PartitionDisplay:
         self.patches_.sticky_edges.x[:] = self.lower[:, 0].min(), self.upper[:, 0].max()
         self.patches_.sticky_edges.y[:] = self.lower[:, 1].min(), self.upper[:, 1].max()
         if self.leaf_values is not None:
-            self._colour_by_value(self.leaf_values, cmap)
+            values = self.leaf_values
+            limits = (values.min(), values.max()) if self.value_range is None else self.value_range
+            colour_by_number(ax, self.patches_, values, limits, cmap or "viridis", "estimated mean of y")
         elif self.leaf_proba is not None and self.classes is not None:
-            colour = self._colour_by_probability if len(self.classes) == 2 else self._colour_by_class
-            colour(self.leaf_proba, self.classes, cmap)
+            if len(self.classes) == 2:
+                label = f"estimated P(y = {self.classes[1]})"
+                shares = self.leaf_proba[:, 1]
+                colour_by_number(ax, self.patches_, shares, (0.0, 1.0), cmap or "RdBu_r", label)
+            else:
+                self._colour_by_class(self.leaf_proba, self.classes, cmap)
         else:
             raise ValueError("leaf_proba and classes are needed, or leaf_values.")
         ax.add_collection(self.patches_)
@@ -487,15 +493,6 @@ class PartitionDisplay:
         (left, bottom), (right, top) = self.lower.T, self.upper.T
         corners = [(left, bottom), (right, bottom), (right, top), (left, top)]
         return np.array(corners).transpose(2, 0, 1)
-
-    def _colour_by_value(self, values: FloatArray, cmap: Any) -> None:
-        ends = (values.min(), values.max()) if self.value_range is None else self.value_range
-        self.patches_.set(array=values, cmap=cmap or "viridis", clim=ends)
-        self.figure_.colorbar(self.patches_, ax=self.ax_, label="estimated mean of y")
-
-    def _colour_by_probability(self, shares: FloatArray, classes: NDArray[Any], cmap: Any) -> None:
-        self.patches_.set(array=shares[:, 1], cmap=cmap or "RdBu_r", clim=(0.0, 1.0))
-        self.figure_.colorbar(self.patches_, ax=self.ax_, label=f"estimated P(y = {classes[1]})")
 
     def _colour_by_class(self, shares: FloatArray, classes: NDArray[Any], cmap: Any) -> None:
         from matplotlib.patches import Patch

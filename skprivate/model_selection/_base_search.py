@@ -266,6 +266,9 @@ class BasePrivateSearch(MetaEstimatorMixin, PrivateEstimatorMixin, BaseEstimator
     def _task(
         self, X: Any, y: Any, masks: Masks, parts: Parts, candidates: Sequence[Candidate], *, seeded: bool
     ) -> SearchTask:
+        # Labels that show the classes where they are not declared.
+        public = safe_indexing(y, np.flatnonzero(masks.public)) if masks.public.any() else None
+        class_labels = y if _read_classes(candidates) else public
         scoring_rows = ScoringRows(
             X=safe_indexing(X, parts.scored),
             y=safe_indexing(y, parts.scored),
@@ -283,7 +286,7 @@ class BasePrivateSearch(MetaEstimatorMixin, PrivateEstimatorMixin, BaseEstimator
                 [one.last_step() for one in candidates],
                 y,
                 announced=all(one.plan.cost.leaks for one in candidates),
-                class_labels=_class_labels(y, masks, candidates),
+                class_labels=class_labels,
                 public_labels=scoring_rows.y if masks.validation.any() else None,
             ),
             grouped=masks.codes is not None,
@@ -536,13 +539,6 @@ def _read_classes(candidates: Sequence[Candidate]) -> bool:
     return any(
         one.plan.cost.leaks and getattr(one.last_step(), "classes", None) is None for one in candidates
     )
-
-
-def _class_labels(y: Any, masks: Masks, candidates: Sequence[Candidate]) -> Any:
-    """Return the labels that tell the classes where they are not declared."""
-    if _read_classes(candidates):
-        return y
-    return safe_indexing(y, np.flatnonzero(masks.public)) if masks.public.any() else None
 
 
 @public_errors()

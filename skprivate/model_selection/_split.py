@@ -24,10 +24,6 @@ ROWS_NOT_GROUPS = (
 )
 
 
-def _is_routed() -> bool:
-    return bool(sklearn.get_config()["enable_metadata_routing"])
-
-
 @public_module("skprivate.model_selection")
 class PublicPrivateSplit(BaseCrossValidator):
     """Split the private rows; every public row stays in every training set.
@@ -98,7 +94,7 @@ class PublicPrivateSplit(BaseCrossValidator):
             )
         inner, mask, arguments = self._private_part(X, y, groups, is_public)
         # Without routing a search cannot pass a mask: whoever passes one splits by hand.
-        by_hand = is_public is not None or _is_routed()
+        by_hand = is_public is not None or sklearn.get_config()["enable_metadata_routing"]
         if groups is not None and splits_by_group(inner) and not by_hand:
             warn_user(ROWS_NOT_GROUPS, DisclosureWarning)
         public, private = np.flatnonzero(mask), np.flatnonzero(~mask)

@@ -18,9 +18,12 @@ from .statistics import CalibrationPoint, ConfusionMatrix, GroupCounts
 
 Kind = Literal["two-classes", "classes", "errors"]
 
-_TRAINING = "These rows were used to fit the model: the scores are better than on others."
-_OTHER = "The caller declares that no fit of the model has used these rows."
-_UNSAID = "It was not said whether a fit of the model has used these rows."
+# By what was said of the rows.
+_DECLARATIONS = {
+    True: "These rows were used to fit the model: the scores are better than on others.",
+    False: "The caller declares that no fit of the model has used these rows.",
+    None: "It was not said whether a fit of the model has used these rows.",
+}
 
 #: How results name all rows together.
 ALL = "all rows"
@@ -257,14 +260,9 @@ class PrivateEvaluation:
             raise ImportError("to_frame needs pandas: pip install pandas") from error
         return pd.DataFrame(self.to_dict()["metrics"], columns=["group", "metric", *_COLUMNS])
 
-    @property
-    def _declaration(self) -> str:
-        if self.on_training_rows is None:
-            return _UNSAID
-        return _TRAINING if self.on_training_rows else _OTHER
-
     def __str__(self) -> str:
-        lines = [f"Private evaluation, intervals of {self.confidence:.0%}. {self._declaration}"]
+        declaration = _DECLARATIONS[self.on_training_rows]
+        lines = [f"Private evaluation, intervals of {self.confidence:.0%}. {declaration}"]
         lines += [f"  {part:<16} {name:<28} {estimate}" for part, name, estimate in self._rows()]
         lines += self.remarks
         return "\n".join([*map(escape_controls, lines), str(self.privacy_spent)])
@@ -279,8 +277,9 @@ class PrivateEvaluation:
             for part, name, found in self._rows()
         )
         remarks = "".join(f"<p>{html.escape(escape_controls(remark))}</p>" for remark in self.remarks)
+        declaration = _DECLARATIONS[self.on_training_rows]
         return (
-            f"<div><p><b>Private evaluation</b>, intervals of {self.confidence:.0%}. {self._declaration}</p>"
+            f"<div><p><b>Private evaluation</b>, intervals of {self.confidence:.0%}. {declaration}</p>"
             f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{remarks}"
             f"<pre>{html.escape(str(self.privacy_spent))}</pre></div>"
         )
