@@ -9,8 +9,8 @@ from typing import Any, Literal, Self, TypeVar
 
 from .._typing import Claim
 from ..utils._public_module import declared_by, public_module, reason_against
-from ._amounts import show
 from ._composition.compose import compose
+from ._privacy_amounts import show
 from ._statements.fields import VERSION, check_kind, check_unchanged, encode_amount, readable
 from ._statements.guarantees import DisclosureRisk, PrivacyGuarantee
 from ._statements.html import Label, Labelled, label_page, labels_of_report

@@ -9,7 +9,6 @@ from datetime import UTC, datetime
 from typing import Any
 
 from ..utils._public_module import reason_against
-from ._amounts import show, show_pair
 from ._composition.compose import CompositionPart, compose
 from ._ledger.audit import LedgerAudit
 from ._ledger.ledger import PrivacyLedger
@@ -24,6 +23,7 @@ from ._ledger.report import (
     sums_of,
     verdict_of,
 )
+from ._privacy_amounts import show, show_pair
 from ._privacy_report import PrivacyReport
 from ._statements.fields import check_text, check_texts
 from ._statements.html import Label, Labelled, amounts_figure, label_page

@@ -15,7 +15,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import column_or_1d
 
 from .._typing import BoolArray, Relation
-from ..accounting._amounts import ReadableAmounts
+from ..accounting._privacy_amounts import ReadableAmounts
 from ..accounting._statements.spent import source_of_input
 from ..domain._labels import (
     declared_classes,

@@ -13,7 +13,7 @@ from typing import Any, NoReturn, TypedDict
 import numpy as np
 
 from .._typing import FloatArray, IntArray, Protection
-from ..accounting._amounts import from_text, show, to_text
+from ..accounting._privacy_amounts import from_text, show, to_text
 from ..exceptions import BudgetExceededError
 from ..noise import check_entropy
 from ..utils import check_positive

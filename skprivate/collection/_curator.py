@@ -15,8 +15,8 @@ from ..domain._labels import refuse_label_types
 from ..exceptions import PrivacyLeakError
 from ..rounds._rows import refuse_other_forms
 from ..tree import LocallyPrivateTreeRegressor
-from ..tree._first_phase import FIRST_SHARE, FirstPhase
 from ..tree._release import TreeDesign, shape_by_reports
+from ..tree._splits_by_clients import FIRST_SHARE, FirstPhase
 from ..utils import as_labels, check_epsilon, check_int
 from ..utils._private_fit import redact_errors
 from ..utils._public_module import public_module

@@ -11,17 +11,17 @@ from sklearn.base import clone
 
 from .._typing import FloatArray, IntArray
 from ..accounting import EstimatedBounds
-from ..accounting._amounts import from_text, to_text
+from ..accounting._privacy_amounts import from_text, to_text
 from ..accounting._statements.spent import decode_estimate, encode_estimate
 from ..domain import TableDomain
 from ..partition import RULES, ColumnBins, Partition, TableCells
 from ..randomizers import LocalRandomizer
 from ..rounds._rows import check_target_bounds, check_target_width
 from ..tree import LocallyPrivateTreeClassifier, LocallyPrivateTreeRegressor
-from ..tree._first_phase import FirstPhase, PlannedLeaves
 from ..tree._public_model import LeafModel
 from ..tree._release import ReleaseMechanism, TreeDesign
 from ..tree._rows import NumberCells
+from ..tree._splits_by_clients import FirstPhase, PlannedLeaves
 from ..utils import check_epsilon
 from ..utils._compat import validate_parameter_constraints
 from ..utils._json_documents import (

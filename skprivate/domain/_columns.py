@@ -12,7 +12,7 @@ import numpy as np
 from .._typing import FloatArray, MissingRule
 from ..utils._json_documents import UNREADABLE, Fields, check_envelope
 from ..utils._public_module import public_module
-from ._values import (
+from ._text_values import (
     DAY,
     Level,
     Marker,

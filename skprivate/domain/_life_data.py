@@ -12,7 +12,7 @@ from .._typing import FloatArray
 from ..utils._tables import is_temporal_type
 from ._columns import CategoricalColumn
 from ._labels import holds_booleans
-from ._raw_columns import read_table
+from ._table_columns import read_table
 from ._table_domain import TableDomain
 
 # Names of columns in a message at most.

@@ -11,9 +11,9 @@ import numpy as np
 from ..utils import check_int
 from ..utils._private_fit import warn_user
 from ._columns import BooleanColumn, CategoricalColumn, Column, DateColumn, NumberColumn, column_of
-from ._raw_columns import CodedColumn, ColumnTypeError, RawTable, as_list, cells_of
 from ._readers import Reading, classify, reader_of
-from ._values import DAY, Marker, NumberStyle, instant_of_text, text_of_instant
+from ._table_columns import CodedColumn, ColumnTypeError, RawTable, as_list, cells_of
+from ._text_values import DAY, Marker, NumberStyle, instant_of_text, text_of_instant
 
 # Bounds that hold what is not declared yet; days count from 1970, so that their fractions are exact.
 _LARGEST = 1e300

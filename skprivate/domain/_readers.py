@@ -17,8 +17,8 @@ import numpy as np
 from .._typing import BoolArray, FloatArray, IntArray
 from ..utils._tables import is_temporal
 from ._columns import BooleanColumn, CategoricalColumn, Column, DateColumn, NumberColumn, StressColumn
-from ._raw_columns import CodedColumn, ColumnTypeError
-from ._values import (
+from ._table_columns import CodedColumn, ColumnTypeError
+from ._text_values import (
     DAY,
     NumberStyle,
     boolean_of_text,

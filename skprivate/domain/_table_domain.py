@@ -27,9 +27,9 @@ from ._columns import (
     columns_to_dict,
 )
 from ._public_rows import columns_of_public_rows
-from ._raw_columns import ColumnTypeError, RawTable, cells_of, read_table
 from ._readers import Reader, Reading, reader_of, refusal
-from ._values import DAY, Marker, check_list
+from ._table_columns import ColumnTypeError, RawTable, cells_of, read_table
+from ._text_values import DAY, Marker, check_list
 
 # Names that a message or a repr shows.
 _SHOWN = 6

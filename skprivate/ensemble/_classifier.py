@@ -20,7 +20,7 @@ from ..base._public_model import of_encoded_rows
 from ..domain import TableDomain
 from ..domain._labels import declared_classes, number_labels
 from ..metrics._probabilities import log, softmax
-from ..rounds._plans.additive import LIMIT, ClassLoss
+from ..rounds._plans.boosting import LIMIT, ClassLoss
 from ..rounds._rows import read_labelled_rows
 from ..utils._compat import HasMethods
 from ..utils._public_module import public_module

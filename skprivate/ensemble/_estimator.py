@@ -24,7 +24,7 @@ from ..noise import check_entropy
 from ..noise._mechanisms import FitBudget
 from ..rounds._driver import Rounds, RowsInMemory, drive, with_releases
 from ..rounds._fit import read_public_rows, schema_of
-from ..rounds._plans.additive import UNIT, AdditiveModel, ClassLoss, Loss
+from ..rounds._plans.boosting import UNIT, AdditiveModel, ClassLoss, Loss
 from ..rounds._rows import PreparedRows
 from ..rounds._schema import RowSchema
 from ..rounds._sources import SourceFacts
@@ -45,7 +45,7 @@ from ._plan import (
 from ._public_scores import PublicScores
 from ._release import BoostingRelease, BoostingTask, boosting_rounds
 from ._shape_functions import bounded_columns, importances_of, least_missing, random_cells_of, shapes_of
-from ._step_weights import shows_effect
+from ._shrinkage import shows_effect
 
 BOOSTING_CONSTRAINTS: dict[str, list[Any]] = {
     **CURATOR_CONSTRAINTS,

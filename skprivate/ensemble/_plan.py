@@ -15,7 +15,7 @@ from ..accounting import ReleaseRecord
 from ..domain import TableDomain
 from ..noise import DiscreteGaussianMechanism, DiscreteLaplaceMechanism
 from ..noise._mechanisms import FitBudget
-from ..rounds._plans.additive import MOST_CELLS, CodedFeature
+from ..rounds._plans.boosting import MOST_CELLS, CodedFeature
 from ..rounds._plans.moments import FINEST, SCALE_BITS
 
 # Columns as they are declared, as cells: bins, levels, and what is missing.

@@ -15,7 +15,7 @@ from .._typing import FloatArray
 from ..base._public_model import SAME, TableModel, cross_fit_shares, fit_model, predict_shares
 from ..metrics._model_outputs import aligned_copy, is_same_in_any_table, rows_alone
 from ..metrics._probabilities import log, row_totals
-from ..rounds._plans.additive import CodedFeature
+from ..rounds._plans.boosting import CodedFeature
 from ..utils._public_module import public_module
 from ._plan import ColumnCells
 

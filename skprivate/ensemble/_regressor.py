@@ -17,7 +17,7 @@ from ..base import PublicShape, redact_errors
 from ..base._likely_mistakes import CONFIDENT, count_at_a_bound, mean_at_a_bound
 from ..base._public_model import of_encoded_rows
 from ..domain import TableDomain
-from ..rounds._plans.additive import NumberLoss
+from ..rounds._plans.boosting import NumberLoss
 from ..rounds._rows import check_target_bounds, check_target_width, read_numbered_rows
 from ..utils._compat import HasMethods
 from ..utils._public_module import public_module

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from .._typing import FloatArray, IntArray
 from ..accounting import PrivacySpent
 from ..rounds._driver import Round, Rounds
-from ..rounds._plans.additive import (
+from ..rounds._plans.boosting import (
     AdditiveModel,
     CellGrid,
     ClassLoss,
@@ -26,7 +26,7 @@ from ..rounds._plans.additive import (
 )
 from ..rounds._plans.cells import CellsPlan, LabelAxis, TargetAxis
 from ._plan import ColumnCells, NoiseShares, Schedule, make_schedule, most_steps, project, share_of_rows
-from ._step_weights import (
+from ._shrinkage import (
     CellPrior,
     StepEvidence,
     base_of_labels,

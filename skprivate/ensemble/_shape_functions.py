@@ -10,7 +10,7 @@ import numpy as np
 from .._typing import FloatArray
 from ..base._likely_mistakes import BoundedColumn, least_share
 from ..domain import TableDomain
-from ..rounds._plans.additive import UNIT, CellGrid
+from ..rounds._plans.boosting import UNIT, CellGrid
 from ..utils._public_module import public_module
 from ._plan import ColumnCells
 from ._release import BoostingRelease, BoostingTask, NoisyCounts

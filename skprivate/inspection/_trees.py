@@ -13,8 +13,8 @@ from sklearn.utils.validation import check_is_fitted
 from .._typing import FloatArray
 from ..domain import TableDomain
 from ..partition._partition import FilledColumn, LevelsColumn
+from ..tree._export_text import SplitRules
 from ..tree._nodes import NodeEstimates, round_to_noise
-from ..tree._reading import SplitRules
 from ..utils import check_int
 from ..utils._public_module import public_module
 from ._matplotlib import class_colours, colour_by_number, new_axes, plain_legend

@@ -20,11 +20,11 @@ from ._logistic.rounds import LogisticRelease as LogisticRelease
 from ._logistic.schedule import Schedule as Schedule
 from ._logistic.schedule import Standards as Standards
 from ._logistic_regression import DPLogisticRegression as DPLogisticRegression
-from ._moments.looks import Look as Look
-from ._moments.looks import LookRelease as LookRelease
-from ._moments.looks import ResidualRelease as ResidualRelease
 from ._moments.released_moments import MomentRelease as MomentRelease
 from ._moments.released_moments import ScaledFit as ScaledFit
+from ._moments.rounds import Look as Look
+from ._moments.rounds import LookRelease as LookRelease
+from ._moments.rounds import ResidualRelease as ResidualRelease
 from ._regressors import DPLogisticLLSRegressor as DPLogisticLLSRegressor
 from ._regressors import DPLogLocationScaleRegressor as DPLogLocationScaleRegressor
 from ._regressors import DPNormalLLSRegressor as DPNormalLLSRegressor

@@ -43,7 +43,6 @@ from ._censored.histograms import HistogramRelease, beyond_bounds, kaplan_meier
 from ._censored.release import CensoredRelease, bootstrap_censored, censored_warning
 from ._censored.rounds import CensoredPlan, censored_rounds, ends_round, plan_censored
 from ._distributions import error_distribution_of, models_log_target
-from ._moments.looks import LookRelease, MomentFit, moments_budget, part_of
 from ._moments.released_moments import (
     FitTask,
     MomentRelease,
@@ -54,6 +53,7 @@ from ._moments.released_moments import (
     unscale,
 )
 from ._moments.replicates import bootstrap_looks, bootstrap_moments, looks_warning, moments_warning, pivotal
+from ._moments.rounds import LookRelease, MomentFit, moments_budget, part_of
 
 # Parameters that hold public knowledge about the rows.
 PUBLIC_INPUTS = ("domain", "bounds_X", "bounds_y", "x_norm", "scale_bounds")

@@ -9,18 +9,11 @@ import numpy as np
 from scipy.special import ndtri
 from sklearn.utils.validation import check_is_fitted
 
-from ..accounting._amounts import show
+from ..accounting._privacy_amounts import show
 from ..accounting._statements.fields import escape_controls
 from ..utils._public_module import public_module
 from ._censored.release import CensoredRelease
-from ._fit import (
-    CONFIDENCE,
-    interval_of_coef,
-    interval_of_scale,
-    moments_of,
-    replicate,
-    why_useless,
-)
+from ._fit import CONFIDENCE, interval_of_coef, interval_of_scale, moments_of, replicate, why_useless
 from ._moments.replicates import pivotal
 from ._predictions import BEYOND, check_confidence, ends_of
 

@@ -25,7 +25,7 @@ from ..utils._json_documents import (
     seal_document,
     unpack_integers,
 )
-from ._plans.additive import CodeCountsPlan, CodedRows, ResidualsPlan
+from ._plans.boosting import CodeCountsPlan, CodedRows, ResidualsPlan
 from ._rows import PreparedRows
 from ._task import Plan
 

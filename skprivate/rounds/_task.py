@@ -25,7 +25,7 @@ from ..utils._json_documents import (
 from ..utils._private_fit import redact_errors
 from ..utils._public_module import public_module
 from ._codec import Record, of_kind, record, stored
-from ._plans.additive import CodeCountsPlan, ResidualsPlan
+from ._plans.boosting import CodeCountsPlan, ResidualsPlan
 from ._plans.cells import CellsPlan
 from ._plans.logits import LabelMomentsPlan, LogitsPlan
 from ._plans.masses import HistogramsPlan, MassesPlan, MassHistogramsPlan

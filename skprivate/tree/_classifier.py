@@ -36,9 +36,9 @@ from ..rounds._rows import read_labelled_rows
 from ..utils._compat import HasMethods, StrOptions
 from ..utils._public_module import public_module
 from ._estimator import LOCAL_CONSTRAINTS, LOCAL_ROLES, TREE_CONSTRAINTS, TREE_ROLES, PrivateTree
-from ._leaf_estimates import LeafEstimates
-from ._leaf_shares import variance_per_row
-from ._reading import to_ascii
+from ._export_text import to_ascii
+from ._leaf_probabilities import variance_per_row
+from ._pruning_and_intervals import LeafEstimates
 from ._release import TreeDesign
 from ._rows import TreeRows
 from ._splits import ROWS_FOR_A_PUBLIC_ROW

@@ -53,9 +53,9 @@ from ..utils._arguments import number_units
 from ..utils._compat import Interval, StrOptions, validate_parameter_constraints
 from ..utils._private_fit import public_errors, warn_user
 from ..utils._tables import within_bounds
-from ._leaf_estimates import LeafEstimates, PruningMethod, estimate_leaves, pruning_method
-from ._leaf_shares import variance_per_row
+from ._leaf_probabilities import variance_per_row
 from ._nodes import NodeEstimates, gini_importances, leaf_paths, warn_of_low_utility
+from ._pruning_and_intervals import LeafEstimates, PruningMethod, estimate_leaves, pruning_method
 from ._public_model import PublicModel
 from ._release import (
     DEEPEST,

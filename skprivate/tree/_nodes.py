@@ -13,8 +13,8 @@ from scipy.stats import chi2
 from .._typing import FloatArray, IndexArray
 from ..base._likely_mistakes import hardly_any_rows, mean_at_a_bound, no_effect, warn_of_mistakes
 from ..partition import Partition
-from ._leaf_estimates import leaf_ancestors
-from ._leaf_shares import LeafCounts, with_variances
+from ._leaf_probabilities import LeafCounts, with_variances
+from ._pruning_and_intervals import leaf_ancestors
 from ._release import ReleaseMechanism
 from ._rows import NumberCells
 

@@ -31,8 +31,8 @@ from ..rounds._rows import check_target_bounds, check_target_width, read_numbere
 from ..utils._compat import HasMethods, StrOptions
 from ..utils._public_module import public_module
 from ._estimator import LOCAL_CONSTRAINTS, LOCAL_ROLES, TREE_CONSTRAINTS, TREE_ROLES, PrivateTree
-from ._leaf_estimates import LeafEstimates, share_intervals
-from ._leaf_shares import variance_per_row
+from ._leaf_probabilities import variance_per_row
+from ._pruning_and_intervals import LeafEstimates, share_intervals
 from ._release import TreeDesign
 from ._rows import NumberCells, TreeRows, round_at_random, shares_of
 

@@ -21,7 +21,6 @@ from ..rounds._plans.masses import NUMBER_BITS, WEIGHT_STEPS, LabelMasses, Masse
 from ..rounds._task import Plan
 from ..utils import check_epsilon
 from ..utils._public_module import public_module
-from ._first_phase import FEW_COLUMNS, FirstPhase, PlannedLeaves, draw_part
 from ._public_model import LeafModel, PublicModel
 from ._rows import NoisyHistogram, NumberCells, PublicVotes, TreeRows, usual_variance
 from ._splits import (
@@ -38,6 +37,7 @@ from ._splits import (
     most_levels,
     narrow_bounds,
 )
+from ._splits_by_clients import FEW_COLUMNS, FirstPhase, PlannedLeaves, draw_part
 
 # Choice of the depth of a tree: the largest whose leaves a release suffices to estimate.
 

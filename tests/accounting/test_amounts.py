@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from skprivate.accounting import PrivacyLedger
-from skprivate.accounting._amounts import (
+from skprivate.accounting._privacy_amounts import (
     Remaining,
     Spent,
     from_hex,

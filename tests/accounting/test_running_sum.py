@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from skprivate.accounting._amounts import (
+from skprivate.accounting._privacy_amounts import (
     EXACT_BITS,
     GRID_BITS,
     RunningSum,

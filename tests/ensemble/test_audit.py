@@ -10,7 +10,7 @@ import pytest
 from skprivate.audit import audit_epsilon
 from skprivate.ensemble._plan import NoiseShares, Sensitivity
 from skprivate.noise._mechanisms import FitBudget
-from skprivate.rounds._plans.additive import (
+from skprivate.rounds._plans.boosting import (
     AdditiveModel,
     CellGrid,
     ClassLoss,

@@ -18,7 +18,7 @@ from skprivate.ensemble._release import (
     joined_cells,
     posterior_sizes,
 )
-from skprivate.ensemble._step_weights import (
+from skprivate.ensemble._shrinkage import (
     CellPrior,
     _posterior_means,
     base_of_labels,
@@ -28,7 +28,7 @@ from skprivate.ensemble._step_weights import (
 from skprivate.noise import check_entropy
 from skprivate.noise._mechanisms import FitBudget
 from skprivate.rounds._driver import RowsInMemory
-from skprivate.rounds._plans.additive import (
+from skprivate.rounds._plans.boosting import (
     ClassLoss,
     CodeCountsPlan,
     CodedFeature,

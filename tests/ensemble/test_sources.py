@@ -11,7 +11,7 @@ from skprivate import DPBoostingClassifier, DPBoostingRegressor, PrivacyLedger, 
 from skprivate.domain import CategoricalColumn, NumberColumn
 from skprivate.exceptions import BudgetExceededError
 from skprivate.rounds import TableSource, _sources, fit_rounds
-from skprivate.rounds._plans.additive import FeatureCodes
+from skprivate.rounds._plans.boosting import FeatureCodes
 
 N = 900
 NAMES = ["load", "heat", "age"]

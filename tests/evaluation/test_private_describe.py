@@ -18,7 +18,7 @@ import pytest
 
 import skprivate
 from skprivate import PrivacyLedger, private_describe
-from skprivate.accounting._amounts import show
+from skprivate.accounting._privacy_amounts import show
 from skprivate.audit import audit_epsilon, record_releases
 from skprivate.domain import DateColumn, TableDomain
 from skprivate.evaluation import TableDescription

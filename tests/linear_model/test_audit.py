@@ -15,9 +15,9 @@ from skprivate.linear_model._censored import gradient_round
 from skprivate.linear_model._censored import rounds as censored
 from skprivate.linear_model._censored.histograms import PARTS
 from skprivate.linear_model._fit import SurvivalRows
-from skprivate.linear_model._moments import looks
-from skprivate.linear_model._moments import looks as moment_fit
 from skprivate.linear_model._moments import released_moments as moment_release
+from skprivate.linear_model._moments import rounds
+from skprivate.linear_model._moments import rounds as moment_fit
 from skprivate.rounds._plans import moments
 from tests.linear_model.replays import FALSE_ALARM, count_hits, exact_loss, half_the_noise, recording_of
 
@@ -116,7 +116,7 @@ class TestReplay:
 
         assert loss()[1]
         laplace_scales = moment_release.laplace_scales
-        for module in (moment_release, looks, gradient_round, censored):
+        for module in (moment_release, rounds, gradient_round, censored):
             monkeypatch.setattr(
                 module,
                 "laplace_scales",
@@ -225,7 +225,7 @@ class TestNotFinite:
 
 
 def half_the_sensitivity(monkeypatch):
-    for module in (moment_release, looks, gradient_round, censored):
+    for module in (moment_release, rounds, gradient_round, censored):
         sensitivity_of_unit = module.sensitivity_of_unit
         monkeypatch.setattr(
             module,

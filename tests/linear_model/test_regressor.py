@@ -27,7 +27,7 @@ from skprivate import (
 from skprivate.datasets import make_location_scale
 from skprivate.exceptions import BudgetExceededError, PrivacyLeakError, PrivacyLeakWarning, UtilityWarning
 from skprivate.linear_model import _fit
-from skprivate.linear_model._moments import looks as moment_fit
+from skprivate.linear_model._moments import rounds as moment_fit
 from skprivate.linear_model._moments.released_moments import MomentPlan, unscale
 from skprivate.linear_model._moments.replicates import bootstrap_moments
 from skprivate.noise._mechanisms import FitBudget

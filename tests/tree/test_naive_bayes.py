@@ -6,7 +6,7 @@ import pytest
 
 from skprivate.domain import NumberColumn, TableDomain
 from skprivate.partition import ColumnBins, TableCells
-from skprivate.tree._first_phase import fit_naive_bayes
+from skprivate.tree._splits_by_clients import fit_naive_bayes
 
 N = 50_000
 

@@ -12,8 +12,8 @@ from skprivate.domain import BooleanColumn, CategoricalColumn, DateColumn, Numbe
 from skprivate.partition import DerivedColumns, Partition, build_partition
 from skprivate.partition._partition import FilledColumn, LevelsColumn, ValueColumn
 from skprivate.tree import export_text
+from skprivate.tree._export_text import SplitRules
 from skprivate.tree._nodes import NodeEstimates, gini_importances, leaf_paths, round_to_noise
-from skprivate.tree._reading import SplitRules
 
 RNG = np.random.default_rng(3)
 X = RNG.uniform(size=(4000, 3))

@@ -9,7 +9,7 @@ from skprivate.datasets import make_posterior_drift
 from skprivate.exceptions import PrivacyLeakError
 from skprivate.randomizers import KRRRandomizer
 from skprivate.randomizers._factory import MECHANISMS
-from skprivate.tree._leaf_estimates import paper_depth
+from skprivate.tree._pruning_and_intervals import paper_depth
 from skprivate.tree._release import choose_depth
 
 RNG = np.random.default_rng(0)

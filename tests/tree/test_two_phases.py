@@ -12,7 +12,7 @@ import pytest
 from skprivate import LocallyPrivateTreeClassifier, PrivacyLedger, config_context
 from skprivate.domain import NumberColumn, TableDomain
 from skprivate.noise import check_entropy
-from skprivate.tree._first_phase import FirstPhase, draw_part
+from skprivate.tree._splits_by_clients import FirstPhase, draw_part
 
 RNG = np.random.default_rng(0)
 N = 12_000

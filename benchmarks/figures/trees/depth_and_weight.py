@@ -12,8 +12,8 @@ import numpy as np
 
 from skprivate.partition import build_partition
 from skprivate.randomizers import HadamardRandomizer
-from skprivate.tree._leaf_estimates import leaf_ancestors, prune_leaves
-from skprivate.tree._leaf_shares import LeafCounts, choose_weight
+from skprivate.tree._leaf_probabilities import LeafCounts, choose_weight
+from skprivate.tree._pruning_and_intervals import leaf_ancestors, prune_leaves
 from skprivate.tree._release import choose_depth, count_split_features
 
 from ..._tables import Table, across

@@ -13,7 +13,7 @@ import numpy as np
 from ..._typing import FloatArray, Relation, Unit
 from ...utils import check_probability
 from ...utils._public_module import public_module
-from .._amounts import ReadableAmounts, show_pair, upper_sum
+from .._privacy_amounts import ReadableAmounts, show_pair, upper_sum
 from .._statements.fields import check_choice
 from .._statements.html import NO_EPSILON, PRIVATE_VERDICT, Label, amounts_figure, label_fragment
 from .._statements.ledger_entry import LedgerEntry

@@ -14,7 +14,7 @@ from ..._typing import FloatArray, IntArray
 from ...noise._mechanisms import warn_of_large_delta
 from ...utils import check_epsilon, check_int, check_positive, check_probability
 from ...utils._public_module import public_module
-from .._amounts import show
+from .._privacy_amounts import show
 
 # Lattice steps per standard deviation of one report's part: the lattice adds at most 1/4 of its inverse
 # square to the variance, so this costs a thousandth of epsilon.

@@ -7,7 +7,7 @@ import sqlite3
 from ...exceptions import LedgerError
 from ...utils._json_documents import UNREADABLE, is_json_text, parse_json
 from ...utils._public_module import public_module
-from .._amounts import Remaining, Spent
+from .._privacy_amounts import Remaining, Spent
 from .._statements.fields import describe_error
 from .records import SQLiteRecords, recorded_path, verify
 from .report import Account, LedgerViews, account_of, read_export

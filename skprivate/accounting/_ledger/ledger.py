@@ -13,7 +13,7 @@ from typing import Any, Self
 
 from ...exceptions import BudgetExceededError, LedgerError, PrivacyUnboundedError
 from ...utils._public_module import public_module
-from .._amounts import Remaining, Spent, show
+from .._privacy_amounts import Remaining, Spent, show
 from .._statements.fields import check_text
 from .._statements.ledger_entry import NO_RECORD, RECORD, same_charge, to_row
 from .._statements.spent import PrivacySpent

@@ -16,8 +16,8 @@ from ...exceptions import LedgerError
 from ...utils import check_int
 from ...utils._files import write_atomically
 from ...utils._json_documents import Fields, check_envelope
-from .._amounts import Spent, from_text, show, show_pair, to_text, upper_sum
 from .._composition.compose import Composition, Method, compose
+from .._privacy_amounts import Spent, from_text, show, show_pair, to_text, upper_sum
 from .._statements.fields import check_text, escape_controls
 from .._statements.html import PRIVATE_VERDICT, Label, amounts_figure, label_fragment, label_page
 from .._statements.ledger_entry import NO_RECORD, RECORD, LedgerEntry, from_row

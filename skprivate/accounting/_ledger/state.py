@@ -15,7 +15,7 @@ from ...exceptions import BudgetExceededError, LedgerError
 from ...utils import check_positive, check_probability
 from ...utils._json_documents import UNREADABLE
 from ...utils._public_module import public_module
-from .._amounts import Remaining, RunningSum, Spent, from_text, show_pair
+from .._privacy_amounts import Remaining, RunningSum, Spent, from_text, show_pair
 from .._statements.fields import describe_error
 
 Row = tuple[Any, ...]

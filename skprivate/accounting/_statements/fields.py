@@ -16,7 +16,7 @@ from typing import Any, cast
 from ...utils import check_characters
 from ...utils._json_documents import UNREADABLE, check_nesting, unpack_bytes
 from ...utils._public_module import public_module
-from .._amounts import from_signed_text, from_text, to_text
+from .._privacy_amounts import from_signed_text, from_text, to_text
 
 # Control characters and separators of lines and paragraphs (Unicode's Cc, Zl and Zp), which begin a line or
 # steer a terminal; embeddings, overrides and isolates of the bidirectional algorithm, which reorder a line.

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from html import escape as escape_markup
 
-from .._amounts import show
+from .._privacy_amounts import show
 from .fields import decode_number, decode_required, escape_controls
 from .text import (
     SCOPE,

@@ -9,7 +9,7 @@ from typing import Any, Self, get_args
 
 from ..._typing import Relation, Unit
 from ...utils._public_module import public_module
-from .._amounts import ReadableAmounts, from_text, to_text
+from .._privacy_amounts import ReadableAmounts, from_text, to_text
 from .fields import check_choice, check_text, check_unchanged, readable
 from .spent import PrivacySpent
 

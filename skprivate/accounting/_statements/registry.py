@@ -9,7 +9,7 @@ from fractions import Fraction
 from typing import Any
 
 from ...utils._public_module import public_module
-from .._amounts import upper_sum
+from .._privacy_amounts import upper_sum
 from .fields import check_text, decode_number, decode_required, decode_value, escape_controls
 from .text import (
     DEPLOYMENTS,

@@ -17,8 +17,8 @@ from ...noise import DiscreteGaussianMechanism
 from ...utils import check_positive, check_probability
 from ...utils._json_documents import Fields
 from ...utils._public_module import public_module
-from .._amounts import ReadableAmounts, show
 from .._leakage.pml import leakage_of_run
+from .._privacy_amounts import ReadableAmounts, show
 from .fields import (
     VERSION,
     check_choice,

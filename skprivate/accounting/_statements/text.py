@@ -8,7 +8,7 @@ from decimal import ROUND_CEILING, Context
 from fractions import Fraction
 from typing import Any
 
-from .._amounts import show
+from .._privacy_amounts import show
 from .fields import decode_number, decode_required, decode_scale, decode_value, escape_controls
 
 Statement = Mapping[str, Any]

@@ -10,7 +10,15 @@ from unittest import SkipTest
 
 from .._cases.case import AuditCase
 from .._observation.controlled_runs import run_within
-from . import fits, fresh_noise, other_settings, recorded_fits, repeated_noise, side_channels, statements
+from . import (
+    fits,
+    forks_and_copies,
+    noise_statistics,
+    parameter_variations,
+    recorded_fits,
+    side_channels,
+    statements,
+)
 from .requirements import NotApplicable
 
 Check = Callable[[AuditCase], None]
@@ -27,22 +35,22 @@ CHECKS: tuple[Check, ...] = (
     recorded_fits.check_noise_meets_values,
     recorded_fits.check_no_redraws,
     recorded_fits.check_same_branches,
-    repeated_noise.check_only_released_values_differ,
-    repeated_noise.check_released_values_on_grid,
+    noise_statistics.check_only_released_values_differ,
+    noise_statistics.check_released_values_on_grid,
     statements.check_number_of_rows,
-    repeated_noise.check_noise_variance,
-    repeated_noise.check_epsilon_audit,
-    repeated_noise.check_audit_catches_half_the_noise,
-    repeated_noise.check_epsilon_of_whole_fits,
-    repeated_noise.check_low_bits,
-    other_settings.check_large_epsilon,
-    fresh_noise.check_noise_is_fresh,
-    fresh_noise.check_copies_repeat_nothing,
-    fresh_noise.check_fork_repeats_nothing,
-    fresh_noise.check_seeded_fit_is_not_private,
+    noise_statistics.check_noise_variance,
+    noise_statistics.check_epsilon_audit,
+    noise_statistics.check_audit_catches_half_the_noise,
+    noise_statistics.check_epsilon_of_whole_fits,
+    noise_statistics.check_low_bits,
+    parameter_variations.check_large_epsilon,
+    forks_and_copies.check_noise_is_fresh,
+    forks_and_copies.check_copies_repeat_nothing,
+    forks_and_copies.check_fork_repeats_nothing,
+    forks_and_copies.check_seeded_fit_is_not_private,
     fits.check_parameters_unchanged,
     statements.check_refit_spends_again,
-    fresh_noise.check_refits_draw_again,
+    forks_and_copies.check_refits_draw_again,
     statements.check_partial_fit_spends,
     statements.check_ledger_total,
     fits.check_domain_is_declared,
@@ -60,8 +68,8 @@ CHECKS: tuple[Check, ...] = (
     fits.check_fit_then_use,
     recorded_fits.check_rare_draws,
     recorded_fits.check_many_fits,
-    other_settings.check_other_epsilons,
-    other_settings.check_other_tables,
+    parameter_variations.check_other_epsilons,
+    parameter_variations.check_other_tables,
 )
 
 

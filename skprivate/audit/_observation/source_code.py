@@ -11,7 +11,7 @@ from pathlib import Path
 from types import FrameType
 from typing import Any
 
-from ...domain import _readers, _values
+from ...domain import _readers, _text_values
 from ...utils import _tables
 
 # The modules in which classes are written, which need not be those that they report.
@@ -123,7 +123,7 @@ Line = tuple[str, int]
 
 # How cells of declared columns are read: text, numbers and missing ones take ways of their own, by that cell
 # alone, and the values that come out are compared.
-_READERS = (_readers, _values, _tables)
+_READERS = (_readers, _text_values, _tables)
 # Functions there that treat all rows alike, and are followed.
 FOLLOWED_OF_TABLES = (
     *("validate_data", "check_array", "read_numbers", "refuse_series", "_refuse"),

@@ -14,7 +14,7 @@ from scipy.special import ndtri
 
 from ..._typing import FloatArray
 from ...accounting import PrivacySpent
-from ...accounting._amounts import show
+from ...accounting._privacy_amounts import show
 from ...accounting._statements.fields import FrozenMapping, escape_controls
 from ...accounting._statements.html import label_fragment, label_of_spent, label_page
 from ...utils._public_module import public_module

@@ -13,19 +13,8 @@ from ...utils import check_int, check_positive
 from ...utils._private_fit import warn_user
 from ...utils._public_module import public_module
 from .cost_checks import CostChecks
-from .cost_gradient import (
-    PlayerFunction,
-    check_player_function,
-    own_weights,
-    read_only,
-    residual_noise,
-)
-from .equilibrium import (
-    VariationalInequality,
-    extragradient,
-    searched_gains,
-    some_pair_is_not_monotone,
-)
+from .cost_gradient import PlayerFunction, check_player_function, own_weights, read_only, residual_noise
+from .equilibrium import VariationalInequality, extragradient, searched_gains, some_pair_is_not_monotone
 from .sets import Bounds, ConstraintSet, Projection, make_constraint
 
 

@@ -10,7 +10,6 @@ from numpy.typing import ArrayLike
 from ..._typing import FloatArray
 from ...base._likely_mistakes import no_effect
 from .._distributions import ClippedLaw, ErrorDistribution, clipped_law
-from .looks import Look, LookRelease, Metric, noise_of_equations
 from .released_moments import (
     Line,
     MomentRelease,
@@ -21,6 +20,7 @@ from .released_moments import (
     solve_moments,
     varying_directions,
 )
+from .rounds import Look, LookRelease, Metric, noise_of_equations
 
 # The warning that the noise hides the effect of the features, from released values and the known noise.
 

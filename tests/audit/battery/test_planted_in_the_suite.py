@@ -25,7 +25,7 @@ from skprivate.ensemble._plan import Schedule
 from skprivate.ensemble._release import BoostingTask
 from skprivate.linear_model._censored import rounds as censored_fit
 from skprivate.linear_model._logistic.schedule import LogisticNeighbours
-from skprivate.linear_model._moments.looks import LookPlan
+from skprivate.linear_model._moments.rounds import LookPlan
 from skprivate.model_selection import _scoring
 from skprivate.noise import DiscreteGaussianMechanism, DiscreteLaplaceMechanism
 from skprivate.randomizers._factory import MECHANISMS

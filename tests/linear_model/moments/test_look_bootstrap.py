@@ -10,9 +10,9 @@ from skprivate import DPNormalLLSRegressor
 from skprivate.exceptions import UtilityWarning
 from skprivate.linear_model._distributions import NORMAL, clipped_law
 from skprivate.linear_model._fit import bootstrap
-from skprivate.linear_model._moments.looks import Look, LookRelease
 from skprivate.linear_model._moments.released_moments import MomentRelease, ScaledFit
 from skprivate.linear_model._moments.replicates import bootstrap_looks, looks_warning
+from skprivate.linear_model._moments.rounds import Look, LookRelease
 
 N, SCALE, CLIP = 100_000, 0.05, 0.08
 FEATURES = np.array([[0.3, 0.1], [0.1, 0.2]])

@@ -9,14 +9,14 @@ import pytest
 
 from skprivate import DPNormalLLSRegressor, DPSEVRegressor
 from skprivate.audit._epsilon import gaussian_lower_bound
-from skprivate.linear_model._moments import looks
-from skprivate.linear_model._moments.looks import LookRelease
+from skprivate.linear_model._moments import rounds
 from skprivate.linear_model._moments.released_moments import (
     l1_look,
     moment_weights,
     square_weights,
     squared_l2_look,
 )
+from skprivate.linear_model._moments.rounds import LookRelease
 from skprivate.rounds._plans.cells import CellsPlan, ResidualAxis
 from skprivate.rounds._plans.moments import LooksPlan, MomentGrid
 from skprivate.rounds._rows import PreparedRows
@@ -140,8 +140,8 @@ def test_audit_of_looks(bug, monkeypatch):
     if bug == "half the noise":
         half_the_noise(monkeypatch)
     elif bug == "half the noise of a look":
-        full = looks.squared_l2_look
-        monkeypatch.setattr(looks, "squared_l2_look", lambda *args: full(*args) / 16)
+        full = rounds.squared_l2_look
+        monkeypatch.setattr(rounds, "squared_l2_look", lambda *args: full(*args) / 16)
     # Clips and lines of the right code: a look's sums do not depend on its noise.
     recording, fitted = record(model, rows[0], outputs)
     other, _ = record(model, rows[1], outputs)
@@ -167,9 +167,9 @@ class TestFit:
         """Mean squared errors of slopes, of four fits each: some thirty times apart on this design."""
         X, y, beta = self.draw(30_000, 5)
         errors = {}
-        for rounds in ("auto", 1):
-            found = [self.fit(X, y, 90 + k, max_iter=rounds).coef_ - beta[1:] for k in range(4)]
-            errors[rounds] = np.mean(np.square(found))
+        for number in ("auto", 1):
+            found = [self.fit(X, y, 90 + k, max_iter=number).coef_ - beta[1:] for k in range(4)]
+            errors[number] = np.mean(np.square(found))
         assert errors["auto"] < 0.25 * errors[1]
 
     def test_residuals_are_kept(self):

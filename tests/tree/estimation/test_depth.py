@@ -9,7 +9,7 @@ from scipy.stats import truncnorm
 
 from skprivate import DPTreeClassifier, LocallyPrivateTreeClassifier
 from skprivate.datasets import make_posterior_drift
-from skprivate.tree._leaf_shares import (
+from skprivate.tree._leaf_probabilities import (
     LeafCounts,
     choose_weight,
     estimate_drift,

@@ -12,7 +12,7 @@ import pytest
 
 from skprivate.randomizers import HadamardRandomizer, KRRRandomizer, LabelRandomizer
 from skprivate.tree import _nodes
-from skprivate.tree._leaf_shares import LeafCounts, variance_per_row
+from skprivate.tree._leaf_probabilities import LeafCounts, variance_per_row
 from skprivate.tree._nodes import NoisyTable, leaves_differ, log_p_value
 
 #: Of a complete tree of eight leaves.

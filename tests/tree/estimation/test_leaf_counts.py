@@ -8,7 +8,7 @@ import pytest
 
 from skprivate.partition import build_partition
 from skprivate.randomizers import HadamardRandomizer, KRRRandomizer
-from skprivate.tree._leaf_shares import LeafCounts, estimate_shares, variance_per_row
+from skprivate.tree._leaf_probabilities import LeafCounts, estimate_shares, variance_per_row
 from skprivate.tree._release import TreeDesign
 
 PARENT = np.array([0, 1, 0, 2], dtype=np.int32)

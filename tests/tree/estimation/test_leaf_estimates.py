@@ -8,8 +8,7 @@ import pytest
 
 from skprivate.partition import build_partition, count_leaves
 from skprivate.randomizers import KRRRandomizer
-from skprivate.tree._leaf_estimates import estimate_leaves, leaf_ancestors, paper_prune, prune_leaves
-from skprivate.tree._leaf_shares import (
+from skprivate.tree._leaf_probabilities import (
     LeafCounts,
     choose_weight,
     estimate_public_drift,
@@ -17,6 +16,7 @@ from skprivate.tree._leaf_shares import (
     estimate_sizes,
     variance_per_row,
 )
+from skprivate.tree._pruning_and_intervals import estimate_leaves, leaf_ancestors, paper_prune, prune_leaves
 from skprivate.tree._release import TreeDesign, count_split_features
 
 N = 3000

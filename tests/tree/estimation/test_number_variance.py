@@ -6,7 +6,7 @@ import pytest
 
 from skprivate import DPTreeRegressor, LocallyPrivateTreeRegressor
 from skprivate.partition import Partition
-from skprivate.tree._leaf_shares import LeafCounts, with_variances
+from skprivate.tree._leaf_probabilities import LeafCounts, with_variances
 from skprivate.tree._rows import PublicVotes, round_at_random, shares_of
 
 pytestmark = pytest.mark.filterwarnings("ignore::skprivate.exceptions.UtilityWarning")

@@ -9,7 +9,7 @@ import pytest
 
 import skprivate.tree
 from skprivate import DPTreeClassifier
-from skprivate.tree._leaf_estimates import pruning_method
+from skprivate.tree._pruning_and_intervals import pruning_method
 from skprivate.tree._release import DEEPEST, DepthInputs
 
 FOLDER = Path(skprivate.tree.__file__).parent
@@ -29,7 +29,7 @@ def test_one_file_asks_for_the_paper():
     names = {
         path.relative_to(FOLDER).as_posix() for path in FOLDER.rglob("*.py") if compares_with_paper(path)
     }
-    assert names == {"_leaf_estimates.py"}
+    assert names == {"_pruning_and_intervals.py"}
 
 
 @pytest.fixture(scope="module")

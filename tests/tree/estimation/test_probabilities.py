@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from skprivate.metrics._probabilities import estimate_base_rate
 from skprivate.partition import build_partition
-from skprivate.tree._leaf_shares import (
+from skprivate.tree._leaf_probabilities import (
     LeafCounts,
     choose_weight,
     estimate_public_drift,

@@ -10,20 +10,20 @@ import pytest
 from skprivate import LocallyPrivateTreeClassifier
 from skprivate.datasets import make_posterior_drift
 from skprivate.partition import build_partition
-from skprivate.tree._leaf_estimates import (
+from skprivate.tree._leaf_probabilities import (
+    LeafCounts,
+    choose_weight,
+    estimate_public_drift,
+    estimate_shares,
+    estimate_shares_of_classes,
+)
+from skprivate.tree._pruning_and_intervals import (
     _public_labels_contradicted,
     _standardised_margins,
     leaf_ancestors,
     paper_depth,
     paper_prune,
     prune_leaves,
-)
-from skprivate.tree._leaf_shares import (
-    LeafCounts,
-    choose_weight,
-    estimate_public_drift,
-    estimate_shares,
-    estimate_shares_of_classes,
 )
 from tests.marks import slow
 

@@ -6,8 +6,8 @@ import itertools
 import numpy as np
 import pytest
 
-from skprivate.tree import _leaf_shares
-from skprivate.tree._leaf_shares import smooth_over_tree
+from skprivate.tree import _leaf_probabilities
+from skprivate.tree._leaf_probabilities import smooth_over_tree
 
 # A complete tree of depth 3, one of unequal depths with only children, and leaves below one root.
 COMPLETE = np.array([[0] * 8, [0, 0, 0, 0, 1, 1, 1, 1], [0, 0, 1, 1, 2, 2, 3, 3], range(8)], dtype=np.int32)
@@ -41,7 +41,7 @@ def test_is_the_normal_posterior(name, seed):
     ancestors = TREES[name]
     values, variance, weights = draw(ancestors, seed)
     mean, variances = smooth_over_tree(ancestors, values, variance, weights, largest=0.25)
-    upward = _leaf_shares._spreads(ancestors, values, variance, weights, 0.25, 0.0)
+    upward = _leaf_probabilities._spreads(ancestors, values, variance, weights, 0.25, 0.0)
     spreads = np.minimum(upward[::-1], 0.25)
     assert spreads.max() > 0
     expected, of_expected = dense_posterior(ancestors, values, variance, spreads)
@@ -98,6 +98,8 @@ def test_the_spread_of_siblings_is_found(n_children):
     parent = np.repeat(np.arange(4096 // n_children), n_children)
     noise = rng.uniform(0.01, 0.05, len(parent))
     values = rng.normal(0, np.sqrt(0.04 + noise))[:, np.newaxis] + rng.normal(size=4096)[parent, np.newaxis]
-    found, error = _leaf_shares._spread_of_siblings(parent, np.ones(len(parent), dtype=bool), values, noise)
+    found, error = _leaf_probabilities._spread_of_siblings(
+        parent, np.ones(len(parent), dtype=bool), values, noise
+    )
     assert found == pytest.approx(0.04, rel=0.15)
     assert 0 < error < 0.01

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from skprivate.rounds._driver import RowsInMemory
-from skprivate.rounds._plans.additive import (
+from skprivate.rounds._plans.boosting import (
     LIMIT,
     UNIT,
     AdditiveModel,

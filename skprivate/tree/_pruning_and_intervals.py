@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Estimates of the leaves: pruning, offsets of a public model, and intervals of means.
+"""Leaves after a release: pruning, offsets of a public model, and intervals of means.
 
 Everything here is a function of released or public quantities: pruning costs no privacy.
 
@@ -20,7 +20,7 @@ from .._typing import BoolArray, FloatArray, IntArray
 from ..metrics._probabilities import BaseRate, log, pool_base_rates, row_totals, softmax
 from ..partition import Partition
 from ..utils._public_module import public_module
-from ._leaf_shares import (
+from ._leaf_probabilities import (
     LEAST_DRIFT,
     ClassShares,
     LeafCounts,

@@ -66,7 +66,7 @@ def text_of_number(number: float) -> str:
 
     Examples
     --------
-    >>> from skprivate.domain._values import text_of_number
+    >>> from skprivate.domain._text_values import text_of_number
     >>> text_of_number(12.0), text_of_number(0.5)
     ('12', '0.5')
     """

@@ -9,7 +9,7 @@ import numpy as np
 
 from .._typing import FloatArray, IntArray
 from ..metrics._probabilities import estimate_base_rate
-from ..rounds._plans.additive import UNIT, CellGrid, NumberLoss
+from ..rounds._plans.boosting import UNIT, CellGrid, NumberLoss
 
 # Weights of a step: posterior means, given noisy sums of residuals, their noise, and sizes of cells.
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Shares of the labels in the leaves: released counts, weight of public rows, smoothing over the tree.
+"""Class probabilities of the leaves: released counts, weight of public rows, smoothing over the tree.
 
 Everything here is a function of released or public quantities: smoothing costs no privacy.
 """

@@ -134,7 +134,7 @@ class FeatureCodes(Record):
     Examples
     --------
     >>> import numpy as np
-    >>> from skprivate.rounds._plans.additive import CodedFeature, FeatureCodes
+    >>> from skprivate.rounds._plans.boosting import CodedFeature, FeatureCodes
     >>> colour = CodedFeature.of_levels(1, 2, no_level=True)
     >>> layout = FeatureCodes((CodedFeature(0, np.array([0.5])), colour))
     >>> layout.codes(np.array([[0.2, 0, 1], [0.5, 1, 0], [0.7, 0, 0]]))

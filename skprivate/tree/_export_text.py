@@ -10,7 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._typing import BoolArray
 from ..domain import BooleanColumn, DateColumn, TableDomain
-from ..domain._values import DAY, text_of_instant
+from ..domain._text_values import DAY, text_of_instant
 from ..partition import Partition
 from ..partition._partition import FilledColumn, LevelsColumn
 from ..utils import check_int
