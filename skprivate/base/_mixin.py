@@ -325,6 +325,13 @@ class PrivateEstimatorMixin:
     releases_all_draws: bool = True
     _declares = "PrivateEstimatorMixin"
     ledger: PrivacyLedger | None
+    domain: TableDomain | None
+    domain_: TableDomain
+    bounds_: tuple[FloatArray, FloatArray]
+    n_features_in_: int
+
+    #: The parameter that declares bounds of X where there is no domain.
+    _bounds_parameter = "bounds"
 
     def is_strict(self) -> bool:
         """Return whether strict mode holds for this object: that of the process, or of its pickle.
@@ -610,26 +617,9 @@ class PrivateEstimatorMixin:
             raise ValueError("X and y must have one label per row.")
         return plain_cells(labels)
 
-
-# Estimators that may read their tables through a declared domain.
-
-
-class DomainMixin(PrivateEstimatorMixin):
-    """Mixin of estimators with a parameter ``domain``; without one X is read as it always was.
-
-    Features are then those of the raw table: ``n_features_in_`` and ``feature_names_in_`` name its columns,
-    and ``domain_.encoded_names`` the columns that the rows become.
-    """
-
-    domain: TableDomain | None
-    domain_: TableDomain
-    bounds_: tuple[FloatArray, FloatArray]
-    n_features_in_: int
-
-    #: Whether X is a table of numbers where there is no domain.
-    _reads_numbers = True
-    #: The parameter that declares bounds of X where there is no domain.
-    _bounds_parameter = "bounds"
+    # Estimators with a parameter ``domain`` read their tables through it; without one X is read as it is.
+    # Features are those of the raw table: ``n_features_in_`` and ``feature_names_in_`` name its columns, and
+    # ``domain_.encoded_names`` the columns that the rows become.
 
     @property
     def _declared_bounds(self) -> Any:

@@ -18,7 +18,7 @@ from ..accounting import PrivacySpent
 from ..accounting._statements.spent import name_inputs
 from ..base import PlannedCost, PublicShape, assign_roles, claim_of, private_fit
 from ..base import _likely_mistakes as mistakes
-from ..base._mixin import CURATOR_CONSTRAINTS, DomainMixin
+from ..base._mixin import CURATOR_CONSTRAINTS, PrivateEstimatorMixin
 from ..base._public_facts import cost_of, shape_of, sources_of
 from ..noise import check_entropy
 from ..noise._mechanisms import FitBudget
@@ -110,7 +110,7 @@ class BoostingRows:
         return PreparedRows(X, y=self.y, kept=kept)
 
 
-class BaseDPBoosting(DomainMixin, BaseEstimator):
+class BaseDPBoosting(PrivateEstimatorMixin, BaseEstimator):
     """Base of the private boosting estimators.
 
     A fit validates the rows and separates public from private ones, makes everything that is public
@@ -137,7 +137,7 @@ class BaseDPBoosting(DomainMixin, BaseEstimator):
     #: The one that declares the target.
     _target_parameter: str
 
-    _has_rounds = True
+    _has_rounds = _reads_numbers = True
     _model: AdditiveModel
     _public: PublicScores | None = None
     _unit: float = 1.0

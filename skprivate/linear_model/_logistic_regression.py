@@ -19,7 +19,7 @@ from ..accounting import PrivacyLedger, PrivacySpent
 from ..accounting._statements.spent import name_inputs, source_of_input
 from ..base import PlannedCost, PublicShape, assign_roles, claim_of, private_fit, redact_errors
 from ..base import _likely_mistakes as mistakes
-from ..base._mixin import CURATOR_CONSTRAINTS, DomainMixin
+from ..base._mixin import CURATOR_CONSTRAINTS, PrivateEstimatorMixin
 from ..base._public_facts import cost_of, known_classes, resolve_classes, score_labels, shape_of, sources_of
 from ..domain import TableDomain
 from ..domain._labels import declared_classes, number_labels
@@ -50,7 +50,7 @@ _CONFIDENCE = 0.9
 
 
 @public_module("skprivate.linear_model")
-class DPLogisticRegression(CallbackSupportMixin, DomainMixin, ClassifierMixin, BaseEstimator):
+class DPLogisticRegression(CallbackSupportMixin, PrivateEstimatorMixin, ClassifierMixin, BaseEstimator):
     """Differentially private logistic regression of a trusted curator, of two or more classes.
 
     Released are noisy moments of the columns, which standardise them, and then noisy gradients of the log
@@ -184,7 +184,7 @@ class DPLogisticRegression(CallbackSupportMixin, DomainMixin, ClassifierMixin, B
         computing="ledger",
     )
 
-    _has_rounds = True
+    _has_rounds = _reads_numbers = True
     _parameter_constraints: dict[str, list[Any]] = {
         **CURATOR_CONSTRAINTS,
         "bounds": ["array-like", Mapping, None],

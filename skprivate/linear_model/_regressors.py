@@ -32,7 +32,7 @@ from .._typing import (
 )
 from ..accounting import PrivacyLedger
 from ..base import PlannedCost, PublicShape, assign_roles, private_fit
-from ..base._mixin import CURATOR_CONSTRAINTS, DomainMixin
+from ..base._mixin import CURATOR_CONSTRAINTS, PrivateEstimatorMixin
 from ..base._public_facts import cost_of, shape_of
 from ..domain import TableDomain
 from ..noise import check_entropy
@@ -106,7 +106,7 @@ LLS_ROLES = assign_roles(
 )
 
 
-class BaseLogLocationScale(CallbackSupportMixin, DomainMixin, RegressorMixin, BaseEstimator):
+class BaseLogLocationScale(CallbackSupportMixin, PrivateEstimatorMixin, RegressorMixin, BaseEstimator):
     """Base of the private log-location-scale regressors.
 
     A fit validates the rows, resolves everything public (`_resolve_task`), computes exact integers, charges
@@ -220,7 +220,7 @@ class BaseLogLocationScale(CallbackSupportMixin, DomainMixin, RegressorMixin, Ba
     leak_remedy = "Declare them from public knowledge (bounds_X=..., bounds_y=...), or use estimate_bounds."
     declared_roles = LLS_ROLES
     _bounds_parameter = "bounds_X"
-    _has_rounds = True
+    _has_rounds = _reads_numbers = True
 
     _parameter_constraints: dict[str, list[Any]] = LLS_CONSTRAINTS
 

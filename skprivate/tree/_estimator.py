@@ -35,7 +35,6 @@ from ..base import (
     private_fit,
     redact_errors,
 )
-from ..base._mixin import DomainMixin
 from ..base._public_facts import shape_of
 from ..base._public_model import of_encoded_rows
 from ..domain import TableDomain
@@ -102,7 +101,7 @@ LOCAL_CONSTRAINTS: dict[str, list[Any]] = {
 LOCAL_ROLES = {"mechanism": "release", "protect": "release"}
 
 
-class PrivateTree(DomainMixin, PrivateEstimatorMixin, BaseEstimator):
+class PrivateTree(PrivateEstimatorMixin, BaseEstimator):
     """Base of the private trees: a subclass for a kind of target, and of that one for a kind of release.
 
     A fit validates the rows and separates public from private ones (`_part_rows`), makes everything that is
@@ -131,7 +130,7 @@ class PrivateTree(DomainMixin, PrivateEstimatorMixin, BaseEstimator):
 
     #: Where the noise is added, as in `PrivacySpent`.
     _deployment: Literal["curator", "simulated"] = "curator"
-    _has_rounds = True
+    _has_rounds = _reads_numbers = True
     #: The name of private rows in a statement.
     _rows_are_called = "private rows"
     #: Private rows times epsilon, for each public row, beyond which a curator's rows choose better splits.
