@@ -587,8 +587,7 @@ def plan_first_phase(tree: Any, rows: TreeRows, n_clients: int) -> TreeDesign | 
     tree._make_randomizer(2 if tree.max_depth == "auto" else 2**tree.max_depth, n_labels, 1)
     root = Partition.from_splits([-1], [], *rows.bounds)
     leaves = PlannedLeaves(first, tree.mechanism)
-    design: TreeDesign = tree._begin(rows, root, leaves, "cart", first_phase=first)
-    return design
+    return tree._begin(rows, root, leaves, "cart", first_phase=first)
 
 
 def shape_by_reports(tree: Any, design: TreeDesign, first: FirstPhase, n_clients: int) -> TreeDesign:
