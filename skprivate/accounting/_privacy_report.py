@@ -328,8 +328,7 @@ def add_privacy_section(card: Card, statement: Any = None, *, title: str = "Priv
     if not hasattr(sections, "add"):
         raise TypeError(f"card must be a skops.card.Card, not {type(card).__name__}.")
     text = privacy_section(sections.get_model() if statement is None else statement)
-    changed: Card = sections.add(**{title: text})
-    return changed
+    return sections.add(**{title: text})
 
 
 def _statements_in(statement: Any) -> tuple[Any, ...]:

@@ -658,12 +658,10 @@ class PrivateEstimatorMixin:
         """
         domain = getattr(self, "domain_", None)
         if domain is not None:
-            encoded: FloatArray = check_array(domain.encode(X, strict=self.is_strict()), **options)
-            return encoded
+            return check_array(domain.encode(X, strict=self.is_strict()), **options)
         if self.is_strict():
             return within_bounds(read_numbers(self, X, reset=False), *self.bounds_)
-        rows: FloatArray = validate_data(self, X, dtype=np.float64, reset=False, **options)
-        return rows
+        return validate_data(self, X, dtype=np.float64, reset=False, **options)
 
     def _after_release(self) -> None:
         """Warn of what was released, when the fit is complete."""

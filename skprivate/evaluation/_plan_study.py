@@ -290,8 +290,7 @@ def _read_labels(given: Any, template: Any) -> NDArray[Any]:
         return plain_labels(given)
     classes = declared_classes(declared)
     refuse_unknown_labels(given, classes)
-    labels: NDArray[Any] = classes[codes_of(given, classes, 0, num_samples(given), "the public target")]
-    return labels
+    return classes[codes_of(given, classes, 0, num_samples(given), "the public target")]
 
 
 def _worlds_of(

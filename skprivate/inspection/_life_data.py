@@ -357,8 +357,7 @@ class _Columns:
 
     def find(self, feature: Any) -> str:
         """Return the name of a feature that is given by number or name."""
-        name: str = self._names[find_feature(feature, self._names)]
-        return name
+        return self._names[find_feature(feature, self._names)]
 
     def choices(self, name: str) -> Any:
         """Return values that the feature may have: an even grid of numbers, or all levels."""

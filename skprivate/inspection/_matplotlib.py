@@ -73,5 +73,4 @@ def class_colours(n_classes: int, cmap: Any) -> FloatArray:
     chosen = colormaps.get_cmap(cmap)
     # A list of colours is read off; a continuous map is spread over the classes.
     steps = np.arange(n_classes) if chosen.N < 256 else np.linspace(0, 1, n_classes)
-    colours: FloatArray = np.asarray(chosen(steps))
-    return colours
+    return np.asarray(chosen(steps))

@@ -579,11 +579,9 @@ class FeatureAxis:
 
 def _check_row(at: Any, partition: Any, domain: TableDomain | None) -> FloatArray:
     if at is None:
-        middle: FloatArray = partition.lower / 2 + partition.upper / 2
-        return middle
+        return partition.lower / 2 + partition.upper / 2
     if partition.derived is not None and domain is not None:
-        derived: FloatArray = partition.derive(domain.encode([at]))[0]
-        return derived
+        return partition.derive(domain.encode([at]))[0]
     row = np.array(at, dtype=np.float64)
     if row.shape != (partition.n_features,) or np.isnan(row).any():
         raise ValueError(f"at must be a row of {partition.n_features} numbers.")

@@ -166,8 +166,7 @@ class LabelPrivateClassifier(ClassifierMixin, BaseLabelPrivate):
             refuse_label_types(y, self.classes)
         if self.is_strict():
             return self.read_labels(y, n_rows)
-        labels: NDArray[Any] = validate_data(self, y=as_labels(y))
-        return labels
+        return validate_data(self, y=as_labels(y))
 
     def _make_reporter(self, y: Any, rows_per_unit: int) -> ClassReporter:
         classes = find_classes(y) if self.classes is None else self.classes
@@ -227,8 +226,7 @@ class LabelPrivateClassifier(ClassifierMixin, BaseLabelPrivate):
         labels : ndarray of shape (n_samples,)
         """
         proba = self.predict_proba(X)
-        labels: NDArray[Any] = self.classes_[proba.argmax(axis=1)]
-        return labels
+        return self.classes_[proba.argmax(axis=1)]
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()

@@ -254,8 +254,7 @@ def to_proba(predictions: FloatArray, base: FloatArray, slope: float, share: flo
         simplex = np.hstack([1 - second, second])
     else:
         simplex = project(stretched)
-    proba: FloatArray = (1 - share) * simplex + share * base
-    return proba
+    return (1 - share) * simplex + share * base
 
 
 def base_rate(targets: FloatArray, weights: FloatArray, n_classes: int) -> FloatArray:
@@ -289,8 +288,7 @@ def base_rate(targets: FloatArray, weights: FloatArray, n_classes: int) -> Float
     low, high = -means / errors, (1 - means) / errors
     density = (np.exp(-(low**2) / 2) - np.exp(-(high**2) / 2)) / np.sqrt(2 * np.pi)
     inside = means + errors * density / (ndtr(high) - ndtr(low))
-    rate: FloatArray = inside / inside.sum()
-    return rate
+    return inside / inside.sum()
 
 
 def calibrate_classes(

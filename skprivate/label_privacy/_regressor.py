@@ -182,8 +182,7 @@ class LabelPrivateRegressor(RegressorMixin, BaseLabelPrivate):
             Within the bounds.
         """
         deviation = self._predict_targets(X)[:, 0] - self.base_value_
-        values: FloatArray = np.clip(self.base_value_ + self.slope_ * deviation, *self.bounds_y_)
-        return values
+        return np.clip(self.base_value_ + self.slope_ * deviation, *self.bounds_y_)
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()

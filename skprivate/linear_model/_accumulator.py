@@ -182,8 +182,7 @@ class MomentAccumulator(BatchAccumulator):
     @property
     def released_model(self) -> BaseLogLocationScale | None:
         """The model that `release` made, None before; an interrupt just before it returns loses nothing."""
-        model: BaseLogLocationScale | None = self._result
-        return model
+        return self._result
 
     @redact_errors
     @refused_within_another

@@ -231,14 +231,12 @@ def _usable(counts: FloatArray, noise: FloatArray) -> int:
 
 def _remaining(counts: FloatArray) -> FloatArray:
     """Rows that reach each cell, of shape (..., n_cells), for counts of shape (..., 2, n_cells)."""
-    reached: FloatArray = np.cumsum(counts.sum(axis=-2)[..., ::-1], axis=-1)[..., ::-1]
-    return reached
+    return np.cumsum(counts.sum(axis=-2)[..., ::-1], axis=-1)[..., ::-1]
 
 
 def _rising(hazard: FloatArray) -> FloatArray:
     """Return the nearest cumulative hazard that rises from 0, by isotonic regression."""
-    rising: FloatArray = np.maximum(isotonic_regression(hazard).x, 0.0)
-    return rising
+    return np.maximum(isotonic_regression(hazard).x, 0.0)
 
 
 class _Cells:
@@ -269,13 +267,11 @@ class _Cells:
         """Rows at risk in each cell, at least 1."""
         staying = _remaining(counts)[..., 1:]
         at_risk = staying + self.censored * counts[..., 0, :-1] + self.events * counts[..., 1, :-1]
-        exposed: FloatArray = np.maximum(at_risk, 1.0)
-        return exposed
+        return np.maximum(at_risk, 1.0)
 
     def cumulative_hazard(self, counts: FloatArray) -> FloatArray:
         """Return the cumulative hazard at the inner edges; noise can make it fall."""
-        hazard: FloatArray = np.cumsum(counts[..., 1, :-1] / self.exposure(counts), axis=-1)
-        return hazard
+        return np.cumsum(counts[..., 1, :-1] / self.exposure(counts), axis=-1)
 
     def errors_of_hazard(self, counts: FloatArray, noise: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Standard deviations of the cumulative hazard at the inner edges: of the noise, and of the rows."""

@@ -509,8 +509,7 @@ class DPLogisticRegression(CallbackSupportMixin, PrivateEstimatorMixin, Classifi
                 "infinite.",
                 UtilityWarning,
             )
-        scaled: FloatArray = intervals / (self.release_.standards.scale * self.grid_.half)[:, None]
-        return scaled
+        return intervals / (self.release_.standards.scale * self.grid_.half)[:, None]
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()

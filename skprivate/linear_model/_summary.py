@@ -275,7 +275,6 @@ def _names_of_slopes(self: Any) -> tuple[str, ...]:
     """Names of the columns that slopes are about: x0, x1, ... where the fit saw none."""
     domain = getattr(self, "domain_", None)
     if domain is not None:
-        names: tuple[str, ...] = domain.encoded_names
-        return names
+        return domain.encoded_names
     unnamed = [f"x{k}" for k in range(len(self.coef_))]
     return tuple(map(str, getattr(self, "feature_names_in_", unnamed)))

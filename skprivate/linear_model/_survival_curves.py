@@ -340,5 +340,4 @@ def standardized(
 ) -> FloatArray:
     """Return the error (time - location) / scale on the scale of the model; time 0 has log -inf."""
     on_scale = np.log(times) if log_target else times
-    errors: FloatArray = (on_scale - location) / scale
-    return errors
+    return (on_scale - location) / scale

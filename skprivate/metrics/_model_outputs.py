@@ -173,8 +173,7 @@ def ask_at_once(model: Any, method: str) -> Ask | None:
     coefficients, and not on private ones.
     """
     if is_same_in_any_table(model):
-        ask: Ask = getattr(model, method)
-        return ask
+        return getattr(model, method)
     steps = [step for _, step in model.steps] if _is_of_sklearn(model, ("Pipeline",)) else [model]
     *first, last = steps
     if not _is_of_sklearn(last, _CLASSIFIERS + _REGRESSORS) or not all(map(is_same_in_any_table, first)):

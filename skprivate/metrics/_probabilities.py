@@ -30,14 +30,12 @@ def products(X: FloatArray, slopes: FloatArray) -> FloatArray:
 
 def exp(values: FloatArray) -> FloatArray:
     """Return exponentials: the Box-Cox transform of parameter 0, inverted, is one."""
-    powers: FloatArray = special.inv_boxcox(values, 0.0)
-    return powers
+    return special.inv_boxcox(values, 0.0)
 
 
 def log(values: FloatArray) -> FloatArray:
     """Return natural logarithms; of 0 minus infinity."""
-    logarithms: FloatArray = special.xlogy(1.0, values)
-    return logarithms
+    return special.xlogy(1.0, values)
 
 
 def row_totals(parts: FloatArray) -> FloatArray:
@@ -101,14 +99,12 @@ def _normal_mean(middle: FloatArray, scale: FloatArray) -> FloatArray:
     # The density at the far end, in units of that at the near one.
     log_far = -(0.5 - middle) / scale / scale
     mass = _mills_ratio(low) - np.exp(log_far) * _mills_ratio(high)
-    mean: FloatArray = scale * (-np.expm1(log_far) / mass - low)
-    return mean
+    return scale * (-np.expm1(log_far) / mass - low)
 
 
 def _mills_ratio(x: FloatArray) -> FloatArray:
     """Return the mass of the standard normal distribution above x, in units of its density at x."""
-    ratio: FloatArray = math.sqrt(math.pi / 2) * erfcx(x / math.sqrt(2))
-    return ratio
+    return math.sqrt(math.pi / 2) * erfcx(x / math.sqrt(2))
 
 
 def _exponential_mean(rate: FloatArray) -> FloatArray:

@@ -60,8 +60,7 @@ def _has(method: str) -> Callable[[Any], bool]:
 
 def _if_best_has(method: str) -> Callable[[Method], Method]:
     """Return a decorator: the method is there if the best estimator has its like."""
-    decorate: Callable[[Method], Method] = available_if(_has(method))
-    return decorate
+    return available_if(_has(method))
 
 
 # As many fits as a plain search with its five folds. The number costs time and no privacy; a given candidate
@@ -418,8 +417,7 @@ class BasePrivateSearch(MetaEstimatorMixin, PrivateEstimatorMixin, BaseEstimator
     def classes_(self) -> NDArray[Any]:
         """The classes of the best estimator; classifiers only."""
         _has("classes_")(self)
-        classes: NDArray[Any] = self.best_estimator_.classes_
-        return classes
+        return self.best_estimator_.classes_
 
     @_if_best_has("predict")
     def predict(self, X: Any) -> NDArray[Any]:
@@ -504,8 +502,7 @@ class BasePrivateSearch(MetaEstimatorMixin, PrivateEstimatorMixin, BaseEstimator
         -------
         score : float
         """
-        score: float = self._ask_best("score", X, y)
-        return score
+        return self._ask_best("score", X, y)
 
     def get_metadata_routing(self) -> MetadataRouter:
         """Return the routing of this search, as scikit-learn's meta-estimators do.

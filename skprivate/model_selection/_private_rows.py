@@ -27,8 +27,7 @@ class Masks(NamedTuple):
     @property
     def private(self) -> NDArray[np.bool_]:
         """The rows to be protected."""
-        private: NDArray[np.bool_] = ~self.public & ~self.validation
-        return private
+        return ~self.public & ~self.validation
 
     @property
     def n_units(self) -> int:

@@ -264,8 +264,7 @@ class _BoundedLoss:
         table = probabilities(estimator, X, len(estimator.classes_), strict=False)
         least = np.exp(-self.bound)
         own = np.clip(table[np.arange(len(codes)), codes], least, 1.0)
-        score: FloatArray = 1.0 + np.log(own) / self.bound
-        return score
+        return 1.0 + np.log(own) / self.bound
 
 
 def log_loss_bound(n_units: int, epsilon: Fraction, n_classes: int) -> float:
@@ -372,8 +371,7 @@ def _codes(estimator: Any, y: Any) -> NDArray[np.intp]:
 
 
 def _classes(estimator: Any) -> list[Any]:
-    classes: list[Any] = np.asarray(estimator.classes_).tolist()
-    return classes
+    return np.asarray(estimator.classes_).tolist()
 
 
 def _predicted_codes(estimator: Any, X: Any) -> NDArray[np.intp]:
@@ -394,8 +392,7 @@ def _of_second_class(estimator: Any, X: Any) -> FloatArray:
     table = _probabilities(estimator, X)
     if table.shape[1] != 2:
         raise ValueError("the AUC is of two classes")
-    second: FloatArray = table[:, 1]
-    return second
+    return table[:, 1]
 
 
 # What ``scoring`` stands for.
@@ -405,8 +402,7 @@ def accuracy(estimator: Any, X: Any, y: Any) -> NDArray[np.bool_]:
     """Score 1 where the predicted label is right."""
     classes = estimator.classes_
     predicted = codes_of(estimator.predict(X), classes, 0, num_samples(X), "what predict returns")
-    right: NDArray[np.bool_] = predicted == codes_of(y, classes, -1, num_samples(X), "y")
-    return right
+    return predicted == codes_of(y, classes, -1, num_samples(X), "y")
 
 
 @dataclass(frozen=True)

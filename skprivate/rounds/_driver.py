@@ -180,8 +180,7 @@ def drive(
             number += 1
             step = rounds.send(released)
     except StopIteration as end:
-        result: Result = end.value
-        return result
+        return end.value
     finally:
         rounds.close()
 

@@ -107,8 +107,7 @@ def fit_rounds(
     if not getattr(type(estimator), "_has_rounds", False):
         raise TypeError(f"{type(estimator).__name__} has no rounds: fit it to rows in memory.")
     source = source if isinstance(source, TableSource) else TableSource(source)
-    fitted: Estimator = _fit_source(estimator, source, public, checkpoint)
-    return fitted
+    return _fit_source(estimator, source, public, checkpoint)
 
 
 @private_fit

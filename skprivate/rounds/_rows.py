@@ -680,8 +680,7 @@ def _strict_numbers(times: NDArray[Any], role: str) -> FloatArray:
     # Nullable booleans are objects where one is missing: both are read as numbers.
     if times.dtype.kind not in "biufO":
         raise TypeError(f"{_FORMS}; the {role} is of type {times.dtype}, not a number.")
-    values: FloatArray = numbers_of(times, "y")
-    return values
+    return numbers_of(times, "y")
 
 
 def _one_column(values: Any) -> FloatArray:
@@ -691,8 +690,7 @@ def _one_column(values: Any) -> FloatArray:
         raise ValueError("y should be a 1d array; its rows are of different lengths.")
     if values.ndim == 2 and values.shape[1] > 1:
         refuse_other_forms(values)
-    column: FloatArray = values if values.ndim == 1 else column_or_1d(values, warn=True)
-    return column
+    return values if values.ndim == 1 else column_or_1d(values, warn=True)
 
 
 def check_form(no_targets: Any, log_target: bool, *, strict: bool) -> None:

@@ -366,8 +366,7 @@ def column_numbers(values: NDArray[Any], name: str) -> NDArray[Any]:
         # Nothing to refuse; what follows takes as long as copying the numbers.
         return values
     if get_config()["strict"]:
-        numbers: NDArray[Any] = numbers_of(values, name)
-        return numbers
+        return numbers_of(values, name)
     refuse_kinds(values, name)
     refuse_cells(values, name)
     if values.dtype.kind in "biuf":

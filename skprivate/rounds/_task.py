@@ -74,8 +74,7 @@ class Plan(Protocol):
 
 def plan_from_dict(content: Any) -> Plan:
     """Restore a plan of any kind; ValueError for what none would write."""
-    plan: Plan = of_kind(content, _PLANS, "it is a plan of an unknown kind")
-    return plan
+    return of_kind(content, _PLANS, "it is a plan of an unknown kind")
 
 
 @dataclass(frozen=True, repr=False)

@@ -59,15 +59,13 @@ def framed(*parts: bytes) -> bytes:
 def extract(secret: bytes, context: bytes) -> bytes:
     """Return a uniform key from a secret that is not uniform, as a point of a curve is (HKDF-SHA256)."""
     crypto = library()
-    key: bytes = crypto.HKDF(crypto.sha256, KEY_BYTES, None, context).derive(secret)
-    return key
+    return crypto.HKDF(crypto.sha256, KEY_BYTES, None, context).derive(secret)
 
 
 def expand(key: bytes, context: bytes) -> bytes:
     """Return the key for one context from a key that is uniform already (the second half of HKDF)."""
     crypto = library()
-    derived: bytes = crypto.HKDFExpand(crypto.sha256, KEY_BYTES, context).derive(key)
-    return derived
+    return crypto.HKDFExpand(crypto.sha256, KEY_BYTES, context).derive(key)
 
 
 def split_key(n_pieces: int) -> list[bytes]:
@@ -86,8 +84,7 @@ def join_key(pieces: Iterable[bytes]) -> bytes:
 def seal(key: bytes, content: bytes, context: bytes) -> bytes:
     """Encrypt under AES-256-GCM, bound to a context that is not sent; a fresh nonce stands in front."""
     nonce = os.urandom(NONCE_BYTES)
-    message: bytes = nonce + library().AESGCM(key).encrypt(nonce, content, context)
-    return message
+    return nonce + library().AESGCM(key).encrypt(nonce, content, context)
 
 
 def unseal(key: bytes, message: bytes, context: bytes) -> bytes:
@@ -245,8 +242,7 @@ class SiteKey:
         private : bytes of length 32
         """
         _KEPT[self.public] = self._memory
-        private: bytes = self._private.private_bytes_raw()
-        return private
+        return self._private.private_bytes_raw()
 
     def agree(self, peer_public: bytes, purpose: bytes) -> bytes:
         """Return the secret that this pair and another share, the same on both sides.

@@ -176,8 +176,7 @@ class LifeStudyPlan(Plan):
 
         An infinite half-width, of fits that warned, is None.
         """
-        plain: dict[str, Any] = _finite(super().to_dict())
-        return plain
+        return _finite(super().to_dict())
 
     def to_frame(self) -> Any:
         """Return the table as a DataFrame of pandas, one row for each variant, epsilon and number of rows.

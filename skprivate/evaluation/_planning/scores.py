@@ -361,8 +361,7 @@ class Plan:
     def to_dict(self) -> dict[str, Any]:
         """Return everything as plain values, which JSON takes; exact numbers become text such as "9/10"."""
         fields: Any = self
-        plain: dict[str, Any] = _plain({**asdict(fields), "mark": self.mark})
-        return plain
+        return _plain({**asdict(fields), "mark": self.mark})
 
     def _as_text(self, title: str, lines: Iterable[str]) -> str:
         unknown = (f"- {text}" for text in self.unknowns)

@@ -198,8 +198,7 @@ def _area_of_one(scores: FloatArray, positive: FloatArray) -> float:
 
 def indicators(codes: IntArray, n_classes: int) -> FloatArray:
     """Return rows of 0 and one 1."""
-    result: FloatArray = (codes[:, np.newaxis] == np.arange(n_classes)).astype(np.float64)
-    return result
+    return (codes[:, np.newaxis] == np.arange(n_classes)).astype(np.float64)
 
 
 def explained(found: FloatArray, y: NDArray[np.float64]) -> float:
@@ -248,8 +247,7 @@ def predict(model: Any, X: FloatArray, n_classes: int) -> FloatArray:
     found = np.zeros((len(X), n_classes))
     found[:, model.classes_] = model.predict_proba(X)
     bounded = np.maximum(found, LEAST_SHARE)
-    result: FloatArray = bounded / bounded.sum(axis=1, keepdims=True)
-    return result
+    return bounded / bounded.sum(axis=1, keepdims=True)
 
 
 @dataclass(frozen=True)
@@ -339,8 +337,7 @@ def _cross_predict(
 def _losses(found: FloatArray, y: NDArray[Any]) -> FloatArray:
     if found.ndim == 1:
         return (found - y) ** 2
-    result: FloatArray = -np.log(found[np.arange(len(y)), y])
-    return result
+    return -np.log(found[np.arange(len(y)), y])
 
 
 def _strength(found: FloatArray, y: NDArray[Any]) -> float:
@@ -417,8 +414,7 @@ class LabelWorld:
 
     def _log_odds(self, X: Any) -> FloatArray:
         found = np.log(predict(self._model, self._table.encode(X), len(self._classes)))
-        result: FloatArray = found - found.mean(axis=1, keepdims=True)
-        return result
+        return found - found.mean(axis=1, keepdims=True)
 
     def _area(self, odds: FloatArray, factor: float) -> float:
         proba = _softmax(odds * factor + _restore_shares(odds * factor, self._shares))
@@ -455,8 +451,7 @@ World = StatedWorld | LabelWorld | NumberWorld
 
 def _softmax(odds: FloatArray) -> FloatArray:
     grown = np.exp(odds - odds.max(axis=1, keepdims=True))
-    result: FloatArray = grown / grown.sum(axis=1, keepdims=True)
-    return result
+    return grown / grown.sum(axis=1, keepdims=True)
 
 
 def _restore_shares(odds: FloatArray, shares: FloatArray) -> FloatArray:

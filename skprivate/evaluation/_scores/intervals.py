@@ -405,8 +405,7 @@ def _intercepts(expected: Callable[[FloatArray], FloatArray], reach: FloatArray,
         middle = (left + right) / 2
         above = expected(middle)[:, None] > events
         left, right = np.where(above, left, middle), np.where(above, middle, right)
-    found: FloatArray = (left + right) / 2
-    return found
+    return (left + right) / 2
 
 
 def _crossings(statistic: FloatArray, limit: float) -> tuple[float, float]:

@@ -76,8 +76,7 @@ def round_at_random(values: FloatArray, nodes: FloatArray, random_bytes: Any) ->
     below = np.clip(np.searchsorted(nodes, inside, side="right") - 1, 0, len(nodes) - 2)
     share = (inside - nodes[below]) / (nodes[below + 1] - nodes[below])
     draws = np.frombuffer(random_bytes(8 * len(values)), dtype=np.uint64) / 2.0**64
-    chosen: NDArray[np.intp] = below + (draws < share)
-    return chosen
+    return below + (draws < share)
 
 
 def round_probabilities(

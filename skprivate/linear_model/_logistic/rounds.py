@@ -112,8 +112,7 @@ class LogisticRelease:
         logits, left = self.theta[:, 0] + rows @ self.theta[:, 1:].T, self.gradient[:, 0]
         if len(left) == 1:
             logits, left = np.column_stack([np.zeros(_DRAWS), logits]), np.append(-left, left)
-        rates: FloatArray = softmax(logits, axis=1).mean(axis=0) - left
-        return rates
+        return softmax(logits, axis=1).mean(axis=0) - left
 
     @property
     def may_be_noise(self) -> bool:

@@ -354,8 +354,7 @@ class AdditiveModel(Record):
 def to_units(values: Any) -> IntArray:
     """Return weights as whole numbers; what is too large, or NaN, is cut off."""
     numbers = np.nan_to_num(np.asarray(values, dtype=np.float64))
-    units: IntArray = np.rint(np.clip(numbers, -_MOST_WEIGHT, _MOST_WEIGHT) / UNIT).astype(np.int64)
-    return units
+    return np.rint(np.clip(numbers, -_MOST_WEIGHT, _MOST_WEIGHT) / UNIT).astype(np.int64)
 
 
 class CodedRows:
@@ -382,8 +381,7 @@ class CodedRows:
         """Return the codes of the rows, of shape (n_features, n)."""
         if layout is not self._layout:
             self._layout, self._codes, self._model = layout, layout.codes(self.rows.X), None
-        codes: NDArray[Any] = self._codes
-        return codes
+        return self._codes
 
     def scores(self, model: AdditiveModel) -> IntArray:
         """Return the scores of the rows by a model; the array is changed by later calls."""
@@ -394,8 +392,7 @@ class CodedRows:
         else:
             self._add_changes(before, model, codes)
         self._model = model
-        scores: IntArray = self._scores
-        return scores
+        return self._scores
 
     def _add_changes(self, before: AdditiveModel, model: AdditiveModel, codes: NDArray[Any]) -> None:
         for code, old, new in zip(codes, before.tables, model.tables, strict=True):

@@ -410,5 +410,4 @@ _AXES = (ErrorAxis, LeafAxis, LabelAxis, LevelAxis, OctaveAxis, ResidualAxis, Su
 
 def axis_from_dict(content: Any) -> Axis:
     """Restore an axis of any kind; ValueError for what none would write."""
-    axis: Axis = of_kind(content, _AXES, "a table has an axis of an unknown kind")
-    return axis
+    return of_kind(content, _AXES, "a table has an axis of an unknown kind")

@@ -360,8 +360,7 @@ def check_totals(masses: Masses, totals: NDArray[Any], n_rows: int) -> None:
 
 def masses_from_dict(content: Any) -> Masses:
     """Restore masses of any kind; ValueError for what none would write."""
-    masses: Masses = of_kind(content, (LabelMasses, NumberMasses), "a plan has masses of an unknown kind")
-    return masses
+    return of_kind(content, (LabelMasses, NumberMasses), "a plan has masses of an unknown kind")
 
 
 def _weighted(masses: IntArray, rows: PreparedRows, largest: int) -> IntArray:
