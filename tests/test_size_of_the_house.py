@@ -23,13 +23,36 @@ TOP = Path(skprivate.__file__).parent
 FILES = sorted(path for path in TOP.rglob("*") if path.suffix in {".py", ".pyx"})
 MODULES = [path for path in FILES if path.name != "__init__.py"]
 
-MOST_MODULES = 270
+MOST_MODULES = 260
 MOST_LINES_OF_A_MODULE = 520
 MOST_FILES_OF_A_FIT = 25
 MOST_FILES_OF_A_PREDICTION = 12
 MOST_CLASSES = 4
 MOST_LINES = {
-    "linear_model": 5800,
+    "linear_model": 5290,
+    "audit": 4520,
+    "accounting": 4320,
+    "rounds": 4170,
+    "tree": 3500,
+    "evaluation": 3240,
+    "games": 3110,
+    "collaborative": 2870,
+    "collection": 1960,
+    "domain": 1720,
+    "ensemble": 1480,
+    "partition": 1430,
+    "utils": 1340,
+    "model_selection": 1320,
+    "base": 1210,
+    "randomizers": 1090,
+    "inspection": 1040,
+    "preprocessing": 700,
+    "noise": 680,
+    "label_privacy": 680,
+    "datasets": 610,
+    "_demo": 460,
+    "metrics": 420,
+    "files at the top": 250,
 }
 
 
@@ -53,7 +76,8 @@ def code_lines(path):
 def lines_by_room():
     found = Counter()
     for path in FILES:
-        found[path.relative_to(TOP).parts[0]] += code_lines(path)
+        room = path.relative_to(TOP).parts[0]
+        found[room if path.parent != TOP else "files at the top"] += code_lines(path)
     return found
 
 
