@@ -98,8 +98,8 @@ class ThinMomentLLS(DPNormalLLSRegressor, PrivateEstimatorMixin):
     mechanism="krr",
 )
 class TruthfulLeafLPT(LocallyPrivateTreeClassifier, PrivateEstimatorMixin):
-    def _make_randomizer(self, n_cells, n_labels, rows_per_unit):
-        randomizer = super()._make_randomizer(n_cells, n_labels, rows_per_unit)
+    def _make_randomizer(self, n_cells, n_labels, *rest):
+        randomizer = super()._make_randomizer(n_cells, n_labels, *rest)
         honest = randomizer.simulate
 
         def simulate(categories, random_state=None):
@@ -141,9 +141,10 @@ class _Lying:
     "DPTreeClassifier(max_depth='auto') that takes the depth at which private leaves still hold 8 rows",
     "max_depth_ is a function of private rows without noise",
     max_depth="auto",
+    split_share=0,
 )
 class PrivateDepthTree(DPTreeClassifier, PrivateEstimatorMixin):
-    def _automatic_depth(self, partition, rule, rows, n_used):
+    def _automatic_depth(self, partition, rule, rows, n_used, with_model):
         depth = 1
         for deeper in range(1, 5):
             cells = partition.truncate(deeper).apply(rows.X)

@@ -28,7 +28,7 @@ from ._public_model import PublicModel
 
 # Prior of how the share of a class varies over the bins of a column: with probability 1/2 not at all; else
 # one of these standard deviations, as parts of the largest that a share can have, and one of three shapes.
-# They span what the simulations named in `_first_phase` have; an earlier grid of six sizes and four shapes
+# They span what the simulations named below have; an earlier grid of six sizes and four shapes
 # gave the same accuracies within their errors of .01.
 _SCALES = (0.06, 0.14, 0.3, 0.6)
 _CHANGES = 0.5
