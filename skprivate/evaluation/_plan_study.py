@@ -22,7 +22,7 @@ from ..domain import TableDomain
 from ..domain._labels import codes_of, declared_classes, plain_labels, refuse_unknown_labels
 from ..utils import check_epsilons, check_int
 from ..utils._compat import Interval, num_samples, validate_parameter_constraints
-from ._planning import fits, worlds
+from ._planning import populations, trial_fits
 from ._planning.life_widths import LifeStudyPlan, PlannedHalfWidths, RowsNeeded
 from ._planning.lifetimes import (
     Cell,
@@ -180,20 +180,20 @@ def plan_study(
     given = {name: value for name, value in locals().items() if name in _CONSTRAINTS}
     validate_parameter_constraints(_CONSTRAINTS, given, "plan_study")
     grid = check_epsilons(epsilons)
-    fits.check_domain(domain)
+    trial_fits.check_domain(domain)
     labels = _predicts_labels(estimator)
-    template = fits.prepare(estimator, domain, target)
-    name = fits.epsilon_of(template, param_name)
-    fits.warn_of_planned_delta(template, name, n)
+    template = trial_fits.prepare(estimator, domain, target)
+    name = trial_fits.epsilon_of(template, param_name)
+    trial_fits.warn_of_planned_delta(template, name, n)
     if public_in_fit and public is None and simulate is not None:
         raise ValueError("public_in_fit=True needs public rows.")
     rng = np.random.default_rng(check_random_state(random_state).randint(2**31))
     domain = _domain_of(domain, template)
     known = None if public is None else _read_public(public, domain, template, labels, target)
-    drawn: list[worlds.World]
+    drawn: list[populations.World]
     if simulate is not None:
-        drawn, deviations = [worlds.StatedWorld(simulate)] * n_repeats, np.zeros(n_repeats)
-        sample = drawn[0].draw(fits.N_TEST, rng)[1]
+        drawn, deviations = [populations.StatedWorld(simulate)] * n_repeats, np.zeros(n_repeats)
+        sample = drawn[0].draw(trial_fits.N_TEST, rng)[1]
     elif known is not None:
         drawn, deviations = _worlds_of(known, n, n_repeats, rng)
         sample = known.y
@@ -203,20 +203,25 @@ def plan_study(
     if scoring is None:
         scoring = "r2" if not labels else "roc_auc" if len(np.unique(sample)) <= 2 else "roc_auc_ovr"
     scorer = check_scoring(template, scoring)
-    alone, n_public = fits.PublicModel(), 0
+    alone, n_public = trial_fits.PublicModel(), 0
     if known is not None:
-        alone, n_public = fits.public_model(known, labels, scorer, int(rng.integers(2**31))), len(known.y)
+        alone, n_public = (
+            trial_fits.public_model(known, labels, scorer, int(rng.integers(2**31))),
+            len(known.y),
+        )
     options = {"alone": alone.model, "in_fit": public_in_fit}
     found = Parallel(n_jobs=n_jobs)(
-        delayed(fits.run_world)(template, name, grid, world, n, n_public, scorer, int(seed), **options)
+        delayed(trial_fits.run_world)(template, name, grid, world, n, n_public, scorer, int(seed), **options)
         for world, seed in zip(drawn, rng.integers(2**31, size=n_repeats), strict=True)
     )
     of_alone = np.array([one for _, one, _ in found])
-    base = fits.base_score(sample, labels, scorer)
+    base = trial_fits.base_score(sample, labels, scorer)
     shift, shift_alone = Shift(), 0.0
     if simulate is None and known is not None:
         seed = int(rng.integers(2**31))
-        real = fits.cross_validate_quiet(template, name, known.table.table, known.y, labels, scorer, seed)
+        real = trial_fits.cross_validate_quiet(
+            template, name, known.table.table, known.y, labels, scorer, seed
+        )
         shift = Shift.measured(real, np.array([quiet for _, _, quiet in found]), deviations, base)
         shift_alone = alone.score - band_of(of_alone, deviations)[0]
     rows = tuple(
@@ -261,8 +266,8 @@ def _domain_of(domain: Any, template: Any) -> TableDomain | None:
 
 def _read_public(
     public: Any, domain: TableDomain | None, template: Any, labels: bool, target: Any
-) -> worlds.PublicRows:
-    X, y = worlds.check_public(
+) -> populations.PublicRows:
+    X, y = populations.check_public(
         public, lambda y: _read_labels(y, template) if labels else np.asarray(y, dtype=np.float64)
     )
     if not labels:
@@ -271,8 +276,8 @@ def _read_public(
         logarithm = get_tags(template).target_tags.positive_only and bool((y > 0).all())
         low, high = (y.min(), y.max()) if target is None else (target[0], target[1])
         ends = float(low), float(high)
-        return worlds.PublicRows(
-            worlds.PublicTable(X, domain), y, np.log(y) if logarithm else y, None, ends, logarithm
+        return populations.PublicRows(
+            populations.PublicTable(X, domain), y, np.log(y) if logarithm else y, None, ends, logarithm
         )
     classes, codes, counts = np.unique(y, return_inverse=True, return_counts=True)
     if len(classes) < 2 or counts.min() < _FEWEST_OF_CLASS:
@@ -280,7 +285,7 @@ def _read_public(
             f"public rows must hold at least two classes, each of at least {_FEWEST_OF_CLASS} rows: nothing "
             "can be planned of a class that they do not show."
         )
-    return worlds.PublicRows(worlds.PublicTable(X, domain), y, codes, classes)
+    return populations.PublicRows(populations.PublicTable(X, domain), y, codes, classes)
 
 
 def _read_labels(given: Any, template: Any) -> NDArray[Any]:
@@ -294,20 +299,20 @@ def _read_labels(given: Any, template: Any) -> NDArray[Any]:
 
 
 def _worlds_of(
-    known: worlds.PublicRows, n: int, n_repeats: int, rng: np.random.Generator
-) -> tuple[list[worlds.World], FloatArray]:
+    known: populations.PublicRows, n: int, n_repeats: int, rng: np.random.Generator
+) -> tuple[list[populations.World], FloatArray]:
     """Return a world for each repeat, and its distance from the expected one in standard errors."""
     n_classes = 0 if known.classes is None else len(known.classes)
-    signal = worlds.measure_signal(known.table.encoded, known.codes, n_classes, n, rng)
+    signal = populations.measure_signal(known.table.encoded, known.codes, n_classes, n, rng)
     deviations = rng.permutation(norm.ppf((np.arange(n_repeats) + 0.5) / n_repeats))
-    drawn: list[worlds.World] = []
+    drawn: list[populations.World] = []
     for repeat, deviation in enumerate(deviations):
         model, predicted = signal.models[repeat % len(signal.models)]
         strength = signal.at(float(deviation))
         if known.classes is None:
-            drawn.append(worlds.NumberWorld(known, model, predicted, strength, rng))
+            drawn.append(populations.NumberWorld(known, model, predicted, strength, rng))
         else:
-            drawn.append(worlds.LabelWorld(known, known.classes, model, strength, rng))
+            drawn.append(populations.LabelWorld(known, known.classes, model, strength, rng))
     return drawn, deviations
 
 
@@ -318,7 +323,7 @@ def _limits_of(scoring: Any) -> tuple[float, float]:
     return -np.inf, 1.0 if scoring == "r2" else np.inf
 
 
-def _count_columns(domain: TableDomain | None, known: worlds.PublicRows | None) -> int:
+def _count_columns(domain: TableDomain | None, known: populations.PublicRows | None) -> int:
     """Return the number of columns that a description would count, the target included."""
     if domain is not None:
         return len(domain.names) + 1
@@ -337,7 +342,7 @@ def _split(
     )
 
 
-def _unknowns(known: worlds.PublicRows | None, simulated: bool) -> tuple[str, ...]:
+def _unknowns(known: populations.PublicRows | None, simulated: bool) -> tuple[str, ...]:
     if simulated or known is None:
         return _OF_SIMULATION + _OF_ALL
     texts = tuple(text.format(m=len(known.y)) for text in _OF_PUBLIC)
@@ -481,7 +486,7 @@ def plan_life_study(
     grid = check_epsilons(epsilons)
     sizes = [check_int(one, "n", least=_FEWEST_ROWS) for one in ([n] if np.ndim(n) == 0 else n)]  # type: ignore[union-attr]
     template = _prepare_life_model(estimator)
-    fits.warn_of_planned_delta(template, "epsilon", max(sizes))
+    trial_fits.warn_of_planned_delta(template, "epsilon", max(sizes))
     source, draw = draw_lives(template, stated, public, simulate)
     parameters = _variants_of(template, variants)
     seeds = check_random_state(random_state).randint(2**31, size=n_repeats).tolist()

@@ -19,8 +19,8 @@ from ...linear_model._distributions import ErrorDistribution, error_distribution
 from ...utils import check_bounds, is_structured
 from ...utils._compat import safe_indexing
 from ...utils._public_module import public_module
-from .fits import quieten
-from .worlds import StatedWorld, check_public
+from .populations import StatedWorld, check_public
+from .trial_fits import quieten
 
 _RECORDS = np.dtype([("event", np.bool_), ("time", np.float64)])
 #: Draws n rows and their targets.

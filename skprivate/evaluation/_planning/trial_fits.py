@@ -22,7 +22,7 @@ from ...domain import TableDomain
 from ...noise._mechanisms import warn_of_large_delta
 from ...utils import check_bounds, check_probability
 from ...utils._compat import safe_indexing
-from .worlds import PublicRows, World
+from .populations import PublicRows, World
 
 #: Rows on which a fit is scored.
 N_TEST = 10_000
