@@ -14,13 +14,12 @@ import numpy as np
 from ...base._pipeline_report import last_step
 from .._cases.case import AuditCase
 from .._cases.domain import n_rows_of
-from .._observation.controlled_runs import EXTREME_DRAWS, temporary_patches
+from .._observation.controlled_runs import EXTREME_DRAWS, Deadline, temporary_patches
 from .._observation.fitted_objects import FlatObject, differing_paths, fitted_state
 from .._observation.recorder import Recording
 from .._observation.source_code import first_difference, trace_lines
 from .._search.privacy_loss import claimed_loss, largest_call, loss_as_claimed
 from .._search.search import (
-    Deadline,
     NothingRecordedError,
     search_neighbours,
     sensitivity_fuzz,

@@ -15,6 +15,7 @@ from sklearn.base import is_classifier
 from .._cases.case import AuditCase
 from .._cases.domain import domain_of_y, numbers_of, row_at, row_of, targets_at, unit_of, with_unit
 from .._cases.neighbours import DomainRow, with_all_rows
+from .._observation.controlled_runs import Deadline
 from .._observation.fitted_objects import FlatObject, differing_paths, visible_values
 from .._observation.process import (
     State,
@@ -26,7 +27,6 @@ from .._observation.process import (
     watched_files,
 )
 from .._observation.recorder import captured_output
-from .._search.search import Deadline
 from .requirements import (
     NotApplicable,
     ReplayedCase,

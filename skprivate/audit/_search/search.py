@@ -4,7 +4,6 @@
 import itertools
 import math
 import re
-import time
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -26,6 +25,7 @@ from .._cases.neighbours import (
     with_random_rows,
     with_row,
 )
+from .._observation.controlled_runs import Deadline
 from .._observation.fitted_objects import FlatObject, differing_paths, fitted_state, fitted_steps
 from .._observation.recorder import Recording, Release
 from .privacy_loss import ReleaseLosses, claimed_loss, claims_rho, loss_as_claimed, stated_releases
@@ -483,32 +483,3 @@ def _moved(release: Release, sign: Any) -> NDArray[Any]:
     step = math.ceil(_FAR_NOISE * (release.scale or 1))
     signs = np.array([sign(k) for k in range(release.exact.size)]).reshape(release.exact.shape)
     return (release.exact + step * signs).astype(release.output.dtype)
-
-
-# Deadlines of a search, in processor time and on the clock.
-
-# On a busy machine a second of the processor takes longer; a fit that sleeps takes none.
-_CLOCK_PER_PROCESSOR = 6.0
-
-
-class Deadline:
-    """A number of seconds of the processor for this thread; of the clock, six times as many.
-
-    Parameters
-    ----------
-    seconds : float
-
-    Examples
-    --------
-    >>> from skprivate.audit._search.search import Deadline
-    >>> Deadline(60).has_passed, Deadline(-1).has_passed
-    (False, True)
-    """
-
-    def __init__(self, seconds: float) -> None:
-        self._ends = time.thread_time() + seconds, time.perf_counter() + _CLOCK_PER_PROCESSOR * seconds
-
-    @property
-    def has_passed(self) -> bool:
-        """Whether the time is over."""
-        return time.thread_time() > self._ends[0] or time.perf_counter() > self._ends[1]

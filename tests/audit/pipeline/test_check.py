@@ -181,7 +181,7 @@ def test_private_steps_are_looked_at_too():
             return self
 
     keeping = Keeping(max_depth=1, bounds=(0, 1), classes=[0, 1])
-    with pytest.raises(AssertionError, match="keeping: attribute total_ tells of one row"):
+    with pytest.raises(AssertionError, match="keeping: attribute total_ reveals one row"):
         check_private_pipeline(make_pipeline(BoundsScaler((0, 1)), keeping), X, Y)
     # Without any container as well.
     assert ("estimator", "attribute total_") in holes(keeping, X)
