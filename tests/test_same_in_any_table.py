@@ -19,7 +19,7 @@ N = 300
 FEW_SIZES = (2, 3, 5, 17, 64, 65)
 #: Not functions of one table of rows, or functions of others that are.
 OTHERS = {"fit", "fit_predict", "fit_reports", "fit_transform", "score", "ask", "observe", "b_lives"}
-OTHERS |= {"encode_rows", "inverse_transform", "read_fitted", "read_numbers"}
+OTHERS |= {"inverse_transform", "read_numbers"}
 GIVEN = {"q": [0.1], "times": [0.5], "return_interval": True, "return_array": True}
 NAMES = [name for name, instance in INSTANCES.items() if instance.target != "game"]
 pytestmark = [

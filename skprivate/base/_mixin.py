@@ -625,33 +625,33 @@ class PrivateEstimatorMixin:
     def _declared_bounds(self) -> Any:
         return getattr(self, self._bounds_parameter)
 
-    def check_domain(self) -> None:
+    def _check_domain(self) -> None:
         """Raise ValueError where bounds are declared beside a domain, which has its own."""
         if self.domain is not None and self._declared_bounds is not None:
             raise ValueError(f"domain declares the bounds of X: pass domain or {self._bounds_parameter}.")
 
-    def encode_rows(self, X: Any) -> Any:
+    def _encode_rows(self, X: Any) -> Any:
         """Return the rows of a fit as numbers where there is a domain, else as they are."""
         vars(self).pop("domain_", None)
         if self.domain is None:
             return X
         return self.domain.encode(X, strict=self.is_strict())
 
-    def name_columns(self) -> None:
+    def _name_columns(self) -> None:
         """Set the number and the names of the raw columns, and keep the domain, where there is one."""
         if self.domain is not None:
             self.domain_ = self.domain
             self.n_features_in_ = len(self.domain.names)
             self.feature_names_in_ = np.array(self.domain.names, dtype=object)
 
-    def names_of_features(self) -> tuple[str, ...] | None:
+    def _names_of_features(self) -> tuple[str, ...] | None:
         """Return the names of the columns that the model is about; None where they have none."""
         if self.domain is not None:
             return self.domain.encoded_names
         names = getattr(self, "feature_names_in_", None)
         return None if names is None else tuple(names)
 
-    def read_fitted(self, X: Any, **options: Any) -> FloatArray:
+    def _read_fitted(self, X: Any, **options: Any) -> FloatArray:
         """Validate rows for a fitted model; `options` are those of scikit-learn's ``check_array``.
 
         In strict mode no cell makes it fail: what is no finite number is put within the bounds, as in a fit.
@@ -666,11 +666,11 @@ class PrivateEstimatorMixin:
     def _after_release(self) -> None:
         """Warn of what was released, when the fit is complete."""
 
-    def encoded_shape(self, shape: PublicShape) -> PublicShape:
+    def _encoded_shape(self, shape: PublicShape) -> PublicShape:
         """Return the shape of encoded rows, given that of the table; ValueError for another table's."""
         if self.domain is None or shape.n_features is None:
             return shape
-        self.check_domain()
+        self._check_domain()
         names, found = self.domain.names, shape.feature_names
         if len(names) != shape.n_features or (found is not None and set(found) != set(names)):
             raise ValueError("the columns of X are not those of domain.")

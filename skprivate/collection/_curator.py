@@ -392,7 +392,7 @@ def _design(tree: LocalTree, X: Any, y: Any, n_clients: int, features: Sequence[
         raise ValueError(f"X and y belong together: pass public rows with their {tree._targets}, or neither.")
     # The steps set attributes of a fit: on a copy, which is not kept.
     worker, domain = clone(tree), tree.domain
-    worker.check_domain()
+    worker._check_domain()
     if domain is not None and features is not None and tuple(features) != domain.names:
         raise ValueError("features must be the columns of the domain, in their order.")
     if X is None:
@@ -415,7 +415,7 @@ def _design(tree: LocalTree, X: Any, y: Any, n_clients: int, features: Sequence[
             refuse_label_types(y, tree.classes)
         y = y if numbers else as_labels(y)
         options: dict[str, Any] = {"dtype": np.float64, "order": "C", "y_numeric": numbers}
-        X, y = validate_data(worker, worker.encode_rows(X), y, **options)
+        X, y = validate_data(worker, worker._encode_rows(X), y, **options)
         y = np.asarray(y, dtype=np.float64) if numbers else y
         own = getattr(worker, "feature_names_in_", None)
         names = _names_of_rows(own, features, X.shape[1]) if domain is None else []

@@ -253,7 +253,7 @@ class BaseDPBoosting(PrivateEstimatorMixin, BaseEstimator):
         noise = NoiseShares(
             self._budget(), self.relation, int(self.max_rows_per_group) if shape.grouped else 1
         )
-        self.encoded_shape(shape).check_bounds(self._declared_bounds, self._bounds_parameter)
+        self._encoded_shape(shape).check_bounds(self._declared_bounds, self._bounds_parameter)
         loss = self._check_target(shape)
         if self.public_model is not None and not shape.n_public:
             raise ValueError("public_model is fitted to public rows, and there are none.")
@@ -286,7 +286,7 @@ class BaseDPBoosting(PrivateEstimatorMixin, BaseEstimator):
         if self.domain is not None:
             columns = columns_of_domain(self.domain, strict=self.is_strict())
         else:
-            columns = columns_of_numbers(*rows.bounds, self.names_of_features())
+            columns = columns_of_numbers(*rows.bounds, self._names_of_features())
         noise = NoiseShares(self._budget(), self.relation, rows.rows_per_unit)
         n_rows = n_used if self.relation == "replace-one" else None
         return self._task_of(columns, self._loss(), noise, n_rows, scores)
@@ -322,7 +322,7 @@ class BaseDPBoosting(PrivateEstimatorMixin, BaseEstimator):
         """Yield the rounds of a fit, and take over the model that is made of what they released."""
         spent = self._describe_spending(task, rows, leaks, noise_source)
         release, spent = yield from with_releases(boosting_rounds(task, spent), spent)
-        self.name_columns()
+        self._name_columns()
         self._model, self._public = release.model, scores
         self.bounds_ = rows.bounds
         self.mechanism_ = task.noise.budget.mechanism
@@ -378,7 +378,7 @@ class BaseDPBoosting(PrivateEstimatorMixin, BaseEstimator):
     def _scores_of(self, X: Any) -> FloatArray:
         """Return the scores of rows, of shape (n, n_outputs)."""
         check_is_fitted(self)
-        rows = self.read_fitted(X)
+        rows = self._read_fitted(X)
         if self._public is not None:
             rows = np.column_stack([rows, self._public.augment(rows)])
         return self._model.scores(rows).astype(np.float64) * UNIT
@@ -396,7 +396,7 @@ class BaseDPBoosting(PrivateEstimatorMixin, BaseEstimator):
             )
         facts.require_target()
         facts.name_columns(self)
-        self.name_columns()
+        self._name_columns()
         grouped = columns.group is not None
         rows: BoostingRows = read_public_rows(self, public, facts, self.max_rows_per_group if grouped else 1)
         rows = replace(rows, grouped=grouped)

@@ -447,7 +447,7 @@ def fit_accumulated(estimator: Any, moments: MomentAccumulator) -> Any:
     estimator.n_features_in_ = grid.n_features
     if moments.feature_names is not None:
         estimator.feature_names_in_ = np.array(moments.feature_names, dtype=object)
-    estimator.name_columns()
+    estimator._name_columns()
     # A copy, for a release that is covered by the budget.
     gram = moments._require_unreleased().copy()
     adopt(estimator, release_plan.release(gram, entropy), grid, task, spent)

@@ -104,7 +104,7 @@ def check_scale_bounds(bounds: Any) -> tuple[float, float] | None:
 def plan_public(estimator: Any, shape: PublicShape) -> CensoredPlan | None:
     """Check what is public; return the plan of a fit to censored targets, on a grid of no bounds."""
     budget = estimator._budget()
-    shape = estimator.encoded_shape(shape)
+    shape = estimator._encoded_shape(shape)
     known = shape.structured and shape.no_targets is not None
     roles = find_roles(shape.no_targets) if known else ()
     kinds = check_observations(estimator.observations, shape.structured, roles)
@@ -349,7 +349,7 @@ def warn_of_release(self: Any) -> None:
         # Columns in their own units, and not in those of the grid.
         means = grid.center + grid.half * moments.matrix[0, 2:] / n_rows
         std, bounds = grid.half * moments.noise_std[0, 2:] / n_rows, (grid.lower, grid.upper)
-        columns = bounded_columns(self.domain, self.names_of_features(), bounds, means, std)
+        columns = bounded_columns(self.domain, self._names_of_features(), bounds, means, std)
         missing = mostly_missing(self.domain, least_missing(self.domain, means, std))
         misfits = missing, columns_at_a_bound(columns)
     warn_of_mistakes(type(self).__name__, *misfits, why_useless(self))

@@ -330,7 +330,7 @@ class DPLogisticRegression(CallbackSupportMixin, PrivateEstimatorMixin, Classifi
 
     def check_public(self, shape: PublicShape) -> None:
         self._budget()
-        shape = self.encoded_shape(shape)
+        shape = self._encoded_shape(shape)
         shape.check_bounds(self.bounds, "bounds")
         classes = None if self.classes is None else known_classes(self.classes, shape)
         if shape.n_features is not None:
@@ -352,7 +352,7 @@ class DPLogisticRegression(CallbackSupportMixin, PrivateEstimatorMixin, Classifi
         if facts.structured:
             raise ValueError("the target must be labels, and no times with events.")
         facts.name_columns(self)
-        self.name_columns()
+        self._name_columns()
         grouped = columns.group is not None
         self.check_public(facts.shape(grouped))
         bounds = self._bounds_of(np.empty((0, facts.n_features)))
@@ -387,7 +387,7 @@ class DPLogisticRegression(CallbackSupportMixin, PrivateEstimatorMixin, Classifi
         means, std = grid.center + grid.half * standards.center, standards.center_std * grid.half
         least = mistakes.least_missing(self.domain, means, std)
         counts, noise = n_rows * release.class_rates(), n_rows * release.schedule.noise
-        bounded = mistakes.bounded_columns(self.domain, self.names_of_features(), self.bounds_, means, std)
+        bounded = mistakes.bounded_columns(self.domain, self._names_of_features(), self.bounds_, means, std)
         mistakes.warn_of_mistakes(
             type(self).__name__,
             mistakes.hardly_any_rows(self.classes_, counts, noise),
@@ -440,7 +440,7 @@ class DPLogisticRegression(CallbackSupportMixin, PrivateEstimatorMixin, Classifi
             Two classes: the logit of the second. Several: logits that add up to 0.
         """
         check_is_fitted(self)
-        rows = self.read_fitted(X)
+        rows = self._read_fitted(X)
         if self.grid_.x_norm is None:
             rows = np.clip(rows, *self.bounds_)
         logits: FloatArray = products(rows, self.coef_.T) + self.intercept_

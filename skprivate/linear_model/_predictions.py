@@ -378,7 +378,7 @@ def acceleration_factor(
     """
     check_is_fitted(self)
     check_confidence(confidence)
-    use, stress = self.read_fitted(X_use), self.read_fitted(X_stress)
+    use, stress = self._read_fitted(X_use), self._read_fitted(X_stress)
     if len(use) != len(stress) and 1 not in (len(use), len(stress)):
         raise ValueError("X_use and X_stress must have as many rows as each other, or one of them one row.")
     shift = use - stress
@@ -397,7 +397,7 @@ def acceleration_factor(
 def locations(self: Any, X: ArrayLike) -> tuple[FloatArray, FloatArray]:
     """Validated rows, and the location of each on the scale of the model."""
     check_is_fitted(self)
-    rows = self.read_fitted(X)
+    rows = self._read_fitted(X)
     return rows, products(rows, self.coef_) + self.intercept_
 
 

@@ -349,7 +349,7 @@ class BaseLogLocationScale(CallbackSupportMixin, PrivateEstimatorMixin, Regresso
         facts.require_target()
         kinds = check_observations(self.observations, bool(facts.roles), facts.roles)
         facts.name_columns(self)
-        self.name_columns()
+        self._name_columns()
         grouped = columns.group is not None
         log_target = facts.structured or models_log_target(self.distribution)
         plan = plan_public(self, facts.shape(grouped))
@@ -381,7 +381,7 @@ class BaseLogLocationScale(CallbackSupportMixin, PrivateEstimatorMixin, Regresso
         """
         structured, strict = is_structured(y), self.is_strict()
         log_target = structured or models_log_target(self.distribution)
-        X = self.encode_rows(X)
+        X = self._encode_rows(X)
         if strict:
             if y is None:
                 raise ValueError("requires y to be passed, but the target y is None.")
@@ -402,7 +402,7 @@ class BaseLogLocationScale(CallbackSupportMixin, PrivateEstimatorMixin, Regresso
                 X, y = validate_data(self, X, y, y_numeric=True, **options)
             target = read_target(y, log_target, kinds)
         units = number_units(groups, np.ones(len(X), dtype=bool), strict=strict)
-        self.name_columns()
+        self._name_columns()
         return SurvivalRows(X, target, units), log_target
 
     def _budget(self) -> FitBudget:

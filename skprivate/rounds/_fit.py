@@ -191,7 +191,7 @@ def read_public_rows(estimator: Any, public: Any, facts: SourceFacts, rows_per_u
         X, y = estimator._read_rows(X, y)
         # The names are those of the source.
         facts.name_columns(estimator)
-        estimator.name_columns()
+        estimator._name_columns()
     rows = estimator._part_rows(X, y, np.ones(len(X), dtype=bool), None)
     return replace(rows, rows_per_unit=rows_per_unit)
 

@@ -761,13 +761,13 @@ def read_labelled_rows(model: Any, X: Any, y: Any) -> tuple[FloatArray, NDArray[
 
     with public_errors():
         refuse_label_types(y, model.classes)
-    X = model.encode_rows(X)
+    X = model._encode_rows(X)
     if model.is_strict():
         X = model.read_numbers(X)
         y = model.read_labels(y, len(X))
     else:
         X, y = validate_data(model, X, as_labels(y), dtype=np.float64, order="C")
-    model.name_columns()
+    model._name_columns()
     return X, y
 
 
@@ -779,7 +779,7 @@ def read_numbered_rows(model: Any, X: Any, y: Any) -> tuple[FloatArray, NDArray[
 
     if is_structured(y):
         raise ValueError("y must be numbers, and no times with events.")
-    X = model.encode_rows(X)
+    X = model._encode_rows(X)
     if model.is_strict():
         if y is None:
             raise ValueError("requires y to be passed, but the target y is None.")
@@ -793,5 +793,5 @@ def read_numbered_rows(model: Any, X: Any, y: Any) -> tuple[FloatArray, NDArray[
         refuse_other_forms(y)
         X, y = validate_data(model, X, y, dtype=np.float64, order="C", y_numeric=True)
         y = np.asarray(y, dtype=np.float64)
-    model.name_columns()
+    model._name_columns()
     return X, y

@@ -176,7 +176,7 @@ class TreeClassifier(ClassifierMixin, PrivateTree):
             Columns in the order of ``classes_``.
         """
         check_is_fitted(self)
-        rows = self.read_fitted(X, order="C")
+        rows = self._read_fitted(X, order="C")
         leaves = self.partition_.apply(rows)
         if self._offsets is None:
             return self.leaf_proba_[leaves]

@@ -269,7 +269,7 @@ class PrivateTree(PrivateEstimatorMixin, BaseEstimator):
             raise ValueError("a source is not read for bounds or classes: declare them, or pass public rows.")
         facts.require_target()
         facts.name_columns(self)
-        self.name_columns()
+        self._name_columns()
         grouped = columns.group is not None
         rows: TreeRows = read_public_rows(self, public, facts, self.max_rows_per_group if grouped else 1)
         self.check_public(facts.shape(grouped, None if public is None else public[1]))
@@ -324,7 +324,7 @@ class PrivateTree(PrivateEstimatorMixin, BaseEstimator):
 
     def check_public(self, shape: PublicShape) -> None:
         self._check_parameters()
-        self.encoded_shape(shape).check_bounds(self._declared_bounds, self._bounds_parameter)
+        self._encoded_shape(shape).check_bounds(self._declared_bounds, self._bounds_parameter)
         n_labels = self._check_target(shape)
         self._pruning.check_classes(n_labels)
         if self.public_model is not None and not shape.n_public:
@@ -399,7 +399,7 @@ class PrivateTree(PrivateEstimatorMixin, BaseEstimator):
             bounds=rows.bounds,
             rule=rule,
             public_counts=np.zeros((partition.n_leaves, len(rows.classes)), dtype=np.int64),
-            feature_names=self.names_of_features(),
+            feature_names=self._names_of_features(),
             cells=self._cells(),
             **facts,
         )
@@ -509,7 +509,7 @@ class PrivateTree(PrivateEstimatorMixin, BaseEstimator):
         self.n_features_in_ = design.partition.n_features
         if design.feature_names is not None:
             self.feature_names_in_ = np.array(design.feature_names, dtype=object)
-        self.name_columns()
+        self._name_columns()
         self._name_target(design)
         self.bounds_ = design.bounds
         self.rule_, self.mechanism_ = design.rule, design.randomizer.name
@@ -578,7 +578,7 @@ class PrivateTree(PrivateEstimatorMixin, BaseEstimator):
             Between 0 and ``n_leaves_ - 1``.
         """
         check_is_fitted(self)
-        return self.partition_.apply(self.read_fitted(X, order="C"))
+        return self.partition_.apply(self._read_fitted(X, order="C"))
 
     def get_depth(self) -> int:
         """Return the depth of the tree: the number of splits between the root and its deepest leaf.

@@ -163,7 +163,7 @@ class TreeRegressor(RegressorMixin, PrivateTree):
             In the unit of y, within ``range_y_``.
         """
         check_is_fitted(self)
-        rows = self.read_fitted(X, order="C")
+        rows = self._read_fitted(X, order="C")
         leaves = self.partition_.apply(rows)
         if self._offsets is None:
             return self.leaf_values_[leaves]

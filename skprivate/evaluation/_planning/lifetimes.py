@@ -315,7 +315,7 @@ def widths_of_fit(model: Any, X: Any, y: Any, X_at: Any, q: float) -> FitWidths:
         float(np.ptp(model.scale_interval_) / 2 / model.scale_),
         any(issubclass(one.category, UtilityWarning) for one in caught),
         bool(model.log_target_),
-        model.names_of_features() or tuple(f"x{place}" for place in range(len(model.coef_))),
+        model._names_of_features() or tuple(f"x{place}" for place in range(len(model.coef_))),
     )
 
 
