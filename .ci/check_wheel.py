@@ -28,7 +28,7 @@ def kernels() -> set[str]:
 
 def declared_version() -> str:
     """Return the version that the package says it has."""
-    text = (ROOT / "skprivate" / "__init__.py").read_text(encoding="utf-8")
+    text = (ROOT / "skprivate" / "_version.py").read_text(encoding="utf-8")
     return re.search(r'^__version__ = "(.*)"$', text, re.MULTILINE)[1]
 
 
