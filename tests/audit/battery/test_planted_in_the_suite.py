@@ -145,16 +145,18 @@ class TestOneReleaseOfSeveral:
         assert caught(search, "check_runs_of_a_search")
 
     def test_the_number_of_runs_on_a_search(self, monkeypatch):
-        honest = PrivateGridSearch._search
+        honest = PrivateGridSearch._number_of_runs
 
-        def search(self, task, jobs, number_of_runs, entropy):
+        def number_of_runs(self, candidates):
+            found = honest(self, candidates)
+
             def draw(random_bytes):
-                self.n_runs_ = number_of_runs.draw(random_bytes)
+                self.n_runs_ = found.draw(random_bytes)
                 return self.n_runs_
 
-            return honest(self, task, jobs, SimpleNamespace(draw=draw), entropy)
+            return SimpleNamespace(draw=draw, eta=found.eta, gamma=found.gamma, mean=found.mean)
 
-        monkeypatch.setattr(PrivateGridSearch, "_search", search)
+        monkeypatch.setattr(PrivateGridSearch, "_number_of_runs", number_of_runs)
         model = PrivateGridSearch(DPTreeClassifier(**{**TREE, "epsilon": 0.5}), {"max_depth": [1, 2]})
         assert caught(model, "check_runs_of_a_search")
 

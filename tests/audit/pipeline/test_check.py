@@ -106,7 +106,7 @@ def test_density_that_decides_on_the_output_is_found():
         make_pipeline(parts, Dense(), tree()), FRAME, Y, every_step=True, on_fail=None
     )
     assert not check.passed
-    assert "columntransformer: attribute sparse_output_ tells of one row" in str(check)
+    assert "columntransformer: attribute sparse_output_ reveals one row" in str(check)
 
 
 def test_columns_chosen_by_type_are_found():
