@@ -34,7 +34,7 @@ MOST_LINES = {
     "accounting": 4320,
     "rounds": 4170,
     "tree": 3500,
-    "evaluation": 3240,
+    "evaluation": 3250,
     "games": 3110,
     "collaborative": 2870,
     "collection": 1960,

@@ -205,10 +205,8 @@ def plan_study(
     scorer = check_scoring(template, scoring)
     alone, n_public = trial_fits.PublicModel(), 0
     if known is not None:
-        alone, n_public = (
-            trial_fits.public_model(known, labels, scorer, int(rng.integers(2**31))),
-            len(known.y),
-        )
+        alone = trial_fits.public_model(known, labels, scorer, int(rng.integers(2**31)))
+        n_public = len(known.y)
     options = {"alone": alone.model, "in_fit": public_in_fit}
     found = Parallel(n_jobs=n_jobs)(
         delayed(trial_fits.run_world)(template, name, grid, world, n, n_public, scorer, int(seed), **options)
@@ -219,9 +217,8 @@ def plan_study(
     shift, shift_alone = Shift(), 0.0
     if simulate is None and known is not None:
         seed = int(rng.integers(2**31))
-        real = trial_fits.cross_validate_quiet(
-            template, name, known.table.table, known.y, labels, scorer, seed
-        )
+        table = known.table.table
+        real = trial_fits.cross_validate_quiet(template, name, table, known.y, labels, scorer, seed)
         shift = Shift.measured(real, np.array([quiet for _, _, quiet in found]), deviations, base)
         shift_alone = alone.score - band_of(of_alone, deviations)[0]
     rows = tuple(
