@@ -1,10 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Leaves after a release: pruning, offsets of a public model, and intervals of means.
 
-Everything here is a function of released or public quantities: pruning costs no privacy.
-
-All of it is behind `PaperPruning`, which `pruning_method` returns.
-
 Everything here is a function of released or public quantities: it costs no privacy.
 """
 
