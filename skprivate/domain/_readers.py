@@ -90,7 +90,7 @@ class Reader:
         Parameters
         ----------
         cells : ndarray of shape (n,), list or CodedColumn
-            As `_table_columns` returns it.
+            As `cells_of` returns it.
 
         Returns
         -------
