@@ -9,6 +9,7 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy import stats
 
@@ -16,12 +17,11 @@ from benchmarks.__main__ import HOME, catalogue, chosen
 from benchmarks._peers.linear import NoisyGradientDescent, ObjectivePerturbation, UnitBall
 from benchmarks._peers.lpdt import LPDT, MaxEdgePartition, laplace_sums, response_sums
 from benchmarks._tables import Table
-from benchmarks._utility.comparison import print_comparison
+from benchmarks._utility.comparison import print_differences
 from benchmarks._utility.data import SETTINGS, differs, make_split
 from benchmarks._utility.method import Prediction, leaf_coverage
-from benchmarks._utility.methods import BASE, METHODS, NUMBERS, OURS
-from benchmarks._utility.pairs import print_differences
-from benchmarks._utility.scores import Records, score
+from benchmarks._utility.methods import OURS
+from benchmarks._utility.scores import score
 from benchmarks._utility.sources import load
 from benchmarks.figures.life_data._observed import COEF, ERRORS, INTERCEPT, SCALE, WAYS, observe
 from benchmarks.mutation.mutants import draw_mutants
@@ -207,10 +207,6 @@ def test_coverage_of_leaf_intervals_allows_for_the_test_rows():
     assert np.isnan(leaf_coverage(SimpleNamespace(), leaves, y))
 
 
-def test_trees_of_numbers_are_compared_with_methods_that_exist():
-    assert all(name in METHODS for group in NUMBERS.values() for name in group)
-
-
 @pytest.mark.parametrize("name", ["friedman50k", "steps20k", "tail20k", "holes20k"])
 def test_declared_targets_hold_the_numbers(name):
     data = load(name)
@@ -240,55 +236,16 @@ def test_settings_share_private_test_rows(name):
     assert np.array_equal(np.sort(first.y), np.sort(permuted.y))
 
 
-def records(path, **changes):
-    """Write two splits of a tree and of the base rate."""
-    found = Records(path)
-    scores = {"accuracy": 0.8, "auc": 0.9, "log_loss": 0.5, "sure": 0.0, "sure_wrong": 0.0, "warned": 0.0}
-    for split in range(2):
-        place = {"data": "cancer", "public": "500", "split": split}
-        tree = {"method": "central, cart", "epsilon": 1.0, **scores, **changes}
-        tree["accuracy"] += split / 1000
-        found.add([place | scores | {"method": BASE, "epsilon": 0.0, "log_loss": 0.6}, place | tree])
-    return Records(path)
-
-
-def test_an_interrupted_comparison_goes_on(tmp_path):
-    found = records(tmp_path / "a.jsonl")
-    assert found.missing("cancer", "500", 0, "central, cart", (0.5, 1.0)).epsilons == (0.5,)
-    assert found.missing("cancer", "500", 2, "central, cart", (0.5, 1.0)).epsilons == (0.5, 1.0)
-
-
-@pytest.mark.parametrize(
-    ("change", "finding"),
-    [
-        ({}, None),
-        ({"accuracy": 0.785}, "(a) accuracy"),
-        ({"accuracy": 0.792}, None),
-        ({"auc": 0.89}, "(a) AUC"),
-        ({"log_loss": 0.61}, "(b) log loss"),
-        ({"sure": 0.1}, "(b) %"),
-    ],
-)
-def test_a_comparison_begins_with_what_got_worse(tmp_path, capsys, change, finding):
-    print_comparison(records(tmp_path / "old.jsonl"), records(tmp_path / "new.jsonl", **change))
-    lines = capsys.readouterr().out.splitlines()
-    found = [line for line in lines if line.startswith("(") and not line.endswith(": none")]
-    assert [line[: len(finding or "")] for line in found] == ([finding] if finding else [])
-
-
 @pytest.mark.parametrize(("log_loss", "behind"), [(0.4, False), (0.495, False), (0.52, True)])
-def test_differences_end_with_what_is_behind_a_peer(tmp_path, capsys, log_loss, behind):
-    found = records(tmp_path / "a.jsonl")
-    scores = {"accuracy": 0.8, "auc": 0.9, "epsilon": 1.0}
+def test_differences_end_with_what_is_behind_a_peer(capsys, log_loss, behind):
+    found = []
     for split in range(2):
-        place = {"data": "cancer", "split": split} | scores
+        place = {"data": "cancer", "public": "500", "split": split, "epsilon": 1.0, "accuracy": 0.8}
         noise = split / 1000
-        ours = {"public": "500", "method": OURS[0], "log_loss": log_loss + noise}
-        # A peer has no public rows: its figures are compared in every setting.
-        peer = {"public": "0", "method": "objective perturbation", "log_loss": 0.5 - noise}
-        found.add([place | ours, place | peer])
-    print_differences(found)
-    last = capsys.readouterr().out.rpartition("behind")[2].splitlines()
+        found.append(place | {"method": OURS[0], "log_loss": log_loss + noise})
+        found.append(place | {"method": "objective perturbation", "log_loss": 0.5 - noise})
+    print_differences(pd.DataFrame(found))
+    last = capsys.readouterr().out.rpartition("behind")[2].strip().splitlines()
     assert len(last) - 1 == behind
     assert ("nowhere" in last[0]) is not behind
     assert all("log loss, objective perturbation: 1: +2.1" in line for line in last[1:])

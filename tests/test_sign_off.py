@@ -1,45 +1,13 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The benchmark of published figures: what it keeps, its exact figures, and the sites of its patients."""
+"""The benchmark of published figures: its exact figures, and the sites of its patients."""
 
 import numpy as np
 import pytest
 
 from benchmarks._utility.data import Split
-from benchmarks.figures._exact_and_published import exact, publish
-from benchmarks.figures._kept_predictions import KeptPredictions, Published, fill
-from benchmarks.figures._warfarin_sites import ASIAN, WHITE, Sites3
-
-PLACE = ("adult", "0", "some model", 1.0, 3)
-
-
-def test_predictions_are_kept_to_the_bit_and_asked_for_once(tmp_path):
-    values, path, asked = np.array([0.1, 1 / 3, 1.0]), tmp_path / "kept.jsonl", []
-
-    def predict(epsilons):
-        asked.append(epsilons)
-        yield from ((epsilon, values) for epsilon in epsilons)
-
-    fill(KeptPredictions(path), ("adult", "0", "some model", 3), (1.0,), predict)
-    again = KeptPredictions(path)
-    assert again.values(PLACE).tolist() == values.tolist()
-    fill(again, ("adult", "0", "some model", 3), (1.0, 2.0), predict)
-    assert asked == [(1.0,), (2.0,)]
-    where = Published(PLACE, 0.5, "all")
-    again.publish(where, {"auc": (0.8, 0.7, np.nan)})
-    (found,) = KeptPredictions(path).published[where].values()
-    assert found[:2] == (0.8, 0.7)
-    assert np.isnan(found[2])
-
-
-def test_a_method_that_fails_is_named_and_the_others_go_on(tmp_path):
-    def predict(epsilons):
-        yield 1.0, np.zeros(2)
-        raise RuntimeError("no such thing")
-
-    kept = KeptPredictions(tmp_path / "kept.jsonl")
-    fill(kept, ("adult", "0", "some model", 3), (1.0, 2.0), predict)
-    assert list(kept) == [PLACE]
-    assert list(kept.errors) == ["some model on adult, 0: RuntimeError: no such thing"]
+from benchmarks._utility.given import exact
+from benchmarks._utility.sites import ASIAN, WHITE, Sites3
+from benchmarks.figures.sign_off import publish
 
 
 def test_the_slope_is_1_of_right_probabilities_and_half_of_log_odds_twice_as_large():
@@ -62,16 +30,16 @@ def test_given_predictions_are_published_at_a_large_epsilon_as_they_are():
     rows = np.arange(2000, 4000)
     y[:2000] = 1 - y[:2000]
     found, true = publish(scores, y, rows, 100.0, {}), exact(scores[rows], y[rows], True)
-    assert found["accuracy"][0] == pytest.approx(true["accuracy"], abs=1e-2)
+    assert found["accuracy"].value == pytest.approx(true["accuracy"], abs=1e-2)
     for name in ("auc", "log_loss"):
-        assert found[name][0] == pytest.approx(true[name], abs=0.03)
+        assert found[name].value == pytest.approx(true[name], abs=0.03)
     doses = 50 + 10 * rng.normal(size=4000)
     off, true = (
         publish(doses + 5, doses, rows, 100.0, {"bounds_y": (0, 100)}),
         exact(doses + 5, doses, False),
     )
     assert true["mae"] == pytest.approx(5)
-    assert off["mae"][0] == pytest.approx(5, abs=0.5)
+    assert off["mae"].value == pytest.approx(5, abs=0.5)
 
 
 def test_patients_are_dealt_by_origin_or_at_random_alike_in_all_calls():

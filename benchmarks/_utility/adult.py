@@ -1,14 +1,12 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """UCI Adult as published: 13 columns, all 32,561 rows, and the domain that its documentation declares."""
 
-import os
-from pathlib import Path
-
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
-from sklearn.datasets import get_data_home
 
+from skprivate.datasets._census import _SHA256, _SOURCE
+from skprivate.datasets._files import find_data_file
 from skprivate.domain import TableDomain
 
 # A weight of the survey, which says nothing of the person.
@@ -56,8 +54,7 @@ def adult_domain() -> TableDomain:
 
 def read_adult() -> tuple[pd.DataFrame, NDArray[np.int64]]:
     """Return the table and the labels: 1 for an income above 50,000 dollars."""
-    home = os.environ.get("SKPRIVATE_DATA") or Path(get_data_home()) / "skprivate"
-    path = Path(home).expanduser() / "census" / "adult.data"
+    path = find_data_file("census", "adult.data", _SHA256, data_home=None, source=_SOURCE)
     table = pd.read_csv(path, names=[*COLUMNS, "income"], skipinitialspace=True)
     income = (table.pop("income") == ">50K").to_numpy(dtype=np.int64)
     return table.drop(columns=_NOT_USED), income

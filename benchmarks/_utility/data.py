@@ -48,15 +48,16 @@ def differs(name: str, setting: str) -> bool:
 
 
 @lru_cache(maxsize=1)
-def make_split(name: str, setting: str, seed: int) -> Split:
+def make_split(name: str, setting: str, seed: int, most_rows: int | None = None) -> Split:
     """Test a fifth of the private rows; train on the others and on the setting's public rows.
 
     Where a table has public rows, the setting's are drawn from these, and the rest of these is left out. Else
     they are training rows: at most 500, and at most a tenth of the table. Test rows depend on the seed alone.
+    Of a table with more than `most_rows` private rows, as many are drawn.
     """
     data = load(name)
     rng = np.random.default_rng([seed, 7])
-    order = rng.permutation(np.flatnonzero(~data.is_public))
+    order = rng.permutation(np.flatnonzero(~data.is_public))[:most_rows]
     n_test = len(order) // 5
     test, train = order[:n_test], order[n_test:]
     own = rng.permutation(np.flatnonzero(data.is_public))

@@ -4,12 +4,10 @@
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Self
+from typing import Any
 
-import joblib
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, ClassifierMixin, clone
 
 from skprivate.exceptions import UtilityWarning
 
@@ -18,8 +16,6 @@ from .data import Split
 
 # Test rows of a leaf from which its mean is judged, and the normal quantile of intervals of 90 %.
 LEAST_ROWS, QUANTILE = 10, 1.645
-# Fits and predictions of a split: six fits and a dozen sets of rows.
-MOST_KEPT = 40
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,8 +50,6 @@ class Method:
         all rows without privacy, and "peer".
     on_public, on_private_alone : bool
         Whether it is run with public rows, and without.
-    like : str
-        The method that an earlier checkout had in its place; "" stands for itself.
     available : callable
         Whether it can be run here.
     """
@@ -64,7 +58,6 @@ class Method:
     kind: str
     on_public: bool = True
     on_private_alone: bool = True
-    like: str = ""
     available: Callable[[], bool] = lambda: True
 
     def runs_at(self, setting: str) -> bool:
@@ -77,35 +70,6 @@ class Method:
     def epsilons(self, epsilons: Sequence[float]) -> tuple[float, ...]:
         """Return the epsilons at which it is run: 0 where no noise is drawn."""
         return (0.0,) if self.kind in ("public", "base rate", "ceiling") else tuple(epsilons)
-
-
-class FittedOnce(ClassifierMixin, BaseEstimator):
-    """A classifier that is fitted to the same rows once, and predicts the same rows once.
-
-    Private models of all epsilons hold the same model of the same public rows.
-    """
-
-    _kept: ClassVar[dict[str, Any]] = {}
-
-    def __init__(self, estimator: Any) -> None:
-        self.estimator = estimator
-
-    def fit(self, X: Any, y: Any) -> Self:
-        self.rows_ = joblib.hash((X, y))
-        self.fitted_ = self._keep(self.rows_, lambda: clone(self.estimator).fit(X, y))
-        self.classes_ = self.fitted_.classes_
-        return self
-
-    def predict_proba(self, X: Any) -> Any:
-        return self._keep(joblib.hash((self.rows_, X)), lambda: self.fitted_.predict_proba(X))
-
-    @classmethod
-    def _keep(cls, key: str, make: Callable[[], Any]) -> Any:
-        if key not in cls._kept:
-            cls._kept[key] = make()
-        while len(cls._kept) > MOST_KEPT:
-            del cls._kept[next(iter(cls._kept))]
-        return cls._kept[key]
 
 
 def said(epsilon: float, model: Any, split: Split, X_test: Any, fit: Callable[[], object]) -> Prediction:

@@ -13,13 +13,12 @@ import skprivate
 
 from .._peers.linear import log_share
 from .data import Split
-from .method import FittedOnce, Method, Predictions, said
+from .method import Method, Predictions, said
 from .peers import DELTA
 
 _RULES = ("max-edge", "cart")
-_LABEL = {"protect": "label"}
 # The same alone and inside a model of ours: what ours adds shows.
-_FORESTS = FittedOnce(RandomForestClassifier(random_state=0)), RandomForestRegressor(random_state=0)
+_FORESTS = RandomForestClassifier(random_state=0), RandomForestRegressor(random_state=0)
 
 
 def _known(split: Split, kind: type, options: Mapping[str, Any]) -> dict[str, Any]:
@@ -56,7 +55,6 @@ def _logged(split: Split, table: Any) -> Any:
 def _ours(
     names: tuple[str | None, str | None],
     kind: str,
-    like: str = "",
     on_public: bool = True,
     on_private_alone: bool = True,
     is_linear: bool = False,
@@ -81,40 +79,28 @@ def _ours(
                 lambda model=model: model.fit(X, split.y, **options_of_fit),  # type: ignore[misc]
             )
 
-    def available() -> bool:
-        classes = [getattr(skprivate, name, None) for name in names if name]
-        return all(cls and set(options) <= set(inspect.signature(cls).parameters) for cls in classes)
+    return Method(predict, kind, on_public=on_public, on_private_alone=on_private_alone)
 
-    runs = {"on_public": on_public, "on_private_alone": on_private_alone}
-    return Method(predict, kind, like=like, available=available, **runs)
+
+#: What is protected from whom, and the options of a tree that say so.
+_TREES: tuple[tuple[str, str, dict[str, Any]], ...] = (
+    ("central", "DPTree", {}),
+    ("local", "LocallyPrivateTree", {}),
+    ("label", "LocallyPrivateTree", {"protect": "label"}),
+)
 
 
 def trees() -> Iterator[tuple[str, Method]]:
-    """Yield names and methods of trees."""
-    central = "DPTreeClassifier", None
-    local = "LocallyPrivateTreeClassifier", None
-    kinds: tuple[tuple[str, Any, dict[str, Any]], ...] = (
-        ("central", central, {}),
-        ("local", local, {}),
-        ("label", local, _LABEL),
-    )
-    for kind, names, extra in kinds:
+    """Yield names and methods of trees of labels, then of numbers."""
+    inside: dict[str, Any] = {"public_model": "forest", "on_private_alone": False}
+    for kind, name, extra in _TREES:
+        of_labels = f"{name}Classifier", None
         for rule in _RULES:
-            yield f"{kind}, {rule}", _ours(names, kind, rule=rule, **extra)
-    for kind, names, extra in kinds:
-        options = {"rule": "cart", "public_model": "forest", **extra}
-        tree = _ours(names, kind, like=f"{kind}, cart", on_private_alone=False, **options)
-        yield f"{kind}, cart, forest inside", tree
-
-
-def number_trees() -> Iterator[tuple[str, Method]]:
-    """Yield names and methods of trees of numbers."""
-    central, local = (None, "DPTreeRegressor"), (None, "LocallyPrivateTreeRegressor")
-    label: dict[str, Any] = _LABEL
-    for kind, names, extra in (("central", central, {}), ("local", local, {}), ("label", local, label)):
-        yield f"{kind}, regression tree", _ours(names, kind, **extra)
-        inside = _ours(names, kind, on_private_alone=False, public_model="forest", **extra)
-        yield f"{kind}, regression tree, forest inside", inside
+            yield f"{kind}, {rule}", _ours(of_labels, kind, rule=rule, **extra)
+        yield f"{kind}, cart, forest inside", _ours(of_labels, kind, rule="cart", **inside, **extra)
+        of_numbers = None, f"{name}Regressor"
+        yield f"{kind}, regression tree", _ours(of_numbers, kind, **extra)
+        yield f"{kind}, regression tree, forest inside", _ours(of_numbers, kind, **inside, **extra)
 
 
 def additive() -> Iterator[tuple[str, Method]]:

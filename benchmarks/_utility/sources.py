@@ -2,7 +2,7 @@
 """Tables on which models are compared: real ones, and simulated ones with a known weakness of models."""
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from functools import lru_cache
 from itertools import groupby
@@ -282,12 +282,18 @@ def load(name: str) -> LabelledRows:
     return _SOURCES[name]()
 
 
-def missing(names: tuple[str, ...]) -> list[str]:
-    """Return the tables whose files are not here."""
-    found = []
+def present(names: Iterable[str]) -> list[str]:
+    """Return the tables whose files are here; name the others, and raise if it is all of them."""
+    found, gone, error = [], [], None
     for name in names:
         try:
             load(name)
-        except FileNotFoundError:
             found.append(name)
+        except FileNotFoundError as one:
+            gone.append(name)
+            error = one
+    if gone:
+        print("Left out, for their files are not here: " + ", ".join(gone))
+    if error and not found:
+        raise error
     return found
