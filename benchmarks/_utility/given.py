@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Finished models that have answered already, and exact figures of what they said."""
+"""Finished models that predict given values, and exact figures of these values."""
 
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.linear_model import LogisticRegression
+from scipy.special import logit
+from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.metrics import balanced_accuracy_score, roc_auc_score
 
 from .scores import LEAST
@@ -13,29 +14,16 @@ from .scores import LEAST
 FloatArray = NDArray[np.float64]
 
 
-class GivenAnswers:
-    """A finished model of labels 0 and 1, or of numbers: a row is the number of its answer.
+def as_model(values: FloatArray, of_labels: bool) -> tuple[Any, FloatArray]:
+    """Return a finished model, and the rows of which it predicts these probabilities of label 1, or numbers.
 
-    Parameters
-    ----------
-    answers : ndarray
-        Probabilities of label 1, or numbers.
-    of_labels : bool
+    A linear model, since `private_evaluate` asks others about one row at a time.
     """
-
-    def __init__(self, answers: FloatArray, of_labels: bool = True) -> None:
-        self.answers = answers
-        if of_labels:
-            self.classes_ = np.array([0, 1])
-            self.predict_proba = self._probabilities
-
-    def predict(self, rows: NDArray[np.int64]) -> NDArray[Any]:
-        found = self.answers[rows.ravel()]
-        return (found > 0.5).astype(np.int64) if hasattr(self, "classes_") else found
-
-    def _probabilities(self, rows: NDArray[np.int64]) -> FloatArray:
-        second = self.answers[rows.ravel()]
-        return np.column_stack([1 - second, second])
+    X = logit(np.clip(values, LEAST, 1 - LEAST)) if of_labels else values
+    model: Any = LogisticRegression() if of_labels else LinearRegression()
+    model.n_features_in_, model.classes_ = 1, np.array([0, 1])
+    model.coef_, model.intercept_ = (np.ones((1, 1)), np.zeros(1)) if of_labels else (np.ones(1), 0.0)
+    return model, X[:, np.newaxis]
 
 
 def exact(values: FloatArray, y: NDArray[Any], of_labels: bool, least: float = LEAST) -> dict[str, float]:
@@ -60,7 +48,7 @@ def exact(values: FloatArray, y: NDArray[Any], of_labels: bool, least: float = L
 
 def _slope(values: FloatArray, y: NDArray[Any]) -> float:
     """Return the slope of the logistic regression of the labels on the log-odds; NaN for a constant."""
-    log_odds = (np.log(values) - np.log1p(-values))[:, np.newaxis]
+    log_odds = logit(values)[:, np.newaxis]
     if np.ptp(log_odds) == 0:
         return np.nan
     # Nothing is penalised.

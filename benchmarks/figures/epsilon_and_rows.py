@@ -12,20 +12,22 @@ from skprivate.exceptions import UtilityWarning
 from .._tables import Table, across
 
 EPSILONS = (0.1, 0.5, 1.0, 2.0, 4.0, 8.0)
-ROWS = (1_000, 10_000, 100_000)
-N_PUBLIC, N_TEST, SEEDS = 200, 10_000, range(10)
+#: Rows, and seeds.
+SIZES = {False: ((1_000, 10_000, 100_000), 10), True: ((1_000,), 1)}
+N_PUBLIC, N_TEST = 200, 10_000
 TREES = (("local", LocallyPrivateTreeClassifier), ("central", DPTreeClassifier))
 
 
-def run() -> None:
+def run(*, small: bool = False) -> None:
     """Print accuracies of trees and errors of slopes."""
+    rows, seeds = SIZES[small][0], range(SIZES[small][1])
     table = Table(("epsilon", "<28"), *across(EPSILONS, ">7.3f"), indent=2)
     for name, kind in TREES:
-        for n in ROWS:
-            cells = [np.mean([_accuracy(kind, epsilon, n, seed) for seed in SEEDS]) for epsilon in EPSILONS]
+        for n in rows:
+            cells = [np.mean([_accuracy(kind, epsilon, n, seed) for seed in seeds]) for epsilon in EPSILONS]
             table.row(f"{name} tree, {n:,} rows", *cells)
-    for n in ROWS:
-        cells = [np.median([_slope_error(epsilon, n, seed) for seed in SEEDS]) for epsilon in EPSILONS]
+    for n in rows:
+        cells = [np.median([_slope_error(epsilon, n, seed) for seed in seeds]) for epsilon in EPSILONS]
         table.row(f"Weibull slopes, {n:,} rows", *(f"{cell:.2f}" for cell in cells))
 
 
@@ -34,7 +36,9 @@ def _accuracy(kind: type, epsilon: float, n: int, seed: int) -> float:
     tested = np.zeros(len(X), dtype=bool)
     tested[n : n + N_TEST] = True
     tree = kind(epsilon, bounds=(0, 1), classes=[0, 1], random_state=seed)
-    tree = tree.fit(X[~tested], y[~tested], is_public=is_public[~tested])
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UtilityWarning)
+        tree = tree.fit(X[~tested], y[~tested], is_public=is_public[~tested])
     return float(tree.score(X[tested], y[tested]))
 
 

@@ -10,7 +10,10 @@ import numpy as np
 from skprivate.games import AggregativeGame, PrivateNashSolver, Simplex
 
 from .._tables import Table
-from .._timing import median_seconds
+from .._timing import compare
+
+#: Rounds with noise, repeats of a time, and games.
+SIZES = {False: (300, 200, 5), True: (10, 2, 2)}
 
 Function = Callable[[np.ndarray, np.ndarray], np.ndarray]
 
@@ -77,51 +80,42 @@ def make_games(rng: np.random.Generator) -> list[Costs]:
     ]
 
 
-def play(game: AggregativeGame) -> np.ndarray:
+def play(game: AggregativeGame, rounds: int) -> np.ndarray:
     """Return strategies after rounds with noise, the same for all games of one shape."""
-    solver = PrivateNashSolver(
-        max_iter=300, noise_scale=0.01, step_size=(0.1, 1, 0.01), consensus_step=(1, 1, 1), random_state=0
-    )
+    steps: dict[str, Any] = {"step_size": (0.1, 1, 0.01), "consensus_step": (1, 1, 1)}
+    solver = PrivateNashSolver(max_iter=rounds, noise_scale=0.01, random_state=0, **steps)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         return solver.fit(game).strategies_
 
 
-def run() -> None:
+def run(*, small: bool = False) -> None:
     """Print the figures."""
+    rounds, repeats, n_games = SIZES[small]
     print("Regret: what the player who gains most would gain by another strategy. Partial: from a gradient")
-    print("that leaves the own effect out. With noise: 300 rounds of scale 0.01, one seed. Difference: the")
+    print(f"that leaves the own effect out. With noise: {rounds} rounds of scale 0.01, one seed. Difference:")
     print(
-        "largest of strategies from gradient and cost. Time: of a gradient by differences over one by hand."
+        "the largest of strategies from gradient and cost. Time: a gradient by differences over one by hand."
     )
     table = Table(
-        ("game", "<16"),
-        ("regret, gradient", ">16.1e"),
-        ("cost", ">8.1e"),
-        ("partial", ">8.1e"),
-        ("difference", ">10.1e"),
-        ("noise, gradient", ">15.1e"),
-        ("cost", ">8.1e"),
-        ("difference", ">10.1e"),
-        ("time, ratio", ">11.1f"),
+        *(("game", "<16"), ("regret, gradient", ">16.1e"), ("cost", ">8.1e"), ("partial", ">8.1e")),
+        *(("difference", ">10.1e"), ("noise, gradient", ">15.1e"), ("cost", ">8.1e")),
+        *(("difference", ">10.1e"), ("time, ratio", ">11.1f")),
     )
-    for costs in make_games(np.random.default_rng(0)):
-        shape, bounds = (costs.n_players, costs.n_dims), costs.bounds
-        given = AggregativeGame(costs.nash_gradient, *shape, bounds=bounds, cost=costs.cost)
-        found = AggregativeGame.from_cost(costs.cost, *shape, bounds=bounds)
-        partial = AggregativeGame(costs.by_strategy, *shape, bounds=bounds, cost=costs.cost)
+    for costs in make_games(np.random.default_rng(0))[:n_games]:
+        shape, known = (costs.n_players, costs.n_dims), {"bounds": costs.bounds}
+        given = AggregativeGame(costs.nash_gradient, *shape, cost=costs.cost, **known)
+        found = AggregativeGame.from_cost(costs.cost, *shape, **known)
+        partial = AggregativeGame(costs.by_strategy, *shape, cost=costs.cost, **known)
         given.check_gradient()
         solved, quiet = given.solve(), found.solve()
-        noisy, played = play(given), play(found)
-        times = [
-            median_seconds(lambda game=game, x=solved: game.pseudo_gradient(x, x.mean(axis=0)), 201)
-            for game in (found, given)
-        ]
-        table.row(
-            costs.name,
-            *(given.regret(solved), given.regret(quiet), given.regret(partial.solve())),
-            np.abs(solved - quiet).max(),
-            *(given.regret(noisy), given.regret(played)),
-            np.abs(noisy - played).max(),
-            times[0] / times[1],
+        noisy, played = (play(game, rounds) for game in (given, found))
+        mean = solved.mean(axis=0)
+        times = compare(
+            lambda game=found, x=solved, mean=mean: game.pseudo_gradient(x, mean),
+            lambda game=given, x=solved, mean=mean: game.pseudo_gradient(x, mean),
+            repeats,
         )
+        regrets = (given.regret(strategies) for strategies in (solved, quiet, partial.solve()))
+        noise = given.regret(noisy), given.regret(played), np.abs(noisy - played).max()
+        table.row(costs.name, *regrets, np.abs(solved - quiet).max(), *noise, times.ratio)
