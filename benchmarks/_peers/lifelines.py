@@ -90,7 +90,7 @@ def likelihood_fit(
         )
     order = [(location, f"x{j}") for j in range(X.shape[1])] + [(location, "Intercept"), (shape, "Intercept")]
     values = model.params_.loc[order].to_numpy()
-    covariance = model.variance_matrix_.loc[order, order].to_numpy()
+    covariance = model.variance_matrix_.loc[order, order].to_numpy(copy=True)
     covariance[-1] *= sign
     covariance[:, -1] *= sign
     intercept = float(values[-2]) + np.log(unit)

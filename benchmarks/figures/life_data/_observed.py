@@ -19,6 +19,12 @@ BOUNDS_X = np.array([-1.0, -3.0, 0.0]), np.array([1.0, 3.0, 1.0])
 BOUNDS_Y = float(np.exp(INTERCEPT - 7)), float(np.exp(INTERCEPT + 6))
 
 
+def structured(**fields: Any) -> NDArray[Any]:
+    """Return a structured target of these fields."""
+    values = {name: np.asarray(column) for name, column in fields.items()}
+    return np.rec.fromarrays(values.values(), dtype=[(name, one.dtype) for name, one in values.items()])
+
+
 @dataclass(frozen=True, eq=False)
 class Observed:
     """Lifetimes after `lower`, or at it where both are equal, and up to `upper`; watched from `entry` on."""
@@ -41,10 +47,7 @@ class Observed:
             fields = {"event": self.event, "time": self.lower}
         if self.entry is not None:
             fields["entry"] = self.entry
-        y = np.empty(len(self.X), dtype=[(name, values.dtype) for name, values in fields.items()])
-        for name, values in fields.items():
-            y[name] = values
-        return y
+        return structured(**fields)
 
 
 def lifetimes(distribution: str, n: int, rng: np.random.Generator) -> tuple[FloatArray, FloatArray]:

@@ -2,8 +2,7 @@
 """Errors, warnings and interval coverage of censored fits at epsilon 1, with five normal columns."""
 
 import itertools
-import os
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -24,34 +23,41 @@ from ..._tables import Table, across
 D = 5
 SIGMA = 0.5
 GRID = MomentGrid(lower=np.full(D, -4.0), upper=np.full(D, 4.0), target=(-5.0, 5.0), exponent=20)
-SHARES = (0.3, 0.8, 0.95, 0.99)
-SIZES = (100_000, 1_000_000)
-SEEDS = int(os.environ.get("SKPRIVATE_BENCH_SEEDS", "10"))
-COVERAGE_RUNS = int(os.environ.get("SKPRIVATE_BENCH_COVERAGE", "200"))
+
+
+@dataclass(frozen=True)
+class Sizes:
+    """Rows, shares of them that are censored, seeds, and runs of the coverage."""
+
+    rows: tuple[int, ...] = (100_000, 1_000_000)
+    shares: tuple[float, ...] = (0.3, 0.8, 0.95, 0.99)
+    seeds: int = 10
+    coverage_runs: int = 200
+
+
+SIZES = {False: Sizes(), True: Sizes((20_000,), (0.3,), 2, 2)}
 
 Fleet = tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.bool_], NDArray[np.float64]]
 
 
-def run() -> None:
+def run(*, small: bool = False) -> None:
     """Print the tables."""
+    sizes = SIZES[small]
     print("B10 error / sigma (median, 80 % quantile), relative slope error (median), share warned, rounds")
     table = Table(
         *(("family", "<9"), ("n", ">7"), ("censored", ">8.0%"), ("B10", ">6.3f"), ("80 %", ">6.3f")),
         *(("slopes", ">6.3f"), ("warned", ">6.0%"), ("rounds", ">6.1f")),
     )
-    for family, n, share in itertools.product((SEV, LOGISTIC, NORMAL), SIZES, SHARES):
-        found = np.array([_errors(family, n, share, seed) for seed in range(SEEDS)])
+    for family, n, share in itertools.product((SEV, LOGISTIC, NORMAL), sizes.rows, sizes.shares):
+        found = np.array([_errors(family, n, share, seed) for seed in range(sizes.seeds)])
         miss, slopes, warned, rounds = found.T
         errors = np.median(miss), np.quantile(miss, 0.8), np.median(slopes)
         table.row(family.name, n, share, *errors, warned.mean(), rounds.mean())
-    _print_coverage()
-
-
-def _print_coverage() -> None:
-    print(f"\ncoverage of 90 % intervals, n = 1e6, 80 % censored, {COVERAGE_RUNS} runs")
+    n = max(sizes.rows)
+    print(f"\ncoverage of 90 % intervals, n = {n}, 80 % censored, {sizes.coverage_runs} runs")
     names = *(f"slope {j}" for j in range(D)), "scale", "B10"
     table = Table(("bootstrap", "<11"), *across(names, ">7.3f"))
-    covered = [_covers(seed) for seed in range(COVERAGE_RUNS)]
+    covered = [_covers(n, seed) for seed in range(sizes.coverage_runs)]
     for name, part in zip(("pivotal", "percentile"), np.mean(covered, axis=0), strict=True):
         table.row(name, *part)
 
@@ -86,8 +92,8 @@ def _errors(family: ErrorDistribution, n: int, censored: float, seed: int) -> tu
     return miss, float(np.linalg.norm(slopes - coef)), warned, len(release.rounds)
 
 
-def _covers(seed: int) -> list[NDArray[np.bool_]]:
-    release, coef = _fit(SEV, 1_000_000, 0.8, seed)
+def _covers(n: int, seed: int) -> list[NDArray[np.bool_]]:
+    release, coef = _fit(SEV, n, 0.8, seed)
     q = float(SEV.quantile(0.1))
     slopes, intercept, scale = unscale(release.fit, GRID)
     all_slopes, intercepts, scales = unscale(bootstrap_censored(release), GRID)

@@ -1,11 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Relative errors of lifetimes of turbofan engines: ours, the paper as printed, constants, no privacy.
+"""Relative errors of lifetimes of turbofan engines: ours, the paper as printed, constants, no privacy."""
 
-``python -m benchmarks.figures.life_data.turbofan --runs 50`` draws fewer releases than 500.
-"""
-
-import argparse
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -23,7 +18,6 @@ FloatArray = NDArray[np.float64]
 
 EPSILONS = (10.0, 5.0, 3.0, 1.0, 0.5)
 GOALS = {5.0: 0.10, 1.0: 0.18}
-RELEASES = 500
 CONSTANT = "constant, median (not private)"
 
 
@@ -56,11 +50,9 @@ def baselines(data: Any) -> dict[str, float]:
     return {name: float(np.median(relative_errors(data, value))) for name, value in lifetimes.items()}
 
 
-def run(arguments: Sequence[str] = ()) -> None:
-    """Print the tables."""
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.figures.life_data.turbofan")
-    parser.add_argument("--runs", type=int, default=RELEASES, help=f"releases (default: {RELEASES})")
-    runs = parser.parse_args(arguments).runs
+def run(seeds: int = 500, *, small: bool = False) -> None:
+    """Print the tables; `seeds` are those of releases."""
+    runs = 2 if small else seeds
     data = fetch_turbofan()
     print(f"median relative error on {len(data.test_target)} engines, {runs} seeded releases")
     table = Table(("epsilon", "<40"), *across(EPSILONS, ">8.3f"), indent=2)
@@ -90,9 +82,3 @@ def _print_warnings(fits: list[tuple[FloatArray, NDArray[np.bool_]]], constant: 
 
 def _share(flags: NDArray[np.bool_]) -> float | None:
     return float(flags.mean()) if len(flags) else None
-
-
-if __name__ == "__main__":
-    import sys
-
-    run(sys.argv[1:])
