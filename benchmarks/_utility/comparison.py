@@ -35,21 +35,17 @@ SHOWN = {
 #: Kinds of methods with which one of ours is compared, by its kind: those that protect no more.
 RIVALS = {
     "central": ("central", "public", "base rate", "ceiling", "peer"),
-    "local": ("public", "base rate", "ceiling", "peer"),
+    "local": ("local", "public", "base rate", "ceiling", "peer"),
     "label": ("label", "public", "base rate"),
 }
 #: Rows of a table and methods in a small run: one method of each way, none that takes long.
 FEW_ROWS = 600
 FEW_METHODS = (
-    *("boosting (delta 1e-6)", "logistic (delta 1e-6)", "label, cart", "central, regression tree"),
-    *(
-        "local, regression tree",
-        "label, regression tree",
-        "base rate, public rows",
-        BASE,
-    ),
-    *("logistic, public rows", "logistic, not private", "noisy gradients (delta 1e-6)"),
-    *("objective perturbation", "tree, public rows", "every patient's own site (at random)"),
+    *("boosting (delta 1e-6)", "logistic (delta 1e-6)", "central, max-edge", "central, one-hot"),
+    *("local, codes", "label, cart", "central, regression tree", "local, regression tree"),
+    *("label, regression tree", "base rate, public rows", BASE, "logistic, public rows"),
+    *("logistic, not private", "noisy gradients (delta 1e-6)", "objective perturbation"),
+    *("tree, public rows", "every patient's own site (at random)"),
     *(f"three sites, {name} (at random)" for name in ("ridge, secure sum", "coarsened queries, swaps")),
 )
 

@@ -5,12 +5,19 @@ from collections.abc import Iterable
 
 from .baselines import BASE, baselines, plain_trees
 from .method import Method
-from .ours import additive, trees
+from .ours import additive, coded_trees, trees
 from .peers import number_peers, peers
 from .sites import sites
 
 _SHARED: dict[str, Method] = {**dict(additive()), **dict(trees()), **dict(baselines()), **dict(peers())}
-METHODS = {**_SHARED, **dict(plain_trees()), **dict(number_peers()), **dict(sites())}
+METHODS = {
+    **_SHARED,
+    **dict(coded_trees()),
+    **dict(plain_trees()),
+    **dict(number_peers()),
+    **dict(sites()),
+}
+CODED = tuple(dict(coded_trees()))
 #: Boosting, linear models and label privacy.
 OURS = tuple(dict(additive()))
 _OTHERS = ("base rate", "public", "peer")

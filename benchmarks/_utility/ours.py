@@ -10,6 +10,7 @@ from sklearn.base import clone
 from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
 
 import skprivate
+from skprivate.domain import CategoricalColumn, TableDomain
 
 from .._peers.linear import log_share
 from .data import Split
@@ -21,19 +22,29 @@ _RULES = ("max-edge", "cart")
 _FORESTS = RandomForestClassifier(random_state=0), RandomForestRegressor(random_state=0)
 
 
-def _known(split: Split, kind: type, options: Mapping[str, Any]) -> dict[str, Any]:
+def _known(split: Split, kind: type, options: Mapping[str, Any], coding: str) -> dict[str, Any]:
     """Return what a model takes of the public knowledge, and its options."""
     given: dict[str, Any] = {"classes": list(split.classes)} if split.classes else {}
-    if split.domain is None:
+    if split.domain is None or coding == "one-hot":
         given |= {"bounds": split.bounds, "bounds_X": split.bounds}
     else:
-        given["domain"] = split.domain
+        given["domain"] = _with_order(split.domain) if coding == "codes" else split.domain
     if split.target_range:
         given["bounds_y"] = split.target_range
     if options.get("public_model") == "forest":
         options = {**options, "public_model": _FORESTS[not split.classes]}
     takes = inspect.signature(kind).parameters
     return {**{name: value for name, value in given.items() if name in takes}, **options}
+
+
+def _with_order(domain: TableDomain) -> TableDomain:
+    """Return the domain whose levels are codes, in the order in which they are declared."""
+    columns = dict(domain.columns)
+    for name, column in columns.items():
+        if isinstance(column, CategoricalColumn):
+            known = {"missing": column.missing, "missing_values": column.missing_values}
+            columns[name] = CategoricalColumn(column.levels, ordered=True, **known)
+    return TableDomain(columns)
 
 
 def _public_rows(split: Split, kind: Any) -> dict[str, Any]:
@@ -58,6 +69,7 @@ def _ours(
     on_public: bool = True,
     on_private_alone: bool = True,
     is_linear: bool = False,
+    coding: str = "declared",
     **options: Any,
 ) -> Method:
     """A classifier and a regressor of ours by name, None for none; noise is from the operating system."""
@@ -67,7 +79,7 @@ def _ours(
         if name is None:
             return
         cls = getattr(skprivate, name)
-        known = _known(split, cls, options)
+        known = _known(split, cls, options, coding)
         X, X_test = (split.table, split.table_test) if "domain" in known else (split.X, split.X_test)
         if is_linear and split.logged:
             X, X_test = (_logged(split, table) for table in (X, X_test))
@@ -101,6 +113,14 @@ def trees() -> Iterator[tuple[str, Method]]:
         of_numbers = None, f"{name}Regressor"
         yield f"{kind}, regression tree", _ours(of_numbers, kind, **extra)
         yield f"{kind}, regression tree, forest inside", _ours(of_numbers, kind, **inside, **extra)
+
+
+def coded_trees() -> Iterator[tuple[str, Method]]:
+    """Yield trees whose columns are one a level, or codes."""
+    for kind, name, extra in _TREES[:2]:
+        for coding in ("one-hot", "codes"):
+            coded = _ours((f"{name}Classifier", None), kind, coding=coding, rule="max-edge", **extra)
+            yield f"{kind}, {coding}", coded
 
 
 def additive() -> Iterator[tuple[str, Method]]:

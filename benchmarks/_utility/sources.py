@@ -3,7 +3,7 @@
 
 import os
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from itertools import groupby
 from pathlib import Path
@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from sklearn.datasets import load_breast_cancer, load_digits, make_classification, make_friedman1
 
 from skprivate.datasets import fetch_census, fetch_diabetes_outcome, fetch_warfarin, make_posterior_drift
-from skprivate.domain import TableDomain
+from skprivate.domain import CategoricalColumn, NumberColumn, TableDomain
 
 from .adult import LOGGED, adult_domain, read_adult
 
@@ -244,6 +244,58 @@ def _holes() -> LabelledRows:
     return _declared(table, y, domain, target_range=(0.0, 100.0))
 
 
+def _levels() -> LabelledRows:
+    """Twelve levels without an order, of which four turn the label round."""
+    rng = np.random.default_rng(15)
+    level, names = rng.integers(12, size=8_000), np.array([f"level {i:02d}" for i in range(12)])
+    y = rng.uniform(size=len(level)) < np.where(np.isin(level, (1, 4, 6, 9)), 0.9, 0.1)
+    return _declared(pd.DataFrame({"kind": names[level]}), y, TableDomain({"kind": names.tolist()}))
+
+
+def _diabetes_with_holes() -> LabelledRows:
+    """Diabetes, where a value of 0 stands for a missing one in five columns."""
+    rows = _fetched(fetch_diabetes_outcome())
+    bounds = {
+        **{"Pregnancies": (0, 20), "Glucose": (0, 250), "BloodPressure": (0, 140)},
+        **{"SkinThickness": (0, 120), "Insulin": (0, 900), "BMI": (0, 80)},
+        **{"DiabetesPedigreeFunction": (0, 3), "Age": (18, 100)},
+    }
+    columns: dict[str, Any] = dict(bounds)
+    for name in ("Glucose", "BloodPressure", "SkinThickness", "Insulin", "BMI"):
+        columns[name] = NumberColumn(*bounds[name], missing="indicator", missing_values=[0])
+    table = pd.DataFrame(rows.X, columns=list(bounds))
+    found = _declared(table, rows.y, TableDomain(columns))
+    return replace(found, is_public=rows.is_public)
+
+
+def _skewed_levels() -> LabelledRows:
+    """60 levels of very different sizes, and numbers, of which one is missing where the label is 1."""
+    rng, n = np.random.default_rng(16), 24_000
+    shares = 1 / np.arange(1, 61) ** 1.1
+    level, names = rng.choice(60, size=n, p=shares / shares.sum()), np.array([f"k{i}" for i in range(60)])
+    x = rng.uniform(size=(n, 3))
+    y = _flip(rng, rng.normal(0, 1.2, 60)[level] + 2 * (x[:, 0] - 0.5) - 0.3)
+    x[rng.uniform(size=n) < np.where(y, 0.35, 0.1), 1] = np.nan
+    table = pd.DataFrame({"kind": names[level], **dict(zip("uvw", x.T, strict=True))})
+    table.loc[rng.uniform(size=n) < 0.05, "kind"] = None
+    columns: dict[str, Any] = {"kind": CategoricalColumn(names.tolist(), missing="indicator")}
+    columns |= {"u": (0, 1), "v": NumberColumn(0, 1, missing="indicator"), "w": (0, 1)}
+    return _declared(table, y, TableDomain(columns))
+
+
+def _four_classes() -> LabelledRows:
+    """Four classes: the level of one column, and of another column less clearly, say which."""
+    rng, n = np.random.default_rng(17), 14_000
+    y, table, known = rng.integers(4, size=n), {}, {}
+    for name, share in (("city", 0.6), ("brand", 0.4)):
+        names = np.array([f"{name} {i}" for i in range(24)])
+        said = np.where(rng.uniform(size=n) < share, y, rng.integers(4, size=n))
+        table[name] = rng.permutation(names).reshape(4, 6)[said, rng.integers(6, size=n)]
+        known[name] = names.tolist()
+    table |= {"size": np.clip(0.5 + 0.15 * (y == 2) + rng.normal(0, 0.2, n), 0, 1), "noise": rng.random(n)}
+    return _declared(pd.DataFrame(table), y, TableDomain({**known, "size": (0, 1), "noise": (0, 1)}))
+
+
 _SOURCES: dict[str, Callable[[], LabelledRows]] = {
     "adult": lambda: _declared(*read_adult(), adult_domain(), LOGGED),
     "census": lambda: _fetched(fetch_census()),
@@ -264,6 +316,10 @@ _SOURCES: dict[str, Callable[[], LabelledRows]] = {
     "steps20k": _steps,
     "tail20k": _tail,
     "holes20k": _holes,
+    "levels8k": _levels,
+    "diabetes with holes": _diabetes_with_holes,
+    "skewed levels24k": _skewed_levels,
+    "four classes14k": _four_classes,
 }
 NAMES = tuple(_SOURCES)
 NOTE = (

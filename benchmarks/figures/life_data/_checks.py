@@ -9,11 +9,11 @@ from numpy.typing import ArrayLike
 from skprivate.exceptions import UtilityWarning
 
 
-def fit_warns(model: Any, X: ArrayLike, y: ArrayLike) -> bool:
+def fit_warns(model: Any, X: ArrayLike, y: ArrayLike, **more: Any) -> bool:
     """Fit, and return whether the fit warned that its release is of little use."""
     with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always", UtilityWarning)
-        model.fit(X, y)
+        warnings.simplefilter("always")
+        model.fit(X, y, **more)
     return any(issubclass(warning.category, UtilityWarning) for warning in caught)
 
 

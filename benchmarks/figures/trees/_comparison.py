@@ -8,7 +8,7 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, ClassifierMixin, clone
+from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.tree import DecisionTreeClassifier
 
 from skprivate.partition import build_partition
@@ -33,28 +33,6 @@ def one_hot_sums(
     """
     sums = np.stack([np.bincount(cells, minlength=n_cells), np.bincount(cells, labels, minlength=n_cells)])
     return sums + laplace_sums(len(cells), 4.0 / epsilon, sums.shape, rng)
-
-
-class PublicRows(ClassifierMixin, BaseEstimator):
-    """A classifier fitted on public rows only."""
-
-    def __init__(self, estimator: Any) -> None:
-        self.estimator = estimator
-
-    def fit(self, X: FloatArray, y: NDArray[Any], is_public: NDArray[np.bool_]) -> Self:
-        self.estimator_ = clone(self.estimator).fit(X[is_public], y[is_public])
-        return self
-
-    def predict(self, X: FloatArray) -> NDArray[Any]:
-        return self.estimator_.predict(X)
-
-
-class AllRows(PublicRows):
-    """A classifier fitted on all rows as they are, without privacy."""
-
-    def fit(self, X: FloatArray, y: NDArray[Any], is_public: NDArray[np.bool_]) -> Self:
-        self.estimator_ = clone(self.estimator).fit(X, y)
-        return self
 
 
 class PaperTree(ClassifierMixin, BaseEstimator):

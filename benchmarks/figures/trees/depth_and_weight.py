@@ -7,6 +7,7 @@ knows, for every setting, the depth and the constant weight with the best mean a
 
 import itertools
 import math
+from functools import partial
 
 import numpy as np
 
@@ -19,8 +20,8 @@ from skprivate.tree._release import choose_depth, count_split_features
 from ..._tables import Table, across
 
 EPSILONS = (0.5, 1.0, 2.0, 4.0, 8.0)
-SETTINGS = 80
-SEEDS = 5
+#: Settings, seeds, and private rows of a setting.
+SIZES = {False: (80, 5, (1000, 10_000, 100_000)), True: (2, 1, (1000,))}
 DEEPEST = 10
 TEST_ROWS = 3000
 CONSTANT_WEIGHTS = (0.0, 0.5, 2.0, 8.0, 32.0, 1e3, 1e12)
@@ -30,7 +31,7 @@ SHIFTS = ("none", "none", "beta", "box")
 RULES = ("max-edge", "max-edge", "cart")
 #: Place of what is varied in a setting.
 PARTS = {"d": 1, "n": 2, "n_Q": 3, "labels": 4, "P(X)": 5, "rule": 6}
-COLUMNS = ("earlier", "automatic", "pruned", "deep", "deep pruned", "private", "public")
+COLUMNS = ("automatic", "pruned", "deep", "deep pruned", "private", "public")
 
 
 def draw_rule(kind, d, rng):
@@ -104,6 +105,7 @@ class Scene:
 
 
 def report_variance(epsilon, n_leaves, n, central):
+    """Return the variance of a report."""
     if central:
         return 8 / epsilon**2 / n
     return float(HadamardRandomizer(epsilon, n_leaves).variance(1)[0])
@@ -127,55 +129,43 @@ def accuracies(scene, n, epsilon, central):
     return table
 
 
-def earlier_depth(n, leaf_counts, variance):
-    """The rule without a part for the number of features and with 8 reports a leaf."""
-    for depth in range(len(leaf_counts) - 1, 1, -1):
-        signal = math.log2(n / variance(int(leaf_counts[depth])))
-        if depth <= math.floor(signal / 3 + 0.5) and 8 * leaf_counts[depth] <= n:
-            return depth
-    return 1
-
-
-def regrets(setting, number, epsilon, central):
+def regrets(setting, number, epsilon, central, seeds):
     """Return points lost against the oracle, by column."""
     n = setting[2]
+    variance = partial(report_variance, epsilon, n=n, central=central)
     tables, picked = [], []
-    for seed in range(SEEDS):
+    for seed in range(seeds):
         scene = Scene(setting, 1000 * number + seed)
         table, counts = accuracies(scene, n, epsilon, central), scene.partition.leaf_counts_by_depth()
-
-        def variance(leaves):
-            return report_variance(epsilon, leaves, n, central)
-
-        old, new = earlier_depth(n, counts, variance), choose_depth(n, counts, variance, scene.n_features)
-        deep = min(new + 3, len(counts) - 1)
-        columns = [(old, 2), (new, 2), (new, 3), (deep, 2), (deep, 3), (new, 0), (new, 1)]
-        picked.append([table[depth, column] for depth, column in columns])
+        depth = choose_depth(n, counts, variance, scene.n_features)
+        deep = min(depth + 3, len(counts) - 1)
+        places = [(depth, 2), (depth, 3), (deep, 2), (deep, 3), (depth, 0), (depth, 1)]
+        picked.append([table[place] for place in places])
         tables.append(table)
     mean = np.mean(tables, axis=0)
     return 100 * (np.nanmax(mean) - np.mean(picked, axis=0))
 
 
-def draw_settings():
+def draw_settings(n_settings, sizes):
     rng = np.random.default_rng(20)
-    choices = (KINDS, (2, 5, 10, 20), (1000, 10_000, 100_000), (50, 200, 1000, 5000), DRIFTS, SHIFTS, RULES)
-    return [tuple(options[rng.integers(len(options))] for options in choices) for _ in range(SETTINGS)]
+    choices = (KINDS, (2, 5, 10, 20), sizes, (50, 200, 1000, 5000), DRIFTS, SHIFTS, RULES)
+    return [tuple(options[rng.integers(len(options))] for options in choices) for _ in range(n_settings)]
 
 
 def show(table, title, rows):
-    if len(rows):
-        mean, worst = np.mean(rows, axis=0), np.max(rows, axis=0)
-        cells = (f"{a:.2f} /{b:5.1f}" for a, b in zip(mean, worst, strict=True))
-        table.row(title, len(rows), *cells)
+    mean, worst = np.mean(rows, axis=0), np.max(rows, axis=0)
+    table.row(title, len(rows), *(f"{a:.2f} /{b:5.1f}" for a, b in zip(mean, worst, strict=True)))
 
 
-def run() -> None:
-    settings = draw_settings()
-    cases = list(itertools.product(range(len(settings)), EPSILONS))
+def run(*, small: bool = False) -> None:
+    """Print points lost, of all settings and of those that share a property."""
+    n_settings, seeds, sizes = SIZES[small]
+    settings = draw_settings(n_settings, sizes)
+    cases = list(itertools.product(range(n_settings), EPSILONS))
     print("points lost against the oracle of depth and constant weight, mean / worst setting")
     table = Table(("settings", "<24"), ("n", ">5"), *across(COLUMNS, ">14"), indent=2)
     for central in (False, True):
-        rows = np.array([regrets(settings[k], k, epsilon, central) for k, epsilon in cases])
+        rows = np.array([regrets(settings[k], k, epsilon, central, seeds) for k, epsilon in cases])
         show(table, "central" if central else "local reports", rows)
         for epsilon in EPSILONS:
             show(table, f"epsilon = {epsilon:g}", rows[[e == epsilon for _, e in cases]])

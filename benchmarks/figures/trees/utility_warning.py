@@ -1,61 +1,70 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""How often a tree warns that it predicts no better than its base rate, by what it gains on new rows."""
+"""How often a tree warns that it predicts no better than its base rate, by what it gains on new rows.
+
+N_JOBS processes work at it.
+"""
 
 import itertools
-import os
-import warnings
+from functools import partial
 from typing import Any
 
 import numpy as np
-from joblib import Parallel, delayed
 from sklearn.metrics import log_loss
 
 from skprivate import DPTreeClassifier, LocallyPrivateTreeClassifier
-from skprivate.exceptions import UtilityWarning
 
 from ..._tables import Table
+from ..._utility.parallel import in_parallel
+from ..life_data._checks import fit_warns
 
-N_TEST = 10_000
-SETTINGS = int(os.environ.get("SETTINGS", "400"))
+#: Test rows, and the base 10 logarithms between which the number of rows is drawn.
+SIZES = {False: (10_000, (2.7, 4.7)), True: (500, (2.7, 3.0))}
 EPSILONS = (0.1, 0.5, 1.0, 2.0, 8.0)
 TREES = {
     "central": DPTreeClassifier,
     "local": LocallyPrivateTreeClassifier,
-    "label": lambda epsilon, **options: LocallyPrivateTreeClassifier(epsilon, protect="label", **options),
+    "label": partial(LocallyPrivateTreeClassifier, protect="label"),
 }
 # Log loss of the base rate minus that of the tree, in per cent of the former.
 GAINS = (-np.inf, 0.0, 1.0, 3.0, 10.0, np.inf)
-FAULTS = ("permuted labels", "a typo in classes", "bounds 100 times too wide")
+#: What is changed for a useless tree; labels are permuted apart.
+FAULTS: dict[str, dict[str, Any]] = {
+    "permuted labels": {},
+    "a typo in classes": {"classes": 100},
+    "bounds 100 times too wide": {"bounds": (0, 100), "rule": "random"},
+}
 
 
-def run() -> None:
-    """Print shares of trees that warn: of useless ones by their fault, and of others by their gain."""
-    for n_labels in (2, 4):
-        found = Parallel(n_jobs=int(os.environ.get("N_JOBS", "1")))(
-            delayed(_fit_all)(seed, n_labels) for seed in range(SETTINGS)
-        )
-        print(f"{n_labels} labels, {SETTINGS} settings: share of trees that warn, and trees")
-        table = Table(("trees", "<36"), *((name, ">16") for name in TREES), indent=2)
-        for fault in FAULTS:
-            table.row(fault, *(_share([one[name, fault] for one in found]) for name in TREES))
-        for low, high in itertools.pairwise(GAINS):
-            cells = []
-            for name in TREES:
-                pairs = [one[name, "none"] for one in found]
-                cells.append(_share([warned for warned, gain in pairs if low < gain <= high]))
-            table.row(f"log loss lower by {low:g} to {high:g} %", *cells)
+def run(seeds: int = 100, *, small: bool = False) -> None:
+    """Print shares of trees that warn: of useless ones by their fault, and of others by their gain.
+
+    Each of the `seeds` draws a setting of two labels and one of four.
+    """
+    seeds = 2 if small else seeds
+    print(f"{seeds} settings each of two and of four labels: share of trees that warn, and trees")
+    found = in_parallel(_fit_all, itertools.product(range(seeds), (2, 4), [SIZES[small]]))
+    table = Table(("trees", "<36"), *((name, ">16") for name in TREES), indent=2)
+    for fault in FAULTS:
+        table.row(fault, *(_share([one[name, fault][0] for one in found]) for name in TREES))
+    for low, high in itertools.pairwise(GAINS):
+        pairs = {name: [one[name, "none"] for one in found] for name in TREES}
+        cells = ([warned for warned, gain in pairs[name] if low < gain <= high] for name in TREES)
+        table.row(f"log loss lower by {low:g} to {high:g} %", *map(_share, cells))
 
 
 def _share(warned: list[bool]) -> str:
     return f"{np.mean(warned):.3f} ({len(warned)})" if warned else "-"
 
 
-def _fit_all(seed: int, n_labels: int) -> dict[tuple[str, str], Any]:
+def _fit_all(
+    seed: int, n_labels: int, sizes: tuple[int, tuple[float, float]]
+) -> dict[tuple[str, str], tuple[bool, float]]:
     """Draw a setting, and fit every kind of tree to it, and to what is left of it with every fault."""
     rng = np.random.default_rng([seed, n_labels])
-    n, d = int(10 ** rng.uniform(2.7, 4.7)), int(rng.choice([2, 5, 10]))
+    n_test, logarithms = sizes
+    n, d = int(10 ** rng.uniform(*logarithms)), int(rng.choice([2, 5, 10]))
     n_public = int(rng.choice([0, 50, 500]))
-    X = rng.uniform(size=(n + n_public + N_TEST, d))
+    X = rng.uniform(size=(n + n_public + n_test, d))
     y = _draw_labels(X, n_labels, rng)
     train, test = slice(0, n + n_public), slice(n + n_public, None)
     is_public = np.arange(n + n_public) >= n
@@ -67,20 +76,19 @@ def _fit_all(seed: int, n_labels: int) -> dict[tuple[str, str], Any]:
         "max_depth": ("auto", 2, 6)[rng.integers(3)],
     }
     epsilon = float(rng.choice(EPSILONS))
-    found: dict[tuple[str, str], Any] = {}
-    for fault, labels, changed in (
-        ("none", y[train], {}),
-        ("permuted labels", rng.permutation(y[train]), {}),
-        ("a typo in classes", y[train], {"classes": np.arange(n_labels) + 100}),
-        ("bounds 100 times too wide", y[train], {"bounds": (0, 100), "rule": "random"}),
-    ):
+    found = {}
+    for fault, changed in {"none": {}, **FAULTS}.items():
+        labels = rng.permutation(y[train]) if fault == "permuted labels" else y[train]
+        given = {**options, **changed}
+        if "classes" in changed:
+            given["classes"] = options["classes"] + changed["classes"]
         # Public rows, and splits that private rows choose, find the cells within bounds that are too wide.
         rows = np.zeros_like(is_public) if changed else is_public
         for name, kind in TREES.items():
-            tree, warned = _fit(kind(epsilon, **options | changed), X[train], labels, rows)
-            found[name, fault] = warned
-            if fault == "none":
-                found[name, fault] = warned, _gain(tree, y[:n], X[test], y[test], n_labels)
+            tree = kind(epsilon, **given)
+            warned = fit_warns(tree, X[train], labels, is_public=rows)
+            gain = np.nan if fault != "none" else _gain(tree, y[:n], X[test], y[test], n_labels)
+            found[name, fault] = warned, gain
     return found
 
 
@@ -97,14 +105,6 @@ def _draw_labels(X: np.ndarray, n_labels: int, rng: np.random.Generator) -> np.n
         [0, 1.5]
     )
     return np.argmax(logits + rng.gumbel(size=logits.shape), axis=1)
-
-
-def _fit(tree: Any, X: np.ndarray, y: np.ndarray, is_public: np.ndarray) -> tuple[Any, bool]:
-    """Fit with noise of the operating system, and say whether the tree warned."""
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        tree.fit(X, y, is_public=is_public)
-    return tree, any(warning.category is UtilityWarning for warning in caught)
 
 
 def _gain(tree: Any, y: np.ndarray, X_test: np.ndarray, y_test: np.ndarray, n_labels: int) -> float:
