@@ -1,10 +1,13 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """UCI Adult as published: 13 columns, all 32,561 rows, and the domain that its documentation declares."""
 
+from typing import Any
+
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from skprivate.datasets._census import _LEVELS as _CENSUS
 from skprivate.datasets._census import _SHA256, _SOURCE
 from skprivate.datasets._files import find_data_file
 from skprivate.domain import TableDomain
@@ -12,23 +15,15 @@ from skprivate.domain import TableDomain
 # A weight of the survey, which says nothing of the person.
 _NOT_USED = "fnlwgt"
 _LEVELS = {
-    "workclass": "Private Self-emp-not-inc Self-emp-inc Federal-gov Local-gov State-gov Without-pay "
-    "Never-worked ?",
+    **dict(_CENSUS.values()),
     "education": "Bachelors Some-college 11th HS-grad Prof-school Assoc-acdm Assoc-voc 9th 7th-8th 12th "
     "Masters 1st-4th 10th Doctorate 5th-6th Preschool",
-    "marital-status": "Married-civ-spouse Divorced Never-married Separated Widowed Married-spouse-absent "
-    "Married-AF-spouse",
-    "occupation": "Tech-support Craft-repair Other-service Sales Exec-managerial Prof-specialty "
-    "Handlers-cleaners Machine-op-inspct Adm-clerical Farming-fishing Transport-moving Priv-house-serv "
-    "Protective-serv Armed-Forces ?",
-    "relationship": "Wife Own-child Husband Not-in-family Other-relative Unmarried",
-    "race": "White Asian-Pac-Islander Amer-Indian-Eskimo Other Black",
-    "sex": "Female Male",
     "native-country": "United-States Cambodia England Puerto-Rico Canada Germany India Japan Greece South "
     "Outlying-US(Guam-USVI-etc) China Cuba Iran Honduras Philippines Italy Poland Jamaica Vietnam Mexico "
     "Portugal Ireland France Dominican-Republic Laos Ecuador Taiwan Haiti Columbia Hungary Guatemala "
-    "Nicaragua Scotland Thailand Yugoslavia El-Salvador Trinadad&Tobago Peru Hong Holand-Netherlands ?",
+    "Nicaragua Scotland Thailand Yugoslavia El-Salvador Trinadad&Tobago Peru Hong Holand-Netherlands",
 }
+_WITH_GAPS = ("workclass", "occupation", "native-country")
 # Ages, gains and hours end where the survey cuts them off.
 _NUMBERS = {
     "age": (17, 90),
@@ -48,7 +43,8 @@ LOGGED = ("capital-gain", "capital-loss")
 
 def adult_domain() -> TableDomain:
     """Return what is publicly known of the 13 columns; "?" is a level like any other."""
-    known = {**_NUMBERS, **{name: levels.split() for name, levels in _LEVELS.items()}}
+    known: dict[str, Any] = {name: levels.split() for name, levels in _LEVELS.items()} | _NUMBERS
+    known |= {name: [*known[name], "?"] for name in _WITH_GAPS}
     return TableDomain({name: known[name] for name in COLUMNS if name != _NOT_USED})
 
 

@@ -1,12 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Tables on which models are compared: real ones, and simulated ones with a known weakness of models."""
 
-import os
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from itertools import groupby
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -15,7 +13,7 @@ from numpy.typing import NDArray
 from sklearn.datasets import load_breast_cancer, load_digits, make_classification, make_friedman1
 
 from skprivate.datasets import fetch_census, fetch_diabetes_outcome, fetch_warfarin, make_posterior_drift
-from skprivate.domain import CategoricalColumn, NumberColumn, TableDomain
+from skprivate.domain import NumberColumn, TableDomain
 
 from .adult import LOGGED, adult_domain, read_adult
 
@@ -93,14 +91,6 @@ def _declared(
     known = {"table": table, "domain": domain, "declared": domain.bounds, **more}
     places = tuple(names.index(name) for name in logged)
     return _private(domain.encode(table), y, one_hot_groups(names), logged=places, **known)
-
-
-def _rice() -> LabelledRows:
-    """Cammeo and Osmancik rice: 3,810 grains, seven measures of their shape."""
-    path = Path(os.environ.get("SKPRIVATE_DATA", "")) / "rice" / "Rice_Cammeo_Osmancik.arff"
-    lines = path.read_text(encoding="utf-8").partition("@DATA\n")[2].split()
-    table = np.array([line.split(",") for line in lines])
-    return _private(table[:, :-1].astype(np.float64), table[:, -1] == table[0, -1])
 
 
 def _linear() -> LabelledRows:
@@ -184,17 +174,10 @@ def _warfarin() -> LabelledRows:
     return _private(data.data, data.target, groups if len(groups[0]) > 1 else (), **known)
 
 
-def _curve() -> LabelledRows:
-    X, y = make_friedman1(20_000, 10, noise=2.0, random_state=5)
-    bounds = np.zeros(10), np.ones(10)
-    return _private(X, y, declared=bounds, target_range=(-5.0, 35.0))
-
-
-def _friedman_numbers() -> LabelledRows:
+def _curve(n: int, noise: float, seed: int, margin: float) -> LabelledRows:
     """Friedman's first function, which lies in [0, 30], and noise of which four deviations are declared."""
-    X, y = make_friedman1(50_000, 10, noise=1.0, random_state=11)
-    bounds = np.zeros(10), np.ones(10)
-    return _private(X, y, declared=bounds, target_range=(-4.0, 34.0))
+    X, y = make_friedman1(n, 10, noise=noise, random_state=seed)
+    return _private(X, y, declared=(np.zeros(10), np.ones(10)), target_range=(-margin, 30.0 + margin))
 
 
 def _steps() -> LabelledRows:
@@ -268,40 +251,11 @@ def _diabetes_with_holes() -> LabelledRows:
     return replace(found, is_public=rows.is_public)
 
 
-def _skewed_levels() -> LabelledRows:
-    """60 levels of very different sizes, and numbers, of which one is missing where the label is 1."""
-    rng, n = np.random.default_rng(16), 24_000
-    shares = 1 / np.arange(1, 61) ** 1.1
-    level, names = rng.choice(60, size=n, p=shares / shares.sum()), np.array([f"k{i}" for i in range(60)])
-    x = rng.uniform(size=(n, 3))
-    y = _flip(rng, rng.normal(0, 1.2, 60)[level] + 2 * (x[:, 0] - 0.5) - 0.3)
-    x[rng.uniform(size=n) < np.where(y, 0.35, 0.1), 1] = np.nan
-    table = pd.DataFrame({"kind": names[level], **dict(zip("uvw", x.T, strict=True))})
-    table.loc[rng.uniform(size=n) < 0.05, "kind"] = None
-    columns: dict[str, Any] = {"kind": CategoricalColumn(names.tolist(), missing="indicator")}
-    columns |= {"u": (0, 1), "v": NumberColumn(0, 1, missing="indicator"), "w": (0, 1)}
-    return _declared(table, y, TableDomain(columns))
-
-
-def _four_classes() -> LabelledRows:
-    """Four classes: the level of one column, and of another column less clearly, say which."""
-    rng, n = np.random.default_rng(17), 14_000
-    y, table, known = rng.integers(4, size=n), {}, {}
-    for name, share in (("city", 0.6), ("brand", 0.4)):
-        names = np.array([f"{name} {i}" for i in range(24)])
-        said = np.where(rng.uniform(size=n) < share, y, rng.integers(4, size=n))
-        table[name] = rng.permutation(names).reshape(4, 6)[said, rng.integers(6, size=n)]
-        known[name] = names.tolist()
-    table |= {"size": np.clip(0.5 + 0.15 * (y == 2) + rng.normal(0, 0.2, n), 0, 1), "noise": rng.random(n)}
-    return _declared(pd.DataFrame(table), y, TableDomain({**known, "size": (0, 1), "noise": (0, 1)}))
-
-
 _SOURCES: dict[str, Callable[[], LabelledRows]] = {
     "adult": lambda: _declared(*read_adult(), adult_domain(), LOGGED),
     "census": lambda: _fetched(fetch_census()),
     "linear50k": _linear,
     "cancer": lambda: _private(*load_breast_cancer(return_X_y=True)),
-    "rice": _rice,
     "diabetes": lambda: _fetched(fetch_diabetes_outcome()),
     "friedman100k": _friedman,
     "drift10k": _drift,
@@ -311,20 +265,18 @@ _SOURCES: dict[str, Callable[[], LabelledRows]] = {
     "waveform20k": _waveform,
     "digits": lambda: _private(*load_digits(return_X_y=True)),
     "warfarin": _warfarin,
-    "curve20k": _curve,
-    "friedman50k": _friedman_numbers,
+    "curve20k": lambda: _curve(20_000, 2.0, 5, 5.0),
+    "friedman50k": lambda: _curve(50_000, 1.0, 11, 4.0),
     "steps20k": _steps,
     "tail20k": _tail,
     "holes20k": _holes,
     "levels8k": _levels,
     "diabetes with holes": _diabetes_with_holes,
-    "skewed levels24k": _skewed_levels,
-    "four classes14k": _four_classes,
 }
 NAMES = tuple(_SOURCES)
 NOTE = (
     "Real: adult (13 columns of text and numbers, all rows), census (the same people: complete rows,\n"
-    "encoded; those born abroad are public), diabetes (with public rows), rice (where its file is there),\n"
+    "encoded; those born abroad are public), diabetes (with public rows),\n"
     "cancer and digits (scikit-learn's), warfarin (a dose). Simulated: linear50k, friedman100k, drift10k\n"
     "(with public rows whose probabilities differ), skewed20k (log-normal columns, 4 % of labels are 1),\n"
     "binary20k (columns of 0 and 1, an interaction), rare50k (payments: factors, a tail, missing cells,\n"

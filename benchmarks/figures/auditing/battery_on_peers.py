@@ -4,5 +4,6 @@
 from ..._peers.beside import beside
 
 
-def run() -> None:
+def run(*, small: bool = False) -> None:
+    """Print what the battery finds; it has one size."""
     beside("audit")

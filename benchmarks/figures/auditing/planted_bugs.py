@@ -23,6 +23,32 @@ from ..._timing import timed
 from ...planted import CONTROLS, PLANTS
 from ...planted.records import Record
 
+#: Checks of a small run; None stands for all.
+FEW_CHECKS = ("check_replay",)
+
+
+def run(*, small: bool = False) -> None:
+    """Print a row for each plant and control, shares by kind, and what was missed or reported wrongly."""
+    counts, totals, notes = Counter[str](), Counter[str](), list[str]()
+    table = Table(("kind", "<12"), ("name", "<32"), ("caught by", "<45"), ("CPU s", ">6.1f"))
+    for record in [*PLANTS[:2], CONTROLS[0]] if small else chosen():
+        found, seconds = measured(record, FEW_CHECKS if small else None)
+        is_control = record.kind == "control"
+        more = f" and {len(found) - 1} more" if len(found) > 1 else ""
+        nothing = "nothing" if is_control else "MISSED"
+        table.row(record.kind, record.name, next(iter(found)) + more if found else nothing, seconds)
+        totals[record.kind] += 1
+        counts[record.kind] += bool(found)
+        if is_control:
+            notes += [f"{record.name}, {check}: {' '.join(why.split())}" for check, why in found.items()]
+        elif not found:
+            notes.append(f"{record.name}: {record.what}. " + (record.why_hard or record.leak))
+    print("\nkind: caught of planted, reported of controls")
+    for kind, total in totals.items():
+        print(f"  {kind}: {counts[kind]} of {total}")
+    if notes:
+        print("\nmissed plants and reported controls", *notes, sep="\n  ")
+
 
 def chosen() -> list[Record]:
     """Return the records to run, in the order of the modules."""
@@ -43,13 +69,13 @@ def case_of(record: Record) -> AuditCase:
     return AuditCase.of(record.factory(), data)
 
 
-def findings(record: Record) -> dict[str, str]:
+def findings(record: Record, only: tuple[str, ...] | None) -> dict[str, str]:
     """Return the checks that fail and why: of a plant the first one, of a control all."""
     thorough = os.environ.get("SKPRIVATE_THOROUGH", "0") == "1"
     first_only = record.kind != "control"
     try:
         results = check_private_estimator(
-            case_of(record), thorough=thorough, on_fail="raise" if first_only else None
+            case_of(record), only=only, thorough=thorough, on_fail="raise" if first_only else None
         )
     except AssertionError as error:
         check, _, reason = str(error).partition(": ")
@@ -57,7 +83,7 @@ def findings(record: Record) -> dict[str, str]:
     return {one["check_name"]: one["reason"] for one in results if one["status"] == "failed"}
 
 
-def measured(record: Record) -> tuple[dict[str, str], float]:
+def measured(record: Record, only: tuple[str, ...] | None) -> tuple[dict[str, str], float]:
     """Return the findings and the processor seconds; what a plant writes and warns of is dropped."""
     # A file of an earlier run would hide what is written, and settings of one plant would reach the next.
     with (
@@ -68,36 +94,5 @@ def measured(record: Record) -> tuple[dict[str, str], float]:
         contextlib.redirect_stderr(io.StringIO()),
     ):
         warnings.simplefilter("ignore")
-        took, found = timed(partial(findings, record), time.process_time)
+        took, found = timed(partial(findings, record, only), time.process_time)
         return found, took
-
-
-def summary(found: dict[str, str], is_control: bool) -> str:
-    if not found:
-        return "nothing" if is_control else "MISSED"
-    return next(iter(found)) + (f" and {len(found) - 1} more" if len(found) > 1 else "")
-
-
-def report(counts: Counter[str], totals: Counter[str], notes: list[str]) -> None:
-    print("\nkind: caught of planted, reported of controls")
-    for kind, total in totals.items():
-        print(f"  {kind}: {counts[kind]} of {total}")
-    if notes:
-        print("\nmissed plants and reported controls")
-        print("\n".join(f"  {note}" for note in notes))
-
-
-def run() -> None:
-    counts, totals, notes = Counter[str](), Counter[str](), list[str]()
-    table = Table(("kind", "<12"), ("name", "<32"), ("caught by", "<45"), ("CPU s", ">6.1f"))
-    for record in chosen():
-        found, seconds = measured(record)
-        is_control = record.kind == "control"
-        table.row(record.kind, record.name, summary(found, is_control), seconds)
-        totals[record.kind] += 1
-        counts[record.kind] += bool(found)
-        if is_control:
-            notes += [f"{record.name}, {check}: {' '.join(why.split())}" for check, why in found.items()]
-        elif not found:
-            notes.append(f"{record.name}: {record.what}. " + (record.why_hard or record.leak))
-    report(counts, totals, notes)

@@ -5,7 +5,6 @@ import copy
 import json
 import math
 import re
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -14,7 +13,8 @@ Generator = np.random.Generator
 
 DEPTH = 10_000
 # A text that stands for itself, without quotation marks, in the JSON: what `json.dumps` would not write.
-_RAW = re.compile(r'"@raw:([^@]*)@"')
+# As the name of a field, which comes first, it keeps its marks.
+_RAW_NAME, _RAW = re.compile(r'"@raw:([^@]*)@":'), re.compile(r'"@raw:([^@]*)@"')
 _NUMBERS = (
     *(0, -1, 1, 2, 3, 7, 31, 10**9, -(10**9), 2**31, 2**53 + 1, 2**63, -(2**63), 2**64, 10**30, 10**308),
     *(10**400, -(10**400), 10**4000),
@@ -25,6 +25,7 @@ _TEXTS = (
     *("0/1", "1/0", "-1/2", "1/3", "1/2/3", f"{10**4000}/7", "9" * 5000, "1e999999999", "0x10", "1_000"),
     *("%%%", "AAAA", "AAAA" * 1000, "AB==", "../../etc/passwd", "{}", "{0.__class__}", "row", "dp", "local"),
 )
+_OTHERS = (None, True, False, [], {}, [[]], {"": None}, {"a": 1}, {"fraction": "1/2"})
 _WRITTEN_ONLY = ("1e999", "-1e999", "NaN", "Infinity", "1" + "0" * 5000, "[" * DEPTH + "]" * DEPTH)
 
 
@@ -39,43 +40,23 @@ def nested(depth: int = DEPTH) -> list[Any]:
 def mutate_bytes(data: bytes, rng: Generator) -> bytes:
     """Return bytes with one to three damages."""
     for _ in range(int(rng.integers(1, 4))):
-        data = _DAMAGES[rng.integers(len(_DAMAGES))](data, rng)
+        first, last = sorted(rng.integers(len(data) + 1, size=2).tolist())
+        damage = rng.integers(5)
+        if damage == 0:  # flip bits
+            damaged = bytearray(data)
+            for place in rng.integers(len(data), size=rng.integers(1, 9)) if data else ():
+                damaged[place] ^= 1 << int(rng.integers(8))
+            data = bytes(damaged)
+        elif damage == 1:  # cut
+            data = data[:last]
+        elif damage == 2:  # repeat a block
+            data = data[:last] + data[first:last] * int(rng.integers(1, 4)) + data[last:]
+        elif damage == 3:  # remove a block
+            data = data[:first] + data[last:]
+        else:  # insert bytes, or replace some
+            more = rng.bytes(int(rng.integers(1, 9)))
+            data = data[:last] + more + data[last + len(more) * int(rng.integers(2)) :]
     return data
-
-
-def _flip(data: bytes, rng: Generator) -> bytes:
-    damaged = bytearray(data)
-    for place in rng.integers(len(data), size=rng.integers(1, 9)) if data else ():
-        damaged[place] ^= 1 << int(rng.integers(8))
-    return bytes(damaged)
-
-
-def _cut(data: bytes, rng: Generator) -> bytes:
-    return data[: rng.integers(len(data) + 1)]
-
-
-def _block(data: bytes, rng: Generator) -> tuple[int, int]:
-    first, last = sorted(rng.integers(len(data) + 1, size=2))
-    return int(first), int(last)
-
-
-def _repeat(data: bytes, rng: Generator) -> bytes:
-    first, last = _block(data, rng)
-    return data[:last] + data[first:last] * int(rng.integers(1, 4)) + data[last:]
-
-
-def _remove(data: bytes, rng: Generator) -> bytes:
-    first, last = _block(data, rng)
-    return data[:first] + data[last:]
-
-
-def _replace(data: bytes, rng: Generator) -> bytes:
-    place = int(rng.integers(len(data) + 1))
-    more = rng.bytes(int(rng.integers(1, 9)))
-    return data[:place] + more + data[place + len(more) * int(rng.integers(2)) :]
-
-
-_DAMAGES: tuple[Callable[[bytes, Generator], bytes], ...] = (_flip, _cut, _repeat, _remove, _replace)
 
 
 def mutate_json(content: Any, rng: Generator, *, written: bool) -> Any:
@@ -105,21 +86,21 @@ def _choose(content: Any, rng: Generator) -> tuple[Any, Any]:
 
 
 def _change(holder: Any, key: Any, rng: Generator, written: bool) -> None:
-    how = rng.integers(8)
+    how, value = rng.integers(8), holder[key]
     if how == 0:
         del holder[key]
     elif how == 1 and isinstance(holder, dict):
-        holder[_text(rng)] = holder[key]
+        holder[_any_of(_TEXTS, rng)] = value
     elif how == 1:
-        holder.insert(key, holder[key])
+        holder.insert(key, value)
     elif how == 2:
         other, place = _choose(holder, rng)
         # The part itself, not a copy: it may be nested too deep to be copied.
         holder[key] = other[place] if other is not None else []
     elif how == 3:
-        holder[key] = _near(holder[key], rng)
+        holder[key] = _near(value, rng)
     elif how == 4 and isinstance(holder, dict) and written:
-        holder[f"@raw:{json.dumps(key)[1:-1]}@"] = holder[key]
+        holder[f"@raw:{json.dumps(key)[1:-1]}@"] = value
     else:
         holder[key] = hostile(rng, written)
 
@@ -135,38 +116,27 @@ def _near(value: Any, rng: Generator) -> Any:
     if isinstance(value, str) and value:
         place = int(rng.integers(len(value)))
         return value[:place] + chr(int(rng.integers(32, 127))) + value[place + int(rng.integers(2)) :]
-    if isinstance(value, list):
-        return value * int(rng.integers(0, 4))
-    return [value]
+    return value * int(rng.integers(0, 4)) if isinstance(value, list) else [value]
 
 
-def _text(rng: Generator) -> str:
-    return _TEXTS[rng.integers(len(_TEXTS))]
+def _any_of(values: Any, rng: Generator) -> Any:
+    return values[rng.integers(len(values))]
 
 
 def hostile(rng: Generator, written: bool) -> Any:
     """Return a value that no field should be."""
     how = rng.integers(6)
+    if how == 0 and written:
+        return f"@raw:{_any_of(_WRITTEN_ONLY, rng)}@"
     if how == 0:
-        return _NUMBERS[rng.integers(len(_NUMBERS))]
-    if how == 1:
-        return _text(rng)
-    if how == 2 and written:
-        return f"@raw:{_WRITTEN_ONLY[rng.integers(len(_WRITTEN_ONLY))]}@"
-    if how == 2:
-        return (math.nan, math.inf, -math.inf, nested())[rng.integers(4)]
-    if how == 3:
-        return (None, True, False, [], {}, [[]], {"": None}, {"a": 1}, {"fraction": "1/2"})[rng.integers(9)]
-    if how == 4:
-        return [_NUMBERS[place] for place in rng.integers(len(_NUMBERS), size=rng.integers(5))]
-    return [_text(rng)] * int(rng.integers(1, 4))
+        return _any_of((math.nan, math.inf, -math.inf, nested()), rng)
+    if how < 4:
+        return _any_of((_NUMBERS, _TEXTS, _OTHERS)[how - 1], rng)
+    repeated = _any_of((_NUMBERS, _TEXTS)[how - 4], rng)
+    return [repeated] * int(rng.integers(5))
 
 
 def write_json(content: Any) -> bytes:
     """Return JSON; texts that stand for themselves lose their quotation marks."""
     text = json.dumps(content, separators=(",", ":"))
-    return _RAW.sub(lambda match: match[1], _KEYS.sub(r'"\1":', text)).encode("ascii", "surrogatepass")
-
-
-# First: the name of a field keeps its marks.
-_KEYS = re.compile(r'"@raw:([^@]*)@":')
+    return _RAW.sub(lambda match: match[1], _RAW_NAME.sub(r'"\1":', text)).encode("ascii", "surrogatepass")

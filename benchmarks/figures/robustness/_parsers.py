@@ -12,6 +12,7 @@ import warnings
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from datetime import date, timedelta
 from fractions import Fraction
 from functools import partial
 from pathlib import Path
@@ -38,7 +39,6 @@ from ._mutations import mutate_bytes, mutate_json, write_json
 
 # An input that takes longer is given up.
 PATIENCE = 10.0
-_SPEND = {"noise_source": "os-entropy", "relation": "replace-one", "deployment": "curator"}
 
 
 @dataclass(frozen=True)
@@ -68,61 +68,47 @@ class Outcome:
 
 def fuzz(parser: Parser, n_inputs: int, seed: int = 0) -> Outcome:
     """Read so many damaged documents."""
-    rng, outcome = np.random.default_rng(seed), Outcome()
+    rng, outcome = np.random.default_rng(seed), Outcome(n_inputs)
     for _ in range(n_inputs):
-        _try(parser, _damage(parser, rng), outcome)
+        document = _damaged(parser, rng)
+        # Others may load the machine.
+        took, problem = timed(partial(_read, parser, document, outcome), time.process_time)
+        outcome.slowest = max(outcome.slowest, took)
+        if problem:
+            outcome.others[problem] += 1
     return outcome
 
 
-def _damage(parser: Parser, rng: np.random.Generator) -> Any:
+def _damaged(parser: Parser, rng: np.random.Generator) -> Any:
     document = parser.documents[rng.integers(len(parser.documents))]
     if parser.seal is None or (isinstance(document, bytes) and rng.random() < 0.25):
         return mutate_bytes(document, rng)
-    changed = mutate_json(parser.content(document), rng, written=isinstance(document, bytes))
-    return parser.seal(changed)
+    return parser.seal(mutate_json(parser.content(document), rng, written=isinstance(document, bytes)))
 
 
-def _try(parser: Parser, document: Any, outcome: Outcome) -> None:
-    outcome.inputs += 1
-    # Others may load the machine.
-    took, _ = timed(partial(_read, parser, document, outcome), time.process_time)
-    outcome.slowest = max(outcome.slowest, took)
-
-
-def _read(parser: Parser, document: Any, outcome: Outcome) -> None:
+def _read(parser: Parser, document: Any, outcome: Outcome) -> str:
+    """Read a document, count what came of it, and return what should not have."""
     try:
         with _limited():
             found = parser.read(document)
     except (ValueError, ConsentError, LedgerError) as error:
-        _note_error(error, outcome)
-    except BaseException as error:
-        if isinstance(error, KeyboardInterrupt):
-            raise
-        outcome.others[type(error).__name__] += 1
-    else:
-        outcome.accepted += 1
-        if not _written_again(parser, document, found):
-            outcome.others["written otherwise"] += 1
-
-
-def _note_error(error: Exception, outcome: Outcome) -> None:
-    if isinstance(error, UnicodeError | json.JSONDecodeError):
-        outcome.others[type(error).__name__] += 1
-    elif len(str(error).split()) < 4:
-        outcome.others[f"no sentence: {error}"] += 1
-    else:
+        if isinstance(error, UnicodeError | json.JSONDecodeError):
+            return type(error).__name__
+        if len(str(error).split()) < 4:
+            return f"no sentence: {error}"
         outcome.clean += 1
-
-
-def _written_again(parser: Parser, document: Any, found: Any) -> bool:
-    """Whether what was accepted is written again as it was read."""
-    try:
-        again = parser.write(found)
-        if parser.seal is None:
-            return bool(again == document)
-        return bool(parser.content(again) == parser.content(document))
-    except Exception:
-        return False
+        return ""
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:
+        return type(error).__name__
+    outcome.accepted += 1
+    content = parser.content if parser.seal else _same
+    with contextlib.suppress(Exception):
+        # What was accepted is written again as it was read.
+        if content(parser.write(found)) == content(document):
+            return ""
+    return "written otherwise"
 
 
 @contextlib.contextmanager
@@ -143,22 +129,15 @@ def all_parsers(folder: Path) -> list[Parser]:
     """Return every parser, with documents of today's data; files go to a folder."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        return [
-            _moments(),
-            _specification(),
-            _curator(),
-            _memory(),
-            _report_file(folder),
-            _reports(),
-            *_messages(),
-            _consent(),
-            _masked(),
-            *_statements(),
-            _mark(folder),
-        ]
+        ours = (_moments(), _specification(), _curator(), _memory(), _report_file(folder), _reports())
+        return [*ours, *_messages(), _consent(), _masked(), *_statements(), _mark(folder)]
 
 
-def _sealed(name: str) -> Callable[[Any], bytes]:
+def _same(value: Any) -> Any:
+    return value
+
+
+def _sealed(name: str, digest: Callable[[Any], str] = digest) -> Callable[[Any], bytes]:
     """Return the function that writes JSON with the digest of the rest in this field."""
 
     def seal(content: Any) -> bytes:
@@ -195,8 +174,8 @@ def _moments() -> Parser:
 
 def _make_specification() -> TreeSpecification:
     partition = Partition.from_splits([0, 1, -1, -1, -1], [40.0, 0.5], [0.0, 0.0], [100.0, 1.0])
-    randomizer = HadamardRandomizer(1.0, n_cells=3)
-    return TreeSpecification(partition, randomizer, ["no", "yes"], ["age", "x"], "ill")
+    columns = ["no", "yes"], ["age", "x"], "ill"
+    return TreeSpecification(partition, HadamardRandomizer(1.0, n_cells=3), *columns)
 
 
 def _make_curators() -> list[TreeCurator]:
@@ -349,46 +328,28 @@ def _statements() -> list[Parser]:
     guarantee = PrivacyGuarantee(
         epsilon=0.5, status="estimate", criterion="pml", subject="your report", prior="two", confidence=0.9
     )
-    spent = PrivacySpent(
-        **_SPEND,
-        mechanism="discrete Gaussian",
-        epsilon=Fraction(1, 3),
-        delta=Fraction(1, 10**6),
-        rho=Fraction(1, 50),
-        unit="group",
-        max_rows_per_unit=3,
-        noise_scale=4,
-        sensitivity=Fraction(1, 2),
-        claim="dp",
-        public_inputs=("bounds",),
-        unprotected={"n": 100, "x": (Fraction(1, 2), float("inf")), "when": {"day": _day(), "raw": b"ab"}},
-        leakage=guarantee,
-    )
-    seeded = PrivacySpent(
-        **{**_SPEND, "noise_source": "seeded"},
-        mechanism="discrete Laplace",
-        epsilon=1,
-        noise_scale=4,
-        claim="not-private",
-        reasons=("seeded",),
-    )
+    raw = {"day": (date(2020, 1, 1), timedelta(days=1)), "raw": b"ab"}
+    # What most statements lack.
+    rare: dict[str, Any] = {"rho": Fraction(1, 50), "unit": "group", "max_rows_per_unit": 3}
+    rare |= {"sensitivity": Fraction(1, 2), "public_inputs": ("bounds",), "leakage": guarantee}
+    rare |= {"unprotected": {"n": 100, "x": (Fraction(1, 2), float("inf")), "when": raw}}
+    spent = _spent("discrete Gaussian", delta=Fraction(1, 10**6), **rare)
+    seeded = _spent(noise_source="seeded", claim="not-private", reasons=("seeded",))
     audited = PrivacySpent.with_audit(seeded, 0.5, 0.99, "fixed event")
     steps = (
         StepReport(path="a", estimator="A", status="paid", reason="drew noise", spent=spent),
         StepReport(path="b", estimator="B", status="unpaid", reason="read rows"),
     )
-    report = PrivacyReport(steps)
     return [
         _statement("statement", PrivacySpent, [spent, seeded, audited]),
         _statement("guarantee", PrivacyGuarantee, [guarantee]),
-        _statement("pipeline report", PrivacyReport, [report]),
+        _statement("pipeline report", PrivacyReport, [PrivacyReport(steps)]),
     ]
 
 
-def _day() -> Any:
-    import datetime
-
-    return datetime.date(2020, 1, 1), datetime.timedelta(days=1)
+def _spent(mechanism: str = "discrete Laplace", **more: Any) -> PrivacySpent:
+    known = {"noise_source": "os-entropy", "relation": "replace-one", "deployment": "curator", "claim": "dp"}
+    return PrivacySpent(mechanism=mechanism, **{**known, "epsilon": Fraction(1, 3), "noise_scale": 4, **more})
 
 
 def _statement(name: str, kind: Any, made: list[Any]) -> Parser:
@@ -397,16 +358,9 @@ def _statement(name: str, kind: Any, made: list[Any]) -> Parser:
     return Parser(name, documents, kind.from_dict, kind.to_dict, _same, _same)
 
 
-def _same(value: Any) -> Any:
-    return value
-
-
 def _mark(folder: Path) -> Parser:
-    spent = PrivacySpent(
-        **_SPEND, mechanism="discrete Laplace", epsilon=Fraction(1, 3), noise_scale=4, claim="dp"
-    )
     ledger = PrivacyLedger(folder / "ledger")
-    ledger.charge(spent, "DPTreeClassifier")
+    ledger.charge(_spent(), "DPTreeClassifier")
     path = mark_path(ledger.path)
 
     def read(data: bytes) -> Any:
@@ -417,18 +371,10 @@ def _mark(folder: Path) -> Parser:
         write_mark(ledger.path, *found)
         return path.read_bytes()
 
-    def seal(content: Any) -> bytes:
-        if not isinstance(content, dict):
-            return write_json(content)
-        content.pop("checksum", None)
-        text = write_json(content)
-        with contextlib.suppress(ValueError, RecursionError):
-            parsed = json.loads(text)
-            checksum = hashlib.sha256(json.dumps(parsed, sort_keys=True).encode()).hexdigest()
-            return text[:-1] + f'{"," if content else ""}"checksum":"{checksum}"}}'.encode()
-        return text
+    def sorted_digest(content: Any) -> str:
+        return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
 
-    return Parser("ledger mark", [path.read_bytes()], read, write, seal)
+    return Parser("ledger mark", [path.read_bytes()], read, write, _sealed("checksum", sorted_digest))
 
 
 @contextlib.contextmanager

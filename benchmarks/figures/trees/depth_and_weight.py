@@ -21,7 +21,7 @@ from ..._tables import Table, across
 
 EPSILONS = (0.5, 1.0, 2.0, 4.0, 8.0)
 #: Settings, seeds, and private rows of a setting.
-SIZES = {False: (80, 5, (1000, 10_000, 100_000)), True: (2, 1, (1000,))}
+SIZES = {False: (80, 5, (1000, 10_000, 100_000)), True: (1, 1, (1000,))}
 DEEPEST = 10
 TEST_ROWS = 3000
 CONSTANT_WEIGHTS = (0.0, 0.5, 2.0, 8.0, 32.0, 1e3, 1e12)

@@ -7,7 +7,7 @@
 from ..._utility.comparison import compare, print_differences, print_tables
 from ..._utility.methods import BASE, CODED
 
-DATA = ("levels8k", "diabetes with holes", "skewed levels24k", "four classes14k", "adult")
+DATA = ("levels8k", "diabetes with holes", "rare50k", "adult")
 NATIVE = ("central, max-edge", "local, max-edge")
 METHODS = (*NATIVE, *CODED, BASE, "tree, public rows", "boosting, public rows")
 SETTINGS = ("500", "0")

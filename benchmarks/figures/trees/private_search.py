@@ -2,7 +2,7 @@
 """Accuracy of a private grid search over a tree's parameters against its automatic choice, at one price."""
 
 import warnings
-from itertools import product
+from itertools import chain, product
 from typing import Any
 
 import numpy as np
@@ -12,7 +12,8 @@ from skprivate.datasets import make_posterior_drift
 from skprivate.exceptions import UtilityWarning
 from skprivate.model_selection import PrivateGridSearch
 
-from ..._tables import Table, standard_error
+from ..._tables import Table
+from ..._utility.scores import mean_text
 
 GRID = {"max_depth": [2, 4, 6, 8], "public_weight": [0.0, 0.3, 1.0, "auto"], "prune": [False, True]}
 #: Seeds, rows and grids.
@@ -41,11 +42,6 @@ def scores_of_seed(
     return [automatic.score(X_test, y_test), held_out, on_public]
 
 
-def gain(found: np.ndarray) -> str:
-    """Return the mean of the differences in points, and its standard error."""
-    return f"{100 * found.mean():+.1f} +- {100 * standard_error(found):.1f}"
-
-
 def run(*, small: bool = False) -> None:
     """Print means over seeds, with the standard error of the difference to the automatic choice."""
     seeds, rows, grid = SIZES[small]
@@ -60,5 +56,6 @@ def run(*, small: bool = False) -> None:
             found = [scores_of_seed(kind, seed, problem, rows, grid) for seed in range(seeds)]
             automatic, held_out, public = np.transpose(found)
             n_public, gamma, drift = problem
-            searched = (cell for one in (held_out, public) for cell in (one.mean(), gain(one - automatic)))
-            table.row(name, n_public, drift, gamma, automatic.mean(), *searched)
+            gains = (mean_text(100 * (one - automatic), 1, "+") for one in (held_out, public))
+            cells = zip((held_out.mean(), public.mean()), gains, strict=True)
+            table.row(name, n_public, drift, gamma, automatic.mean(), *chain(*cells))
