@@ -27,11 +27,11 @@ LEAST_COUNTS = (0.0, 0.5, 1.0)
 DRAWS = 5
 # Estimators of diffprivlib: whether they take labels (else numbers), and rows in the unit ball (else bounds).
 _THEIRS = {
-    "LogisticRegression": (True, True),
-    "GaussianNB": (True, False),
-    "DecisionTreeClassifier": (True, False),
-    "RandomForestClassifier": (True, False),
-    "LinearRegression": (False, False),
+    "diffprivlib logistic": ("LogisticRegression", True, True),
+    "diffprivlib GaussianNB": ("GaussianNB", True, False),
+    "diffprivlib tree": ("DecisionTreeClassifier", True, False),
+    "diffprivlib forest": ("RandomForestClassifier", True, False),
+    "diffprivlib linear": ("LinearRegression", False, False),
 }
 
 
@@ -68,9 +68,12 @@ def _linear(kind: Callable[..., Any]) -> Method:
     return Method(predict, "peer", on_public=False)
 
 
-def _diffprivlib(name: str) -> Method:
+def _has_diffprivlib() -> bool:
+    return bool(os.environ.get("DIFFPRIVLIB_PYTHON"))
+
+
+def _diffprivlib(name: str, of_labels: bool, in_ball: bool) -> Method:
     """An estimator of diffprivlib, in its environment."""
-    of_labels, in_ball = _THEIRS[name]
 
     def predict(split: Split, epsilons: Sequence[float]) -> Predictions:
         if bool(split.classes) != of_labels:
@@ -89,9 +92,7 @@ def _diffprivlib(name: str) -> Method:
                     labels = table.argmax(axis=1) if of_labels else table
                     yield Prediction(epsilon, proba, labels, seconds=float(seconds))
 
-    return Method(
-        predict, "peer", on_public=False, available=lambda: bool(os.environ.get("DIFFPRIVLIB_PYTHON"))
-    )
+    return Method(predict, "peer", on_public=False, available=_has_diffprivlib)
 
 
 def _lpdt(rule: str) -> Method:
@@ -131,8 +132,4 @@ def peers() -> Iterator[tuple[str, Method]]:
     yield "DP-EBM (delta 1e-6)", Method(_additive, "peer", on_public=False, available=DPEBM.available)
     yield "noisy gradients (delta 1e-6)", _linear(NoisyGradientDescent)
     yield "objective perturbation", _linear(ObjectivePerturbation)
-    yield "diffprivlib logistic", _diffprivlib("LogisticRegression")
-    yield "diffprivlib GaussianNB", _diffprivlib("GaussianNB")
-    yield "diffprivlib tree", _diffprivlib("DecisionTreeClassifier")
-    yield "diffprivlib forest", _diffprivlib("RandomForestClassifier")
-    yield "diffprivlib linear", _diffprivlib("LinearRegression")
+    yield from ((name, _diffprivlib(*theirs)) for name, theirs in _THEIRS.items())

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Behaviour of the ledger and of every reader under concurrency, crashes and damaged input."""
+"""Time of the ledger by its length, and behaviour of every reader on damaged input."""

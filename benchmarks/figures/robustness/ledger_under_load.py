@@ -1,12 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Time of a charge by the number of entries, of kill -9 what is lost: nothing that was acknowledged."""
+"""Time of a charge, and of opening a ledger, by the number of its entries."""
 
-import multiprocessing
 import os
 import pickle
-import random
-import signal
-import time
 from collections.abc import Iterator
 from fractions import Fraction
 from functools import partial
@@ -22,19 +18,8 @@ from skprivate.accounting._statements.ledger_entry import to_row
 from ..._tables import Table
 from ..._timing import median_of, seconds
 
-#: Entries of a ledger, charges that are timed, and kills.
-SIZES: dict[bool, tuple[tuple[int, ...], int, int]] = {
-    False: ((100, 1000, 10_000, 100_000), 101, 100),
-    True: ((20,), 3, 2),
-}
-FORK = multiprocessing.get_context("fork")
-
-
-def run(*, small: bool = False) -> None:
-    """Print the times of a charge, and what came of kills."""
-    entries, repeats, kills = SIZES[small]
-    run_costs(entries, repeats)
-    run_kills(kills)
+#: Entries of a ledger, and charges that are timed.
+SIZES = {False: ((100, 1000, 10_000, 100_000), 101), True: ((20,), 3)}
 
 
 def spend(epsilon: Fraction) -> PrivacySpent:
@@ -73,7 +58,9 @@ def in_new_workers(ledger: PrivacyLedger) -> Iterator[PrivacyLedger]:
         yield pickle.loads(pickle.dumps(ledger))
 
 
-def run_costs(entries: tuple[int, ...], repeats: int) -> None:
+def run(*, small: bool = False) -> None:
+    """Print the times of a charge to equal and to distinct amounts, and in a worker."""
+    entries, repeats = SIZES[small]
     print(f"time of a charge, ms (median of {repeats}), and of opening, s:")
     table = Table(
         *(("entries", ">10"), ("equal", ">9.2f"), ("distinct", ">9.2f"), ("in a worker", ">12.2f")),
@@ -91,42 +78,3 @@ def run_costs(entries: tuple[int, ...], repeats: int) -> None:
                 for ledgers in (repeat(equal), repeat(distinct), in_new_workers(distinct))
             ]
         table.row(size, *(1e3 * one for one in times), opening)
-
-
-# -- Kills.
-
-
-def acknowledge(ledger: PrivacyLedger, pipe: int) -> None:
-    """Charge for ever, and write a byte after each charge."""
-    while True:
-        ledger.charge(spend(Fraction(1)), "Tree")
-        os.write(pipe, b".")
-
-
-def kill_one(ledger: PrivacyLedger, pause: float) -> int:
-    """Return how many charges a process acknowledged before it was killed."""
-    reading, writing = os.pipe()
-    child = FORK.Process(target=acknowledge, args=(ledger, writing))
-    child.start()
-    os.close(writing)
-    time.sleep(pause)
-    os.kill(child.pid, signal.SIGKILL)
-    child.join()
-    with open(reading, "rb") as pipe:
-        return len(pipe.read())
-
-
-def run_kills(kills: int) -> None:
-    pauses, acknowledged = random.Random(0), 0
-    with TemporaryDirectory() as folder:
-        path = Path(folder, "study.ledger")
-        ledger = PrivacyLedger(path)
-        for _ in range(kills):
-            acknowledged += kill_one(ledger, pauses.uniform(0.002, 0.06))
-            entries = len(PrivacyLedger(path).entries())
-            if entries < acknowledged:
-                print("BROKEN: an acknowledged charge is lost")
-    print(
-        f"{kills} times kill -9: {acknowledged} charges acknowledged, {entries} entries, "
-        f"{entries - acknowledged} of them charged and not acknowledged; the ledger opened every time"
-    )
