@@ -10,13 +10,7 @@ from .peers import number_peers, peers
 from .sites import sites
 
 _SHARED: dict[str, Method] = {**dict(additive()), **dict(trees()), **dict(baselines()), **dict(peers())}
-METHODS = {
-    **_SHARED,
-    **dict(coded_trees()),
-    **dict(plain_trees()),
-    **dict(number_peers()),
-    **dict(sites()),
-}
+METHODS = {**_SHARED, **dict(coded_trees()), **dict(plain_trees()), **dict(number_peers()), **dict(sites())}
 CODED = tuple(dict(coded_trees()))
 #: Boosting, linear models and label privacy.
 OURS = tuple(dict(additive()))
