@@ -273,7 +273,6 @@ _SOURCES: dict[str, Callable[[], LabelledRows]] = {
     "levels8k": _levels,
     "diabetes with holes": _diabetes_with_holes,
 }
-NAMES = tuple(_SOURCES)
 NOTE = (
     "Real: adult (13 columns of text and numbers, all rows), census (the same people: complete rows,\n"
     "encoded; those born abroad are public), diabetes (with public rows),\n"
