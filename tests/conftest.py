@@ -149,7 +149,7 @@ def short_searches(monkeypatch):
 
 @pytest.fixture
 def brief_searches(monkeypatch):
-    """End searches in every battery after a fraction of a second, as is enough for estimators that are right."""
+    """End searches in every battery after a fraction of a second: estimators that are right need no more."""
     from tests.audit.search_seconds import SEARCH_SECONDS, SHORT
 
     for seconds in SEARCH_SECONDS:

@@ -165,7 +165,7 @@ TOO_WEAK_HERE = {
     "aft, censored, gaussian, persons": {"check_releases_show_half_the_noise"},
 }
 QUICK = {"central", "tree, public rows", "boosting", "sev", "logit", "tqma", "platform"}
-#: What they release comes from code that another instance runs: the randomizers are in trees of three classes,
+#: Their releases come from code that others run: the randomizers are in trees of three classes,
 #: declared columns in instances with persons.
 SAME_WAY = {
     *(
