@@ -145,3 +145,13 @@ def short_searches(monkeypatch):
 
     for search in SEARCHES:
         monkeypatch.setattr(search, "Deadline", Looks)
+
+
+@pytest.fixture
+def brief_searches(monkeypatch):
+    """End searches in every battery after a fraction of a second: estimators that are right need no more."""
+    from tests.audit.search_seconds import SEARCH_SECONDS, SHORT
+
+    for seconds in SEARCH_SECONDS:
+        for length in seconds:
+            monkeypatch.setitem(seconds, length, SHORT)

@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 import skprivate
+from tests.marks import slow
 
 pytestmark = pytest.mark.usefixtures("short_searches")
 ROOT = Path(__file__).parent.parent
@@ -67,7 +68,11 @@ def test_every_example_is_run():
     assert found == written
 
 
-@pytest.mark.parametrize("path", PAGES, ids=lambda path: str(path.relative_to(ROOT)))
+@pytest.mark.parametrize(
+    "path",
+    [slow(path) if path.name == "auditing.rst" else path for path in PAGES],
+    ids=lambda path: str(path.relative_to(ROOT)),
+)
 def test_pages(path, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     # The README's fence closes a block; doctest would read it as expected output.

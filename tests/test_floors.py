@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Imports run down only, nothing imports in a circle, and no folder holds more than fourteen modules."""
+"""Imports run down and in no circle, folders hold at most fourteen modules, and tests mirror the package."""
 
 import ast
 import re
@@ -33,6 +33,8 @@ FLOORS = (
 )
 FLOOR_OF = {room: number for number, rooms in enumerate(FLOORS) for room in rooms}
 MOST_MODULES = 14
+#: Folders of tests that belong to no room: interrupted operations, and what type checkers read.
+NO_ROOMS = {"interrupts", "types"}
 SUFFIXES = {".py", ".pyx"}
 FILES = sorted(path for path in TOP.rglob("*") if path.suffix in SUFFIXES)
 ROOMS = sorted({TOP, *(path.parent for path in FILES)})
@@ -154,6 +156,27 @@ def test_no_files_and_folders_of_a_room_import_in_a_circle(room):
 def test_a_room_holds_at_most_fourteen_modules(room):
     modules = [path.name for path in room.iterdir() if path.suffix in SUFFIXES and path.name != "__init__.py"]
     assert len(modules) <= MOST_MODULES, modules
+
+
+def tests_without_a_module() -> list[str]:
+    """Return files of tests whose names begin with no module, or folder, of the same place in the package."""
+    found = []
+    for path in sorted(Path(__file__).parent.glob("*/**/test_*.py")):
+        *folders, file = path.relative_to(Path(__file__).parent).parts
+        place: Path | None = TOP
+        for folder in folders:
+            place = place and next(
+                (place / name for name in (folder, f"_{folder}") if (place / name).is_dir()), None
+            )
+        names = {one.stem.strip("_") for one in place.iterdir()} | {folders[-1]} if place else set()
+        stem = file.removeprefix("test_").removesuffix(".py")
+        if folders[0] not in NO_ROOMS and not any(f"{stem}_".startswith(f"{name}_") for name in names):
+            found.append("/".join([*folders, file]))
+    return found
+
+
+def test_a_file_of_tests_is_named_after_what_it_tests():
+    assert tests_without_a_module() == []
 
 
 def test_the_walk_sees_what_is_imported():

@@ -80,6 +80,8 @@ CASES = {
 }
 CASES = {name: case for name, case in CASES.items() if type(case.estimator).__name__ not in REASONS}
 QUICK = {*ONE_OF_EACH, "tree, public rows", "chain, tqma", "search of a chain, scaler"}
+#: Twenty values of each of 15 kinds: what fails on a fifth of a kind is missed with probability 0.8^20 = 1.2 %.
+DRAWN = 300
 ACCUMULATORS: dict[str, Any] = {
     "moments": lambda: MomentAccumulator((-1, 1), (1, 2), max_rows=10_000),
     "bounds": lambda: BoundsAccumulator(2),
@@ -197,17 +199,10 @@ def test_every_reader_has_a_case_or_a_reason():
 @pytest.mark.parametrize("name", slow_unless(QUICK, CASES))
 def test_a_reader_takes_hostile_rows(name):
     with strictly():
-        run(CASES[name], name, HOSTILE)
+        run(CASES[name], name, [*HOSTILE, *random_values(DRAWN)])
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("name", CASES)
-def test_a_reader_takes_a_thousand_hostile_rows(name):
-    with strictly():
-        run(CASES[name], name, random_values(1000))
-
-
-@pytest.mark.parametrize("values", [HOSTILE, pytest.param(random_values(1000), marks=pytest.mark.slow)])
+@pytest.mark.parametrize("values", [HOSTILE, pytest.param(random_values(DRAWN), marks=pytest.mark.slow)])
 @pytest.mark.parametrize("strict", [False, True])
 def test_a_step_takes_every_value_alone(values, strict):
     """One cell decides the type of a list, and so may do what it cannot do among others."""
@@ -231,7 +226,7 @@ def test_a_step_takes_every_value_alone(values, strict):
 @pytest.mark.parametrize("name", ACCUMULATORS)
 def test_a_batch_takes_hostile_rows(name):
     X, y = np.random.default_rng(0).uniform(size=(2, 2100, 2))
-    values = [*HOSTILE, *random_values(1000)]
+    values = [*HOSTILE, *random_values(DRAWN)]
     with strictly():
         target = () if name == "bounds" else (column_with(y[:, 0], values),)
         cells, rows, frame = containers(with_cells(X, values))

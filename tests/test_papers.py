@@ -72,6 +72,7 @@ def numbers(lines, start):
     return next(filter(None, found))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("module", DRAWN, ids=lambda module: module.__name__.rpartition(".")[2])
 def test_a_picture_is_saved_where_it_shall_be(module, tmp_path, capsys):
     pytest.importorskip("matplotlib")
@@ -99,6 +100,7 @@ def test_noise_on_shares_has_the_scale_that_is_asked_for():
     assert multiplied.mean() == pytest.approx(1, abs=6 * multiplied.std() / np.sqrt(60_000))
 
 
+@pytest.mark.slow
 def test_noise_costs_accuracy_where_a_swap_costs_none(capsys):
     lines = run(collaborative_table_4, capsys)
     # Linkage, the paper's in brackets left out, MSE, MSE under attack.
@@ -110,6 +112,7 @@ def test_noise_costs_accuracy_where_a_swap_costs_none(capsys):
     assert noisy[2] < noisy[1]
 
 
+@pytest.mark.slow
 def test_no_window_changes_the_error_and_every_one_the_linkage(capsys):
     lines = run(collaborative_figure_9, capsys)
     start = next(i for i, line in enumerate(lines) if line[:1] == ["(b)"])
@@ -119,6 +122,7 @@ def test_no_window_changes_the_error_and_every_one_the_linkage(capsys):
     assert linkage[-1] > linkage[1]
 
 
+@pytest.mark.slow
 def test_noise_is_behind_the_platform_in_error_or_risk(capsys):
     lines = run(collaborative_figure_7, capsys)
     platforms = {name: numbers(lines, name) for name in ("TB", "TN", "NB", "NN")}
@@ -127,6 +131,7 @@ def test_noise_is_behind_the_platform_in_error_or_risk(capsys):
     assert sum(line[-1] == "none" for line in lines) == 2
 
 
+@pytest.mark.slow
 def test_coarsening_and_swapping_change_little_for_trees_too(capsys):
     lines = run(collaborative_figures_5_6_10, capsys)
     for name in ("local averages", "regression trees"):
@@ -138,6 +143,7 @@ def test_coarsening_and_swapping_change_little_for_trees_too(capsys):
         assert linkage < 2
 
 
+@pytest.mark.slow
 @needs("warfarin")
 def test_noise_on_both_sides_hides_less_than_the_platform(tmp_path, capsys):
     pytest.importorskip("matplotlib")
@@ -151,6 +157,7 @@ def test_noise_on_both_sides_hides_less_than_the_platform(tmp_path, capsys):
     assert [path.name for path in tmp_path.iterdir()] == ["collaborative_table_5.png"]
 
 
+@pytest.mark.slow
 def test_figures_of_games_are_drawn(tmp_path, monkeypatch, capsys):
     pytest.importorskip("matplotlib")
     drawn = {}
@@ -167,6 +174,7 @@ def test_figures_of_games_are_drawn(tmp_path, monkeypatch, capsys):
     assert numbers(lines, "printed, no noise")[-2] < 0.5
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::skprivate.exceptions.UtilityWarning")
 def test_standardised_rows_come_near_the_papers_errors():
     setting = lls_figures.Setting("sev", 25, 10_000, 0.3, 0.0)
@@ -175,6 +183,7 @@ def test_standardised_rows_come_near_the_papers_errors():
     assert errors["ours, Gaussian"] < errors["as printed"] / 2
 
 
+@pytest.mark.slow
 @needs("turbofan")
 def test_figures_of_lifetimes_are_drawn(tmp_path, monkeypatch, capsys):
     pytest.importorskip("matplotlib")
@@ -186,6 +195,7 @@ def test_figures_of_lifetimes_are_drawn(tmp_path, monkeypatch, capsys):
     assert titles == ["Figure 1:", "Figure 8:", "Figure 9:", "Figure 7:"]
 
 
+@pytest.mark.slow
 def test_trees_of_the_paper_use_the_rows_that_their_names_say():
     """Differences of three percent points and more, over five seeds: each about four standard errors."""
     few, many = (lpct_figures.study(n, 50, 0.5, 8.0, 5) for n in (1000, 16_000))
@@ -197,12 +207,14 @@ def test_trees_of_the_paper_use_the_rows_that_their_names_say():
     assert noisy == exact
 
 
+@pytest.mark.slow
 def test_an_assumed_range_costs_accuracy():
     (title, (_, _, series)), _ = lpct_figures.figure_8(2).items()
     assert title.startswith("Figure 8 (b)")
     assert np.all(np.array(series["known"]) > np.array(series["assumed, mean of ends"]))
 
 
+@pytest.mark.slow
 def test_figures_of_trees_are_drawn(tmp_path, monkeypatch, capsys):
     pytest.importorskip("matplotlib")
     monkeypatch.setattr(lpct_figures, "FIGURES", (lpct_figures.figure_9,))
@@ -214,6 +226,7 @@ def test_figures_of_trees_are_drawn(tmp_path, monkeypatch, capsys):
     assert drawn[-1] > 0.7
 
 
+@pytest.mark.slow
 def test_tables_are_written_with_command_and_time(tmp_path, monkeypatch):
     monkeypatch.setattr(document, "DOC", tmp_path)
     monkeypatch.setattr(document, "PAGES", {"short": ("reproduction/games_as_printed",)})

@@ -41,6 +41,7 @@ from skprivate import (
 )
 from skprivate.collaborative import CollaborativeSite, LocalAverageRegressor
 from skprivate.domain import DateColumn, NumberColumn
+from tests.marks import slow
 
 N, SEEDS = 6_000, range(2)
 RNG = np.random.default_rng(0)
@@ -249,7 +250,7 @@ OUTSIDE = {
 }
 
 
-@pytest.mark.parametrize("strict", [False, True], ids=["plain", "strict"])
+@pytest.mark.parametrize("strict", [slow(False), True], ids=["plain", "strict"])
 @pytest.mark.parametrize("name", USES)
 def test_a_right_use_gives_no_error_and_no_warning(name, strict):
     assert not alarms(USES[name], strict, SEEDS)

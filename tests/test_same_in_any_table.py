@@ -13,10 +13,12 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 from skprivate import PrivateNashSolver
 from skprivate.metrics._model_outputs import is_same_in_any_table
 from tests.catalogue import INSTANCES, ONE_OF_EACH, arguments, public_estimators
+from tests.marks import slow
 
 N = 300
-#: Of instances whose class another one tries in all sizes.
+#: In `make test`, and of instances whose class another one tries in all sizes.
 FEW_SIZES = (2, 3, 5, 17, 64, 65)
+ALL_SIZES = range(1, N + 1)
 #: Not functions of one table of rows, or functions of others that are.
 OTHERS = {"fit", "fit_predict", "fit_reports", "fit_transform", "score", "ask", "observe", "b_lives"}
 OTHERS |= {"inverse_transform", "read_numbers"}
@@ -69,11 +71,16 @@ def fitted(name):
     return clone(instance.estimator).set_params(**changes).fit(**rows), rows["X"]
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_predictions_of_a_row_are_the_same_in_any_table(name):
+@pytest.mark.parametrize(
+    ("name", "sizes"),
+    [
+        *((name, FEW_SIZES) for name in NAMES if name in ONE_OF_EACH),
+        *(slow(name, ALL_SIZES if name in ONE_OF_EACH else FEW_SIZES) for name in NAMES),
+    ],
+)
+def test_predictions_of_a_row_are_the_same_in_any_table(name, sizes):
     model, X = fitted(name)
     assert is_same_in_any_table(model)
-    sizes = range(1, N + 1) if name in ONE_OF_EACH else FEW_SIZES
     for method, ask in functions_of_rows(model, X).items():
         alone = [one for row in range(max(sizes)) for one in bits(ask(X[row : row + 1]))]
         for size in sizes:

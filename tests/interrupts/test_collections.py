@@ -120,6 +120,7 @@ def test_a_merge_of_moments(interrupted, operation, n_before):
     )
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::skprivate.exceptions.UtilityWarning")
 def test_a_release_of_moments(interrupted, operation):
     def start(folder):

@@ -70,6 +70,7 @@ def test_a_charge(interrupted, operation, start, charge, charge_again):
     interrupted(operation("ledger.charge", start, charge, check, charge_again, about=ABOUT))
 
 
+@pytest.mark.slow
 def test_a_charge_in_a_block(interrupted, operation, start, charge, charge_again):
     def act(objects):
         with objects.ledger.label("nightly"), objects.ledger.data("hospital A"):

@@ -39,6 +39,7 @@ from tests.audit.search_seconds import SEARCH_SECONDS, SHORT
 from tests.catalogue import INSTANCES, ONE_OF_EACH, arguments, public_estimators
 from tests.marks import slow_unless
 
+pytestmark = pytest.mark.usefixtures("brief_searches")
 # Whole fits are counted if the battery is thorough, and where noise is not recorded.
 X = np.zeros((24, 2))
 
@@ -163,6 +164,31 @@ TOO_WEAK_HERE = {
     "aft, censored": {"check_releases_show_half_the_noise"},
     "aft, censored, gaussian, persons": {"check_releases_show_half_the_noise"},
 }
+QUICK = {"central", "tree, public rows", "boosting", "sev", "logit", "tqma", "platform"}
+#: Their releases come from code that others run: the randomizers are in trees of three classes,
+#: declared columns in instances with persons.
+SAME_WAY = {
+    *(
+        f"tree{kind}, {name}"
+        for kind in ("", " of numbers")
+        for name in ("hadamard", "krr", "subset", "unary")
+    ),
+    *("declared columns, central", "declared columns, sev", "declared columns, logit"),
+    "label, numbers, persons",
+}
+#: What a class does beside its releases is checked on one instance of it.
+ONCE_A_CLASS = {
+    "check_process",
+    "check_views",
+    "check_files",
+    "check_nothing_survives",
+    "check_fork_repeats_nothing",
+    "check_copies_repeat_nothing",
+    "check_ledger_total",
+    "check_ledger_entries",
+    "check_refit_spends_again",
+    "check_pipeline_steps",
+}
 # One of each family: whole fits are counted a thousand times.
 # Of a tree that pays for splits, or a regression of several rounds, few fits show no noise of half the scale:
 # each release has a part of epsilon.
@@ -242,13 +268,13 @@ def test_whole_fits_of_each_family(name, lean_process):
     assert results[0]["status"] == "passed"
 
 
-@pytest.mark.parametrize(
-    "name",
-    slow_unless(set(ONE_OF_EACH) - {"sev", "logistic, add-remove", "normal", "search"}, SKIPPED),
-)
+@pytest.mark.parametrize("name", slow_unless(QUICK, [name for name in SKIPPED if name not in SAME_WAY]))
 def test_every_check_passes(name, lean_process):
-    skipped, expected = SKIPPED[name], EXPECTED_FAILURES.get(name, {})
-    results, has_more = lean_process(name)
+    skipped, expected = SKIPPED[name] | ALWAYS, EXPECTED_FAILURES.get(name, {})
+    checks = {check.__name__ for check in CHECKS}
+    if name not in ONE_OF_EACH:
+        checks -= ONCE_A_CLASS - set(expected)
+    results, has_more = lean_process(name, only=sorted(checks))
     by_status = {
         status: {one["check_name"]: one["reason"] for one in results if one["status"] == status}
         for status in ("failed", "skipped", "xfail", "too weak")
@@ -260,7 +286,7 @@ def test_every_check_passes(name, lean_process):
         skipped = skipped | {"check_other_tables"}
     if not name.startswith("search"):
         skipped = skipped | {"check_runs_of_a_search"}
-    assert set(by_status["skipped"]) == (skipped | ALWAYS) - set(expected)
+    assert set(by_status["skipped"]) == (skipped & checks) - set(expected)
     # Searches end by the clock: on a fast machine they may see enough.
     assert set(by_status["too weak"]) <= TOO_WEAK_HERE.get(name, set())
     assert all(by_status["skipped"].values())
@@ -327,12 +353,6 @@ def test_the_solver_of_games():
 SMALL = DPTreeClassifier(epsilon=1.5, max_depth=1, bounds=(0, 1), classes=[0, 1])
 
 
-@pytest.mark.slow
-@parametrize_with_private_checks([AuditCase.of(SMALL, n_trials=0)])
-def test_as_a_parametrisation(estimator, check):
-    check(estimator)
-
-
 HALF = "check_audit_catches_half_the_noise"
 TREE = {"max_depth": 1, "bounds": (0, 1), "classes": [0, 1]}
 ONE_ROW = {"X": np.array([[0.1, 0.2]]), "y": np.array([0])}
@@ -372,9 +392,14 @@ def test_too_weak_to_tell_is_a_result_of_its_own(estimator, data, name, enough):
     assert re.search(enough, result["reason"])
 
 
-def test_too_weak_to_tell_skips_a_test():
-    tests = parametrize_with_private_checks([DPTreeClassifier(0.01, **TREE)]).mark.args[1]
-    case, check = next(one.values for one in tests if one.id.endswith(HALF))
+def test_a_parametrisation_runs_every_check_by_name():
+    case = AuditCase.of(DPTreeClassifier(0.01, **TREE), n_trials=0)
+    tests = [one for one in parametrize_with_private_checks([case]).mark.args[1]]
+    assert [one.id.rpartition("-")[2] for one in tests] == [check.__name__ for check in CHECKS]
+    runs = {one.id.rpartition("-")[2]: one.values for one in tests}
+    case, check = runs["check_privacy_spent"]
+    check(case)
+    case, check = runs[HALF]
     with pytest.raises(SkipTest, match="times the epsilon"):
         check(case)
 

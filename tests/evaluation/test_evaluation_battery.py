@@ -14,8 +14,9 @@ from skprivate.base import SHARED_CONSTRAINTS, PrivateEstimatorMixin, private_fi
 from skprivate.domain import TableDomain
 from skprivate.evaluation import private_describe, private_evaluate
 from skprivate.evaluation._counts import COUNT_CONSTRAINTS
+from tests.marks import slow_unless
 
-pytestmark = pytest.mark.statistical
+pytestmark = [pytest.mark.statistical, pytest.mark.usefixtures("brief_searches")]
 
 SHARED = {
     name: SHARED_CONSTRAINTS[name] for name in ("epsilon", "random_state", "ledger", "max_rows_per_group")
@@ -146,7 +147,7 @@ CASES = {
 }
 
 
-@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize("name", slow_unless(("describe", "evaluate"), CASES))
 def test_battery(name):
     results = check_private_estimator(CASES[name], on_fail=None)
     failed = [
