@@ -48,6 +48,7 @@ class Base(PrivateEstimatorMixin, BaseEstimator):
         "classes": "no_validation",
     }
     _relation, _unit, _deployment, _name = "replace-one", "row", "curator", "discrete Laplace"
+    _not_pickled: tuple[str, ...] = ()
 
     @private_fit
     def fit(self, X, y=None):
@@ -67,7 +68,12 @@ class Base(PrivateEstimatorMixin, BaseEstimator):
         released = self._randomize(exact, mechanism, entropy)
         self.privacy_spent_ = spent
         self._finish(X, y, exact, released)
+        self._afterwards(X, y, exact, released)
         return self
+
+    def __getstate__(self):
+        state = super().__getstate__()
+        return {name: value for name, value in state.items() if name not in self._not_pickled}
 
     # hooks ------------------------------------------------------------------------------------------------
     def _leaks(self):
@@ -94,6 +100,9 @@ class Base(PrivateEstimatorMixin, BaseEstimator):
         self.n_rows_ = len(X)
         self.released_ = released
         self._adopt(released, len(X), X.shape[1])
+
+    def _afterwards(self, X, y, exact, released):
+        """Do nothing more: most plants keep here what they should not."""
 
     def _spent(self, mechanism, entropy, n, leaks=(), /, **changes):
         reasons = tuple(leaks) + (() if entropy.private else ("the run is seeded",))
