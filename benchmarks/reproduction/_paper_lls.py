@@ -46,8 +46,6 @@ class Scaling:
         y_half = float(y.max() - y.min()) / 2
         if kind == "min-max":
             return cls(x_low, (X.max(axis=0) - x_low) * sqrt(X.shape[1]), y_low + y_half, y_half)
-        if kind == "standard X":
-            return cls(X.mean(axis=0), X.std(axis=0), y_low + y_half, y_half)
         return cls(X.mean(axis=0), X.std(axis=0), float(y.mean()), float(y.std()))
 
     def features(self, X: FloatArray) -> FloatArray:
@@ -83,9 +81,9 @@ class PaperLLS:
     distribution : {"sev", "logistic"}
     epsilon : float
         Nominal; infinity adds no noise.
-    scaling : {"min-max", "standard X", "standard"}
-        As stated; or X of mean 0 and variance 1; or y, too. The last two come near the paper's figures (SEV
-        and logistic), but no sensitivity holds for them, wherever means and variances come from.
+    scaling : {"min-max", "standard"}
+        As stated; or X and y of mean 0 and variance 1, which comes near the paper's figures, but no
+        sensitivity holds for it, wherever means and variances come from.
     seed : int
         Of NumPy's Laplace noise.
     """
