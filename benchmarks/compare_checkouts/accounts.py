@@ -1,12 +1,14 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Cases of noise, randomizers, paid bounds, ledgers, composition, leakage, metrics, audits and data sets."""
+"""Cases of noise, randomizers and ledgers.
+
+Other functions have their own example alone, which `surface.examples` runs.
+"""
 
 from fractions import Fraction
 from itertools import product
 from typing import Any
 
 import numpy as np
-from scipy import stats
 
 from .names import public, public_objects
 from .record import FIT, PREDICTIONS, SEEDS, STATEMENTS, Case, Recorder, folder
@@ -81,27 +83,6 @@ def _randomize(case: Case, randomizer: Any, seed: Any) -> None:
     case.put(STATEMENTS, "shuffled, printed", str(shuffled))
 
 
-def bounds(recorder: Recorder) -> None:
-    """Pay for bounds, and fit on them."""
-    estimate = public("estimate_bounds")
-    X = np.random.default_rng(8).normal(3, 5, size=(1500, 2))
-    variants: dict[str, dict[str, Any]] = {
-        "base": {},
-        "coverage": {"coverage": 0.9},
-        "add-remove": {"relation": "add-remove"},
-        "groups": {"groups": np.arange(1500) // 2, "max_rows_per_group": 2},
-    }
-    for label, options in variants.items():
-        for seed in (*SEEDS, None):
-            with recorder.case("estimate_bounds", f"{label}, seed {seed}") as case:
-                found, spent = estimate(X, epsilon=2.0, random_state=seed, return_spent=True, **options)
-                case.put(FIT, "bounds", list(found))
-                case.put(STATEMENTS, "texts", [repr(found), found.release_id])
-                case.statement("spent", spent)
-                tree = public("DPTreeClassifier")(bounds=found, classes=[0, 1], random_state=seed)
-                case.estimator(tree.fit(X[:300], np.arange(300) % 2), X[:20])
-
-
 def _spent(**changes: Any) -> Any:
     given = {
         **{"mechanism": "discrete Laplace", "epsilon": Fraction(1, 2), "relation": "replace-one"},
@@ -148,54 +129,3 @@ def ledgers(recorder: Recorder) -> None:
         case.statement("read again", type(audited).from_dict(audited.to_dict()))
         case.put(STATEMENTS, "registry", audited.to_registry(registry_authors=["A. Author"]))
         case.put(STATEMENTS, "schema", public("statement_schema")())
-    with recorder.case("PrivacyGuarantee", "every criterion") as case:
-        for criterion, status in product(("pml", "corollary1", "dp"), ("exact", "upper_bound", "estimate")):
-            given = {"epsilon": 0.584, "status": status, "criterion": criterion, "subject": "your report"}
-            more: dict[str, Any] = {"confidence": 0.99} if status == "estimate" else {}
-            more |= {"prior": "two values"} if criterion != "dp" else {}
-            guarantee = public("PrivacyGuarantee")(**given, **more)
-            case.statement(f"{criterion} {status}", guarantee)
-            case.attempt(STATEMENTS, f"{criterion} {status}, other prior", guarantee.under_prior, 1.2)
-
-
-def leakage(recorder: Recorder) -> None:
-    """Compute leakages, amplification and disclosure metrics."""
-    call = {name: thing for name, thing in public_objects().items() if callable(thing)}
-    channel, prior = [[0.7, 0.2, 0.1], [0.1, 0.3, 0.6], [0.2, 0.5, 0.3]], [0.5, 0.2, 0.3]
-    with recorder.case("leakage", "functions") as case:
-        for name in ("pointwise_maximal_leakage", "maximal_leakage", "pml_guarantee"):
-            case.attempt(PREDICTIONS, name, call[name], channel, prior)
-        for mode in ("average", "envelope"):
-            case.attempt(PREDICTIONS, mode, call["pml_guarantee"], channel, prior, mode, delta=0.9)
-        priors = ((0, 1), ([0, 1], [0.7, 0.3]), stats.beta(2, 5))
-        laplace = [call["pml_laplace"](*one) for one in product((0.2, 2.0), priors)]
-        case.put(PREDICTIONS, "laplace", laplace)
-        case.put(PREDICTIONS, "ldp", [call["pml_from_ldp"](epsilon, 0.3) for epsilon in (0.1, 1, 9)])
-        case.put(PREDICTIONS, "ratio", call["prior_ratio"]([700, 200, 100], 0.99))
-        case.put(PREDICTIONS, "joint", call["joint_channel"](channel, channel))
-        case.put(PREDICTIONS, "information", call["max_information"](prior))
-        shuffles = [call["shuffle_amplification"](*one) for one in ((0.5, 1000, 1e-6), (4, 10**5, 1e-8))]
-        case.put(STATEMENTS, "shuffled", [[one, str(one)] for one in shuffles])
-    for seed in SEEDS:
-        with recorder.case("metrics", f"seed {seed}") as case:
-            rng = np.random.default_rng(seed)
-            X = rng.uniform(size=(60, 2))
-            Z = X + rng.normal(0, 0.05, size=X.shape)
-            case.put(PREDICTIONS, "orientation", call["correct_orientation_score"](X, Z, mu=[0.01, 0.1]))
-            case.put(PREDICTIONS, "linkage", call["record_linkage_score"](X, Z))
-            attack = call["AttributeAttack"](mu=1e-2, random_state=seed).run(X, Z)
-            case.put(PREDICTIONS, "attack", [attack, str(attack), call["low_bits"](X[:5])])
-            case.put(PREDICTIONS, "lower bound", call["epsilon_lower_bound"](400 + seed, 30, 1000))
-
-
-def datasets(recorder: Recorder) -> None:
-    """Draw from every generator."""
-    settings: dict[str, dict[str, Any]] = {
-        "make_location_scale": {"n_samples": 50, "n_features": 3, "censoring": 0.5},
-        "make_parties": {"n_samples": 50, "n_parties": 4, "noise": 0.1},
-        "make_posterior_drift": {"n_private": 40, "n_public": 10, "gamma": 0.7},
-    }
-    for name, options in settings.items():
-        for seed in SEEDS:
-            with recorder.case(name, f"seed {seed}") as case:
-                case.put(FIT, "rows", public(name)(**options, random_state=seed))

@@ -17,8 +17,7 @@ _FAMILIES = (
     *(surface.names, surface.commands, surface.errors, surface.errors_of_values, surface.examples),
     *(estimators.instances, estimators.accumulators, estimators.searches, estimators.containers),
     *(collecting.collection, collecting.sealed_messages, games.games),
-    *(accounts.noise, accounts.randomizers, accounts.bounds, accounts.ledgers, accounts.leakage),
-    accounts.datasets,
+    *(accounts.noise, accounts.randomizers, accounts.ledgers),
 )
 # A wrapper, not fitted by itself: it is a step of the pipelines.
 _ELSEWHERE = {"PublicEstimator"}
