@@ -194,14 +194,9 @@ class NestedMean(DPMeanRegressor):
     def _mechanism(self, d):
         return DiscreteLaplaceMechanism(Fraction(self.epsilon) / 2, self._sensitivity(d))
 
-    def _spent(self, mechanism, entropy, n, leaks=(), /, **changes):
-        return super()._spent(
-            mechanism,
-            entropy,
-            n,
-            leaks,
-            **(changes | {"epsilon": 2 * mechanism.epsilon, "mechanism": "two discrete Laplace releases"}),
-        )
+    def _facts(self, mechanism, n):
+        both = {"epsilon": 2 * mechanism.epsilon, "mechanism": "two discrete Laplace releases"}
+        return super()._facts(mechanism, n) | both
 
     def _afterwards(self, X, y, exact, released):
         seed = (
@@ -236,10 +231,9 @@ class TruncatedNoiseMean(DPMeanRegressor):
             if np.abs(noise).max() <= 40 * mechanism.scale:
                 return exact + noise
 
-    def _spent(self, /, *args, **changes):
-        return super()._spent(
-            *args, **(changes | {"delta": Fraction(1, 10**16), "mechanism": "truncated discrete Laplace"})
-        )
+    def _facts(self, mechanism, n):
+        cut = {"delta": Fraction(1, 10**16), "mechanism": "truncated discrete Laplace"}
+        return super()._facts(mechanism, n) | cut
 
 
 @control()
@@ -263,8 +257,8 @@ class TooMuchNoiseMean(DPMeanRegressor):
     def _randomize(self, exact, mechanism, entropy):
         return DiscreteLaplaceMechanism.from_scale(3 * mechanism.scale).randomize(exact, entropy)
 
-    def _spent(self, mechanism, /, *args, **changes):
-        return super()._spent(mechanism, *args, **(changes | {"noise_scale": 3 * mechanism.scale}))
+    def _facts(self, mechanism, n):
+        return super()._facts(mechanism, n) | {"noise_scale": 3 * mechanism.scale}
 
 
 @control()
@@ -304,8 +298,8 @@ class AddRemoveMean(DPMeanRegressor):
     def _sensitivity(self, d):
         return 2 * U
 
-    def _spent(self, /, *args, **changes):
-        return super()._spent(*args, **(changes | {"unprotected": {}}))
+    def _facts(self, mechanism, n):
+        return super()._facts(mechanism, n) | {"unprotected": {}}
 
     def _finish(self, X, y, exact, released):
         self.released_ = released

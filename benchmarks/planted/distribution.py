@@ -182,10 +182,8 @@ class OffByOneBisection(DPBisectionRegressor):
     def _mechanism(self, d):
         return DiscreteLaplaceMechanism(Fraction(self.epsilon) / (self.n_rounds - 1), 1)
 
-    def _spent(self, mechanism, /, *args, **changes):
-        return super()._spent(
-            mechanism, *args, **(changes | {"epsilon": mechanism.epsilon * (self.n_rounds - 1)})
-        )
+    def _facts(self, mechanism, n):
+        return super()._facts(mechanism, n) | {"epsilon": mechanism.epsilon * (self.n_rounds - 1)}
 
 
 @plant("distribution")

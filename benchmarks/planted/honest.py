@@ -47,7 +47,7 @@ class Base(PrivateEstimatorMixin, BaseEstimator):
         "bounds_y": "no_validation",
         "classes": "no_validation",
     }
-    _relation, _unit, _deployment, _name = "replace-one", "row", "curator", "discrete Laplace"
+    _relation, _deployment, _name = "replace-one", "curator", "discrete Laplace"
     _not_pickled: tuple[str, ...] = ()
 
     @private_fit
@@ -63,7 +63,11 @@ class Base(PrivateEstimatorMixin, BaseEstimator):
         exact = self._exact(X, y)
         entropy = check_entropy(self.random_state)
         mechanism = self._mechanism(X.shape[1])
-        spent = self._spent(mechanism, entropy, len(X), leaks)
+        reasons = tuple(leaks) + (() if entropy.private else ("the run is seeded",))
+        claim = dict(
+            noise_source=entropy.source, claim="not-private" if reasons else "dp", reasons=reasons, unit="row"
+        )
+        spent = PrivacySpent(**(claim | self._facts(mechanism, len(X))))
         self.charge(spent)
         released = self._randomize(exact, mechanism, entropy)
         self.privacy_spent_ = spent
@@ -104,22 +108,21 @@ class Base(PrivateEstimatorMixin, BaseEstimator):
     def _afterwards(self, X, y, exact, released):
         """Do nothing more: most plants keep here what they should not."""
 
-    def _spent(self, mechanism, entropy, n, leaks=(), /, **changes):
-        reasons = tuple(leaks) + (() if entropy.private else ("the run is seeded",))
-        facts = dict(
+    def _scale_of(self, mechanism):
+        return mechanism.sensitivity, mechanism.scale
+
+    def _facts(self, mechanism, n):
+        """Return what is stated."""
+        sensitivity, scale = self._scale_of(mechanism)
+        return dict(
             mechanism=self._name,
             epsilon=mechanism.epsilon,
             relation=self._relation,
-            unit=self._unit,
-            sensitivity=mechanism.sensitivity,
-            noise_scale=mechanism.scale,
-            noise_source=entropy.source,
+            sensitivity=sensitivity,
+            noise_scale=scale,
             deployment=self._deployment,
             unprotected={"rows": n},
-            claim="not-private" if reasons else "dp",
-            reasons=reasons,
         )
-        return PrivacySpent(**(facts | changes))
 
     # reading ----------------------------------------------------------------------------------------------
     def _table(self, X, reset=True):

@@ -133,8 +133,8 @@ class PrivateDivisorMean(DPMeanRegressor):
 
     _relation = "add-remove"
 
-    def _spent(self, /, *args, **changes):
-        return super()._spent(*args, **(changes | {"unprotected": {}}))
+    def _facts(self, mechanism, n):
+        return super()._facts(mechanism, n) | {"unprotected": {}}
 
     def _finish(self, X, y, exact, released):
         self.mean_ = self.bounds_y_[0] + int(released[0]) / (U * len(X))
@@ -403,9 +403,8 @@ class LocalRangeMean(DPMeanRegressor):
     def _mechanism(self, d):
         return DiscreteLaplaceMechanism(self.epsilon, self.__dict__.pop("_range"))
 
-    def _spent(self, mechanism, /, *args, **changes):  # and the statement shows what is expected
-        stated = DiscreteLaplaceMechanism(self.epsilon, self._sensitivity(1))
-        return super()._spent(stated, *args, **changes)
+    def _facts(self, mechanism, n):  # and the statement shows what is expected
+        return super()._facts(DiscreteLaplaceMechanism(self.epsilon, self._sensitivity(1)), n)
 
 
 @plant("sensitivity")

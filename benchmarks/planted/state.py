@@ -374,9 +374,9 @@ class OccupiedStatementBinned(DPBinnedRegressor):
         self._occupied = int((exact[: self.n_bins] > 0).sum())
         return exact
 
-    def _spent(self, /, *args, **changes):
+    def _facts(self, mechanism, n):
         text = f"discrete Laplace on {self.__dict__.pop('_occupied')} bins"
-        return super()._spent(*args, **(changes | {"mechanism": text}))
+        return super()._facts(mechanism, n) | {"mechanism": text}
 
 
 @plant("state")

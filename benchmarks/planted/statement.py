@@ -48,8 +48,8 @@ class NoDeltaGaussianMean(DPGaussianMeanRegressor):
     Pure epsilon is claimed; true delta 1e-6 (or rho-zCDP).
     """
 
-    def _spent(self, mechanism, entropy, n, leaks=(), /, **changes):
-        return super()._spent(mechanism, entropy, n, leaks, delta=0, rho=None, mechanism="discrete noise")
+    def _facts(self, mechanism, n):
+        return super()._facts(mechanism, n) | {"delta": 0, "rho": None, "mechanism": "discrete noise"}
 
 
 @plant("statement")
@@ -62,11 +62,10 @@ class HeadSampleMean(DPMeanRegressor):
     def _exact(self, X, y):
         return super()._exact(X, y[: (len(y) + 1) // 2])
 
-    def _spent(self, mechanism, /, *args, **changes):
+    def _facts(self, mechanism, n):
         amplified = Fraction(math.log1p(0.5 * math.expm1(float(mechanism.epsilon))))
-        return super()._spent(
-            mechanism, *args, **(changes | {"epsilon": amplified, "mechanism": "subsampled discrete Laplace"})
-        )
+        sampled = {"epsilon": amplified, "mechanism": "subsampled discrete Laplace"}
+        return super()._facts(mechanism, n) | sampled
 
     def _adopt(self, released, n, d):
         super()._adopt(released, (n + 1) // 2, d)
@@ -104,8 +103,8 @@ class SeededClaimsMean(DPMeanRegressor):
     Who knows the seed undoes the noise.
     """
 
-    def _spent(self, mechanism, entropy, n, leaks=(), /, **changes):
-        return super()._spent(mechanism, entropy, n, (), noise_source="os-entropy", claim="dp", reasons=())
+    def _facts(self, mechanism, n):
+        return super()._facts(mechanism, n) | {"noise_source": "os-entropy", "claim": "dp", "reasons": ()}
 
 
 @plant("statement", bounds_y=None)
