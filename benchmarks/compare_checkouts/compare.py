@@ -9,6 +9,8 @@ from typing import Any
 
 _PARTS = ("fit", "predictions", "statements")
 _WIDTH = 110
+# Differences shown of an estimator.
+_MOST = 3
 
 
 def read_substitutions(path: Path | None) -> dict[str, str]:
@@ -42,10 +44,9 @@ def _bounded(word: str) -> str:
 class Comparison:
     """The outputs of two workers side by side; as a text, a table and what is different."""
 
-    def __init__(self, old: str, new: str, names: dict[str, str], *, most: int = 3) -> None:
+    def __init__(self, old: str, new: str, names: dict[str, str]) -> None:
         self.same_bytes = _cases_text(old) == _cases_text(new)
         self._old, self._new = json.loads(substitute(old, names)), json.loads(new)
-        self._most = most
         left_out = (side["cases"].pop("estimators without a case") for side in (self._old, self._new))
         self.left_out = sorted(set().union(*left_out))
         estimators = sorted({*self._old["cases"], *self._new["cases"]})
@@ -85,9 +86,9 @@ class Comparison:
     def _details(self) -> list[str]:
         lines = []
         for estimator, found in self.differences.items():
-            lines += [f"{estimator}: {text}" for _, text in found[: self._most]]
-            if len(found) > self._most:
-                lines.append(f"{estimator}: and {len(found) - self._most} more parts of cases")
+            lines += [f"{estimator}: {text}" for _, text in found[:_MOST]]
+            if len(found) > _MOST:
+                lines.append(f"{estimator}: and {len(found) - _MOST} more parts of cases")
         return lines
 
     def _summary(self) -> list[str]:

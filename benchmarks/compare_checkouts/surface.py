@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """What is public and drawn from no noise: names, signatures, commands, errors; and examples."""
 
+import contextlib
 import doctest
 import inspect
+import io
 import re
-import time
 from collections.abc import Callable
 from itertools import product
 from typing import Any
@@ -14,10 +15,10 @@ from sklearn.base import BaseEstimator, clone
 
 from tests.catalogue import INSTANCES, ONE_OF_EACH, arguments
 
-from .collecting import run_module
 from .encode import clean
 from .estimators import applicable
 from .names import public, public_objects, rooms
+from .objects import run_module
 from .record import FIT, STATEMENTS, Recorder, describe
 
 # Examples that take seconds, since they fit hundreds of times; they draw no other noise than the cases here.
@@ -26,8 +27,10 @@ _LONG = (
     *("AuditCase", "parametrize_with_private_checks", "PipelineCheck"),
 )
 _COMMANDS = (
-    *("", "client", "curator", "curator plan", "curator add", "curator merge", "curator release"),
-    *("curator show", "nothing"),
+    "",
+    "client",
+    "curator",
+    *(f"curator {name}" for name in ("plan", "add", "merge", "release", "show")),
 )
 # What an annotation names, without the module that holds it.
 _MODULES = re.compile(
@@ -110,31 +113,6 @@ _BAD_SETTINGS: tuple[dict[str, Any], ...] = (
     *({"max_rows_per_group": value} for value in (0, 2.5)),
     *({"rule": "best"}, {"relation": "both"}, {"public_weight": -1}),
 )
-_BAD_ARGUMENTS: dict[str, list[tuple[Any, ...]]] = {
-    "DiscreteLaplaceMechanism": [(0, 1), (1, 0), (1, 1.5), ("1", 1)],
-    "DiscreteGaussianMechanism": [(0, 1), (1, -1)],
-    "HadamardRandomizer": [(0, 2), (1, 0), (1, 2, 1)],
-    "make_randomizer": [("exact", 1, 2), ("krr", -1, 2)],
-    "randomizer_from_dict": [({},), ({"mechanism": "krr"},)],
-    "QuadraticAggregativeGame": [(1.0, 0.5, []), (-1.0, 0.5, [1.0]), ("x", 0, [1.0])],
-    "VaccinationGame": [([1.0], [1.0], "free"), ([1.0], [1.0, 2.0])],
-    "TypePrior": [([1.0], [0.5]), ([], [])],
-    "PrivateNashSolver": [("nash",)],
-    "MomentAccumulator": [((0, 1), (0, 1), 10), ((1, 0), (1, 2), 10), ((0, 1), (1, 2), 0)],
-    "MomentAccumulator.from_bytes": [(b"",), (b"{}",), (b"\x00" * 40,)],
-    "TreeSpecification": [(None, None, [])],
-    "TreeSpecification.from_json": [
-        (text,) for text in ("", "{}", "[]", '{"format": "skprivate.tree"}', "missing.json")
-    ],
-    "TreeClient": [(None,)],
-    "PrivacyGuarantee": [()],
-    "shuffle_amplification": [(1.0, 0, 1e-6), (-1, 10, 1e-6), (1.0, 10, 2)],
-    "zcdp_to_epsilon": [(-1, 1e-6), (1, 0)],
-    "ConsentBox": [({}, b""), ({"a": b"1"}, b"2")],
-    "SiteKey": [(None,)],
-    "pml_from_ldp": [(-1, 0.5), (1, 2)],
-    "statement_schema": [(1,)],
-}
 
 
 def errors(recorder: Recorder) -> None:
@@ -162,49 +140,25 @@ def _fit(estimator: Any, given: dict[str, Any], damage: Any, change: dict[str, A
     return "fits"
 
 
-def errors_of_values(recorder: Recorder) -> None:
-    """Note down what other public names say of bad arguments."""
-    for path, calls in _BAD_ARGUMENTS.items():
-        name, _, method = path.partition(".")
-        with recorder.case("errors", path) as case:
-            thing = getattr(public(name), method) if method else public(name)
-            for bad in calls:
-                case.attempt(STATEMENTS, repr(bad), thing, *bad)
-
-
 def examples(recorder: Recorder) -> None:
     """Run the example of every public object on seeded entropy; note down outputs and what it fitted."""
+    results = (BaseEstimator, np.ndarray, float, int, str, dict, list, tuple, public("PrivacySpent"))
     for name, thing in public_objects().items():
         if not getattr(thing, "__doc__", None) or name in _LONG:
             continue
         for test in doctest.DocTestFinder(recurse=False).find(thing, name, globs={}):
             with recorder.case("examples", name) as case:
-                start = time.process_time()
-                found = _run(test)
-                case.put(STATEMENTS, "outputs", found)
-                left = {key: value for key, value in test.globs.items() if _is_result(value)}
+                case.put(STATEMENTS, "outputs", _run(test))
+                left = {key: value for key, value in test.globs.items() if isinstance(value, results)}
                 case.put(FIT, "left", left)
-                recorder.seconds[f"example of {name}"] = time.process_time() - start
 
 
 def _run(test: doctest.DocTest) -> list[str]:
-    """Return the outputs of an example, of an error too."""
-    outputs: list[str] = []
-
-    class Runner(doctest.DocTestRunner):
-        def report_success(self, out: Any, test: Any, example: Any, got: str) -> None:
-            outputs.append(clean(got))
-
-        def report_failure(self, out: Any, test: Any, example: Any, got: str) -> None:
-            outputs.append(clean(got))
-
-        def report_unexpected_exception(self, out: Any, test: Any, example: Any, exc_info: Any) -> None:
-            outputs.append(describe(exc_info[1]))
-
-    Runner(verbose=False).run(test, out=lambda text: None, clear_globs=False)
-    return outputs
-
-
-def _is_result(value: Any) -> bool:
-    kinds = (BaseEstimator, np.ndarray, float, int, str, dict, list, tuple, public("PrivacySpent"))
-    return isinstance(value, kinds)
+    """Return the lines that an example prints, of an error too."""
+    with contextlib.redirect_stdout(io.StringIO()) as printed:
+        for example in test.examples:
+            try:
+                exec(compile(example.source, test.name, "single"), test.globs)
+            except Exception as error:
+                print(describe(error))
+    return [clean(line) for line in printed.getvalue().splitlines()]

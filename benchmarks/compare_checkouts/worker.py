@@ -8,16 +8,16 @@ from pathlib import Path
 
 import skprivate
 
-from . import accounts, collecting, estimators, games, surface
+from . import estimators, objects, surface
 from .encode import normalise_fingerprints
 from .names import public, public_objects
 from .record import Recorder
 
 _FAMILIES = (
-    *(surface.names, surface.commands, surface.errors, surface.errors_of_values, surface.examples),
+    *(surface.names, surface.commands, surface.errors, surface.examples),
     *(estimators.instances, estimators.accumulators, estimators.searches, estimators.containers),
-    *(collecting.collection, collecting.sealed_messages, games.games),
-    *(accounts.noise, accounts.randomizers, accounts.ledgers),
+    *(objects.noise, objects.randomizers, objects.ledgers, objects.collection),
+    *(objects.sealed_messages, objects.games),
 )
 # A wrapper, not fitted by itself: it is a step of the pipelines.
 _ELSEWHERE = {"PublicEstimator"}

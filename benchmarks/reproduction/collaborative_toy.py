@@ -31,9 +31,6 @@ PAPER = {
     "TB(4, 3, 8): MSE change %": "+1.86",
     "receiver rule, 3-8: MSE change %": "about 0",
     "tree, TB(4, 3, 8): MSE change %": "+0.33",
-    "2-10: RL %": "1.12",
-    "3-8: RL %": "1.67",
-    "4-10: RL %": "1.84",
     "2-10: MSE x 1e4 under attack": "20.6",
     "3-8: MSE x 1e4 under attack": "23.6",
     "4-10: MSE x 1e4 under attack": "21.1",
@@ -78,8 +75,7 @@ def attacks(toy: Toy, equal: Toy) -> dict[str, float]:
     for low, high in WINDOWS:
         name = f"{low}-{high}"
         result, kept = attacked(toy, low, high)
-        found |= {f"{name}: kept %": kept, f"{name}: RL %": result.observed.record_linkage}
-        found |= copied(name, result.observed, result.mse)
+        found |= {f"{name}: kept %": kept} | copied(name, result.observed, result.mse)
     other, same = attacked(toy, 3, 8)[0], attacked(equal, 3, 8)[0]
     for name, copy, mse in (
         ("3-8, scaled to other sizes", other.rescaled, other.mse),
@@ -127,7 +123,6 @@ def run(seeds: int | None = None, small: bool = False) -> None:
         return errors(toy, toy.mse()) | exactness(toy) | attacks(toy, equal) | trees(grown)
 
     print(f"{heading(seeds, small)}, active_rule={RULE!r}")
-    print("RL of answers to fake queries, kept of active answers")
     table = Table(("figure", "<60"), ("mean", ">9.4g"), ("sd", ">8.2g"), ("paper", "<10"), indent=2)
     for name, values in over_seeds(of_seed, seeds).items():
         middle, spread = (values.max(), 0.0) if "greatest" in name else (values.mean(), values.std())

@@ -18,7 +18,7 @@ from skprivate.games._plan import BroadcastMechanism
 
 from .._tables import Table, across
 
-SIZES = (2, 5, 10, 20, 50)
+PLAYERS = (2, 5, 10, 20, 50)
 EPSILON, ALPHA, BETA = 0.2, 0.3, 0.6
 
 
@@ -59,7 +59,7 @@ def run(small: bool = False) -> None:
     print(f"Leakage about player 1 (alpha {ALPHA}, beta {BETA}, distance {EPSILON} of every player), in nats")
     names = ("leakage", "(9) corrected", "(9) as printed, no bound", "Lemma 5 (1)")
     table, prior = Table(("N", ">3"), *across(names, ">7.3f")), TwoTypePrior([0.0, 1.0], ALPHA, BETA)
-    for n in SIZES[:2] if small else SIZES:
+    for n in PLAYERS[:2] if small else PLAYERS:
         bounds = (bound(n, EPSILON, ALPHA, BETA) for bound in (corrected_lower_bound, printed_lower_bound))
         table.row(n, TwoTypeChannel(prior, n, EPSILON).first(), *bounds, upper_bound(n, EPSILON, ALPHA))
     k = np.arange(2000)
