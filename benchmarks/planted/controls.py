@@ -15,23 +15,10 @@ import numpy as np
 
 from skprivate.noise import DiscreteLaplaceMechanism
 
+from . import honest_classifiers, honest_regressors
 from .honest import Base, U
-from .honest_classifiers import (
-    DPLocalLabelClassifier,
-    DPMajorityClassifier,
-    DPNaiveBayesClassifier,
-    DPStandardizer,
-)
-from .honest_regressors import (
-    DPBinnedRegressor,
-    DPBisectionRegressor,
-    DPFirstBinRegressor,
-    DPGaussianMeanRegressor,
-    DPGroupMeanRegressor,
-    DPLinearRegressor,
-    DPMeanRegressor,
-    DPMedianRegressor,
-)
+from .honest_classifiers import DPMajorityClassifier, DPNaiveBayesClassifier
+from .honest_regressors import DPBisectionRegressor, DPLinearRegressor, DPMeanRegressor, DPMedianRegressor
 from .records import THREE, control
 
 
@@ -199,12 +186,10 @@ class NestedMean(DPMeanRegressor):
         return super()._facts(mechanism, n) | both
 
     def _afterwards(self, X, y, exact, released):
-        seed = (
-            self.random_state + 1 if isinstance(self.random_state, (int, np.integer)) else self.random_state
-        )
-        inner = DPMedianRegressor(
-            Fraction(self.epsilon) / 2, bounds_X=self.bounds_, bounds_y=self.bounds_y_, random_state=seed
-        )
+        seed = self.random_state
+        known = {"bounds_X": self.bounds_, "bounds_y": self.bounds_y_}
+        inner = DPMedianRegressor(Fraction(self.epsilon) / 2, **known)
+        inner.set_params(random_state=seed + 1 if isinstance(seed, (int, np.integer)) else seed)
         self.median_ = inner.fit(X, y)
         self.mean_ = (self.mean_ + self.median_.mean_) / 2
 
@@ -356,18 +341,9 @@ class DitheredPredictMean(DPMeanRegressor):
 
 
 # What the others are made from.
-for _honest in (
-    DPMeanRegressor,
-    DPLinearRegressor,
-    DPBinnedRegressor,
-    DPMedianRegressor,
-    DPFirstBinRegressor,
-    DPBisectionRegressor,
-    DPMajorityClassifier,
-    DPNaiveBayesClassifier,
-    DPLocalLabelClassifier,
-    DPStandardizer,
-    DPGaussianMeanRegressor,
-):
-    control()(_honest)
-control(needs="groups", max_rows_per_group=2)(DPGroupMeanRegressor)
+for _module in (honest_regressors, honest_classifiers):
+    for _honest in [
+        kind for kind in vars(_module).values() if getattr(kind, "__module__", "") == _module.__name__
+    ]:
+        _groups = _honest is honest_regressors.DPGroupMeanRegressor
+        control(**{"needs": "groups", "max_rows_per_group": 2} if _groups else {})(_honest)

@@ -1,51 +1,31 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Honest templates of private estimators, in the style of third parties, with hooks to plant bugs in."""
 
-import math
-
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
 
 from skprivate import PrivacySpent
-from skprivate.base import SHARED_CONSTRAINTS, PrivateEstimatorMixin, private_fit
+from skprivate.base import SHARED_CONSTRAINTS, PrivateEstimatorMixin, private_fit, within_bounds
 from skprivate.noise import DiscreteLaplaceMechanism, check_entropy
 from skprivate.utils import check_bounds
+from skprivate.utils._tables import numbers_of
 
 U = 2**16  # steps of the integer grid in one unit
 
 
 def finite(values, lower, upper):
     """NaN goes to the middle, infinities to the bounds; everything is clipped."""
-    middle = (np.asarray(lower) + np.asarray(upper)) / 2
-    values = np.where(np.isnan(values), middle, values)
-    return np.clip(values, lower, upper)
-
-
-def floats(y):
-    """Numbers; NaN for what is none."""
-    y = np.asarray(y)
-    try:
-        return y.astype(np.float64)
-    except (TypeError, ValueError):
-
-        def number(v):
-            try:
-                return float(v)
-            except (TypeError, ValueError):
-                return math.nan
-
-        return np.array([number(v) for v in y.ravel()], dtype=np.float64).reshape(y.shape)
+    return np.clip(within_bounds(values, lower, upper), lower, upper)
 
 
 class Base(PrivateEstimatorMixin, BaseEstimator):
     """Template of a fit: read, exact integers, charge, noise, adopt."""
 
-    _parameter_constraints = {k: SHARED_CONSTRAINTS[k] for k in ("epsilon", "random_state", "ledger")} | {
-        "bounds_X": "no_validation",
-        "bounds_y": "no_validation",
-        "classes": "no_validation",
+    _parameter_constraints = {
+        **{name: SHARED_CONSTRAINTS[name] for name in ("epsilon", "random_state", "ledger")},
+        **dict.fromkeys(("bounds_X", "bounds_y", "classes"), "no_validation"),
     }
     _relation, _deployment, _name = "replace-one", "curator", "discrete Laplace"
     _not_pickled: tuple[str, ...] = ()
@@ -158,7 +138,7 @@ class Regressor(RegressorMixin, Base):
             raise ValueError("requires y to be passed, but the target y is None.")
         if not self.is_strict():
             return validate_data(self, X, y, dtype=np.float64, order="C", y_numeric=True)
-        X, y = self._table(X), floats(column_or_1d(y, warn=True))
+        X, y = self._table(X), numbers_of(column_or_1d(y, warn=True), "y")
         if len(y) != len(X):
             raise ValueError("X and y must have one target per row.")
         return X, y
