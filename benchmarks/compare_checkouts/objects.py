@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Cases of what is no estimator: noise, randomizers, ledgers, collected reports, sealed messages and games.
+"""Cases of what is no estimator: randomizers, ledgers, collected reports, sealed messages and games.
 
-Other functions have their own example alone, which `surface.examples` runs.
+Mechanisms of noise and functions have their own example alone, which `surface.examples` runs.
 """
 
 import contextlib
@@ -21,31 +21,6 @@ from .encode import read
 from .estimators import settings
 from .names import public, public_objects
 from .record import FIT, PREDICTIONS, SEEDS, STATEMENTS, Case, Recorder, folder
-
-
-def noise(recorder: Recorder) -> None:
-    """Draw from the mechanisms; convert zCDP."""
-    settings: dict[str, list[dict[str, Any]]] = {
-        "DiscreteLaplaceMechanism": [
-            {"epsilon": epsilon, "sensitivity": moved}
-            for epsilon, moved in ((0.5, 1), (Fraction(1, 3), 2), (3.0, 40))
-        ],
-        "DiscreteGaussianMechanism": [
-            {"rho": rho, "squared_sensitivity": moved}
-            for rho, moved in ((0.125, 4), (Fraction(1, 50), 1), (2, 9))
-        ],
-    }
-    for name, each in settings.items():
-        for setting, seed in product(each, (*SEEDS, None)):
-            with recorder.case(name, f"{setting}, seed {seed}") as case:
-                mechanism = public(name)(**setting)
-                case.put(FIT, "mechanism", [mechanism, repr(mechanism)])
-                case.put(PREDICTIONS, "drawn", mechanism.randomize(np.arange(60), seed))
-    with recorder.case("noise", "functions") as case:
-        total, convert = public("laplace_sum"), public("zcdp_to_epsilon")
-        sums = [total(n, 4, size=9, random_state=seed) for n in (1, 50, 10**6) for seed in SEEDS]
-        case.put(PREDICTIONS, "sums", sums)
-        case.put(PREDICTIONS, "converted", [convert(rho, 1e-6) for rho in (0.01, 0.5, Fraction(7, 3))])
 
 
 def randomizers(recorder: Recorder) -> None:

@@ -16,7 +16,7 @@ from .record import Recorder
 _FAMILIES = (
     *(surface.names, surface.commands, surface.errors, surface.examples),
     *(estimators.instances, estimators.accumulators, estimators.searches, estimators.containers),
-    *(objects.noise, objects.randomizers, objects.ledgers, objects.collection),
+    *(objects.randomizers, objects.ledgers, objects.collection),
     *(objects.sealed_messages, objects.games),
 )
 # A wrapper, not fitted by itself: it is a step of the pipelines.

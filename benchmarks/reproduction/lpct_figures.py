@@ -152,41 +152,45 @@ def study(n_private: int, n_public: int, gamma: float, epsilon: float, seeds: in
     }
 
 
+def studied(cells: dict[str, list[Any]], methods: Sequence[str], seeds: int) -> dict[str, Any]:
+    """Return a line for each method and each of the named lists of settings."""
+    return {
+        f"{method}{name}": [study(*cell, seeds)[method] for cell in row]
+        for name, row in cells.items()
+        for method in methods
+    }
+
+
 def figure_4(sizes: Sizes, seeds: int) -> dict[str, Figure]:
     """Accuracy by epsilon and by gamma."""
     found: dict[str, Figure] = {}
     for part, n_public, gamma in (("a", sizes.n_public, 0.5), ("b", sizes.many_public, 5.0)):
-        cells = [study(sizes.n_private, n_public, gamma, epsilon, seeds) for epsilon in sizes.epsilons]
-        series = {name: [cell[name] for cell in cells] for name in METHODS}
-        series |= {f"{name}, authors' code": row[: len(cells)] for name, row in AUTHORS[gamma].items()}
+        cells = [(sizes.n_private, n_public, gamma, epsilon) for epsilon in sizes.epsilons]
+        authors = {f"{name}, authors' code": row[: len(cells)] for name, row in AUTHORS[gamma].items()}
+        series = studied({"": cells}, METHODS, seeds) | authors
         found[f"Figure 4 ({part}), gamma = {gamma:g}, n_Q = {n_public}"] = "epsilon", sizes.epsilons, series
-    usual = sizes.n_private, sizes.n_public
     by_gamma = {
-        f"LPCT, epsilon = {epsilon:g}": [study(*usual, g, epsilon, seeds)["LPCT"] for g in sizes.gammas]
-        for epsilon in sizes.epsilons
+        f", epsilon = {e:g}": [(sizes.n_private, sizes.n_public, gamma, e) for gamma in sizes.gammas]
+        for e in sizes.epsilons
     }
-    return found | {f"Figure 4 (c), n_Q = {sizes.n_public}": ("gamma", sizes.gammas, by_gamma)}
+    series = studied(by_gamma, ("LPCT",), seeds)
+    return found | {f"Figure 4 (c), n_Q = {sizes.n_public}": ("gamma", sizes.gammas, series)}
 
 
 def figures_5_and_6(sizes: Sizes, seeds: int) -> dict[str, Figure]:
     """Accuracy by the number of private and of public rows."""
-    found: dict[str, Figure] = {}
-    for title, label, rows in (
-        (
-            f"Figure 5, gamma = 0.5, n_Q = {sizes.n_public}", "n_P",
-            {n: (n, sizes.n_public) for n in sizes.private},
-        ),
-        (
-            f"Figure 6, gamma = 0.5, n_P = {sizes.n_private:,}", "n_Q",
-            {n: (sizes.n_private, n) for n in sizes.public},
-        ),
-    ):  # fmt: skip
-        series = {}
-        for epsilon in sizes.few_epsilons:
-            cells = [study(*each, 0.5, epsilon, seeds) for each in rows.values()]
-            series |= {f"{name}, epsilon = {epsilon:g}": [cell[name] for cell in cells] for name in METHODS}
-        found[title] = label, tuple(rows), series
-    return found
+    names = {f", epsilon = {epsilon:g}": epsilon for epsilon in sizes.few_epsilons}
+    by_private, by_public = (
+        studied({name: [(*rows, 0.5, e) for rows in each] for name, e in names.items()}, METHODS, seeds)
+        for each in (
+            [(n, sizes.n_public) for n in sizes.private],
+            [(sizes.n_private, n) for n in sizes.public],
+        )
+    )
+    return {
+        f"Figure 5, gamma = 0.5, n_Q = {sizes.n_public}": ("n_P", sizes.private, by_private),
+        f"Figure 6, gamma = 0.5, n_P = {sizes.n_private:,}": ("n_Q", sizes.public, by_public),
+    }
 
 
 def figure_7(sizes: Sizes, seeds: int) -> dict[str, Figure]:
