@@ -29,7 +29,6 @@ PAGES = {
     "papers": (
         "reproduction/collaborative_toy",
         "reproduction/query_perturbation",
-        "reproduction/warfarin",
         "reproduction/collaborative/collaborative_figures_5_6_10",
         "reproduction/collaborative/collaborative_table_4",
         "reproduction/collaborative/collaborative_figure_7",

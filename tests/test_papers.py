@@ -76,7 +76,7 @@ def numbers(lines, start):
 @pytest.mark.parametrize("module", DRAWN, ids=lambda module: module.__name__.rpartition(".")[2])
 def test_a_picture_is_saved_where_it_shall_be(module, tmp_path, capsys):
     pytest.importorskip("matplotlib")
-    run(module, capsys, save=tmp_path / "new")
+    run(module, capsys, save=tmp_path / "new", small=True)
     (picture,) = (tmp_path / "new").iterdir()
     assert picture.name == f"{module.__name__.rpartition('.')[2]}.png"
     assert picture.stat().st_size > 10_000
@@ -147,13 +147,11 @@ def test_coarsening_and_swapping_change_little_for_trees_too(capsys):
 @needs("warfarin")
 def test_noise_on_both_sides_hides_less_than_the_platform(tmp_path, capsys):
     pytest.importorskip("matplotlib")
-    lines = run(collaborative_table_5, capsys, save=tmp_path)
+    lines = run(collaborative_table_5, capsys, save=tmp_path, small=True)
     # CO, RL, RMSE of the low and of the high group.
     platform, noisy = (numbers(lines, name) for name in ("TB", "NN"))
     assert platform[1] < 5 < 15 < noisy[1]
     assert noisy[0] <= collaborative_table_5.CO
-    networks = numbers(lines, "CMPP, neural networks")
-    assert networks[0] == pytest.approx(numbers(lines, "CMPP")[0], rel=0.3)
     assert [path.name for path in tmp_path.iterdir()] == ["collaborative_table_5.png"]
 
 
@@ -161,13 +159,12 @@ def test_noise_on_both_sides_hides_less_than_the_platform(tmp_path, capsys):
 def test_figures_of_games_are_drawn(tmp_path, monkeypatch, capsys):
     pytest.importorskip("matplotlib")
     drawn = {}
-    monkeypatch.setattr(games_figures, "GAMES", 3)
-    monkeypatch.setattr(games_figures, "SEEDS", 1)
+    monkeypatch.setitem(games_figures.SIZES, True, games_figures.Sizes(3, 4, 1, 10))
     monkeypatch.setattr(games_figures, "write", lambda figure, folder, name: drawn.update({name: figure}))
-    games_figures.run(save=tmp_path)
+    games_figures.run(save=tmp_path, small=True)
     counts = {name: [len(panel.lines) for panel in figure.axes] for name, figure in drawn.items()}
     # Five noises and a gain of 1; bounds and attacks.
-    assert counts == {"games_figure_1": [6] * 4, "games_figure_2": [8], "games_figure_3": [7]}
+    assert counts == {"games_figure_1": [6] * 4, "games_figure_2": [7], "games_figure_3": [7]}
     lines = [line.split() for line in capsys.readouterr().out.splitlines()]
     # Gains after passes, then the standard error: the printed sign learns the opposite of r.
     assert numbers(lines, "corrected, no noise")[-2] > 1.5
@@ -177,7 +174,7 @@ def test_figures_of_games_are_drawn(tmp_path, monkeypatch, capsys):
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::skprivate.exceptions.UtilityWarning")
 def test_standardised_rows_come_near_the_papers_errors():
-    setting = lls_figures.Setting("sev", 25, 10_000, 0.3, 0.0)
+    setting = lls_figures.Setting("sev", 25, 10_000, 0.3)
     errors = {name: np.median(rows) for name, rows in lls_figures.errors_of(setting, 0).items()}
     assert errors["no noise"] < errors["X, y standardised"] < errors["as printed"] / 2
     assert errors["ours, Gaussian"] < errors["as printed"] / 2
@@ -185,14 +182,12 @@ def test_standardised_rows_come_near_the_papers_errors():
 
 @pytest.mark.slow
 @needs("turbofan")
-def test_figures_of_lifetimes_are_drawn(tmp_path, monkeypatch, capsys):
+def test_figures_of_lifetimes_are_drawn(tmp_path, capsys):
     pytest.importorskip("matplotlib")
-    monkeypatch.setattr(lls_figures, "RELEASES", 2)
-    small = lls_figures._sweep(1, "sev", "d", (2, 3), n=500, epsilon=2.0, printed={2: 0.5})
-    lines = run(lls_figures, capsys, save=tmp_path, sweeps=(small,))
+    lines = run(lls_figures, capsys, save=tmp_path, small=True)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["lls_figure_7.png", "lls_figures.png"]
     titles = [" ".join(line[:2]) for line in lines if line[0] == "Figure"]
-    assert titles == ["Figure 1:", "Figure 8:", "Figure 9:", "Figure 7:"]
+    assert titles == [f"Figure {number}:" for number in (1, 2, 3, 4, 5, 6, 8, 9, 7)]
 
 
 @pytest.mark.slow
@@ -209,7 +204,7 @@ def test_trees_of_the_paper_use_the_rows_that_their_names_say():
 
 @pytest.mark.slow
 def test_an_assumed_range_costs_accuracy():
-    (title, (_, _, series)), _ = lpct_figures.figure_8(2).items()
+    (title, (_, _, series)), _ = lpct_figures.figure_8(lpct_figures.Sizes(), 2).items()
     assert title.startswith("Figure 8 (b)")
     assert np.all(np.array(series["known"]) > np.array(series["assumed, mean of ends"]))
 

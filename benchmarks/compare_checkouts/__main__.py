@@ -30,7 +30,7 @@ def main() -> int:
         options.keep.mkdir(parents=True, exist_ok=True)
         for side, text in zip(("old", "new"), texts, strict=True):
             (options.keep / f"{side}.json").write_text(text)
-    comparison = Comparison(*texts, read_substitutions(options.substitutions), most=options.most)
+    comparison = Comparison(*texts, read_substitutions(options.substitutions))
     print(comparison)
     return 0 if comparison.equal else 1
 
@@ -43,7 +43,6 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--substitutions", type=Path, help="lines 'old -> new', whole words; # for comments")
     parser.add_argument("--keep", type=Path, metavar="FOLDER", help="where to leave old.json and new.json")
     parser.add_argument("--families", nargs="*", default=[], help="functions of `worker` (default: all)")
-    parser.add_argument("--most", type=int, default=3, help="differences shown of an estimator (default: 3)")
     return parser
 
 

@@ -88,10 +88,6 @@ def _container(value: Any, *inside: Any) -> Any:
     return _object(value, *inside)
 
 
-def _text(value: str) -> str:
-    return clean(str(value))
-
-
 def _bytes(value: Any) -> Any:
     raw = bytes(value)
     return {"bytes": raw.hex() if len(raw) <= LARGEST_SHOWN else _digest(raw), "length": len(raw)}
@@ -103,7 +99,7 @@ def _digest(raw: bytes) -> str:
 
 _PLAIN: list[tuple[Any, Any]] = [
     ((int, np.integer), int),
-    (str, _text),
+    (str, lambda value: clean(str(value))),
     ((float, np.floating), lambda value: "float " + np.float64(value).tobytes().hex()),
     (Fraction, lambda value: f"fraction {value}"),
     ((bytes, bytearray, memoryview), _bytes),
@@ -148,18 +144,13 @@ def _object(value: Any, depth: int, seen: tuple[int, ...]) -> Any:
 
 def _state(value: Any) -> dict[str, Any]:
     """Return what is public of an object, whether it keeps it in a dict, in slots or computes it."""
-    names = {name for name in getattr(value, "__dict__", {}) if not name.startswith("_")}
+    kind, names = type(value), set(getattr(value, "__dict__", {}))
     if dataclasses.is_dataclass(value):
-        names |= {field.name for field in dataclasses.fields(value) if not field.name.startswith("_")}
-    if type(value).__module__.startswith("skprivate"):
-        names |= {name for name in dir(type(value)) if _is_public_value(type(value), name)}
-    return {name: read(value, name) for name in sorted(names)}
-
-
-def _is_public_value(kind: type, name: str) -> bool:
-    if name.startswith("_"):
-        return False
-    return not callable(getattr(kind, name, None)) and not name.endswith("_request")
+        names |= {field.name for field in dataclasses.fields(value)}
+    if kind.__module__.startswith("skprivate"):
+        names |= {name for name in dir(kind) if not callable(getattr(kind, name, None))}
+    kept = (name for name in names if not name.startswith("_") and not name.endswith("_request"))
+    return {name: read(value, name) for name in sorted(kept)}
 
 
 def read(value: Any, name: str) -> Any:
@@ -172,11 +163,9 @@ def read(value: Any, name: str) -> Any:
 
 def fitted(estimator: Any) -> dict[str, Any]:
     """Return all public fitted attributes of an estimator, those that are computed too."""
-    own = set(vars(estimator))
-    computed = {name for name in dir(type(estimator)) if isinstance(_static(estimator, name), property)}
-    names = (name for name in own | computed if name.endswith("_") and not name.startswith("_"))
+    kind = type(estimator)
+    computed = (name for name in dir(kind) if isinstance(inspect.getattr_static(kind, name, None), property))
+    names = {
+        name for name in (*vars(estimator), *computed) if name.endswith("_") and not name.startswith("_")
+    }
     return {name: read(estimator, name) for name in sorted(names)}
-
-
-def _static(estimator: Any, name: str) -> Any:
-    return inspect.getattr_static(type(estimator), name, None)

@@ -2,27 +2,21 @@
 """Public names of a checkout."""
 
 import importlib
-import inspect
 import pkgutil
+from functools import cache
 from types import ModuleType
 from typing import Any
 
 
-def public(name: str, what: str) -> Any:
-    """Return a public object of a room."""
-    return getattr(importlib.import_module(f"skprivate.{name}"), what)
-
-
+@cache
 def rooms() -> dict[str, ModuleType]:
     """Import the package and all its public modules."""
     top = importlib.import_module("skprivate")
-    names = [entry.name for entry in pkgutil.iter_modules(top.__path__) if not entry.name.startswith("_")]
-    return {
-        "skprivate": top,
-        **{name: importlib.import_module(f"skprivate.{name}") for name in sorted(names)},
-    }
+    names = sorted(entry.name for entry in pkgutil.iter_modules(top.__path__) if entry.name[0] != "_")
+    return {"skprivate": top, **{name: importlib.import_module(f"skprivate.{name}") for name in names}}
 
 
+@cache
 def public_objects() -> dict[str, Any]:
     """Return every public object once, by its name."""
     found: dict[str, Any] = {}
@@ -32,7 +26,6 @@ def public_objects() -> dict[str, Any]:
     return found
 
 
-def public_estimators() -> dict[str, type]:
-    """Return every public class that has a ``fit``, or is fitted in another way."""
-    kinds = {name: kind for name, kind in public_objects().items() if inspect.isclass(kind)}
-    return {name: kind for name, kind in kinds.items() if callable(getattr(kind, "fit", None))}
+def public(name: str) -> Any:
+    """Return a public object, whatever room exports it."""
+    return public_objects()[name]

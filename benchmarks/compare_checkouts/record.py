@@ -11,7 +11,6 @@ import tempfile
 import time
 import warnings
 from collections.abc import Callable, Iterator
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +29,7 @@ _PAGES = ("_repr_html_", "to_html")
 _ANSWERS: dict[str, dict[str, Any]] = {
     **{name: {} for name in ("predict", "predict_proba", "predict_log_proba", "decision_function", "apply")},
     **{name: {} for name in ("transform", "inverse_transform", "predict_mean", "responses", "support")},
+    **{name: {} for name in ("site_responses", "observe")},
     "predict_quantile": {"q": [0.1, 0.5, 0.9]},
     "predict_survival_function": {"return_array": True},
     "predict_cumulative_hazard_function": {"return_array": True},
@@ -46,15 +46,10 @@ class Recorder:
         self.seconds: dict[str, float] = {}
 
     @contextlib.contextmanager
-    def case(self, estimator: str, name: str) -> Iterator["Case"]:
+    def case(self, estimator: str, name: str, level: int = 2) -> Iterator["Case"]:
         """Run one case on seeded randomness of the system; an error is part of what is recorded."""
-        # Seeds beyond the first say nothing new about texts; what is claimed depends on having one.
-        level = 0 if re.search("seed [1-9]", name) else 1 if name.endswith("seed None") else 2
         case, start = Case(level), time.process_time()
-        with (
-            seeded_system(_ENTROPY),
-            warnings.catch_warnings(record=True) as caught,
-        ):
+        with seeded_system(_ENTROPY), warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             try:
                 yield case
@@ -75,7 +70,10 @@ class Recorder:
 
 
 class Case:
-    """What one case yields, in three parts; of statements the dict (0), all texts (1), pages too (2)."""
+    """What one case yields, in three parts; of statements the dict (0), all texts (1), pages too (2).
+
+    Seeds beyond the first say nothing new about texts; what is claimed depends on having one.
+    """
 
     def __init__(self, level: int = 2) -> None:
         self.level = level
@@ -85,10 +83,10 @@ class Case:
         """Note down a value."""
         self.parts[part][key] = encode(value)
 
-    def attempt(self, part: str, key: str, function: Callable[[], Any]) -> Any:
+    def attempt(self, part: str, key: str, function: Callable[..., Any], *args: Any, **options: Any) -> Any:
         """Note down what a call returns, or the text of its error."""
         try:
-            value = function()
+            value = function(*args, **options)
         except Exception as error:
             self.put(part, key, describe(error))
             return None
@@ -103,9 +101,8 @@ class Case:
         for name in _PAGES if self.level > 1 else ():
             if hasattr(statement, name):
                 self.attempt(STATEMENTS, f"{key}.{name}", lambda name=name: page(getattr(statement, name)()))
-        section = public("accounting", "privacy_section")
         if self.level > 1:
-            self.attempt(STATEMENTS, f"{key}.privacy_section", lambda: section(statement))
+            self.attempt(STATEMENTS, f"{key}.privacy_section", public("privacy_section"), statement)
 
     def estimator(self, model: Any, queries: Any = None, targets: Any = None) -> None:
         """Note down everything about a fitted estimator."""
@@ -117,7 +114,7 @@ class Case:
             if (statement := getattr(model, name, None)) is not None:
                 self.statement(name, statement)
         if self.level:
-            self.statement("report", public("base", "privacy_report")(model))
+            self.statement("report", public("privacy_report")(model))
         if queries is not None:
             self._answers(model, queries, targets)
 
@@ -126,29 +123,26 @@ class Case:
         # Sorted: scikit-learn orders parameters by their names, which may have changed.
         self.put(STATEMENTS, "repr", sorted(re.split(r"[\s,()]+", clean(repr(model)))))
         self.attempt(STATEMENTS, "html", lambda: page(model._repr_html_()))
-        self.attempt(STATEMENTS, "roles", lambda: public("base", "parameter_roles")(model))
-        for any_public in (False, True):
-            plan = getattr(model, "_planned_cost", None) or getattr(model, "planned_cost", None)
-            if plan is not None:
-                key = f"planned cost, public rows {any_public}"
-                self.attempt(STATEMENTS, key, lambda plan=plan, here=any_public: plan(here))
-        self.attempt(STATEMENTS, "tags", lambda: model.__sklearn_tags__())
+        self.attempt(STATEMENTS, "roles", public("parameter_roles"), model)
+        for any_public in (False, True) if hasattr(model, "planned_cost") else ():
+            self.attempt(STATEMENTS, f"planned cost, {any_public}", model.planned_cost, any_public)
+        self.attempt(STATEMENTS, "tags", model.__sklearn_tags__)
         self.attempt(STATEMENTS, "clone", lambda: dict.fromkeys(clone(model).get_params(), "kept"))
 
     def _answers(self, model: Any, queries: Any, targets: Any) -> None:
         for name, options in _ANSWERS.items():
             if hasattr(model, name):
-                self.attempt(PREDICTIONS, name, partial(getattr(model, name), queries, **options))
+                self.attempt(PREDICTIONS, name, getattr(model, name), queries, **options)
         if hasattr(model, "predict_quantile"):
-            ask = model.predict_quantile
-            self.attempt(PREDICTIONS, "interval", lambda: ask(queries[:3], q=0.1, return_interval=True))
+            options = {"q": 0.1, "return_interval": True}
+            self.attempt(PREDICTIONS, "interval", model.predict_quantile, queries[:3], **options)
         if hasattr(model, "get_feature_names_out"):
             self.attempt(PREDICTIONS, "names out", model.get_feature_names_out)
-        if targets is not None:
-            self.attempt(PREDICTIONS, "score", lambda: model.score(queries, targets))
+        if targets is not None and hasattr(model, "score"):
+            self.attempt(PREDICTIONS, "score", model.score, queries, targets)
         if getattr(model, "releases_state", True) and hasattr(model, "predict"):
-            copy = lambda: pickle.loads(pickle.dumps(model)).predict(queries)  # noqa: E731
-            self.attempt(PREDICTIONS, "predict of a pickle", copy)
+            copied = lambda: pickle.loads(pickle.dumps(model)).predict(queries)  # noqa: E731
+            self.attempt(PREDICTIONS, "predict of a pickle", copied)
 
 
 def describe(error: BaseException) -> str:
@@ -180,17 +174,3 @@ def folder() -> Iterator[Path]:
     """Make a temporary folder, the name of which is left out of what is recorded."""
     with tempfile.TemporaryDirectory(prefix="cmp-") as name:
         yield Path(name)
-
-
-def sweep(kind: Any, base: dict[str, Any], changes: dict[str, dict[str, Any]]) -> Iterator[tuple[str, Any]]:
-    """Yield (name, parameters): the base, every option of every parameter, and further changes.
-
-    The options are those that the estimator itself declares, so that a new one is a new case.
-    """
-    yield "base", base
-    for name, constraints in sorted(getattr(kind, "_parameter_constraints", {}).items()):
-        for constraint in constraints:
-            for option in sorted(getattr(constraint, "options", ()), key=str):
-                yield f"{name}={option}", {**base, name: option}
-    for name, change in changes.items():
-        yield name, {**base, **change}

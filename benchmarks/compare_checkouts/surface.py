@@ -1,18 +1,24 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """What is public and drawn from no noise: names, signatures, commands, errors; and examples."""
 
+import contextlib
 import doctest
 import inspect
+import io
 import re
-import time
+from collections.abc import Callable
+from itertools import product
 from typing import Any
 
 import numpy as np
-from sklearn.base import BaseEstimator
+from sklearn.base import BaseEstimator, clone
+
+from tests.catalogue import INSTANCES, ONE_OF_EACH, arguments
 
 from .encode import clean
+from .estimators import applicable
 from .names import public, public_objects, rooms
-from .parties import run_module
+from .objects import run_module
 from .record import FIT, STATEMENTS, Recorder, describe
 
 # Examples that take seconds, since they fit hundreds of times; they draw no other noise than the cases here.
@@ -21,8 +27,10 @@ _LONG = (
     *("AuditCase", "parametrize_with_private_checks", "PipelineCheck"),
 )
 _COMMANDS = (
-    *("", "client", "curator", "curator plan", "curator add", "curator merge", "curator release"),
-    *("curator show", "nothing"),
+    "",
+    "client",
+    "curator",
+    *(f"curator {name}" for name in ("plan", "add", "merge", "release", "show")),
 )
 # What an annotation names, without the module that holds it.
 _MODULES = re.compile(
@@ -36,13 +44,8 @@ def names(recorder: Recorder) -> None:
         with recorder.case("public names", name) as case:
             # A dict, so that the order after a renaming is no difference.
             case.put(STATEMENTS, "__all__", {entry: "" for entry in getattr(module, "__all__", ())})
-            case.put(
-                STATEMENTS,
-                "listed",
-                {entry: "" for entry in dir(module) if not entry.startswith("_")}
-                if name == "skprivate"
-                else None,
-            )
+            if name == "skprivate":
+                case.put(STATEMENTS, "listed", {entry: "" for entry in dir(module) if entry[0] != "_"})
     for name, thing in public_objects().items():
         with recorder.case("public signatures", name) as case:
             case.put(STATEMENTS, "signature", _signature(thing))
@@ -79,171 +82,83 @@ def commands(recorder: Recorder) -> None:
             case.put(STATEMENTS, f"{command}, bare", run_module("skprivate.collection", command.split()))
 
 
+#: What is wrong with rows, from good ones.
+_DAMAGED: dict[str, Callable[[Any, Any], tuple[Any, Any]]] = {
+    "none": lambda X, y: (X, y),
+    "no rows": lambda X, y: (X[:0], y[:0]),
+    "one row": lambda X, y: (X[:1], y[:1]),
+    "text": lambda X, y: (np.full(X.shape, "a"), y),
+    "missing numbers": lambda X, y: (np.where(X > 0.9, np.nan, X), y),
+    "infinite numbers": lambda X, y: (np.where(X > 0.9, np.inf, X), y),
+    "other lengths": lambda X, y: (X, y[:-1]),
+    "flat": lambda X, y: (X[:, 0], y),
+    "three dimensions": lambda X, y: (X[None], y),
+    "no targets": lambda X, y: (X, None),
+    "targets of two columns": lambda X, y: (X, np.c_[y, y]),
+    "dates": lambda X, y: (X.astype("datetime64[s]"), y),
+    "complex": lambda X, y: (X + 1j, y),
+    "negative times": lambda X, y: (X, -1.0 - X[:, 0]),
+}
+_BAD_SETTINGS: tuple[dict[str, Any], ...] = (
+    *({"epsilon": value} for value in (0, -1, np.inf, np.nan, "1", None, True)),
+    *({"delta": value} for value in (-1, 1, "0")),
+    *({"max_depth": value} for value in (0, 31, 1.5, "deep")),
+    *({"bounds": value} for value in ((1, 0), (0,), "x", ([0, 0, 0], 1), {"a": (0, 1)})),
+    *({"bounds_X": value} for value in ((1, 0), (0, np.inf), 3)),
+    *({"bounds_y": value} for value in ((-1, 1), (2, 1), "x")),
+    *({"classes": value} for value in ([0], [0, 0], [[0, 1]], "no")),
+    *({"mechanism": value} for value in ("exact", 3, "gaussian")),
+    *({"random_state": value} for value in (-1, "x", True, 1.5)),
+    *({"ledger": value} for value in ("file", 1)),
+    *({"max_rows_per_group": value} for value in (0, 2.5)),
+    *({"rule": "best"}, {"relation": "both"}, {"public_weight": -1}),
+)
+
+
 def errors(recorder: Recorder) -> None:
-    """Note down what bad inputs are told."""
-    X = np.random.default_rng(0).uniform(size=(30, 2))
-    y = np.arange(30) % 2
-    holes = np.where(X > 0.9, np.nan, X)
-    times = np.exp(X[:, 0])
-    inputs: dict[str, tuple[Any, ...]] = {
-        "no rows": (X[:0], y[:0]),
-        "one row": (X[:1], y[:1]),
-        "one column of text": (np.array([["a", "b"]] * 30), y),
-        "missing numbers": (holes, y),
-        "infinite numbers": (X / 0.0 if False else np.where(X > 0.9, np.inf, X), y),
-        "other lengths": (X, y[:-1]),
-        "flat": (X[:, 0], y),
-        "three dimensions": (X[None], y),
-        "no targets": (X, None),
-        "targets of two columns": (X, np.c_[y, y]),
-        "dates": (X.astype("datetime64[s]"), y),
-        "complex": (X + 1j, y),
-        "negative times": (X, -times),
-        "good": (X, times),
-    }
-    settings: dict[str, dict[str, Any]] = {
-        **{f"epsilon={value!r}": {"epsilon": value} for value in (0, -1, np.inf, np.nan, "1", None, True)},
-        **{f"delta={value!r}": {"delta": value} for value in (-1, 1, "0")},
-        **{f"max_depth={value!r}": {"max_depth": value} for value in (0, 31, 1.5, "deep")},
-        **{
-            f"bounds={value!r}": {"bounds": value}
-            for value in ((1, 0), (0,), "x", ([0, 0, 0], 1), {"a": (0, 1)})
-        },
-        **{f"bounds_X={value!r}": {"bounds_X": value} for value in ((1, 0), (0, np.inf), 3)},
-        **{f"bounds_y={value!r}": {"bounds_y": value} for value in ((-1, 1), (2, 1), "x")},
-        **{f"classes={value!r}": {"classes": value} for value in ([0], [0, 0], [[0, 1]], "no")},
-        **{f"mechanism={value!r}": {"mechanism": value} for value in ("exact", 3)},
-        **{f"random_state={value!r}": {"random_state": value} for value in (-1, "x", True, 1.5)},
-        **{f"ledger={value!r}": {"ledger": value} for value in ("file", 1)},
-        **{f"max_rows_per_group={value!r}": {"max_rows_per_group": value} for value in (0, 2.5)},
-        "gaussian without delta": {"mechanism": "gaussian"},
-        "rule": {"rule": "best"},
-        "relation": {"relation": "both"},
-        "public_weight": {"public_weight": -1},
-    }
-    strict = public_objects()["config_context"]
-    bases = {
-        "DPTreeClassifier": {"bounds": (0, 1), "classes": [0, 1]},
-        "LocallyPrivateTreeClassifier": {"bounds": (0, 1), "classes": [0, 1]},
-        "DPLogLocationScaleRegressor": {"bounds_X": (0, 1), "bounds_y": (0.1, 10)},
-        "DPNormalLLSRegressor": {"bounds_X": (0, 1), "bounds_y": (-10, 10)},
-        **{
-            name: {}
-            for name in ("LocalAverageRegressor", "BSTDAggregator", "TQMATransformer", "BoundsScaler")
-        },
-        "CollaborativeLARRegressor": {},
-    }
-    for name, base in bases.items():
-        kind = public_objects()[name]
-        known = kind().get_params()
-        with recorder.case("errors", name) as case:
-            for mode in (False, True):
-                for label, rows in inputs.items():
-                    with strict(strict=mode):
-                        case.attempt(
-                            STATEMENTS,
-                            f"{label}, strict {mode}",
-                            lambda k=kind, b=base, r=rows: _fit(k, b, r),
-                        )
-            targets = y if "Tree" in name else times
-            for label, change in settings.items():
-                if set(change) <= set(known):
-                    parameters = {**base, **change}
-                    case.attempt(
-                        STATEMENTS, label, lambda k=kind, p=parameters, t=targets: _fit(k, p, (X, t))
-                    )
+    """Note down what an estimator of every class says of bad rows, strict or not, and of bad settings."""
+    for name in ONE_OF_EACH:
+        estimator, given = INSTANCES[name].estimator, arguments(INSTANCES[name])
+        if "X" not in given:
+            continue
+        with recorder.case("errors", type(estimator).__name__) as case:
+            for (label, damage), strict in product(_DAMAGED.items(), (False, True)):
+                with public("config_context")(strict=strict):
+                    case.attempt(STATEMENTS, f"{label}, strict {strict}", _fit, estimator, given, damage)
+            for label, change in applicable(estimator, _BAD_SETTINGS):
+                case.attempt(STATEMENTS, label, _fit, estimator, given, _DAMAGED["none"], change)
             for method in ("predict", "transform", "predict_proba"):
-                if hasattr(kind, method):
-                    case.attempt(
-                        STATEMENTS, f"{method}, not fitted", lambda k=kind, m=method: getattr(k(), m)(X)
-                    )
-    _errors_of_values(recorder)
+                if hasattr(estimator, method):
+                    ask = getattr(clone(estimator), method)
+                    case.attempt(STATEMENTS, f"{method}, not fitted", ask, given["X"])
 
 
-def _fit(kind: Any, parameters: dict[str, Any], rows: tuple[Any, ...]) -> str:
-    kind(**parameters).fit(*rows)
+def _fit(estimator: Any, given: dict[str, Any], damage: Any, change: dict[str, Any] | None = None) -> str:
+    X, y = damage(given["X"], given["y"])
+    beside = {name: values[: len(X)] for name, values in given.items() if name not in "Xy"}
+    clone(estimator).set_params(**change or {}).fit(X, y, **beside)
     return "fits"
-
-
-def _errors_of_values(recorder: Recorder) -> None:
-    bad: dict[str, list[tuple[Any, ...]]] = {
-        "DiscreteLaplaceMechanism": [(0, 1), (1, 0), (1, 1.5), ("1", 1)],
-        "DiscreteGaussianMechanism": [(0, 1), (1, -1)],
-        "HadamardRandomizer": [(0, 2), (1, 0), (1, 2, 1)],
-        "make_randomizer": [("exact", 1, 2), ("krr", -1, 2)],
-        "randomizer_from_dict": [({},), ({"mechanism": "krr"},)],
-        "QuadraticAggregativeGame": [(1.0, 0.5, []), (-1.0, 0.5, [1.0]), ("x", 0, [1.0])],
-        "VaccinationGame": [([1.0], [1.0], "free"), ([1.0], [1.0, 2.0])],
-        "TypePrior": [([1.0], [0.5]), ([], [])],
-        "PrivateNashSolver": [("nash",)],
-        "MomentAccumulator": [((0, 1), (0, 1), 10), ((1, 0), (1, 2), 10), ((0, 1), (1, 2), 0)],
-        "TreeSpecification": [(None, None, [])],
-        "TreeClient": [(None,)],
-        "PrivacyGuarantee": [()],
-        "shuffle_amplification": [(1.0, 0, 1e-6), (-1, 10, 1e-6), (1.0, 10, 2)],
-        "zcdp_to_epsilon": [(-1, 1e-6), (1, 0)],
-        "ConsentBox": [({}, b""), ({"a": b"1"}, b"2")],
-        "SiteKey": [(None,)],
-        "pml_from_ldp": [(-1, 0.5), (1, 2)],
-        "statement_schema": [(1,)],
-    }
-    for name, calls in bad.items():
-        with recorder.case("errors", name) as case:
-            for arguments in calls:
-                thing = public_objects()[name]
-                case.attempt(STATEMENTS, repr(arguments), lambda t=thing, a=arguments: t(*a))
-    with recorder.case("errors", "specification") as case:
-        reader = public("collection", "TreeSpecification")
-        for text in ("", "{}", "[]", '{"format": "skprivate.tree"}', "missing.json"):
-            case.attempt(STATEMENTS, text, lambda t=text: reader.from_json(t))
-        loader = public("linear_model", "MomentAccumulator")
-        for raw in (b"", b"{}", b"\x00" * 40):
-            case.attempt(STATEMENTS, repr(raw), lambda r=raw: loader.from_bytes(r))
 
 
 def examples(recorder: Recorder) -> None:
     """Run the example of every public object on seeded entropy; note down outputs and what it fitted."""
+    results = (BaseEstimator, np.ndarray, float, int, str, dict, list, tuple, public("PrivacySpent"))
     for name, thing in public_objects().items():
         if not getattr(thing, "__doc__", None) or name in _LONG:
             continue
         for test in doctest.DocTestFinder(recurse=False).find(thing, name, globs={}):
             with recorder.case("examples", name) as case:
-                start = time.process_time()
-                found = _run(test)
-                case.put(STATEMENTS, "outputs", found)
-                left = {key: value for key, value in test.globs.items() if _is_result(value)}
+                case.put(STATEMENTS, "outputs", _run(test))
+                left = {key: value for key, value in test.globs.items() if isinstance(value, results)}
                 case.put(FIT, "left", left)
-                recorder.seconds[f"example of {name}"] = time.process_time() - start
 
 
 def _run(test: doctest.DocTest) -> list[str]:
-    """Return the outputs of an example, of an error too."""
-    outputs: list[str] = []
-
-    class Runner(doctest.DocTestRunner):
-        def report_success(self, out: Any, test: Any, example: Any, got: str) -> None:
-            outputs.append(clean(got))
-
-        def report_failure(self, out: Any, test: Any, example: Any, got: str) -> None:
-            outputs.append(clean(got))
-
-        def report_unexpected_exception(self, out: Any, test: Any, example: Any, exc_info: Any) -> None:
-            outputs.append(describe(exc_info[1]))
-
-    Runner(verbose=False).run(test, out=lambda text: None, clear_globs=False)
-    return outputs
-
-
-def _is_result(value: Any) -> bool:
-    kinds = (
-        BaseEstimator,
-        np.ndarray,
-        float,
-        int,
-        str,
-        dict,
-        list,
-        tuple,
-        public("accounting", "PrivacySpent"),
-    )
-    return isinstance(value, kinds)
+    """Return the lines that an example prints, of an error too."""
+    with contextlib.redirect_stdout(io.StringIO()) as printed:
+        for example in test.examples:
+            try:
+                exec(compile(example.source, test.name, "single"), test.globs)
+            except Exception as error:
+                print(describe(error))
+    return [clean(line) for line in printed.getvalue().splitlines()]

@@ -9,6 +9,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections import Counter
 from pathlib import Path
 
 from .mutants import Mutant, draw_mutants
@@ -22,8 +23,8 @@ _WIDE = ("doctests", "frames", "skops", "scikit_learn_checks")
 def main() -> None:
     """Run the tests of a mutant's room on every mutant; print those that survive."""
     options = _parser().parse_args()
-    mutants = draw_mutants(ROOT / "skprivate", options.count, options.seed)
-    survivors = 0
+    mutants = draw_mutants(ROOT / "skprivate", options.count, options.seed, options.rooms, options.each)
+    tried, survivors = Counter[str](), Counter[str]()
     with tempfile.TemporaryDirectory() as name:
         copy = _copy(Path(name), options.tests)
         for number, mutant in enumerate(mutants):
@@ -31,15 +32,20 @@ def main() -> None:
                 continue
             start = time.perf_counter()
             killer = _killer(copy, mutant, options.marks)
-            survivors += not killer
+            tried[mutant.room] += 1
+            survivors[mutant.room] += not killer
             print(f"{number:3} {time.perf_counter() - start:5.0f} s  {mutant}", flush=True)
             print(f"      {killer or 'SURVIVES'}", flush=True)
-    print(f"{survivors} of {len(options.only) or len(mutants)} survive")
+    print(f"{survivors.total()} of {tried.total()} survive")
+    for room, number in sorted(tried.items()):
+        print(f"  {room}: {survivors[room]} of {number}")
 
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.mutation", description=__doc__)
     parser.add_argument("--count", type=int, default=60, help="number of mutants (default: 60)")
+    parser.add_argument("--rooms", nargs="*", default=[], help="folders of skprivate (default: all)")
+    parser.add_argument("--each", type=int, default=0, help="at least so many mutants of every room")
     parser.add_argument("--seed", type=int, default=0, help="of the draw of the mutants (default: 0)")
     parser.add_argument("--only", type=int, nargs="*", default=[], help="numbers of mutants (default: all)")
     parser.add_argument("--marks", default="", help="pytest's -m: which tests run (default: all)")
@@ -75,15 +81,19 @@ def _killer(copy: Path, mutant: Mutant, marks: str) -> str:
 
 
 def _tests_of(copy: Path, mutant: Mutant) -> list[list[str]]:
-    """Return the tests of a mutant's file; of its room; those that run every estimator, on its room's."""
-    parts = [part.removeprefix("_") for part in Path(mutant.path).with_suffix("").parts]
-    own = copy.joinpath("tests", *parts[:-1], f"test_{parts[-1]}.py")
+    """Return the tests of a mutant's module; of its room; those that run every estimator, on its room's.
+
+    ``tests/room/[folder/]test_module[_aspect].py`` tests ``skprivate/room/[_folder/]_module.py``.
+    """
+    *folders, module = (part.removeprefix("_") for part in Path(mutant.path).with_suffix("").parts)
+    own = sorted(copy.joinpath("tests", *folders).glob(f"test_{module}*.py"))
+    room = copy.joinpath("tests", mutant.room)
     every = (copy / "tests" / f"test_{name}.py" for name in _WIDE)
     wide = [path for path in every if path.exists()]
-    room = importlib.import_module(f"skprivate.{Path(mutant.path).with_suffix('').parts[0]}")
-    names = " or ".join(name for name in getattr(room, "__all__", ()) if name[0].isupper())
-    runs = [[own], [copy / "tests" / parts[0]], [*wide, "-k", names] if names else wide[:1]]
-    return [[str(one) for one in run] for run in runs if Path(run[0]).exists()]
+    exported = getattr(importlib.import_module(f"skprivate.{mutant.room}"), "__all__", ())
+    names = " or ".join(name for name in exported if name[0].isupper())
+    runs = (own, [room] if room.exists() else [], [*wide, "-k", names] if wide and names else wide[:1])
+    return [[str(one) for one in run] for run in runs if run]
 
 
 def _first_failure(copy: Path, places: list[str], marks: str) -> str:

@@ -4,7 +4,8 @@
 import ast
 import copy
 import random
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -53,17 +54,32 @@ class Mutant:
     new: str
     source: str
 
+    @property
+    def room(self) -> str:
+        """First folder of the path; of a file beside the rooms, the file."""
+        return Path(self.path).with_suffix("").parts[0]
+
     def __str__(self) -> str:
         return f"{self.path}:{self.line}: {' '.join(self.old.split())} -> {' '.join(self.new.split())}"
 
 
-def draw_mutants(package: Path, count: int, seed: int) -> list[Mutant]:
-    """Return mutants of files that are drawn by their number of places, at most one of a line."""
+def draw_mutants(
+    package: Path, count: int, seed: int, rooms: Collection[str] = (), each: int = 0
+) -> list[Mutant]:
+    """Return mutants of files that are drawn by their number of places, at most one of a line.
+
+    With `rooms`, of these alone; with `each`, at least so many of every room, whatever `count` is.
+    """
     places = [place for path in _files(package) for place in _places(package, path)]
     random.Random(seed).shuffle(places)
     chosen = {(mutant.path, mutant.line): mutant for mutant in reversed(places)}
     ordered = [mutant for mutant in places if chosen[mutant.path, mutant.line] is mutant]
-    return ordered[:count]
+    drawn, seen, others = [], Counter[str](), []
+    for mutant in ordered:
+        if not rooms or mutant.room in rooms:
+            seen[mutant.room] += 1
+            (drawn if seen[mutant.room] <= each else others).append(mutant)
+    return drawn + others[: max(count - len(drawn), 0)]
 
 
 def _files(package: Path) -> list[Path]:

@@ -15,23 +15,10 @@ import numpy as np
 
 from skprivate.noise import DiscreteLaplaceMechanism
 
+from . import honest_classifiers, honest_regressors
 from .honest import Base, U
-from .honest_classifiers import (
-    DPLocalLabelClassifier,
-    DPMajorityClassifier,
-    DPNaiveBayesClassifier,
-    DPStandardizer,
-)
-from .honest_regressors import (
-    DPBinnedRegressor,
-    DPBisectionRegressor,
-    DPFirstBinRegressor,
-    DPGaussianMeanRegressor,
-    DPGroupMeanRegressor,
-    DPLinearRegressor,
-    DPMeanRegressor,
-    DPMedianRegressor,
-)
+from .honest_classifiers import DPMajorityClassifier, DPNaiveBayesClassifier
+from .honest_regressors import DPBisectionRegressor, DPLinearRegressor, DPMeanRegressor, DPMedianRegressor
 from .records import THREE, control
 
 
@@ -50,15 +37,18 @@ class _Public(DPMeanRegressor):
 _Public._parameter_constraints = Base._parameter_constraints | {"public_seed": "no_validation"}
 
 
-@control("public randomness from a parameter of its own: random bins of the first feature")
+@control()
 class PublicSeedMean(_Public):
-    def _finish(self, X, y, exact, released):
-        super()._finish(X, y, exact, released)
+    """Public randomness from a parameter of its own: random bins of the first feature."""
+
+    def _afterwards(self, X, y, exact, released):
         self.projection_ = np.random.default_rng(self.public_seed).normal(size=X.shape[1])
 
 
-@control("stores the time that fit took, and the hour (timing is a documented channel)")
+@control()
 class FitTimeMean(DPMeanRegressor):
+    """Stores the time that fit took, and the hour (timing is a documented channel)."""
+
     def fit(self, X, y):
         start = time.perf_counter()
         super().fit(X, y)
@@ -66,8 +56,10 @@ class FitTimeMean(DPMeanRegressor):
         return self
 
 
-@control("counts its own fits: n_fits_ differs after a refit, whatever the rows")
+@control()
 class CountsDrawsMean(DPMeanRegressor):
+    """Counts its own fits: n_fits_ differs after a refit, whatever the rows."""
+
     def fit(self, X, y):
         super().fit(X, y)
         self.n_fits_ = getattr(self, "n_fits_", 0) + 1
@@ -79,25 +71,29 @@ def _public_grid(low, high, size):
     return np.linspace(low, high, size)
 
 
-@control("lru_cache of a public grid, keyed by bounds")
+@control()
 class PublicCacheMedian(DPMedianRegressor):
+    """lru_cache of a public grid, keyed by bounds."""
+
     def _candidates(self):
         return _public_grid(*self.bounds_y_, self.n_candidates)
 
 
-@control("writes a public log line, with a time and the released mean, at INFO")
+@control()
 class PublicLogMean(DPMeanRegressor):
-    def _finish(self, X, y, exact, released):
-        super()._finish(X, y, exact, released)
+    """Writes a public log line, with a time and the released mean, at INFO."""
+
+    def _afterwards(self, X, y, exact, released):
         logging.getLogger("thirdparty.public").info(
             "%s fitted: n=%d mean=%.3f at %s", type(self).__name__, len(X), self.mean_, time.time()
         )
 
 
-@control("a dict in random, data-independent order (shuffled by os.urandom)", **THREE)
+@control(**THREE)
 class ShuffledDictMajority(DPMajorityClassifier):
-    def _finish(self, X, y, exact, released):
-        super()._finish(X, y, exact, released)
+    """A dict in random, data-independent order (shuffled by os.urandom)."""
+
+    def _afterwards(self, X, y, exact, released):
         order = sorted(range(len(released)), key=lambda _: os.urandom(4))
         self.count_by_class_ = {self.classes_[i]: int(released[i]) for i in order}
 
@@ -107,17 +103,19 @@ class _Node:
         self.owner, self.value, self.next = owner, value, self
 
 
-@control("cyclic references: nodes that know their owner and themselves")
+@control()
 class CyclicMean(DPMeanRegressor):
-    def _finish(self, X, y, exact, released):
-        super()._finish(X, y, exact, released)
+    """Cyclic references: nodes that know their owner and themselves."""
+
+    def _afterwards(self, X, y, exact, released):
         self.node_ = _Node(self, self.mean_)
 
 
-@control("lazy attribute, built from released values at the first predict")
+@control()
 class LazyNB(DPNaiveBayesClassifier):
-    def _finish(self, X, y, exact, released):
-        super()._finish(X, y, exact, released)
+    """Lazy attribute, built from released values at the first predict."""
+
+    def _afterwards(self, X, y, exact, released):
         self.__dict__.pop("_table_of_odds", None)
 
     def _proba(self, X):
@@ -126,18 +124,20 @@ class LazyNB(DPNaiveBayesClassifier):
         return super()._proba(X)
 
 
-@control("public floats computed from bounds and n alone: irrational, without noise")
+@control()
 class PublicFloatsMean(DPMeanRegressor):
-    def _finish(self, X, y, exact, released):
-        super()._finish(X, y, exact, released)
+    """Public floats computed from bounds and n alone: irrational, without noise."""
+
+    def _afterwards(self, X, y, exact, released):
         self.standard_error_ = math.sqrt(2) * float(self.privacy_spent_.noise_scale) / (U * len(X))
         self.quantiles_ = np.linspace(*self.bounds_y_, 7) ** 1.5
 
 
-@control("large state: a megabyte of public table and 20,000 post-processed replicates of the released value")
+@control()
 class LargeStateMean(DPMeanRegressor):
-    def _finish(self, X, y, exact, released):
-        super()._finish(X, y, exact, released)
+    """Large state: a megabyte of public table and 20,000 post-processed replicates of the released value."""
+
+    def _afterwards(self, X, y, exact, released):
         self.lookup_ = np.sin(np.arange(100_000.0))
         rng = np.random.default_rng(0)
         self.replicates_ = self.mean_ + rng.laplace(
@@ -145,125 +145,136 @@ class LargeStateMean(DPMeanRegressor):
         )
 
 
-@control("warns for a public reason: epsilon times n is small")
+@control()
 class PublicWarningMean(DPMeanRegressor):
+    """Warns for a public reason: epsilon times n is small."""
+
     def _public(self, X, y):
         super()._public(X, y)
         if float(self.epsilon) * len(X) < 1e4:
             warnings.warn("epsilon * n is small: expect an imprecise mean", UserWarning, stacklevel=2)
 
 
-@control("a fresh uuid, an os.urandom salt and id(self) as attributes")
+@control()
 class NonceMean(DPMeanRegressor):
-    def _finish(self, X, y, exact, released):
-        super()._finish(X, y, exact, released)
+    """A fresh uuid, an os.urandom salt and id(self) as attributes."""
+
+    def _afterwards(self, X, y, exact, released):
         self.run_id_, self.salt_, self.address_ = uuid.uuid4(), os.urandom(16), id(self)
 
 
-@control("slow: every fit sleeps 0.2 s")
+@control()
 class SlowMean(DPMeanRegressor):
+    """Slow: every fit sleeps 0.2 s."""
+
     def _randomize(self, exact, mechanism, entropy):
         time.sleep(0.2)
         return super()._randomize(exact, mechanism, entropy)
 
 
-@control("a fitted private estimator inside, with its own, half, epsilon; both stated by the outer one")
+@control()
 class NestedMean(DPMeanRegressor):
+    """A fitted private estimator inside, with its own, half, epsilon; both stated by the outer one."""
+
     releases_all_draws = False  # the median inside keeps its noisy scores to itself
 
     def _mechanism(self, d):
         return DiscreteLaplaceMechanism(Fraction(self.epsilon) / 2, self._sensitivity(d))
 
-    def _spent(self, mechanism, entropy, n, leaks=(), /, **changes):
-        return super()._spent(
-            mechanism,
-            entropy,
-            n,
-            leaks,
-            **(changes | {"epsilon": 2 * mechanism.epsilon, "mechanism": "two discrete Laplace releases"}),
-        )
+    def _facts(self, mechanism, n):
+        both = {"epsilon": 2 * mechanism.epsilon, "mechanism": "two discrete Laplace releases"}
+        return super()._facts(mechanism, n) | both
 
-    def _finish(self, X, y, exact, released):
-        super()._finish(X, y, exact, released)
-        seed = (
-            self.random_state + 1 if isinstance(self.random_state, (int, np.integer)) else self.random_state
-        )
-        inner = DPMedianRegressor(
-            Fraction(self.epsilon) / 2, bounds_X=self.bounds_, bounds_y=self.bounds_y_, random_state=seed
-        )
+    def _afterwards(self, X, y, exact, released):
+        seed = self.random_state
+        known = {"bounds_X": self.bounds_, "bounds_y": self.bounds_y_}
+        inner = DPMedianRegressor(Fraction(self.epsilon) / 2, **known)
+        inner.set_params(random_state=seed + 1 if isinstance(seed, (int, np.integer)) else seed)
         self.median_ = inner.fit(X, y)
         self.mean_ = (self.mean_ + self.median_.mean_) / 2
 
 
-@control(
-    "a number of draws that is random and independent of the data: tosses a coin until heads, then adds noise"
-)
+@control()
 class RandomDrawsMean(DPMeanRegressor):
+    """A number of draws that is random and independent of the data: tosses a coin until heads, then adds
+    noise.
+    """
+
     def _randomize(self, exact, mechanism, entropy):
         while entropy.random_bytes(1)[0] & 1:
             pass
         return super()._randomize(exact, mechanism, entropy)
 
 
-@control("rejects noise without a look at the rows: |noise| above 40 scales is redrawn, delta 1e-16 stated")
+@control()
 class TruncatedNoiseMean(DPMeanRegressor):
+    """Rejects noise without a look at the rows: |noise| above 40 scales is redrawn, delta 1e-16 stated."""
+
     def _randomize(self, exact, mechanism, entropy):
         while True:
             noise = mechanism.randomize(np.zeros_like(exact), entropy)
             if np.abs(noise).max() <= 40 * mechanism.scale:
                 return exact + noise
 
-    def _spent(self, /, *args, **changes):
-        return super()._spent(
-            *args, **(changes | {"delta": Fraction(1, 10**16), "mechanism": "truncated discrete Laplace"})
-        )
+    def _facts(self, mechanism, n):
+        cut = {"delta": Fraction(1, 10**16), "mechanism": "truncated discrete Laplace"}
+        return super()._facts(mechanism, n) | cut
 
 
-@control("a lock that cannot be pickled, dropped by __getstate__ and made anew")
+@control()
 class LockMean(DPMeanRegressor):
-    def _finish(self, X, y, exact, released):
-        super()._finish(X, y, exact, released)
-        self._lock = threading.Lock()
+    """A lock that cannot be pickled, dropped by __getstate__ and made anew."""
 
-    def __getstate__(self):
-        return {k: v for k, v in super().__getstate__().items() if k != "_lock"}
+    _not_pickled = ("_lock",)
+
+    def _afterwards(self, X, y, exact, released):
+        self._lock = threading.Lock()
 
     def __setstate__(self, state):
         super().__setstate__(state)
         self._lock = threading.Lock()
 
 
-@control("noise of three times the needed scale, and states so; epsilon stays the upper bound asked for")
+@control()
 class TooMuchNoiseMean(DPMeanRegressor):
+    """Noise of three times the needed scale, and states so; epsilon stays the upper bound asked for."""
+
     def _randomize(self, exact, mechanism, entropy):
         return DiscreteLaplaceMechanism.from_scale(3 * mechanism.scale).randomize(exact, entropy)
 
-    def _spent(self, mechanism, /, *args, **changes):
-        return super()._spent(mechanism, *args, **(changes | {"noise_scale": 3 * mechanism.scale}))
+    def _facts(self, mechanism, n):
+        return super()._facts(mechanism, n) | {"noise_scale": 3 * mechanism.scale}
 
 
-@control("clips and rounds the noisy sum to public bounds: large atoms at 0 and 1")
+@control()
 class AtomsMean(DPMeanRegressor):
+    """Clips and rounds the noisy sum to public bounds: large atoms at 0 and 1."""
+
     def _adopt(self, released, n, d):
         super()._adopt(released, n, d)
         self.mean_ = round(self.mean_, 1) + 0.0
 
 
-@control("releases next to nothing: a constant, whatever the rows, after a fit that charges and draws")
+@control()
 class ConstantRelease(DPMeanRegressor):
+    """Releases next to nothing: a constant, whatever the rows, after a fit that charges and draws."""
+
     def _finish(self, X, y, exact, released):
         self.n_rows_, self.mean_ = len(X), (self.bounds_y_[0] + self.bounds_y_[1]) / 2
 
 
-@control("sparse vector and bisection are adaptive: attribute of random, released length")
+@control()
 class PathBisection(DPBisectionRegressor):
-    def _finish(self, X, y, exact, released):
-        super()._finish(X, y, exact, released)
+    """Sparse vector and bisection are adaptive: attribute of random, released length."""
+
+    def _afterwards(self, X, y, exact, released):
         self.path_ = np.zeros(int(abs(released[0]) % 5))
 
 
-@control("add-remove with a noisy n of its own: nothing exact about the number of rows", needs="add-remove")
+@control(needs="add-remove")
 class AddRemoveMean(DPMeanRegressor):
+    """Add-remove with a noisy n of its own: nothing exact about the number of rows."""
+
     _relation = "add-remove"
 
     def _exact(self, X, y):
@@ -272,8 +283,8 @@ class AddRemoveMean(DPMeanRegressor):
     def _sensitivity(self, d):
         return 2 * U
 
-    def _spent(self, /, *args, **changes):
-        return super()._spent(*args, **(changes | {"unprotected": {}}))
+    def _facts(self, mechanism, n):
+        return super()._facts(mechanism, n) | {"unprotected": {}}
 
     def _finish(self, X, y, exact, released):
         self.released_ = released
@@ -281,69 +292,58 @@ class AddRemoveMean(DPMeanRegressor):
         self.mean_ = float(self.bounds_y_[0] + self._width * share)
 
 
-@control("honest base: Gaussian mean, (epsilon, delta)")
-class HonestGaussian(DPGaussianMeanRegressor):
-    pass
-
-
-@control(
-    "honest base: group mean",
-    factory=lambda: HonestGroupMean(bounds_X=(0.0, 1.0), bounds_y=(0.0, 1.0), max_rows_per_group=2),
-    needs="groups",
-)
-class HonestGroupMean(DPGroupMeanRegressor):
-    pass
-
-
-@control(
-    "keeps an unrelated draw of the same distribution as an example of the noise: decoy for StoresNoiseMean"
-)
+@control()
 class DecoyNoiseMean(DPMeanRegressor):
+    """Keeps an unrelated draw of the same distribution as an example of the noise.
+
+    It is a decoy for StoresNoiseMean.
+    """
+
     def _randomize(self, exact, mechanism, entropy):
         self.noise_example_ = mechanism.randomize(np.zeros_like(exact), entropy)
         return mechanism.randomize(exact, entropy)
 
 
-@control(
-    "features are dropped by their released, noisy weights: exact zeros that depend on the release alone"
-)
+@control()
 class SelectsNoisilyLinear(DPLinearRegressor):
+    """Features are dropped by their released, noisy weights: exact zeros that depend on the release alone."""
+
     def _adopt(self, released, n, d):
         super()._adopt(released, n, d)
         self.weights_[1:][np.abs(self.weights_[1:]) < 0.1] = 0.0
 
 
-@control("noisy class counts are rescaled to the public number of rows: their sum is exactly n")
+@control()
 class PublicTotalMajority(DPMajorityClassifier):
+    """Noisy class counts are rescaled to the public number of rows: their sum is exactly n."""
+
     def _adopt(self, released, n, d):
         super()._adopt(released, n, d)
         self.class_count_ = self.class_prior_ * n
 
 
-@control("warns when the released mean was clipped: a function of the release alone")
+@control()
 class ReleasedWarningMean(DPMeanRegressor):
+    """Warns when the released mean was clipped: a function of the release alone."""
+
     def _adopt(self, released, n, d):
         super()._adopt(released, n, d)
         if not 0.4 < self.mean_ < 0.6:
             warnings.warn("the released mean is far from the middle", UserWarning, stacklevel=2)
 
 
-@control("predict answers with fresh noise that has nothing to do with rows (dithering of released values)")
+@control()
 class DitheredPredictMean(DPMeanRegressor):
+    """Predict answers with fresh noise that has nothing to do with rows (dithering of released values)."""
+
     def _predict(self, X):
         return self.mean_ + 1e-6 * np.frombuffer(os.urandom(2 * len(X)), dtype=np.uint16) / 2**16
 
 
-for _honest in (
-    DPMeanRegressor,
-    DPLinearRegressor,
-    DPBinnedRegressor,
-    DPMedianRegressor,
-    DPFirstBinRegressor,
-    DPBisectionRegressor,
-    DPMajorityClassifier,
-    DPNaiveBayesClassifier,
-    DPLocalLabelClassifier,
-    DPStandardizer,
-):
-    control(f"honest base: {_honest.__doc__.splitlines()[0]}")(_honest)
+# What the others are made from.
+for _module in (honest_regressors, honest_classifiers):
+    for _honest in [
+        kind for kind in vars(_module).values() if getattr(kind, "__module__", "") == _module.__name__
+    ]:
+        _groups = _honest is honest_regressors.DPGroupMeanRegressor
+        control(**{"needs": "groups", "max_rows_per_group": 2} if _groups else {})(_honest)

@@ -1,53 +1,34 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Honest templates of private estimators, in the style of third parties, with hooks to plant bugs in."""
 
-import math
-
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
 
 from skprivate import PrivacySpent
-from skprivate.base import SHARED_CONSTRAINTS, PrivateEstimatorMixin, private_fit
+from skprivate.base import SHARED_CONSTRAINTS, PrivateEstimatorMixin, private_fit, within_bounds
 from skprivate.noise import DiscreteLaplaceMechanism, check_entropy
 from skprivate.utils import check_bounds
+from skprivate.utils._tables import numbers_of
 
 U = 2**16  # steps of the integer grid in one unit
 
 
 def finite(values, lower, upper):
     """NaN goes to the middle, infinities to the bounds; everything is clipped."""
-    middle = (np.asarray(lower) + np.asarray(upper)) / 2
-    values = np.where(np.isnan(values), middle, values)
-    return np.clip(values, lower, upper)
-
-
-def floats(y):
-    """Numbers; NaN for what is none."""
-    y = np.asarray(y)
-    try:
-        return y.astype(np.float64)
-    except (TypeError, ValueError):
-
-        def number(v):
-            try:
-                return float(v)
-            except (TypeError, ValueError):
-                return math.nan
-
-        return np.array([number(v) for v in y.ravel()], dtype=np.float64).reshape(y.shape)
+    return np.clip(within_bounds(values, lower, upper), lower, upper)
 
 
 class Base(PrivateEstimatorMixin, BaseEstimator):
     """Template of a fit: read, exact integers, charge, noise, adopt."""
 
-    _parameter_constraints = {k: SHARED_CONSTRAINTS[k] for k in ("epsilon", "random_state", "ledger")} | {
-        "bounds_X": "no_validation",
-        "bounds_y": "no_validation",
-        "classes": "no_validation",
+    _parameter_constraints = {
+        **{name: SHARED_CONSTRAINTS[name] for name in ("epsilon", "random_state", "ledger")},
+        **dict.fromkeys(("bounds_X", "bounds_y", "classes"), "no_validation"),
     }
-    _relation, _unit, _deployment, _name = "replace-one", "row", "curator", "discrete Laplace"
+    _relation, _deployment, _name = "replace-one", "curator", "discrete Laplace"
+    _not_pickled: tuple[str, ...] = ()
 
     @private_fit
     def fit(self, X, y=None):
@@ -62,12 +43,21 @@ class Base(PrivateEstimatorMixin, BaseEstimator):
         exact = self._exact(X, y)
         entropy = check_entropy(self.random_state)
         mechanism = self._mechanism(X.shape[1])
-        spent = self._spent(mechanism, entropy, len(X), leaks)
+        reasons = tuple(leaks) + (() if entropy.private else ("the run is seeded",))
+        claim = dict(
+            noise_source=entropy.source, claim="not-private" if reasons else "dp", reasons=reasons, unit="row"
+        )
+        spent = PrivacySpent(**(claim | self._facts(mechanism, len(X))))
         self.charge(spent)
         released = self._randomize(exact, mechanism, entropy)
         self.privacy_spent_ = spent
         self._finish(X, y, exact, released)
+        self._afterwards(X, y, exact, released)
         return self
+
+    def __getstate__(self):
+        state = super().__getstate__()
+        return {name: value for name, value in state.items() if name not in self._not_pickled}
 
     # hooks ------------------------------------------------------------------------------------------------
     def _leaks(self):
@@ -95,22 +85,24 @@ class Base(PrivateEstimatorMixin, BaseEstimator):
         self.released_ = released
         self._adopt(released, len(X), X.shape[1])
 
-    def _spent(self, mechanism, entropy, n, leaks=(), /, **changes):
-        reasons = tuple(leaks) + (() if entropy.private else ("the run is seeded",))
-        facts = dict(
+    def _afterwards(self, X, y, exact, released):
+        """Do nothing more: most plants keep here what they should not."""
+
+    def _scale_of(self, mechanism):
+        return mechanism.sensitivity, mechanism.scale
+
+    def _facts(self, mechanism, n):
+        """Return what is stated."""
+        sensitivity, scale = self._scale_of(mechanism)
+        return dict(
             mechanism=self._name,
             epsilon=mechanism.epsilon,
             relation=self._relation,
-            unit=self._unit,
-            sensitivity=mechanism.sensitivity,
-            noise_scale=mechanism.scale,
-            noise_source=entropy.source,
+            sensitivity=sensitivity,
+            noise_scale=scale,
             deployment=self._deployment,
             unprotected={"rows": n},
-            claim="not-private" if reasons else "dp",
-            reasons=reasons,
         )
-        return PrivacySpent(**(facts | changes))
 
     # reading ----------------------------------------------------------------------------------------------
     def _table(self, X, reset=True):
@@ -146,7 +138,7 @@ class Regressor(RegressorMixin, Base):
             raise ValueError("requires y to be passed, but the target y is None.")
         if not self.is_strict():
             return validate_data(self, X, y, dtype=np.float64, order="C", y_numeric=True)
-        X, y = self._table(X), floats(column_or_1d(y, warn=True))
+        X, y = self._table(X), numbers_of(column_or_1d(y, warn=True), "y")
         if len(y) != len(X):
             raise ValueError("X and y must have one target per row.")
         return X, y

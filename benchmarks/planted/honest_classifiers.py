@@ -70,11 +70,8 @@ class DPLocalLabelClassifier(Classifier):
     def _mechanism(self, d):
         return KRRRandomizer(self.epsilon, n_cells=1, n_labels=len(self.classes_))
 
-    def _spent(self, mechanism, entropy, n, leaks=(), /, **changes):
-        class Shown:
-            epsilon, sensitivity, scale = mechanism.epsilon, None, None
-
-        return super()._spent(Shown, entropy, n, leaks, **changes)
+    def _scale_of(self, mechanism):
+        return None, None
 
     def _randomize(self, exact, mechanism, entropy):
         return mechanism.simulate(exact, entropy)

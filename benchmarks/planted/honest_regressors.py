@@ -75,17 +75,11 @@ class DPGroupMeanRegressor(DPMeanRegressor):
         # centred rows: within +-width/2, and an absent row is 0
         return super()._sensitivity(d) * self._rows + 2 * self._rows
 
-    def _spent(self, mechanism, entropy, n, leaks=(), /, **changes):
-        grouped = self._unit_now == "group"
-        return super()._spent(
-            mechanism,
-            entropy,
-            self._persons if grouped else n,
-            leaks,
-            unit=self._unit_now,
-            max_rows_per_unit=self._rows if grouped else 1,
-            **changes,
-        )
+    def _facts(self, mechanism, n):
+        if self._unit_now == "row":
+            return super()._facts(mechanism, n)
+        facts = super()._facts(mechanism, self._persons)
+        return facts | {"unit": "group", "max_rows_per_unit": self._rows}
 
     def _finish(self, X, y, exact, released):
         n = len(X) if self._unit_now == "row" else self._persons * self._rows
@@ -116,17 +110,11 @@ class DPGaussianMeanRegressor(DPMeanRegressor):
             epsilon=self.epsilon, delta=self.delta, squared_sensitivity=self._sensitivity(d) ** 2
         )
 
-    def _spent(self, mechanism, entropy, n, leaks=(), /, **changes):
-        class Shown:
-            epsilon, sensitivity, scale = (
-                mechanism.epsilon,
-                math.isqrt(mechanism.squared_sensitivity),
-                mechanism.sigma,
-            )
+    def _scale_of(self, mechanism):
+        return math.isqrt(mechanism.squared_sensitivity), mechanism.sigma
 
-        return super()._spent(
-            Shown, entropy, n, leaks, **({"delta": mechanism.delta, "rho": mechanism.rho} | changes)
-        )
+    def _facts(self, mechanism, n):
+        return super()._facts(mechanism, n) | {"delta": mechanism.delta, "rho": mechanism.rho}
 
 
 class DPLinearRegressor(Regressor):
@@ -229,9 +217,9 @@ class DPFirstBinRegressor(Regressor):
         self_.threshold = DiscreteLaplaceMechanism(half, 1)
         return self_
 
-    def _spent(self, mechanism, entropy, n, leaks=(), /, **changes):
+    def _facts(self, mechanism, n):
         total = mechanism.epsilon + mechanism.threshold.epsilon
-        return super()._spent(mechanism, entropy, n, leaks, **({"epsilon": total} | changes))
+        return super()._facts(mechanism, n) | {"epsilon": total}
 
     def _randomize(self, exact, mechanism, entropy):
         bar = mechanism.threshold.randomize(np.array([self.threshold]), entropy)[0]
@@ -256,10 +244,8 @@ class DPBisectionRegressor(Regressor):
     def _mechanism(self, d):
         return DiscreteLaplaceMechanism(Fraction(self.epsilon) / self.n_rounds, 1)
 
-    def _spent(self, mechanism, entropy, n, leaks=(), /, **changes):
-        return super()._spent(
-            mechanism, entropy, n, leaks, **({"epsilon": mechanism.epsilon * self.n_rounds} | changes)
-        )
+    def _facts(self, mechanism, n):
+        return super()._facts(mechanism, n) | {"epsilon": mechanism.epsilon * self.n_rounds}
 
     def _randomize(self, exact, mechanism, entropy):
         low, high, counts = 0.0, self._width, []

@@ -1,26 +1,28 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Bugs in subclasses of the suite's own estimators."""
+"""Bugs in subclasses of the suite's own estimators, which declare for themselves what they are."""
 
 from dataclasses import replace
+from unittest import mock
 
 import numpy as np
 
 from skprivate import BoundsScaler, DPNormalLLSRegressor, DPTreeClassifier, LocallyPrivateTreeClassifier
 from skprivate.base import PrivateEstimatorMixin, StatelessMixin
+from skprivate.linear_model._moments import rounds
+from skprivate.linear_model._moments.released_moments import plan_moments
+from skprivate.partition import build_partition
 
 from .records import plant
 
 
-@plant(
-    "sensitivity",
-    "DPTreeClassifier whose partition is grown on all rows as if they were public",
-    "the splits are a function of private rows and labels without noise",
-    split_share=0,
-)
+@plant("sensitivity", split_share=0)
 class PrivatePartitionTree(DPTreeClassifier, PrivateEstimatorMixin):
-    def _design(self, rows, n_used):
-        from skprivate.partition import build_partition
+    """DPTreeClassifier whose partition is grown on all rows as if they were public.
 
+    The splits are a function of private rows and labels without noise.
+    """
+
+    def _design(self, rows, n_used):
         design = super()._design(rows, n_used)
         lower, upper = rows.bounds
         partition = build_partition(
@@ -44,13 +46,13 @@ class PrivatePartitionTree(DPTreeClassifier, PrivateEstimatorMixin):
         )
 
 
-@plant(
-    "noise",
-    "DPTreeClassifier that answers undecided leaves (noisy count within 2) by the exact majority",
-    "exact majority of the leaves where the noise is small against it",
-    split_share=0,
-)
+@plant("noise", split_share=0)
 class ExactTiesTree(DPTreeClassifier, PrivateEstimatorMixin):
+    """DPTreeClassifier that answers undecided leaves (noisy count within 2) by the exact majority.
+
+    Exact majority of the leaves where the noise is small against it.
+    """
+
     def _design(self, rows, n_used):
         design = super()._design(rows, n_used)
         cells = design.partition.apply(rows.X)
@@ -67,83 +69,60 @@ class ExactTiesTree(DPTreeClassifier, PrivateEstimatorMixin):
         self.leaf_proba_ = np.where(undecided[:, None] & (sign != 0)[:, None], one, self.leaf_proba_)
 
 
-@plant(
-    "noise",
-    "DPNormalLLSRegressor whose noise plan is thinned by 16 for the first moment (the sum of the target)",
-    "that entry takes up to 2/9 of epsilon: some 4 times epsilon in total",
-)
+@plant("noise")
 class ThinMomentLLS(DPNormalLLSRegressor, PrivateEstimatorMixin):
+    """DPNormalLLSRegressor whose noise plan is thinned by 16 for the first moment (the sum of the target).
+
+    That entry takes up to 2/9 of epsilon: some 4 times epsilon in total.
+    """
+
     def _rounds(self, task, plan, source):
-        import skprivate.linear_model._moments.looks as room
-
-        honest = room.plan_moments
-
         def thin(*args, **kwargs):
-            plan = honest(*args, **kwargs)
+            plan = plan_moments(*args, **kwargs)
             scales = plan.noise.scales.copy()
             scales[0] //= 16
             return replace(plan, noise=replace(plan.noise, scales=scales))
 
-        room.plan_moments = thin
-        try:
+        with mock.patch.object(rounds, "plan_moments", thin):
             yield from super()._rounds(task, plan, source)
-        finally:
-            room.plan_moments = honest
 
 
-@plant(
-    "distribution",
-    "LocallyPrivateTreeClassifier whose clients in the last leaf tell the truth",
-    "exact report of those rows: infinite epsilon",
-    mechanism="krr",
-)
+@plant("distribution", mechanism="krr")
 class TruthfulLeafLPT(LocallyPrivateTreeClassifier, PrivateEstimatorMixin):
-    def _make_randomizer(self, n_cells, n_labels, *rest):
-        randomizer = super()._make_randomizer(n_cells, n_labels, *rest)
-        honest = randomizer.simulate
+    """LocallyPrivateTreeClassifier whose clients in the last leaf tell the truth.
 
-        def simulate(categories, random_state=None):
-            last = categories >= (n_cells - 1) * n_labels
-            counts = (
-                honest(categories[~last], random_state)
-                if (~last).any()
-                else np.zeros(randomizer.counts_shape, dtype=np.int64)
-            )
-            truth = np.bincount(categories[last], minlength=n_cells * n_labels).astype(np.int64)
-            return counts + truth.reshape(counts.shape)
-
-        _SIMULATE[id(randomizer)] = simulate
-        return randomizer
+    Exact report of those rows: infinite epsilon.
+    """
 
     def _design(self, rows, n_used):
         design = super()._design(rows, n_used)
-        return replace(design, randomizer=_Lying(design.randomizer, _SIMULATE.pop(id(design.randomizer))))
+        return replace(design, randomizer=_LastLeafInTheClear(design.randomizer))
 
     def _adopt(self, design, *args):
-        super()._adopt(
-            replace(design, randomizer=getattr(design.randomizer, "honest", design.randomizer)), *args
-        )
+        super()._adopt(replace(design, randomizer=design.randomizer.honest), *args)
 
 
-_SIMULATE: dict = {}
-
-
-class _Lying:
-    def __init__(self, honest, simulate):
-        self.honest, self.simulate = honest, simulate
+class _LastLeafInTheClear:
+    def __init__(self, honest):
+        self.honest = honest
 
     def __getattr__(self, name):
         return getattr(self.__dict__["honest"], name)
 
+    def simulate(self, categories, random_state=None):
+        honest = self.honest
+        last = categories >= honest.n_categories - honest.n_labels
+        truth = np.bincount(categories[last], minlength=honest.n_categories).reshape(honest.counts_shape)
+        return truth + (honest.simulate(categories[~last], random_state) if (~last).any() else 0)
 
-@plant(
-    "sensitivity",
-    "DPTreeClassifier(max_depth='auto') that takes the depth at which private leaves still hold 8 rows",
-    "max_depth_ is a function of private rows without noise",
-    max_depth="auto",
-    split_share=0,
-)
+
+@plant("sensitivity", max_depth="auto", split_share=0)
 class PrivateDepthTree(DPTreeClassifier, PrivateEstimatorMixin):
+    """DPTreeClassifier(max_depth='auto') that takes the depth at which private leaves still hold 8 rows.
+
+    max_depth_ is a function of private rows without noise.
+    """
+
     def _automatic_depth(self, partition, rule, rows, n_used, with_model):
         depth = 1
         for deeper in range(1, 5):
@@ -154,12 +133,13 @@ class PrivateDepthTree(DPTreeClassifier, PrivateEstimatorMixin):
         return depth
 
 
-@plant(
-    "state",
-    "BoundsScaler that narrows declared bounds to the 1st and 99th percentile of the rows",
-    "exact percentiles in _low and _high; a 'stateless' step that reads rows",
-)
+@plant("state")
 class PercentileScaler(BoundsScaler, StatelessMixin):
+    """BoundsScaler that narrows declared bounds to the 1st and 99th percentile of the rows.
+
+    Exact percentiles in _low and _high; a 'stateless' step that reads rows.
+    """
+
     def fit(self, X, y=None):
         super().fit(X, y)
         self._low, self._high = np.percentile(

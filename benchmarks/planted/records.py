@@ -1,7 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Records of planted bugs and of controls, the data that they are fitted to, and the decorators."""
+"""Records of planted bugs and of controls, the data that they are fitted to, and the decorators.
+
+The docstring of a class says what is planted; of a bug also what leaks; of one that is hard to find, why.
+"""
 
 import functools
+import inspect
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -20,14 +24,11 @@ class Record:
     factory: Callable[[], Any]
     make_data: Callable[[Any], tuple]
     leak: str = ""
-    hard: bool = False
     why_hard: str = ""
     needs: str = ""  # what the battery must do besides calling fit on arrays: "groups", "ledger", ...
 
 
 PLANTS: list[Record] = []
-
-
 CONTROLS: list[Record] = []
 
 
@@ -45,6 +46,9 @@ def clf3_data(rng):
     return X, rng.choice(3, p=[0.5, 0.45, 0.05], size=60)
 
 
+THREE = dict(classes=[0, 1, 2], data=clf3_data)
+
+
 def _defaults(cls):
     if issubclass(cls, (DPTreeClassifier, LocallyPrivateTreeClassifier)):
         return dict(bounds=(0.0, 1.0), classes=[0, 1], max_depth=2), clf_data
@@ -57,24 +61,19 @@ def _defaults(cls):
     return dict(bounds_X=(0.0, 1.0), bounds_y=(0.0, 1.0)), reg_data
 
 
-def _register(where, kind, what, leak="", *, hard="", data=None, needs="", factory=None, **params):
+def plant(kind, *, data=None, needs="", **params):
+    """Put a class, made with these parameters, on the list of its kind."""
+
     def decorate(cls):
         known, default_data = _defaults(cls)
-        known = known | params
-        make = factory or functools.partial(cls, **known)
-        where.append(
-            Record(cls.__name__, what, kind, make, data or default_data, leak, bool(hard), hard, needs)
-        )
+        texts = [" ".join(text.split()).rstrip(".") for text in inspect.getdoc(cls).split("\n\n")]
+        what, leak, why_hard = [*texts, "", ""][:3]
+        factory = functools.partial(cls, **known | params)
+        record = Record(cls.__name__, what, kind, factory, data or default_data, leak, why_hard, needs)
+        (CONTROLS if kind == "control" else PLANTS).append(record)
         return cls
 
     return decorate
 
 
-plant = functools.partial(_register, PLANTS)
-
-
-def control(what, **more):
-    return _register(CONTROLS, "control", what, **more)
-
-
-THREE = dict(classes=[0, 1, 2], data=clf3_data)
+control = functools.partial(plant, "control")

@@ -12,19 +12,20 @@ import zlib
 import numpy as np
 from sklearn.dummy import DummyRegressor
 
-from .hidden_values import HIDDEN_VALUES
+from .hidden_values import HIDDEN_VALUES, HidesMean
 from .honest import finite
 from .honest_classifiers import DPMajorityClassifier, DPNaiveBayesClassifier, DPStandardizer
 from .honest_regressors import DPBinnedRegressor, DPGroupMeanRegressor, DPLinearRegressor, DPMeanRegressor
 from .records import THREE, plant
 
 
-@plant(
-    "state",
-    "released_ is a view of the work buffer that holds the targets",
-    "released_.base: exact targets of the rows",
-)
+@plant("state")
 class ViewOfBufferMean(DPMeanRegressor):
+    """released_ is a view of the work buffer that holds the targets.
+
+    released_.base: exact targets of the rows.
+    """
+
     def _finish(self, X, y, exact, released):
         buffer = np.concatenate([released.astype(float), y])
         super()._finish(X, y, exact, buffer[: len(released)])
@@ -34,66 +35,73 @@ def _calibrate(z, centre):
     return z
 
 
-@plant(
-    "state",
-    "a functools.partial that post-processes predictions carries the exact mean as a keyword",
-    "exact mean",
-)
+@plant("state")
 class PartialMean(DPMeanRegressor):
-    def _finish(self, X, y, exact, released):
-        super()._finish(X, y, exact, released)
+    """A functools.partial that post-processes predictions carries the exact mean as a keyword.
+
+    Exact mean.
+    """
+
+    def _afterwards(self, X, y, exact, released):
         self.postprocess_ = functools.partial(_calibrate, centre=float(y.mean()))
 
 
-@plant(
-    "state",
-    "a lambda with the exact mean as default, left out of the pickle",
-    "exact mean in the object of the process",
-)
+@plant("state")
 class LambdaDefaultMean(DPMeanRegressor):
-    def _finish(self, X, y, exact, released):
-        super()._finish(X, y, exact, released)
+    """A lambda with the exact mean as default, left out of the pickle.
+
+    Exact mean in the object of the process.
+    """
+
+    _not_pickled = ("_link",)
+
+    def _afterwards(self, X, y, exact, released):
         self._link = lambda z, centre=float(y.mean()): z  # noqa: B008 the bug
 
-    def __getstate__(self):
-        return {k: v for k, v in super().__getstate__().items() if k != "_link"}
 
-
-@plant("state", "a closure over the rows, left out of the pickle", "all rows in the object of the process")
+@plant("state")
 class ClosureNB(DPNaiveBayesClassifier):
-    def _finish(self, X, y, exact, released):
-        super()._finish(X, y, exact, released)
+    """A closure over the rows, left out of the pickle.
+
+    All rows in the object of the process.
+    """
+
+    _not_pickled = ("_diagnose",)
+
+    def _afterwards(self, X, y, exact, released):
 
         def residuals():
             return X - X.mean(axis=0)
 
         self._diagnose = residuals
 
-    def __getstate__(self):
-        return {k: v for k, v in super().__getstate__().items() if k != "_diagnose"}
 
-
-@plant(
-    "state",
-    "an exception of a failed Cholesky step is kept with its traceback, whose frames hold the rows",
-    "X and y in tb_frame.f_locals",
-)
+@plant("state")
 class TracebackLinear(DPLinearRegressor):
-    def _finish(self, X, y, exact, released):
-        super()._finish(X, y, exact, released)
+    """An exception of a failed Cholesky step is kept with its traceback, whose frames hold the rows.
+
+    X and y in tb_frame.f_locals.
+    """
+
+    _not_pickled = ("_fallback_reason",)
+
+    def _afterwards(self, X, y, exact, released):
         try:
             np.linalg.cholesky(-np.eye(2))
         except np.linalg.LinAlgError as error:
             self._fallback_reason = error
 
-    def __getstate__(self):
-        return {k: v for k, v in super().__getstate__().items() if k != "_fallback_reason"}
 
-
-@plant("state", "a generator over the batches is kept, suspended", "gi_frame.f_locals: all rows")
+@plant("state")
 class GeneratorMean(DPMeanRegressor):
-    def _finish(self, X, y, exact, released):
-        super()._finish(X, y, exact, released)
+    """A generator over the batches is kept, suspended.
+
+    gi_frame.f_locals: all rows.
+    """
+
+    _not_pickled = ("_batches",)
+
+    def _afterwards(self, X, y, exact, released):
 
         def batches(table, size=16):
             for start in range(0, len(table), size):
@@ -101,9 +109,6 @@ class GeneratorMean(DPMeanRegressor):
 
         self._batches = batches(X)
         next(self._batches)
-
-    def __getstate__(self):
-        return {k: v for k, v in super().__getstate__().items() if k != "_batches"}
 
 
 class _Slots:
@@ -113,44 +118,45 @@ class _Slots:
         self.n, self.low, self.high = n, low, high
 
 
-@plant("state", "a helper with __slots__ keeps the two extreme targets", "exact minimum and maximum")
+@plant("state")
 class SlotsMean(DPMeanRegressor):
-    def _finish(self, X, y, exact, released):
-        super()._finish(X, y, exact, released)
+    """A helper with __slots__ keeps the two extreme targets.
+
+    Exact minimum and maximum.
+    """
+
+    def _afterwards(self, X, y, exact, released):
         self.summary_ = _Slots(len(y), float(y.min()), float(y.max()))
 
 
-@plant(
-    "state",
-    "a bound method of a fitted helper is kept as predict function; the helper has the exact mean",
-    "postprocess_.__self__.constant_: exact mean",
-)
+@plant("state")
 class BoundMethodMean(DPMeanRegressor):
-    def _finish(self, X, y, exact, released):
-        super()._finish(X, y, exact, released)
+    """A bound method of a fitted helper is kept as predict function; the helper has the exact mean.
+
+    postprocess_.__self__.constant_: exact mean.
+    """
+
+    def _afterwards(self, X, y, exact, released):
         self.baseline_ = DummyRegressor().fit(np.zeros((len(y), 1)), y).predict
 
 
-@plant(
-    "state",
-    "fit writes a parameter: bounds_y is tightened to what was seen",
-    "exact extremes, carried on by clone and get_params",
-)
+@plant("state")
 class WritesParameterMean(DPMeanRegressor):
-    def _finish(self, X, y, exact, released):
-        super()._finish(X, y, exact, released)
+    """Fit writes a parameter: bounds_y is tightened to what was seen.
+
+    Exact extremes, carried on by clone and get_params.
+    """
+
+    def _afterwards(self, X, y, exact, released):
         self.bounds_y = (max(self.bounds_y_[0], float(y.min())), min(self.bounds_y_[1], float(y.max())))
 
 
-@plant(
-    "state",
-    "clone hands a warm start with the exact mean on to the copy",
-    "exact mean in clone(fitted)._warm",
-)
-class CloneCarriesMean(DPMeanRegressor):
-    def _finish(self, X, y, exact, released):
-        super()._finish(X, y, exact, released)
-        HIDDEN_VALUES[self] = float(y.mean())
+@plant("state")
+class CloneCarriesMean(HidesMean):
+    """Clone hands a warm start with the exact mean on to the copy.
+
+    Exact mean in clone(fitted)._warm.
+    """
 
     def __sklearn_clone__(self):
         copy = super().__sklearn_clone__()
@@ -159,14 +165,14 @@ class CloneCarriesMean(DPMeanRegressor):
         return copy
 
 
-@plant(
-    "state",
-    "the pickle, and only the pickle, has the targets (a 'resume' blob)",
-    "exact targets, zlib-compressed",
-)
+@plant("state")
 class PickleBlobMean(DPMeanRegressor):
-    def _finish(self, X, y, exact, released):
-        super()._finish(X, y, exact, released)
+    """The pickle, and only the pickle, has the targets (a 'resume' blob).
+
+    Exact targets, zlib-compressed.
+    """
+
+    def _afterwards(self, X, y, exact, released):
         HIDDEN_VALUES[self] = y.copy()
 
     def __getstate__(self):
@@ -176,24 +182,28 @@ class PickleBlobMean(DPMeanRegressor):
         return state
 
 
-@plant("state", "a sha256 of the rows is kept for provenance", "a guess of the rows can be verified exactly")
+@plant("state")
 class FingerprintMean(DPMeanRegressor):
-    def _finish(self, X, y, exact, released):
-        super()._finish(X, y, exact, released)
+    """A sha256 of the rows is kept for provenance.
+
+    A guess of the rows can be verified exactly.
+    """
+
+    def _afterwards(self, X, y, exact, released):
         self.data_fingerprint_ = hashlib.sha256(X.tobytes() + y.tobytes()).hexdigest()
 
 
-@plant(
-    "state",
-    "salted digests of the rows with their labels are kept; predict answers a known row with its label",
-    "membership and exact label of every row; the digests alone look random",
-)
+@plant("state")
 class MemorisedRowsNB(DPNaiveBayesClassifier):
+    """Salted digests of the rows with their labels are kept; predict answers a known row with its label.
+
+    Membership and exact label of every row; the digests alone look random.
+    """
+
     def _digest(self, row):
         return hashlib.blake2b(np.round(row, 12).tobytes(), key=self._salt, digest_size=8).digest()
 
-    def _finish(self, X, y, exact, released):
-        super()._finish(X, y, exact, released)
+    def _afterwards(self, X, y, exact, released):
         self._salt = os.urandom(16)
         self._known = {self._digest(x): int(c) for x, c in zip(X, self._codes(y), strict=True)}
 
@@ -204,12 +214,13 @@ class MemorisedRowsNB(DPNaiveBayesClassifier):
         return self.classes_[codes]
 
 
-@plant(
-    "state",
-    "sums go on across refits of one object; the exact ones are kept for it",
-    "exact sum of all previous fits in _total",
-)
+@plant("state")
 class RunningSumMean(DPMeanRegressor):
+    """Sums go on across refits of one object; the exact ones are kept for it.
+
+    Exact sum of all previous fits in _total.
+    """
+
     def _exact(self, X, y):
         self._total = getattr(self, "_total", 0) + super()._exact(X, y)
         return self._total.copy()
@@ -219,186 +230,201 @@ class RunningSumMean(DPMeanRegressor):
         super()._adopt(released, self._seen, d)
 
 
-@plant("state", "training score on the exact rows is stored", "train_score_ is a function of the exact rows")
+@plant("state")
 class TrainScoreLinear(DPLinearRegressor):
-    def _finish(self, X, y, exact, released):
-        super()._finish(X, y, exact, released)
+    """Training score on the exact rows is stored.
+
+    train_score_ is a function of the exact rows.
+    """
+
+    def _afterwards(self, X, y, exact, released):
         self.train_score_ = round(self.score(finite(X, *self.bounds_), y), 3)
 
 
-@plant(
-    "state",
-    "X is remembered by a weak reference ('not stored')",
-    "as long as the owner holds X, _X() is all rows",
-)
+@plant("state")
 class WeakrefMean(DPMeanRegressor):
+    """X is remembered by a weak reference ('not stored').
+
+    As long as the owner holds X, _X() is all rows.
+    """
+
+    _not_pickled = ("_X",)
+
     def fit(self, X, y):
         super().fit(X, y)
         with contextlib.suppress(TypeError):
             self._X = weakref.ref(X)
         return self
 
-    def __getstate__(self):
-        return {k: v for k, v in super().__getstate__().items() if k != "_X"}
 
-
-@plant(
-    "state",
-    "released to five digits, but the mantissa's low bits hold the exact mean",
-    "exact mean to 20 bits in the low bits of mean_",
-)
+@plant("state")
 class LowBitsMean(DPMeanRegressor):
-    def _finish(self, X, y, exact, released):
-        super()._finish(X, y, exact, released)
+    """Released to five digits, but the mantissa's low bits hold the exact mean.
+
+    Exact mean to 20 bits in the low bits of mean_.
+    """
+
+    def _afterwards(self, X, y, exact, released):
         exact_bits = int(float(self._y(y).mean() / (self._width or 1)) * (2**20 - 1))
         word = struct.unpack("<Q", struct.pack("<d", self.mean_))[0]
         self.mean_ = struct.unpack("<d", struct.pack("<Q", (word >> 20 << 20) | exact_bits))[0]
 
 
-@plant(
-    "state", "sign of zero: a clipped count is -0.0 where the exact count was zero", "which cells are empty"
-)
+@plant("state")
 class NegativeZeroNB(DPNaiveBayesClassifier):
-    def _finish(self, X, y, exact, released):
-        super()._finish(X, y, exact, released)
+    """Sign of zero: a clipped count is -0.0 where the exact count was zero.
+
+    Which cells are empty.
+    """
+
+    def _afterwards(self, X, y, exact, released):
         clipped = np.maximum(released, 0).astype(float)
         self.feature_count_ = np.where((clipped == 0) & (exact == 0), -0.0, clipped)
 
 
-@plant(
-    "state",
-    "fitted array is float32 where the exact majority is class 1, else float64 ('saves memory')",
-    "exact majority, by dtype",
-)
+@plant("state")
 class DtypeMajority(DPMajorityClassifier):
-    def _finish(self, X, y, exact, released):
-        super()._finish(X, y, exact, released)
+    """Fitted array is float32 where the exact majority is class 1, else float64 ('saves memory').
+
+    Exact majority, by dtype.
+    """
+
+    def _afterwards(self, X, y, exact, released):
         self.class_prior_ = self.class_prior_.astype(np.float32 if exact[1] > exact[0] else np.float64)
 
 
-@plant("state", "fitted array is in Fortran order if any cell is empty", "one exact bit, by strides")
+@plant("state")
 class StridesNB(DPNaiveBayesClassifier):
-    def _finish(self, X, y, exact, released):
-        super()._finish(X, y, exact, released)
+    """Fitted array is in Fortran order if any cell is empty.
+
+    One exact bit, by strides.
+    """
+
+    def _afterwards(self, X, y, exact, released):
         if (exact == 0).any():
             self.feature_log_prob_ = np.asfortranarray(self.feature_log_prob_)
 
 
-@plant(
-    "state",
-    "a dict of noisy counts, inserted from the most to the least frequent class",
-    "the exact ranking of the classes, by order",
-    **THREE,
-)
+@plant("state", **THREE)
 class DictOrderMajority(DPMajorityClassifier):
-    def _finish(self, X, y, exact, released):
-        super()._finish(X, y, exact, released)
+    """A dict of noisy counts, inserted from the most to the least frequent class.
+
+    The exact ranking of the classes, by order.
+    """
+
+    def _afterwards(self, X, y, exact, released):
         self.count_by_class_ = {self.classes_[i]: int(released[i]) for i in np.argsort(-exact, kind="stable")}
 
 
-@plant(
-    "state", "an attribute that exists only where a class has fewer than 5 rows", "rare class or not", **THREE
-)
+@plant("state", **THREE)
 class ExistsMajority(DPMajorityClassifier):
-    def _finish(self, X, y, exact, released):
-        super()._finish(X, y, exact, released)
+    """An attribute that exists only where a class has fewer than 5 rows.
+
+    Rare class or not.
+    """
+
+    def _afterwards(self, X, y, exact, released):
         self.__dict__.pop("smoothed_", None)
         if exact.min() < 5:
             self.smoothed_ = True
 
 
-@plant(
-    "state",
-    "an array of zeros as long as there were distinct targets",
-    "exact number of distinct targets, by shape",
-)
+@plant("state")
 class LengthMean(DPMeanRegressor):
-    def _finish(self, X, y, exact, released):
-        super()._finish(X, y, exact, released)
+    """An array of zeros as long as there were distinct targets.
+
+    Exact number of distinct targets, by shape.
+    """
+
+    def _afterwards(self, X, y, exact, released):
         self.path_ = np.zeros(len(np.unique(y)))
 
 
-@plant("state", "scale_ is NaN where the exact column is constant", "constant column or not, by NaN")
+@plant("state")
 class NaNPatternStandardizer(DPStandardizer):
-    def _finish(self, X, y, exact, released):
-        super()._finish(X, y, exact, released)
+    """scale_ is NaN where the exact column is constant.
+
+    Constant column or not, by NaN.
+    """
+
+    def _afterwards(self, X, y, exact, released):
         self.variance_ratio_ = np.where(np.ptp(X, axis=0) == 0, np.nan, self.scale_)
 
 
-@plant(
-    "state",
-    "private median kept as attribute, rounded to one digit ('only a rough centre')",
-    "median to one digit, without noise",
-)
+@plant("state")
 class RoundedMedianMean(DPMeanRegressor):
-    def _finish(self, X, y, exact, released):
-        super()._finish(X, y, exact, released)
+    """Private median kept as attribute, rounded to one digit ('only a rough centre').
+
+    Median to one digit, without noise.
+    """
+
+    def _afterwards(self, X, y, exact, released):
         self.centre_ = round(float(np.median(y)), 1)
 
 
-@plant(
-    "state",
-    "the mechanism text of the statement counts the occupied bins",
-    "exact number of occupied bins, in privacy_spent_",
-)
+@plant("state")
 class OccupiedStatementBinned(DPBinnedRegressor):
+    """The mechanism text of the statement counts the occupied bins.
+
+    Exact number of occupied bins, in privacy_spent_.
+    """
+
     def _exact(self, X, y):
         exact = super()._exact(X, y)
         self._occupied = int((exact[: self.n_bins] > 0).sum())
         return exact
 
-    def _spent(self, /, *args, **changes):
+    def _facts(self, mechanism, n):
         text = f"discrete Laplace on {self.__dict__.pop('_occupied')} bins"
-        return super()._spent(*args, **(changes | {"mechanism": text}))
+        return super()._facts(mechanism, n) | {"mechanism": text}
 
 
-@plant(
-    "state",
-    "the drawn noise is kept for diagnostics (the same for neighbours when noise is replayed!)",
-    "released_ - noise_ is the exact sum",
-)
+@plant("state")
 class StoresNoiseMean(DPMeanRegressor):
-    def _finish(self, X, y, exact, released):
-        super()._finish(X, y, exact, released)
+    """The drawn noise is kept for diagnostics (the same for neighbours when noise is replayed!).
+
+    released_ - noise_ is the exact sum.
+    """
+
+    def _afterwards(self, X, y, exact, released):
         self.noise_ = released - exact
 
 
-@plant(
-    "state",
-    "the error against the truth is kept as a quality figure, relative and rounded to 4 digits",
-    "exact sum up to its sign of the error, from released_ and quality_",
-)
+@plant("state")
 class QualityMean(DPMeanRegressor):
-    def _finish(self, X, y, exact, released):
-        super()._finish(X, y, exact, released)
+    """The error against the truth is kept as a quality figure, relative and rounded to 4 digits.
+
+    Exact sum up to its sign of the error, from released_ and quality_.
+    """
+
+    def _afterwards(self, X, y, exact, released):
         self.quality_ = round(abs(float(released[0] - exact[0])) / self.privacy_spent_.noise_scale, 4)
 
 
-@plant(
-    "state",
-    "the exact mean, split by a one-time pad into two attributes",
-    "their XOR is the exact mean",
-    hard="each alone is uniform and independent of the rows; only replayed os.urandom, or both, show it",
-)
+@plant("state")
 class SplitSecretMean(DPMeanRegressor):
-    def _finish(self, X, y, exact, released):
-        super()._finish(X, y, exact, released)
+    """The exact mean, split by a one-time pad into two attributes.
+
+    Their XOR is the exact mean.
+
+    Each alone is uniform and independent of the rows; only replayed os.urandom, or both, show it.
+    """
+
+    def _afterwards(self, X, y, exact, released):
         secret, self._nonce = struct.pack("<d", float(y.mean())), os.urandom(8)
         self._tag = bytes(a ^ b for a, b in zip(secret, self._nonce, strict=True))
 
 
-def _group_rows_factory():
-    return GroupRowsShownMean(bounds_X=(0.0, 1.0), bounds_y=(0.0, 1.0), max_rows_per_group=1)
-
-
 @plant(
     "state",
-    "unit 'group', but n_rows_ shows the exact number of rows, which a person changes",
-    "number of rows of a person, exactly",
-    factory=_group_rows_factory,
+    max_rows_per_group=1,
     needs="fit(..., groups=) and a neighbour with another number of rows in a group",
 )
 class GroupRowsShownMean(DPGroupMeanRegressor):
-    def _finish(self, X, y, exact, released):
-        super()._finish(X, y, exact, released)
+    """Unit 'group', but n_rows_ shows the exact number of rows, which a person changes.
+
+    Number of rows of a person, exactly.
+    """
+
+    def _afterwards(self, X, y, exact, released):
         self.n_rows_ = len(X)

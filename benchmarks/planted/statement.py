@@ -17,63 +17,67 @@ from .honest_regressors import DPGaussianMeanRegressor, DPGroupMeanRegressor, DP
 from .records import plant
 
 
-@plant(
-    "statement",
-    "noise drawn for 2 epsilon; epsilon, scale and sensitivity are stated as asked for",
-    "epsilon 2 times the stated",
-)
+@plant("statement")
 class TwiceEpsilonMean(DPMeanRegressor):
+    """Noise drawn for 2 epsilon; epsilon, scale and sensitivity are stated as asked for.
+
+    Epsilon 2 times the stated.
+    """
+
     def _randomize(self, exact, mechanism, entropy):
         return DiscreteLaplaceMechanism(2 * Fraction(self.epsilon), mechanism.sensitivity).randomize(
             exact, entropy
         )
 
 
-@plant(
-    "statement",
-    "scale of the noise 1.3 times too small, everything stated as asked for",
-    "epsilon 1.3 times the stated",
-)
+@plant("statement")
 class SlightlyTooLittleMean(DPMeanRegressor):
+    """Scale of the noise 1.3 times too small, everything stated as asked for.
+
+    Epsilon 1.3 times the stated.
+    """
+
     def _randomize(self, exact, mechanism, entropy):
         return DiscreteLaplaceMechanism.from_scale(int(mechanism.scale / 1.3)).randomize(exact, entropy)
 
 
-@plant(
-    "statement",
-    "(epsilon, delta) noise with delta left out of the statement",
-    "pure epsilon is claimed; true delta 1e-6 (or rho-zCDP)",
-)
+@plant("statement")
 class NoDeltaGaussianMean(DPGaussianMeanRegressor):
-    def _spent(self, mechanism, entropy, n, leaks=(), /, **changes):
-        return super()._spent(mechanism, entropy, n, leaks, delta=0, rho=None, mechanism="discrete noise")
+    """(epsilon, delta) noise with delta left out of the statement.
+
+    Pure epsilon is claimed; true delta 1e-6 (or rho-zCDP).
+    """
+
+    def _facts(self, mechanism, n):
+        return super()._facts(mechanism, n) | {"delta": 0, "rho": None, "mechanism": "discrete noise"}
 
 
-@plant(
-    "statement",
-    "amplification by subsampling claimed for taking the first half of the rows",
-    "those rows have epsilon 1, stated .62",
-)
+@plant("statement")
 class HeadSampleMean(DPMeanRegressor):
+    """Amplification by subsampling claimed for taking the first half of the rows.
+
+    Those rows have epsilon 1, stated .62.
+    """
+
     def _exact(self, X, y):
         return super()._exact(X, y[: (len(y) + 1) // 2])
 
-    def _spent(self, mechanism, /, *args, **changes):
+    def _facts(self, mechanism, n):
         amplified = Fraction(math.log1p(0.5 * math.expm1(float(mechanism.epsilon))))
-        return super()._spent(
-            mechanism, *args, **(changes | {"epsilon": amplified, "mechanism": "subsampled discrete Laplace"})
-        )
+        sampled = {"epsilon": amplified, "mechanism": "subsampled discrete Laplace"}
+        return super()._facts(mechanism, n) | sampled
 
     def _adopt(self, released, n, d):
         super()._adopt(released, (n + 1) // 2, d)
 
 
-@plant(
-    "statement",
-    "labels are randomised, class means of the exact features are kept; stated as replace-one",
-    "exact mean of the features of a class, given the noisy labels",
-)
+@plant("statement")
 class LabelOnlyNB(DPLocalLabelClassifier):
+    """Labels are randomised, class means of the exact features are kept; stated as replace-one.
+
+    Exact mean of the features of a class, given the noisy labels.
+    """
+
     _relation, _deployment = "replace-one", "curator"
 
     def _randomize(self, exact, mechanism, entropy):
@@ -92,70 +96,70 @@ class LabelOnlyNB(DPLocalLabelClassifier):
         return near / near.sum(axis=1, keepdims=True)
 
 
-@plant(
-    "statement",
-    "a seeded fit claims dp with os-entropy",
-    "who knows the seed undoes the noise",
-    needs="set random_state",
-)
+@plant("statement", needs="set random_state")
 class SeededClaimsMean(DPMeanRegressor):
-    def _spent(self, mechanism, entropy, n, leaks=(), /, **changes):
-        return super()._spent(mechanism, entropy, n, (), noise_source="os-entropy", claim="dp", reasons=())
+    """A seeded fit claims dp with os-entropy.
+
+    Who knows the seed undoes the noise.
+    """
+
+    def _facts(self, mechanism, n):
+        return super()._facts(mechanism, n) | {"noise_source": "os-entropy", "claim": "dp", "reasons": ()}
 
 
-@plant(
-    "statement",
-    "bounds_y=None are read from the rows: no warning, claim dp",
-    "exact minimum and maximum in bounds_y_",
-    bounds_y=None,
-)
+@plant("statement", bounds_y=None)
 class SilentBoundsMean(DPMeanRegressor):
+    """bounds_y=None are read from the rows: no warning, claim dp.
+
+    Exact minimum and maximum in bounds_y_.
+    """
+
     def _leaks(self):
         return []
 
 
-@plant(
-    "statement",
-    "the ledger is charged half of what is stated",
-    "accounting: two fits for the price of one",
-    needs="ledger",
-)
+@plant("statement", needs="ledger")
 class HalfChargeMean(DPMeanRegressor):
+    """The ledger is charged half of what is stated.
+
+    Accounting: two fits for the price of one.
+    """
+
     def charge(self, spent):
         super().charge(replace(spent, epsilon=spent.epsilon / 2))
 
 
-@plant(
-    "statement",
-    "a refit of the same object is not charged",
-    "accounting: any number of releases for one charge",
-    needs="ledger, fit twice",
-)
+@plant("statement", needs="ledger, fit twice")
 class FreeRefitMean(DPMeanRegressor):
+    """A refit of the same object is not charged.
+
+    Accounting: any number of releases for one charge.
+    """
+
     def charge(self, spent):
         if not hasattr(self, "privacy_spent_"):
             super().charge(spent)
 
 
-@plant(
-    "statement",
-    "a refusal of the ledger is logged and ignored",
-    "accounting: the ceiling is passed",
-    needs="ledger that refuses",
-)
+@plant("statement", needs="ledger that refuses")
 class IgnoredRefusalMean(DPMeanRegressor):
+    """A refusal of the ledger is logged and ignored.
+
+    Accounting: the ceiling is passed.
+    """
+
     def charge(self, spent):
         with contextlib.suppress(BudgetExceededError):
             super().charge(spent)
 
 
-@plant(
-    "statement",
-    "the ledger is charged after the noise, and the refusal carries the release",
-    "a release that was never paid for",
-    needs="ledger that refuses",
-)
+@plant("statement", needs="ledger that refuses")
 class LateChargeMean(DPMeanRegressor):
+    """The ledger is charged after the noise, and the refusal carries the release.
+
+    A release that was never paid for.
+    """
+
     def charge(self, spent):
         self._pending = spent
 
@@ -169,13 +173,13 @@ class LateChargeMean(DPMeanRegressor):
         return released
 
 
-@plant(
-    "statement",
-    "partial_fit releases again and charges and states nothing",
-    "epsilon of every batch unaccounted",
-    needs="partial_fit, ledger",
-)
+@plant("statement", needs="partial_fit, ledger")
 class FreePartialFitMean(DPMeanRegressor):
+    """partial_fit releases again and charges and states nothing.
+
+    Epsilon of every batch unaccounted.
+    """
+
     def partial_fit(self, X, y):
         if not hasattr(self, "privacy_spent_"):
             return self.fit(X, y)
@@ -187,29 +191,25 @@ class FreePartialFitMean(DPMeanRegressor):
         return self
 
 
-@plant(
-    "statement",
-    "a second, independent release (for validation) is made and kept, and not stated",
-    "epsilon 2 times the stated",
-)
+@plant("statement")
 class TwoReleasesMean(DPMeanRegressor):
+    """A second, independent release (for validation) is made and kept, and not stated.
+
+    Epsilon 2 times the stated.
+    """
+
     def _randomize(self, exact, mechanism, entropy):
         released = mechanism.randomize(exact, entropy)
         self.validation_ = mechanism.randomize(exact, entropy)
         return released
 
 
-def _group_cap_factory():
-    return GroupSensitivityMean(bounds_X=(0.0, 1.0), bounds_y=(0.0, 1.0), max_rows_per_group=5)
-
-
-@plant(
-    "statement",
-    "unit 'group' with 5 rows a group, noise and sensitivity of one row",
-    "epsilon 5 times the stated",
-    factory=_group_cap_factory,
-    needs="fit(..., groups=)",
-)
+@plant("statement", max_rows_per_group=5, needs="fit(..., groups=)")
 class GroupSensitivityMean(DPGroupMeanRegressor):
+    """Unit 'group' with 5 rows a group, noise and sensitivity of one row.
+
+    Epsilon 5 times the stated.
+    """
+
     def _sensitivity(self, d):
         return DPMeanRegressor._sensitivity(self, d) + 2

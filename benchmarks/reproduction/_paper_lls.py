@@ -11,6 +11,7 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.preprocessing import MinMaxScaler, StandardScaler
 
 FloatArray = NDArray[np.float64]
 
@@ -25,41 +26,17 @@ def delta_of(distribution: str, n_features: int) -> float:
     return SHARE_OF_DELTA[distribution] * (4 + 4 * sqrt(n_features) + n_features)
 
 
-@dataclass(frozen=True)
-class Scaling:
-    """Affine maps READ FROM THE ROWS, as the paper does.
+def scalers(kind: str, X: FloatArray, y: FloatArray) -> tuple[Any, Any]:
+    """Return scalers of features and target, READ FROM THE ROWS, as the paper does."""
+    if kind == "min-max":
+        of_features, of_target = MinMaxScaler((0, 1 / sqrt(X.shape[1]))), MinMaxScaler((-1, 1))
+    else:
+        of_features, of_target = StandardScaler(), StandardScaler()
+    return of_features.fit(X), of_target.fit(y[:, np.newaxis])
 
-    Attributes
-    ----------
-    x_origin, x_unit : ndarray of shape (n_features,)
-    y_origin, y_unit : float
-    """
 
-    x_origin: FloatArray
-    x_unit: FloatArray
-    y_origin: float
-    y_unit: float
-
-    @classmethod
-    def of(cls, X: FloatArray, y: FloatArray, kind: str = "min-max") -> Self:
-        x_low, y_low = X.min(axis=0), float(y.min())
-        y_half = float(y.max() - y.min()) / 2
-        if kind == "min-max":
-            return cls(x_low, (X.max(axis=0) - x_low) * sqrt(X.shape[1]), y_low + y_half, y_half)
-        if kind == "standard X":
-            return cls(X.mean(axis=0), X.std(axis=0), y_low + y_half, y_half)
-        return cls(X.mean(axis=0), X.std(axis=0), float(y.mean()), float(y.std()))
-
-    def features(self, X: FloatArray) -> FloatArray:
-        """Return rows with a leading 1; with "min-max" the features are in [0, 1 / sqrt(d)]."""
-        return np.column_stack([np.ones(len(X)), (X - self.x_origin) / self.x_unit])
-
-    def target(self, y: FloatArray) -> FloatArray:
-        """Return the target; with "min-max" in [-1, 1]."""
-        return (y - self.y_origin) / self.y_unit
-
-    def original(self, y: FloatArray) -> FloatArray:
-        return self.y_origin + self.y_unit * y
+def with_ones(X: FloatArray) -> FloatArray:
+    return np.column_stack([np.ones(len(X)), X])
 
 
 def weights(distribution: str, rows: FloatArray, y: FloatArray) -> dict[str, FloatArray]:
@@ -83,9 +60,9 @@ class PaperLLS:
     distribution : {"sev", "logistic"}
     epsilon : float
         Nominal; infinity adds no noise.
-    scaling : {"min-max", "standard X", "standard"}
-        As stated; or X of mean 0 and variance 1; or y, too. The last two come near the paper's figures (SEV
-        and logistic), but no sensitivity holds for them, wherever means and variances come from.
+    scaling : {"min-max", "standard"}
+        As stated; or X and y of mean 0 and variance 1, which comes near the paper's figures, but no
+        sensitivity holds for it, wherever means and variances come from.
     seed : int
         Of NumPy's Laplace noise.
     """
@@ -95,48 +72,35 @@ class PaperLLS:
     scaling: str = "min-max"
     seed: Any = 0
     coef_: FloatArray = field(init=False, repr=False)
-    scale_: float = field(init=False, repr=False)
+
+    def weigh(self, X: FloatArray, y: FloatArray) -> dict[str, FloatArray]:
+        """Return the weights of scaled rows, before noise."""
+        self._features, self._target = scalers(self.scaling, X, y)
+        targets = self._target.transform(y[:, np.newaxis])[:, 0]
+        return weights(self.distribution, with_ones(self._features.transform(X)), targets)
 
     def fit(self, X: FloatArray, y: FloatArray) -> Self:
-        self._scaling = Scaling.of(X, y, self.scaling)
-        exact = weights(self.distribution, self._scaling.features(X), self._scaling.target(y))
-        noisy = self._perturb(exact, X.shape[1])
-        p, q = _stationary_point(noisy)
-        self.scale_, self.coef_ = 1 / q, p / q
+        rng = np.random.default_rng(self.seed)
+        scale = delta_of(self.distribution, X.shape[1]) / self.epsilon
+        # One draw per weight: those of p_j p_h and p_h p_j are independent.
+        noisy = {name: w + rng.laplace(scale=scale, size=w.shape) for name, w in self.weigh(X, y).items()}
+        # A vanishing gradient in (p, q): the maximum only where the noisy quadratic has one.
+        across = noisy["pq"][:, np.newaxis]
+        hessian = np.block([[noisy["pp"] + noisy["pp"].T, across], [across.T, 2 * noisy["q^2"]]])
+        *p, q = np.linalg.solve(hessian, np.append(np.zeros(len(across)), -noisy["q"]))
+        self.coef_ = np.array(p) / q
         return self
 
     def predict(self, X: FloatArray) -> FloatArray:
         """Return the fitted mean, in the units of y."""
-        return self._scaling.original(self._scaling.features(X) @ self.coef_)
-
-    def _perturb(self, exact: dict[str, FloatArray], n_features: int) -> dict[str, FloatArray]:
-        rng, delta = np.random.default_rng(self.seed), delta_of(self.distribution, n_features)
-        # One draw per weight: those of p_j p_h and p_h p_j are independent.
-        return {
-            name: weight + rng.laplace(scale=delta / self.epsilon, size=weight.shape)
-            for name, weight in exact.items()
-        }
-
-
-def _stationary_point(noisy: dict[str, FloatArray]) -> tuple[FloatArray, float]:
-    """Solve for a vanishing gradient in (p, q): the maximum only where the noisy quadratic has one."""
-    size = len(noisy["pq"]) + 1
-    hessian, gradient = np.empty((size, size)), np.zeros(size)
-    hessian[:-1, :-1] = noisy["pp"] + noisy["pp"].T
-    hessian[-1, :-1] = hessian[:-1, -1] = noisy["pq"]
-    hessian[-1, -1] = 2 * noisy["q^2"][0]
-    gradient[-1] = noisy["q"][0]
-    solution = np.linalg.solve(hessian, -gradient)
-    return solution[:-1], float(solution[-1])
+        fitted = with_ones(self._features.transform(X)) @ self.coef_
+        return self._target.inverse_transform(fitted[:, np.newaxis])[:, 0]
 
 
 def moved_weights(distribution: str, X: FloatArray, y: FloatArray, record: tuple[FloatArray, float]) -> float:
     """Return how far the weights move, in L1, when the last record is replaced, the scaling being read."""
     X_other, y_other = X.copy(), y.copy()
     X_other[-1], y_other[-1] = record
-    before, after = (
-        weights(distribution, scaling.features(table), scaling.target(targets))
-        for table, targets in ((X, y), (X_other, y_other))
-        for scaling in (Scaling.of(table, targets),)
-    )
+    model = PaperLLS(distribution, np.inf)
+    before, after = model.weigh(X, y), model.weigh(X_other, y_other)
     return float(sum(np.abs(before[name] - after[name]).sum() for name in before))

@@ -20,8 +20,7 @@ _HALVINGS = 40
 
 def microaggregation(X: FloatArray, column: int, n_groups: float, rng: np.random.Generator) -> FloatArray:
     """Sort the values, cut them into groups of equal size, and release each group's mean."""
-    groups = np.array_split(np.argsort(X[:, column]), int(n_groups))
-    return _with_means(X, column, groups)
+    return _with_means(X, column, np.array_split(np.argsort(X[:, column]), int(n_groups)))
 
 
 def multiplicative_noise(X: FloatArray, column: int, share: float, rng: np.random.Generator) -> FloatArray:
@@ -44,20 +43,26 @@ def kd_tree(X: FloatArray, column: int, leaf_size: float, rng: np.random.Generat
             leaves.append(rows)
             continue
         widest = int(np.ptp(X[rows], axis=0).argmax())
-        ordered = rows[np.argsort(X[rows, widest])]
-        open_nodes += [ordered[: len(rows) // 2], ordered[len(rows) // 2 :]]
+        open_nodes += np.array_split(rows[np.argsort(X[rows, widest])], [len(rows) // 2])
     return _with_means(X, column, leaves)
 
 
 def matched_scale(perturb: Perturbation, X: FloatArray, column: int, target: float, seed: int) -> float:
     """Return the strength of a noise at which correct orientation, in percent, is the target."""
-    low, high = 1e-6, 1e3
+
+    def hides(strength: float) -> bool:
+        # The same noise every time, so more of it moves every value further.
+        released = perturb(X, column, strength, np.random.default_rng(seed))
+        return bool(correct_orientation_score(X[:, [column]], released[:, [column]])[0] <= target)
+
+    return least_strength(hides, 1e-6, 1e3)
+
+
+def least_strength(is_enough: Callable[[float], bool], low: float, high: float) -> float:
+    """Return the least strength that is enough, where every larger one is."""
     for _ in range(_HALVINGS):
         middle = float(np.sqrt(low * high))
-        released = perturb(X, column, middle, np.random.default_rng(seed))
-        found = correct_orientation_score(X[:, [column]], released[:, [column]])[0]
-        # The same noise every time, so more of it moves every value further.
-        low, high = (middle, high) if found > target else (low, middle)
+        low, high = (low, middle) if is_enough(middle) else (middle, high)
     return high
 
 

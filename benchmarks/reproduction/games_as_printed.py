@@ -18,7 +18,7 @@ from skprivate.games._plan import BroadcastMechanism
 
 from .._tables import Table, across
 
-SIZES = (2, 5, 10, 20, 50)
+PLAYERS = (2, 5, 10, 20, 50)
 EPSILON, ALPHA, BETA = 0.2, 0.3, 0.6
 
 
@@ -54,25 +54,14 @@ def _equation_9(constant: float, n_players: int, epsilon: float, alpha: float, b
     return -math.log((1 - alpha) * ratio + alpha)
 
 
-def run() -> None:
+def run(small: bool = False) -> None:
     """Print the leakage about the first player beside the bounds, and both constants of Theorem 3."""
-    print_leakage()
-    print_constants()
-
-
-def print_leakage() -> None:
-    """Print the leakage itself, eq. (9) corrected and as printed, and Lemma 5."""
     print(f"Leakage about player 1 (alpha {ALPHA}, beta {BETA}, distance {EPSILON} of every player), in nats")
     names = ("leakage", "(9) corrected", "(9) as printed, no bound", "Lemma 5 (1)")
-    table = Table(("N", ">3"), *across(names, ">7.3f"))
-    prior = TwoTypePrior([0.0, 1.0], ALPHA, BETA)
-    for n in SIZES:
+    table, prior = Table(("N", ">3"), *across(names, ">7.3f")), TwoTypePrior([0.0, 1.0], ALPHA, BETA)
+    for n in PLAYERS[:2] if small else PLAYERS:
         bounds = (bound(n, EPSILON, ALPHA, BETA) for bound in (corrected_lower_bound, printed_lower_bound))
         table.row(n, TwoTypeChannel(prior, n, EPSILON).first(), *bounds, upper_bound(n, EPSILON, ALPHA))
-
-
-def print_constants() -> None:
-    """Print epsilon of Theorem 3 by the recursion of sensitivities, corrected, and as printed."""
     k = np.arange(2000)
     mechanism = BroadcastMechanism(
         n_players=10, n_dims=1, algorithm="ye", noise_scales=0.99**k, steps=0.5 * 0.97**k,

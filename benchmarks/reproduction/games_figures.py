@@ -3,10 +3,9 @@
 
 import math
 import warnings
-from collections.abc import Callable, Sequence
 from itertools import product
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.stats import uniform
@@ -18,23 +17,30 @@ from skprivate.games import TwoTypePrior, TypePrior, VaccinationGame
 
 from .._pictures import lines, new_panels, write
 from .._tables import Table, across, standard_error
-from .games_as_printed import ALPHA, BETA, EPSILON, corrected_lower_bound, upper_bound
+from .games_as_printed import ALPHA, BETA, EPSILON, PLAYERS, corrected_lower_bound, upper_bound
 
-SEEDS = 20
+
+class Sizes(NamedTuple):
+    """Games of figure 1, runs that gradient matching and Bayes attack in figure 2, runs of figure 3."""
+
+    games: int
+    matched: int
+    bayes: int
+    followed: int
+
+
+SIZES = {False: Sizes(200, 80, 20, 200), True: Sizes(2, 1, 1, 1)}
 #: Of figure 1: rounds beyond the first few tell little under noise that grows, and passes repeat the noise.
-GAMES, FEW, PASSES = 200, 6, (0, 1, 2, 5)
+FEW, PASSES = 6, (0, 1, 2, 5)
 N_PLAYERS, P2 = 10, (0.5, 1.0, 1.5)
-#: Theorem 1, Corollary 1 and Corollary 2 of the setting of figure 2, from an independent computation.
-EXPECTED = {0.5: (7.44, 12.67, 17.31), 1.0: (5.63, 9.26, 12.56), 1.5: (4.54, 7.32, 9.90)}
-#: Lower bound of figure 3 for N = 2, 5, 10, 20, 50: the paper's eq. (9), corrected.
-EXPECTED_LOWER = {2: 0.162, 5: 0.410, 10: 0.692, 20: 0.999, 50: 1.192}
 
 
-def run(save: Path | None = None) -> None:
+def run(save: Path | None = None, small: bool = False) -> None:
+    sizes = SIZES[small]
     with warnings.catch_warnings():
         # Runs without noise, or with a private B, are what is shown.
         warnings.simplefilter("ignore")
-        gains, entire, individual = figure_1(), figure_2(), figure_3()
+        gains, entire, individual = figure_1(sizes), figure_2(sizes), figure_3(sizes)
     if save is not None:
         draw_gains(gains, save)
         draw_bounds(entire, "p2, M = 1 + p2 k", save, "games_figure_2")
@@ -56,32 +62,30 @@ def quadratic(seed: int) -> QuadraticAggregativeGame:
 
 def played(game: Any, noise: Any, n_rounds: int, seed: int, step: Any = (1, 1, 0.1)) -> PrivateNashSolver:
     """Run "ye", the paper's algorithm, and keep the broadcasts."""
-    solver = PrivateNashSolver(
-        "ye",
-        max_iter=n_rounds,
-        noise_scale=noise,
-        step_size=step,
-        store="observations",
-        random_state=seed,
-    )
-    return solver.fit(game)
+    options = {"max_iter": n_rounds, "noise_scale": noise, "step_size": step, "random_state": seed}
+    return PrivateNashSolver("ye", store="observations", **options).fit(game)
 
 
-def figure_1() -> dict[str, dict[str, Any]]:
+def scalar(r: Any, noise: Any, n_rounds: int, seed: int) -> tuple[Any, PrivateNashSolver]:
+    """Return the game of figures 2 and 3 with private r, and a run of it."""
+    game = QuadraticAggregativeGame(1.0, 0.5, r, r_bounds=(-1, 1), own_effect=False)
+    return game, played(game, noise, n_rounds, seed, (1, 1, 1))
+
+
+def figure_1(sizes: Sizes) -> dict[str, dict[str, Any]]:
     """Print mean gains after passes, and return them after every step, by game and noise."""
     means: dict[str, dict[str, Any]] = {}
     noises = {"no noise": 0.0, "M = 0.1": 0.1} | {f"M = 1 + {p2:g} k": (1.0, p2, 1.0) for p2 in P2}
     for make, theta in ((quadratic, "r"), (vaccination, "A and B")):
-        games = [make(seed) for seed in range(GAMES)]
+        games = [make(seed) for seed in range(sizes.games)]
         print(
-            f"  Figure 1: gain of matching {theta}, {type(games[0]).__name__}, ye, N = {N_PLAYERS}, "
-            f"n = 2, l = 1 / (1 + 0.1 k), {FEW} rounds, adversary's step 0.2; mean of seeds 0 to {GAMES - 1}"
+            f"  Figure 1: gain of matching {theta}, {type(games[0]).__name__}, ye, N = {N_PLAYERS}, n = 2, "
+            f"l = 1 / (1 + 0.1 k), {FEW} rounds, adversary's step 0.2; mean of seeds 0 to {sizes.games - 1}"
         )
-        table = Table(
-            ("after passes", "<32"), *across(PASSES, ">7.3f"), ("error of the last", ">17.3f"), indent=2
-        )
+        columns = (*across(PASSES, ">7.3f"), ("error of the last", ">17.3f"))
+        table = Table(("after passes", "<32"), *columns, indent=2)
         for sign, (name, noise) in product(("corrected", "printed"), noises.items()):
-            paths = np.array([_path(game, noise, s, sign) for s, game in enumerate(games)])
+            paths = np.array([_gains(game, noise, seed, sign) for seed, game in enumerate(games)])
             mean, error = paths.mean(axis=0), standard_error(paths)[-1]
             table.row(f"{sign}, {name}", *mean[:: FEW - 1][list(PASSES)], error)
             means.setdefault(f"gain of {theta}, {sign} sign", {})[name] = mean
@@ -89,102 +93,97 @@ def figure_1() -> dict[str, dict[str, Any]]:
     return means
 
 
-def _path(game: Any, noise: Any, seed: int, sign: Any) -> Any:
+def _gains(game: Any, noise: Any, seed: int, sign: Any) -> Any:
     """Gains before the first step and after every step; a pass has one step less than rounds."""
     adversary = GradientMatchingAdversary(0.2, sign=sign, n_passes=PASSES[-1], random_state=seed)
     return adversary.run(game, played(game, noise, FEW, seed)).gains
 
 
-def figure_2() -> dict[str, dict[float, float]]:
+def figure_2(sizes: Sizes) -> dict[str, dict[float, float]]:
     """Print bounds and attacks on all players, and return them by name and p2."""
     print(
         f"  Figure 2: all {N_PLAYERS} players, r uniform on [-1, 1], P = 1, Q = 1/2, ye, l = 1 / (1 + k), "
-        f"M = 1 + p2 k, 200 rounds; attacks: mean of seeds 0 to {4 * SEEDS - 1}"
+        f"M = 1 + p2 k, 200 rounds; attacks: mean of seeds 0 to {sizes.matched - 1}"
     )
     print("  leakage of Bayes: r -1 or 1 alike; its Theorem 1 in the column before")
     bounds = ("Theorem 1", "Corollary 1", "group DP")
-    attacks = ("log g", "honest", "Theorem 1 (two)", "Bayes", "its honest")
-    names, found = (*bounds, *attacks), {}
-    table = Table(("p2", "<5g"), *across(names, ">11.3f"), indent=2)
+    names = (*bounds, "log g", "Theorem 1 (two)", "Bayes", "its honest")
+    table, rows = Table(("p2", "<5g"), *across(names, ">11.3f"), indent=2), {}
     for p2 in P2:
-        row = [*_bounds(p2), *_matched(p2), *_bayes(p2)]
-        if not np.allclose(row[:3], EXPECTED[p2], atol=0.006):
-            raise RuntimeError("the bounds are not those of an independent computation")
-        if not max(row[4], 0.0) <= row[0] <= row[1] <= row[2] or not row[7] <= row[6] <= row[5]:
-            raise RuntimeError("the order of the bounds and attacks is broken")
-        table.row(p2, *row)
-        found[p2] = row
-    return _by_name(names, found)
+        rows[p2] = [*_bounds(p2), _matched(p2, sizes.matched), *_bayes(p2, sizes.bayes)]
+        table.row(p2, *rows[p2])
+    return {name: {p2: row[i] for p2, row in rows.items()} for i, name in enumerate(names)}
 
 
-def _scalar(
-    p2: float, seed: int, draw: Callable[[np.random.Generator], Any]
-) -> tuple[Any, PrivateNashSolver]:
-    game = QuadraticAggregativeGame(
-        1.0, 0.5, draw(np.random.default_rng(seed)), r_bounds=(-1, 1), own_effect=False
-    )
-    return game, played(game, (1.0, p2, 1.0), 200, seed, (1, 1, 1))
-
-
-def _uniform(rng: np.random.Generator) -> Any:
-    return rng.uniform(-1, 1, N_PLAYERS)
-
-
-def _two(rng: np.random.Generator) -> Any:
-    return rng.choice([-1.0, 1.0], N_PLAYERS)
+def _uniform(p2: float, seed: int) -> tuple[Any, PrivateNashSolver]:
+    return scalar(np.random.default_rng(seed).uniform(-1, 1, N_PLAYERS), (1.0, p2, 1.0), 200, seed)
 
 
 def _bounds(p2: float) -> list[float]:
-    solver = _scalar(p2, 0, _uniform)[1]
-    prior = uniform(-1, 2)
-    return [
-        solver.privacy_guarantee(prior).epsilon,
-        solver.privacy_guarantee(prior, criterion="corollary1").epsilon,
-        solver.privacy_guarantee(None, criterion="dp").epsilon,
-    ]
+    solver, prior = _uniform(p2, 0)[1], uniform(-1, 2)
+    asked = (
+        {"prior": prior},
+        {"prior": prior, "criterion": "corollary1"},
+        {"prior": None, "criterion": "dp"},
+    )
+    return [solver.privacy_guarantee(**each).epsilon for each in asked]
 
 
-def _matched(p2: float) -> list[float]:
-    """Log of the mean gain, and the log of its ratio to the blind gain, which is 1 here by symmetry."""
-    gains = []
-    for seed in range(4 * SEEDS):
-        game, solver = _scalar(p2, seed, _uniform)
-        gains.append(GradientMatchingAdversary(0.2, n_passes=5, random_state=seed).run(game, solver).gain)
-    blind = 1.0
-    return [math.log(np.mean(gains)), math.log(np.mean(gains) / blind)]
+def _matched(p2: float, n_runs: int) -> float:
+    """Log of the mean gain, over the blind gain, which is 1 here by symmetry."""
+    adversaries = (GradientMatchingAdversary(0.2, n_passes=5, random_state=seed) for seed in range(n_runs))
+    return math.log(np.mean([one.run(*_uniform(p2, seed)).gain for seed, one in enumerate(adversaries)]))
 
 
-def _bayes(p2: float) -> list[float]:
+def _bayes(p2: float, n_runs: int) -> list[float]:
     prior = TypePrior([-1.0, 1.0], [0.5, 0.5])
-    results = [BayesAdversary(prior).run(*_scalar(p2, seed, _two)) for seed in range(SEEDS)]
-    bound = _scalar(p2, 0, _two)[1].privacy_guarantee(prior).epsilon
-    worst, honest = max(found.leakage for found in results), [found.log_ratio or 0.0 for found in results]
-    return [bound, worst, max(honest)]
+    types = (np.random.default_rng(seed).choice([-1.0, 1.0], N_PLAYERS) for seed in range(n_runs))
+    runs = [scalar(r, (1.0, p2, 1.0), 200, seed) for seed, r in enumerate(types)]
+    results = [BayesAdversary(prior).run(*each) for each in runs]
+    worst, honest = max(found.leakage for found in results), max(found.log_ratio or 0.0 for found in results)
+    return [runs[0][1].privacy_guarantee(prior).epsilon, worst, honest]
 
 
-def figure_3() -> dict[str, dict[float, float]]:
+def figure_3(sizes: Sizes) -> dict[str, dict[float, float]]:
     """Print bounds and attacks on player 1, and return them by name and number of players."""
-    found: dict[float, Sequence[float]] = {}
     print(
         f"  Figure 3: player 1 of N, TwoTypePrior(alpha = {ALPHA}, beta = {BETA}), types -1 and 1, P = 1, "
         f"Q = 1/2, ye, l = 1 / (1 + k), 50 rounds, M constant with eps_o = {EPSILON} for one player; "
-        f"leaks of seeds 0 to {10 * SEEDS - 1}"
+        f"leaks of seeds 0 to {sizes.followed - 1}"
     )
     names = ("eq. (9)", "exact sup", "Lemma 5 (1)", "log 1/alpha", "DP", "mean leak", "largest leak")
-    table = Table(("N", "<5"), *across(names, ">12.3f"), indent=2)
-    for n_players, expected in EXPECTED_LOWER.items():
-        row = [corrected_lower_bound(n_players, EPSILON, ALPHA, BETA), *_followed(n_players)]
-        if abs(row[0] - expected) > 6e-4 or not row[0] <= row[1] + 1e-6 <= row[2] + 2e-6:
-            raise RuntimeError("the bounds of the individual view are not in their order")
-        if row[6] > row[1]:
-            raise RuntimeError("an attack learnt more than the guarantee allows")
-        table.row(n_players, *row)
-        found[n_players] = row
-    return _by_name(names, found)
+    table, rows = Table(("N", "<5"), *across(names, ">12.3f"), indent=2), {}
+    for n_players in PLAYERS:
+        lower = corrected_lower_bound(n_players, EPSILON, ALPHA, BETA)
+        upper = upper_bound(n_players, EPSILON, ALPHA)
+        exact, single, leaks = _followed(n_players, sizes.followed)
+        rows[n_players] = lower, exact, upper, -math.log(ALPHA), single, float(np.mean(leaks)), max(leaks)
+        table.row(n_players, *rows[n_players])
+    return {name: {n: row[i] for n, row in rows.items()} for i, name in enumerate(names)}
 
 
-def _by_name(names: Sequence[str], rows: dict[float, Sequence[float]]) -> dict[str, dict[float, float]]:
-    return {name: {x: row[i] for x, row in rows.items()} for i, name in enumerate(names)}
+def _followed(n_players: int, n_runs: int) -> tuple[float, float, list[float]]:
+    """Return leakage of a single player, its differential privacy, and what Bayes learns in runs."""
+    prior, dp = TwoTypePrior([-1.0, 1.0], ALPHA, BETA), {"view": "individual", "criterion": "dp"}
+    solver = scalar(_profile(n_players, 0), 20.0, 50, 0)[1]
+    scale = 20.0 * solver.privacy_guarantee(None, **dp).epsilon / EPSILON
+    runs = [scalar(_profile(n_players, seed), scale, 50, seed) for seed in range(n_runs)]
+    leaks = [float(BayesAdversary(prior).run(*each).leakages[0]) for each in runs]
+    solver = runs[0][1]
+    exact = solver.privacy_guarantee(prior, view="individual").epsilon
+    return exact, solver.privacy_guarantee(None, **dp).epsilon, leaks
+
+
+def _profile(n_players: int, seed: int) -> Any:
+    """Draw the types of all players from the prior."""
+    rng = np.random.default_rng(seed)
+    r = np.full(n_players, -1.0 if rng.uniform() < ALPHA else 1.0)
+    while rng.uniform() >= BETA:
+        others = rng.choice([-1.0, 1.0], n_players - 1)
+        if (others != r[0]).any():
+            r[1:] = others
+            break
+    return r
 
 
 def draw_gains(gains: dict[str, dict[str, Any]], folder: Path) -> None:
@@ -205,37 +204,3 @@ def draw_bounds(found: dict[str, dict[float, float]], label: str, folder: Path, 
     series = {line: list(values.values()) for line, values in found.items()}
     lines(panel, list(next(iter(found.values()))), series, (label, "leakage, nats"))
     write(figure, folder, name)
-
-
-def _followed(n_players: int) -> Sequence[float]:
-    scale = 20.0 * _individual(n_players, 20.0, 0)[1] / EPSILON
-    prior, leaks = TwoTypePrior([-1.0, 1.0], ALPHA, BETA), []
-    for seed in range(10 * SEEDS):
-        game, solver = _drawn(n_players, scale, seed)
-        leaks.append(float(BayesAdversary(prior).run(game, solver).leakages[0]))
-    upper = upper_bound(n_players, EPSILON, ALPHA)
-    exact, single = _individual(n_players, scale, 0)
-    return [exact, upper, math.log(1.0 / ALPHA), single, float(np.mean(leaks)), max(leaks)]
-
-
-def _drawn(n_players: int, scale: float, seed: int) -> tuple[Any, PrivateNashSolver]:
-    """Draw a profile from the prior, and run it."""
-    rng = np.random.default_rng(seed)
-    r = np.full(n_players, -1.0 if rng.uniform() < ALPHA else 1.0)
-    while rng.uniform() >= BETA:
-        others = rng.choice([-1.0, 1.0], n_players - 1)
-        if (others != r[0]).any():
-            r[1:] = others
-            break
-    game = QuadraticAggregativeGame(1.0, 0.5, r, r_bounds=(-1, 1), own_effect=False)
-    return game, played(game, scale, 50, seed, (1, 1, 1))
-
-
-def _individual(n_players: int, scale: float, seed: int) -> tuple[float, float]:
-    """Leakage of a single player, and its differential privacy."""
-    solver = _drawn(n_players, scale, seed)[1]
-    prior = TwoTypePrior([-1.0, 1.0], ALPHA, BETA)
-    return (
-        solver.privacy_guarantee(prior, view="individual").epsilon,
-        solver.privacy_guarantee(None, view="individual", criterion="dp").epsilon,
-    )

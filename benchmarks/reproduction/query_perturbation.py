@@ -6,23 +6,13 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from skprivate.metrics import correct_orientation_score
-from skprivate.preprocessing import TQMATransformer
-
 from .._tables import Table
-from ._collaborative import SEEDS, Toy
-from ._perturbation import (
-    Perturbation,
-    kd_tree,
-    laplace_noise,
-    matched_scale,
-    microaggregation,
-    multiplicative_noise,
-)
+from ._collaborative import SEEDS, Toy, coarsened, orientation, over_seeds
+from ._perturbation import kd_tree, laplace_noise, matched_scale, microaggregation, multiplicative_noise
 
 FloatArray = NDArray[np.float64]
 
-COLUMN, DEPTH, GROUPS, LEAF_SIZES = 0, 4, 16, (2, 3, 4, 6, 8)
+COLUMN, GROUPS, LEAF_SIZES = 0, 16, (2, 3, 4, 6, 8)
 #: Percent within 2 mu of a uniform value in cells of width 1 / 16.
 TARGET = 6.4
 PAPER = {
@@ -38,31 +28,27 @@ PAPER = {
 def perturbed(X: FloatArray, seed: int) -> Iterator[FloatArray]:
     """Yield the queries by each method, in the order of the table."""
     yield X
-    tqma = TQMATransformer(DEPTH, bounds={COLUMN: (0, 1)}, quasi_identifiers=[COLUMN])
-    yield tqma.fit(X).transform(X)
+    yield coarsened(X)
     rng = np.random.default_rng(seed)
     yield microaggregation(X, COLUMN, GROUPS, rng)
     leaves = [kd_tree(X, COLUMN, size, rng) for size in LEAF_SIZES]
     yield min(leaves, key=lambda released: abs(orientation(X, released) - TARGET))
-    noises: tuple[Perturbation, ...] = (multiplicative_noise, laplace_noise)
-    for perturb in noises:
+    for perturb in (multiplicative_noise, laplace_noise):
         scale = matched_scale(perturb, X, COLUMN, TARGET, seed)
         yield perturb(X, COLUMN, scale, np.random.default_rng(seed))
 
 
-def orientation(X: FloatArray, released: FloatArray) -> float:
-    return float(correct_orientation_score(X[:, [COLUMN]], released[:, [COLUMN]])[0])
+def run(seeds: int | None = None, small: bool = False) -> None:
+    seeds = seeds or (1 if small else SEEDS)
 
+    def of_seed(seed: int) -> dict[str, tuple[float, float]]:
+        toy = Toy.draw(seed, small=small)
+        queries = zip(PAPER, perturbed(toy.queries, seed), strict=True)
+        return {name: (orientation(toy.queries, X), np.sqrt(toy.mse(X))) for name, X in queries}
 
-def run() -> None:
-    found = []
-    for seed in range(SEEDS):
-        toy = Toy.draw(seed)
-        queries = perturbed(toy.queries, seed)
-        found.append([(orientation(toy.queries, X), np.sqrt(toy.mse(X))) for X in queries])
-    means, spread = np.mean(found, axis=0), np.std(found, axis=0)
-    print(f"one column of five perturbed, {SEEDS} seeds: mean ± standard deviation; in brackets the paper")
+    print(f"one column of five perturbed, {seeds} seeds: mean ± standard deviation; in brackets the paper")
     table = Table(("method", "<35"), ("CO (%)", "<25"), ("RMSE", "<30"), indent=2)
-    for (name, (co, rmse)), mean, sd in zip(PAPER.items(), means, spread, strict=True):
-        error = f"{mean[1]:.5f} ±{sd[1]:.5f} ({rmse:.5f})"
-        table.row(name, f"{mean[0]:.2f} ±{sd[0]:.2f} ({co:.2f})", error)
+    for name, found in over_seeds(of_seed, seeds).items():
+        (co, rmse), (co_sd, rmse_sd), paper = found.mean(axis=0), found.std(axis=0), PAPER[name]
+        error = f"{rmse:.5f} ±{rmse_sd:.5f} ({paper[1]:.5f})"
+        table.row(name, f"{co:.2f} ±{co_sd:.2f} ({paper[0]:.2f})", error)

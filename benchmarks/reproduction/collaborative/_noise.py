@@ -16,13 +16,12 @@ from numpy.typing import NDArray
 from skprivate.collaborative import LocalAverageRegressor
 from skprivate.metrics import record_linkage_score
 
+from .._collaborative import CUBE
+from .._perturbation import least_strength
+
 FloatArray = NDArray[np.float64]
 #: Takes shares of shape (queries, parties) and a generator, and returns noisy shares.
 Noise = Callable[[FloatArray, np.random.Generator], FloatArray]
-
-#: Seeds of swaps and of fake queries are these plus the repetition: none of them draws data.
-SWAP_SEED, FAKE_SEED = 20_000, 30_000
-_HALVINGS = 40
 
 
 def multiplicative(strength: float, mean: float = 1.0) -> Noise:
@@ -30,11 +29,7 @@ def multiplicative(strength: float, mean: float = 1.0) -> Noise:
 
     The paper prints a mean of zero, which erases the answers.
     """
-
-    def noise(shares: FloatArray, rng: np.random.Generator) -> FloatArray:
-        return shares * rng.normal(mean, np.sqrt(strength) * shares.std(), shares.shape)
-
-    return noise
+    return lambda shares, rng: shares * rng.normal(mean, np.sqrt(strength) * shares.std(), shares.shape)
 
 
 def laplace(epsilon: float) -> Noise:
@@ -48,11 +43,11 @@ def laplace(epsilon: float) -> Noise:
 
 @dataclass(frozen=True)
 class Attacked:
-    """Mean squared errors without the attack and with the victim replaced; linkage in percent."""
+    """Linkage in percent; mean squared errors without the attack and with the victim replaced."""
 
+    linkage: float
     mse: float
     mse_replaced: float
-    linkage: float
 
 
 def shares_of(platform: Any, X: FloatArray) -> FloatArray:
@@ -89,28 +84,24 @@ def attacked(platform: Any, X: FloatArray, truth: FloatArray, noise: Noise, seed
     shares = shares_of(platform, fake)
     noisy = noise(shares, rng)
     answers = noisy[:, victim] * sizes.sum() / sizes[victim]
-    copy = LocalAverageRegressor("gaussian", bounds=(0, 1)).fit(_as_asked(platform, fake), answers)
+    copy = LocalAverageRegressor("gaussian", bounds=CUBE).fit(_as_asked(platform, fake), answers)
     tested = shares_of(platform, X)
     others = np.delete(np.arange(len(sizes)), victim)
     replaced = np.empty_like(tested)
     replaced[:, others] = noise(tested[:, others], rng)
     replaced[:, victim] = copy.predict(_as_asked(platform, X)) * sizes[victim] / sizes.sum()
     return Attacked(
+        linkage=record_linkage_score(shares, noisy),
         mse=float(np.mean((synthesis(noise(tested, rng), sizes) - truth) ** 2)),
         mse_replaced=float(np.mean((synthesis(replaced, sizes) - truth) ** 2)),
-        linkage=record_linkage_score(shares, noisy),
     )
 
 
 def matched_strength(platform: Any, X: FloatArray, truth: FloatArray, target: float, seed: Any) -> float:
     """Return the strength of multiplicative noise at which the mean squared error is the target."""
-    low, high = 1e-3, 1e9
-    for _ in range(_HALVINGS):
-        middle = float(np.sqrt(low * high))
-        # The same noise every time, so that the error grows with its strength.
-        above = noisy_mse(platform, X, truth, multiplicative(middle), seed) > target
-        low, high = (low, middle) if above else (middle, high)
-    return high
+    # The same noise every time, so that the error grows with its strength.
+    errs = lambda strength: noisy_mse(platform, X, truth, multiplicative(strength), seed) > target  # noqa: E731
+    return least_strength(errs, 1e-3, 1e9)
 
 
 def _as_asked(platform: Any, X: FloatArray) -> FloatArray:

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Errors under swaps and noise, with and without model extraction: Table 4 of the collaborative paper."""
 
-import warnings
 from collections.abc import Iterator
+from dataclasses import astuple
 from pathlib import Path
 from typing import Any
 
@@ -10,13 +10,11 @@ import numpy as np
 
 from skprivate.audit import ModelExtractionAttack
 from skprivate.collaborative import BSTDAggregator
-from skprivate.exceptions import DisclosureWarning
 
 from ..._pictures import bars, new_panels, write
 from ..._tables import Table
-from .._collaborative import RULE, Toy
-from ..collaborative_toy import CUBE, WINDOWS, coarse
-from ._noise import FAKE_SEED, SWAP_SEED, Attacked, attacked, laplace, matched_strength, multiplicative
+from .._collaborative import CUBE, RULE, SEEDS, SWAP_SEED, WINDOWS, Toy, coarse, heading, over_seeds
+from ._noise import Attacked, attacked, laplace, matched_strength, multiplicative
 
 #: What the paper prints, for original and for coarsened queries: RL in percent, MSE, MSE under attack.
 PAPER: dict[str, tuple[tuple[float | None, float, float], tuple[float | None, float, float]]] = {
@@ -32,24 +30,28 @@ PAPER: dict[str, tuple[tuple[float | None, float, float], tuple[float | None, fl
 #: Rows without figures of their own in the paper: its errors, its printed mean.
 SAME_AS = {"Mul, error of 36": "Mul 36", "Mul, error of 126": "Mul 126", "Mul 36, mean zero": "Mul 36"}
 ROWS = (*PAPER, *SAME_AS)
+#: Of multiplicative noise.
+STRENGTHS = (36, 126)
+#: Of fake queries; the repetition is added.
+FAKE_SEED = 30_000
 QUERIES = ("original queries", "coarsened queries, TQMA(4)")
 
 
-def rows_of(platform: Any, toy: Toy, seed: int) -> Iterator[tuple[str, Attacked]]:
+def rows_of(platform: Any, toy: Toy) -> Iterator[tuple[str, Attacked]]:
     """Yield every row of the table for one platform."""
-    X, truth = toy.queries, toy.truth
+    X, truth, seed = toy.queries, toy.truth, toy.seed
     for low, high in WINDOWS:
         platform.aggregator_ = BSTDAggregator(
             low, high, active_rule=RULE, party_sizes=platform.site_sizes_, random_state=SWAP_SEED + seed
         ).fit(np.zeros((1, len(platform.site_sizes_))))
         found = ModelExtractionAttack(random_state=FAKE_SEED + seed).run(platform, X, truth, bounds=CUBE)
         if low == WINDOWS[0][0]:
-            yield "original", Attacked(found.mse, found.unprotected.mse_replaced, 100.0)
+            yield "original", Attacked(100.0, found.mse, found.unprotected.mse_replaced)
         opened = found.observed
-        yield f"BSTD({low}, {high})", Attacked(found.mse, opened.mse_replaced, opened.record_linkage)
-    noises = {f"Mul {strength}": multiplicative(strength) for strength in (36, 126)}
+        yield f"BSTD({low}, {high})", Attacked(opened.record_linkage, found.mse, opened.mse_replaced)
+    noises = {f"Mul {strength}": multiplicative(strength) for strength in STRENGTHS}
     noises |= {f"DP {epsilon}": laplace(epsilon) for epsilon in (1.0, 0.4)}
-    for strength in (36, 126):
+    for strength in STRENGTHS:
         target = PAPER[f"Mul {strength}"][0][1]
         matched = matched_strength(platform, X, truth, target, (seed, 2))
         noises[f"Mul, error of {strength}"] = multiplicative(matched)
@@ -58,28 +60,27 @@ def rows_of(platform: Any, toy: Toy, seed: int) -> Iterator[tuple[str, Attacked]
         yield name, attacked(platform, X, truth, noise, (seed, 3))
 
 
-def run(seeds: int = 20, save: Path | None = None) -> None:
-    found: dict[tuple[str, str], list[Attacked]] = {}
-    for seed in range(seeds):
-        with warnings.catch_warnings():
-            # Of the site that is attacked here.
-            warnings.simplefilter("ignore", DisclosureWarning)
-            toy = Toy.draw(seed)
-            for queries, perturber in zip(QUERIES, (None, coarse([0])), strict=True):
-                for name, row in rows_of(toy.with_parts(None, perturber), toy, seed):
-                    found.setdefault((queries, name), []).append(row)
-    print(f"20 parties, 10,000 rows, 1,000 queries, {seeds} seeds; in brackets the paper; MSE in 1e-4")
-    means = {
-        key: np.mean([(a.linkage, a.mse, a.mse_replaced) for a in rows], 0) for key, rows in found.items()
-    }
+def run(seeds: int | None = None, save: Path | None = None, small: bool = False) -> None:
+    seeds = seeds or (1 if small else SEEDS)
+
+    def of_seed(seed: int) -> dict[tuple[str, str], tuple[float, ...]]:
+        toy = Toy.draw(seed, small=small)
+        platforms = zip(QUERIES, (None, coarse()), strict=True)
+        return {
+            (queries, name): astuple(row)
+            for queries, perturber in platforms
+            for name, row in rows_of(toy.with_parts(None, perturber), toy)
+        }
+
+    means = {key: values.mean(axis=0) for key, values in over_seeds(of_seed, seeds).items()}
+    print(f"{heading(seeds, small)}; in brackets the paper; MSE in 1e-4")
     for side, queries in enumerate(QUERIES):
         print(queries)
         table = Table(("method", "<20"), *((name, "<20") for name in ("RL %", "MSE", "attack")), indent=2)
         for name in ROWS:
-            paper = PAPER[SAME_AS.get(name, name)][side]
-            ours = means[queries, name] * (1, 1e4, 1e4)
-            printed = (paper[0], 1e4 * paper[1], 1e4 * paper[2])
-            table.row(name, *map(_beside, ours, printed))
+            linkage, *errors = PAPER[SAME_AS.get(name, name)][side]
+            printed = (linkage, *(1e4 * error for error in errors))
+            table.row(name, *map(_beside, means[queries, name] * (1, 1e4, 1e4), printed))
     if save is not None:
         draw(means, save)
 
