@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Times, scores and audits of the estimators of diffprivlib, on the scikit-learn that it supports.
 
-``python -m benchmarks._peers.diffprivlib speed`` prints JSON, ``audit`` a table, ``predictions`` writes
+``python -m benchmarks._peers.diffprivlib speed ROWS`` prints JSON, ``audit`` a table, ``predictions`` writes
 those of an estimator on given rows. Of skprivate, ``audit`` needs the noise and the audit rooms, which import
 on older releases of scikit-learn too.
 """
@@ -37,8 +37,8 @@ NOTES = {
 }
 
 
-def speed() -> dict[str, Any]:
-    """Return seconds and scores of its estimators, by task and name."""
+def speed(n_rows: str) -> None:
+    """Print seconds and scores of its estimators, by task and name."""
     import diffprivlib.models as models
 
     def fits(task: Task) -> Iterator[tuple[str, Any]]:
@@ -57,11 +57,11 @@ def speed() -> dict[str, Any]:
         )
 
     found: dict[str, Any] = {}
-    for task in tasks():
+    for task in tasks(int(n_rows)):
         for name, model in fits(task):
             fit = partial(model.fit, task.X, task.y)
             found.setdefault(task.kind, {})[name] = [median_seconds(fit, REPEATS), task.score(model)]
-    return found
+    print(json.dumps(found))
 
 
 def stated(cls: type, relation: str) -> type:
@@ -156,12 +156,8 @@ def predictions(name: str, rows: str, found: str) -> None:
 
 def main() -> None:
     warnings.simplefilter("ignore")
-    if sys.argv[1:] == ["audit"]:
-        audit()
-    elif sys.argv[1:2] == ["predictions"]:
-        predictions(*sys.argv[2:])
-    else:
-        print(json.dumps(speed()))
+    task, *given = sys.argv[1:]
+    {"speed": speed, "audit": audit, "predictions": predictions}[task](*given)
 
 
 if __name__ == "__main__":
