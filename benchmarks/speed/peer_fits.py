@@ -30,7 +30,7 @@ from .._peers.beside import beside
 from .._peers.ebm import DPEBM, DPEBMRegressor
 from .._peers.lifelines import weibull_fit
 from .._peers.tasks import Task, tasks
-from .._timing import Comparison
+from .._timing import Comparison, median_seconds
 from ._goals import Measured, SideBySide
 
 # Rows of a task, rows of which 80 % are censored, rows with intervals; pairs.
@@ -38,54 +38,41 @@ SIZES = {False: (50_000, 100_000, 20_000, 3), True: (200, 200, 20, 0)}
 N_FEATURES, DELTA = 10, 1e-6
 
 
-def pairs_of(task: Task) -> list[tuple[str, Any, str, Any]]:
-    """Return our models, with the goal of each, and models of scikit-learn without privacy beside them."""
+def pairs_of(task: Task) -> list[tuple[Any, Any]]:
+    """Return our models, and those of scikit-learn without privacy."""
     if task.kind == "regression":
-        ours = DPNormalLLSRegressor(1.0, bounds_X=(-1, 1), bounds_y=task.bounds_y)
-        return [("", ours, "LinearRegression", LinearRegression())]
+        return [(DPNormalLLSRegressor(1.0, bounds_X=(-1, 1), bounds_y=task.bounds_y), LinearRegression())]
     known: dict[str, Any] = {"bounds": (-1, 1), "classes": [0, 1]}
-    boosting = HistGradientBoostingClassifier()
     return [
-        ("", DPTreeClassifier(1.0, **known), "tree of depth 8", DecisionTreeClassifier(max_depth=8)),
-        ("boosting", DPBoostingClassifier(1.0, delta=DELTA, **known), "HistGradientBoosting", boosting),
-        (
-            "logistic regression",
-            DPLogisticRegression(1.0, delta=DELTA, **known),
-            "LogisticRegression",
-            LogisticRegression(),
-        ),
-        (
-            "label privacy",
-            LabelPrivateClassifier(epsilon=1.0, classes=[0, 1]),
-            "HistGradientBoosting",
-            boosting,
-        ),
+        (DPTreeClassifier(1.0, **known), DecisionTreeClassifier(max_depth=8)),
+        (DPBoostingClassifier(1.0, delta=DELTA, **known), HistGradientBoostingClassifier()),
+        (DPLogisticRegression(1.0, delta=DELTA, **known), LogisticRegression()),
+        (LabelPrivateClassifier(epsilon=1.0, classes=[0, 1]), HistGradientBoostingClassifier()),
     ]
 
 
-def scores(task: Task, *models: Any) -> str:
-    return ", ".join(f"{task.score(model):.3f}" for model in models)
-
-
-def bench_task(table: SideBySide, task: Task, others: dict[str, tuple[float, float]]) -> None:
-    """Print the fits of one task, ours first."""
-    is_regression = task.kind == "regression"
-    table.heading(f"\n{task.kind}, n = {len(task.X):,}, d = {N_FEATURES}, epsilon 1; both scores")
+def interpret_fit(task: Task, repeats: int) -> dict[str, tuple[float, float]]:
+    """Return the seconds and the score of DP-EBM; nothing, and a line, where it is not installed."""
     bounds = np.full(N_FEATURES, -1.0), np.full(N_FEATURES, 1.0)
-    private = DPEBMRegressor if is_regression else DPEBM
-    ebm = private(1.0, delta=DELTA, bounds=bounds, target_range=task.bounds_y, random_state=None)
-    fit_ebm = partial(ebm.fit, task.X, task.y, np.zeros(len(task.y), dtype=bool))
-    for goal, model, name, plain in pairs_of(task):
-        fit, work = partial(model.fit, task.X, task.y), type(model).__name__
-        note = partial(scores, task, model)
-        goal = f"{goal}, 50,000 rows" if goal else ""
-        plain_fit = partial(plain.fit, task.X, task.y)
-        found = table.row(work, name, fit, plain_fit, goal=goal, note=partial(note, plain))
-        if ebm.available():
-            table.row(work, "DP-EBM", fit, fit_ebm, note=partial(note, ebm))
-        for name, (theirs, score) in others.items():
+    kind = DPEBMRegressor if task.kind == "regression" else DPEBM
+    model = kind(1.0, delta=DELTA, bounds=bounds, target_range=task.bounds_y, random_state=None)
+    if not model.available():
+        print("interpret is not installed: pip install interpret-core")
+        return {}
+    fit = partial(model.fit, task.X, task.y, np.zeros(len(task.y), dtype=bool))
+    return {"DP-EBM": (median_seconds(fit, repeats), task.score(model))}
+
+
+def bench_task(table: SideBySide, task: Task, peers: dict[str, tuple[float, float]]) -> None:
+    """Print the fits of one task; private peers are timed before."""
+    table.heading(f"\n{task.kind}, n = {len(task.X):,}, d = {N_FEATURES}, epsilon 1; both scores")
+    for model, plain in pairs_of(task):
+        fits = (partial(one.fit, task.X, task.y) for one in (model, plain))
+        work, both = type(model).__name__, lambda: f"{task.score(model):.3f}, {task.score(plain):.3f}"  # noqa: B023
+        found = table.row(work, type(plain).__name__, *fits, goal=f"{work}, 50,000 rows", note=both)
+        for peer, (theirs, score) in peers.items():
             apart = Comparison(found.ours, theirs, found.ours / theirs)
-            table.show(work, f"diffprivlib {name}", apart, note=f"{task.score(model):.3f}, {score:.3f}")
+            table.show(work, peer, apart, note=f"{task.score(model):.3f}, {score:.3f}")
 
 
 def bench_lives(table: SideBySide, n_rows: int, n_predicted: int) -> None:
@@ -114,12 +101,10 @@ def run(small: bool = False) -> Measured:
     warnings.simplefilter("ignore")
     n_rows, n_censored, n_predicted, pairs = SIZES[small]
     print(f"Python {sys.version.split()[0]}, NumPy {np.__version__}")
-    if not DPEBM.available():
-        print("interpret is not installed: pip install interpret-core")
     found = beside("speed", str(n_rows), capture_output=True)
-    others = json.loads(found.stdout) if found else {}
+    others: dict[str, Any] = json.loads(found.stdout) if found else {}
     table = SideBySide(pairs)
     for task in tasks(n_rows):
-        bench_task(table, task, others.get(task.kind, {}))
+        bench_task(table, task, interpret_fit(task, max(pairs, 1)) | others.get(task.kind, {}))
     bench_lives(table, n_censored, n_predicted)
     return table.measured
