@@ -2,10 +2,11 @@
 """Times of ours beside those of others, one line each, and the goals that are set for some of them."""
 
 from collections.abc import Callable
+from time import process_time
 from typing import Any, NamedTuple
 
 from .._tables import Table, verdict
-from .._timing import Comparison, Task, compare
+from .._timing import Clock, Comparison, Task, compare
 
 #: What was measured, by the work that a goal is set for.
 Measured = dict[str, list[Comparison]]
@@ -74,11 +75,16 @@ class SideBySide:
         Unit of the times that are printed.
     in_a_second : float
         How many of the units are a second.
+    clock : callable
+        What times are read from. By default that of this process, which other processes do not disturb:
+        what is done by other processes, or by several threads, needs `time.perf_counter`.
     """
 
-    def __init__(self, pairs: int, unit: str = "ms", in_a_second: float = 1e3) -> None:
+    def __init__(
+        self, pairs: int, unit: str = "ms", in_a_second: float = 1e3, clock: Clock = process_time
+    ) -> None:
         self.measured: Measured = {}
-        self._pairs, self._unit, self._in_a_second = pairs, unit, in_a_second
+        self._pairs, self._unit, self._in_a_second, self._clock = pairs, unit, in_a_second, clock
 
     def heading(self, text: str) -> None:
         """Begin a table."""
@@ -90,7 +96,8 @@ class SideBySide:
         self, work: str, beside: str, ours: Task, theirs: Task, *, pairs: int | None = None, **how: Any
     ) -> Comparison:
         """Time two tasks in turns, and `show` the times."""
-        return self.show(work, beside, compare(ours, theirs, self._pairs if pairs is None else pairs), **how)
+        found = compare(ours, theirs, self._pairs if pairs is None else pairs, self._clock)
+        return self.show(work, beside, found, **how)
 
     def show(
         self, work: str, beside: str, found: Comparison, *, goal: str = "", note: str | Callable[[], str] = ""

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from time import perf_counter
 from typing import Any
 
 import numpy as np
@@ -117,7 +118,7 @@ def run(small: bool = False) -> Measured:
     """Print times and memory; data are written into a temporary folder and deleted."""
     warnings.simplefilter("ignore")
     n_rows, file_rows, pairs = SIZES[small]
-    table = SideBySide(pairs)
+    table = SideBySide(pairs, clock=perf_counter)
     with TemporaryDirectory() as place:
         for kind, (decimals, models) in FILES.items():
             folder = Path(place) / kind

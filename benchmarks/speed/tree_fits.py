@@ -25,7 +25,7 @@ from ._goals import Measured, SideBySide
 N_LEAVES, CHUNK, N_FEATURES = 2**8, 100_000, 10
 # Clients; private and public rows; pairs of each depth.
 SIZES = {
-    False: (1_000_000, 100_000, 4_000, {8: 9, 12: 3}),
+    False: (1_000_000, 100_000, 4_000, {8: 9, 12: 1}),
     True: (1000, 200, 50, {2: 0}),
 }
 # Laplace draws of the reference held at a time: 8 MB, so that it works in the cache as well as it can.
