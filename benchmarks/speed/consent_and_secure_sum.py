@@ -63,10 +63,5 @@ def run(small: bool = False) -> None:
         for beside, other in (("the consent gate", gate), ("every site reads the query", apart)):
             ours, theirs = partial(shared.ask, values[:n]), partial(other.ask, values[:n])
             table.row(f"{n:,} row{'s' * (n > 1)}", beside, ours, theirs, pairs=pairs)
-    first = values[:1]
-    table.row(
-        "keys, and a first query",
-        "the consent gate",
-        lambda: Sum(n_sites).ask(first),
-        lambda: Gate(n_sites).ask(first),
-    )
+    ours, theirs = (lambda kind=kind: kind(n_sites).ask(values[:1]) for kind in (Sum, Gate))
+    table.row("keys, and a first query", "the consent gate", ours, theirs)

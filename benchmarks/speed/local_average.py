@@ -111,9 +111,8 @@ def bench_single(n: int, calls: int, pairs: int) -> None:
             for _ in range(calls):
                 call(query)
 
-        table.row(
-            kernel, "without checks", partial(repeated, model.predict), partial(repeated, model._respond)
-        )
+        ours, theirs = (partial(repeated, call) for call in (model.predict, model._respond))
+        table.row(kernel, "without checks", ours, theirs)
 
 
 def run(small: bool = False) -> Measured:

@@ -82,11 +82,9 @@ def bench_lives(table: SideBySide, n_rows: int, n_predicted: int) -> None:
     table.heading(f"\nlife models, {n_rows:,} rows, four of five censored; concordance of both")
     model = DPLogLocationScaleRegressor(1.0, bounds_X=(-1, 1), bounds_y=(1e-3, 1e2)).fit(X, y)
     if fit := weibull_fit(X, y):
-        ours = partial(model.fit, X, y)
+        ours, goal = partial(model.fit, X, y), "censored life models"
         note = lambda: f"{model.score(X, y):.3f}, {fit().concordance_index_:.3f}"  # noqa: E731
-        table.row(
-            "censored", "lifelines, Weibull", ours, fit, goal="censored life models", note=note, pairs=0
-        )
+        table.row("censored", "lifelines, Weibull", ours, fit, goal=goal, note=note, pairs=0)
     rows, replicates = X[:n_predicted], model.replicates_
     offsets = replicates[:, 0] + model.error_distribution_.quantile(0.1) * replicates[:, 1]
 

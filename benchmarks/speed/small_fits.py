@@ -67,13 +67,8 @@ def trees(X: Any, y: Any, labels: Any, is_public: Any) -> Cases:
         plain: Any = DecisionTreeClassifier() if target is labels else DecisionTreeRegressor()
         name, fit = kind.__name__, partial(plain.fit, X, target)
         for how in changes:
-            ours = partial(kind(**known, **how).fit, X, target, is_public=is_public)
-            yield (
-                ", ".join([name, *(f"{key}={value}" for key, value in how.items())]),
-                "plain tree",
-                ours,
-                fit,
-            )
+            work = ", ".join([name, *(f"{key}={value}" for key, value in how.items())])
+            yield work, "plain tree", partial(kind(**known, **how).fit, X, target, is_public=is_public), fit
         yield f"{name}, all rows private", "plain tree", partial(kind(**known).fit, X, target), fit
 
 
@@ -120,10 +115,8 @@ def platforms(X: Any, y: Any, n_sites: int) -> Cases:
 def others(X: Any, y: Any, n_rounds: int) -> Cases:
     """Yield a search over two candidates, and a game of four players."""
     grid = {"max_depth": [2, 4]}
-    search, plain = (
-        PrivateGridSearch(DPTreeClassifier(**LABELS), grid),
-        GridSearchCV(DecisionTreeClassifier(), grid),
-    )
+    search = PrivateGridSearch(DPTreeClassifier(**LABELS), grid)
+    plain = GridSearchCV(DecisionTreeClassifier(), grid)
     yield "search, 2 candidates", "GridSearchCV", partial(search.fit, X, y), partial(plain.fit, X, y)
     game = QuadraticAggregativeGame(P=1.0, Q=0.5, r=[-0.6, 0.1, 0.4, 0.2], r_bounds=(-1, 1))
     solver, linear = PrivateNashSolver(max_iter=n_rounds), LinearRegression()
