@@ -17,7 +17,7 @@ from ._goals import Measured, SideBySide
 FloatArray = NDArray[np.float64]
 
 # Rows; queries; pairs; rows of a site, calls that are timed together.
-SIZES = {False: ((100_000, 1_000_000), 1000, 3, 500, 100), True: ((200,), 20, 0, 50, 2)}
+SIZES = {False: ((100_000, 1_000_000), 1000, 1, 500, 100), True: ((200,), 20, 0, 50, 2)}
 KERNELS = ("gaussian", "laplace", "epanechnikov", "partition", "knn")
 N_FEATURES = 5
 # Rows in the mean ball of the Epanechnikov kernel, beside the bandwidth n^(-1/7).
@@ -123,5 +123,5 @@ def run(small: bool = False) -> Measured:
         for n in sizes:
             bench_rows(table, n, queries)
         bench_choice(table, sizes[0])
-        bench_single(site_rows, calls, 7 * pairs)
+        bench_single(site_rows, calls, 20 * pairs)
     return table.measured
