@@ -2,16 +2,20 @@
 """Run benchmarks: ``python -m benchmarks NAME ...``; without a name, list them with one line each.
 
 A name is a module (``censored`` or ``figures/life_data/censored``), a folder (``speed``) or ``all``.
-Benchmarks that repeat draws take ``--seeds``, those that draw pictures ``--save``.
+Benchmarks that repeat draws take ``--seeds``, those that draw pictures ``--save``. ``--small`` takes the
+smallest sizes that still run every line, as the tests do. Those of speed end with the table of goals.
 """
 
 import argparse
 import ast
 import importlib
 import inspect
+import traceback
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+
+from .speed._goals import Measured, print_goals
 
 HOME = Path(__file__).parent
 FOLDERS = ("speed", "figures", "reproduction")
@@ -51,7 +55,7 @@ def show(found: dict[str, str]) -> None:
         print(f"  {name:<24}{line}")
 
 
-def taken(run: Callable[..., None], options: dict[str, Any]) -> dict[str, Any]:
+def taken(run: Callable[..., Any], options: dict[str, Any]) -> dict[str, Any]:
     """Return those of the given options that a benchmark's `run` has a parameter for."""
     return {name: value for name, value in options.items() if name in inspect.signature(run).parameters}
 
@@ -62,6 +66,7 @@ def main() -> None:
     parser.add_argument("names", nargs="*", metavar="NAME", help="a benchmark, a folder of them, or all")
     parser.add_argument("--seeds", type=int, metavar="N", help="repetitions; more than the quick default")
     parser.add_argument("--save", type=Path, metavar="DIR", help="folder for pictures (matplotlib)")
+    parser.add_argument("--small", action="store_true", default=None, help="the smallest sizes")
     given = vars(parser.parse_args())
     names, found = given.pop("names"), catalogue()
     options = {name: value for name, value in given.items() if value is not None}
@@ -79,22 +84,25 @@ def main() -> None:
     for name in options:
         if runs and not any(taken(run, {name: None}) for run in runs.values()):
             parser.error(f"none of these benchmarks takes --{name}")
-    missing = [path for path, run in runs.items() if not completed(path, run, options)]
-    if missing:
-        parser.exit(1, f"data missing: {', '.join(missing)}\n")
+    if problems := run_all(runs, options):
+        parser.exit(1, "".join(f"{problem}: {', '.join(paths)}\n" for problem, paths in problems.items()))
 
 
-def completed(path: str, run: Callable[..., None], options: dict[str, Any]) -> bool:
-    """Run a benchmark, and tell whether its data were there; without them it says where to get them."""
-    print(f"\n== {path}", flush=True)
-    try:
-        run(**taken(run, options))
-    except FileNotFoundError as error:
-        if "SKPRIVATE_DATA" not in str(error):
-            raise
-        print(f"NOT RUN, data missing: {error}")
-        return False
-    return True
+def run_all(runs: dict[str, Callable[..., Any]], options: dict[str, Any]) -> dict[str, list[str]]:
+    """Run benchmarks, and return those that did not end, by what was wrong; one that fails stops no other."""
+    measured: Measured = {}
+    problems: dict[str, list[str]] = {}
+    for path, run in runs.items():
+        print(f"\n== {path}", flush=True)
+        try:
+            measured |= run(**taken(run, options)) or {}
+        except Exception as error:
+            is_missing = isinstance(error, FileNotFoundError) and "SKPRIVATE_DATA" in str(error)
+            problems.setdefault("data missing" if is_missing else "failed", []).append(path)
+            print(f"NOT RUN, data missing: {error}" if is_missing else traceback.format_exc(), flush=True)
+    if measured:
+        print_goals(measured)
+    return problems
 
 
 if __name__ == "__main__":

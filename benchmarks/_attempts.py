@@ -4,12 +4,16 @@
 import re
 import tempfile
 import warnings
+from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 
 from skprivate import PrivacyLedger, config_context
+
+from ._tables import Table
 
 SILENT = "SILENT NONSENSE"
 #: Warnings that say nothing of what the user declared.
@@ -33,21 +37,11 @@ class Attempt:
     modes: tuple[bool, ...] = (False, True)
 
 
-@dataclass(frozen=True)
-class Outcome:
-    """What came of an attempt: in a word, the message, and the number of entries in the ledger."""
-
-    kind: str
-    message: str
-    charged: int
-
-
-def make(attempt: Attempt, strict: bool) -> Outcome:
-    """Make an attempt with a ledger of its own in a temporary folder."""
+def outcome(attempt: Attempt, strict: bool) -> tuple[int, str, str]:
+    """Make an attempt with a ledger of its own; return its entries, what came of it, and the message."""
+    result, error = None, ""
     with tempfile.TemporaryDirectory() as folder:
         ledger = PrivacyLedger(Path(folder) / "ledger", epsilon=10_000, delta=0.5)
-        result: Any = None
-        error = ""
         with warnings.catch_warnings(record=True) as caught, config_context(strict=strict):
             warnings.simplefilter("always")
             try:
@@ -55,36 +49,31 @@ def make(attempt: Attempt, strict: bool) -> Outcome:
             except Exception as failure:
                 error = f"{type(failure).__name__}: {failure}"
         charged = len(ledger.entries())
-    told = " | ".join(dict.fromkeys(str(w.message) for w in caught if not issubclass(w.category, _OF_PYTHON)))
-    return Outcome(_kind(attempt, result, error, told, charged), " ".join((error or told).split()), charged)
+    told = dict.fromkeys(str(one.message) for one in caught if not issubclass(one.category, _OF_PYTHON))
+    message = error or " | ".join(told)
+    kind = _kind(attempt, result, bool(error), message, charged)
+    return charged, kind, " ".join(message.split())
 
 
-def _kind(attempt: Attempt, result: Any, error: str, told: str, charged: int) -> str:
-    helps = "" if re.search(attempt.hint, error or told, re.I | re.S) else ", no remedy"
-    if error:
+def _kind(attempt: Attempt, result: Any, failed: bool, message: str, charged: int) -> str:
+    helps = "" if re.search(attempt.hint, message, re.I | re.S) else ", no remedy"
+    if failed:
         refused = " of a RIGHT use" if attempt.right and not attempt.hint else helps
         return f"error {'after' if charged else 'before'} charge{refused}"
     right = attempt.right is not None and bool(attempt.right(result))
-    if told:
+    if message:
         return "right, but warned" if right else f"warned{helps}"
     return "right" if right else SILENT
 
 
-def run_attempts(attempts: Iterable[Attempt], width: int = 150) -> dict[str, int]:
-    """Print a table of attempts in both modes; return how many of each kind there were."""
-    counts: dict[str, int] = {}
-    group = ""
-    for attempt in attempts:
-        if attempt.group != group:
-            group = attempt.group
-            print(f"\n{group}")
-        for strict in attempt.modes:
-            found = make(attempt, strict)
-            counts[found.kind] = counts.get(found.kind, 0) + 1
-            mode, told = "strict" if strict else "plain", found.message[:width]
-            print(
-                f"  {attempt.name:<44.44} {mode:<7}{found.charged:>2}  {found.kind:<36}{told}",
-                flush=True,
-            )
+def run_attempts(attempts: Iterable[Attempt]) -> None:
+    """Print a table of attempts in both modes, and how many of each kind there were."""
+    counts: Counter[str] = Counter()
+    for group, members in groupby(attempts, key=lambda attempt: attempt.group):
+        print(f"\n{group}")
+        table = Table(("", "<44"), ("", "<6"), ("", ">2"), ("", "<36"), ("", "<0"), indent=2)
+        for attempt, strict in ((one, strict) for one in members for strict in one.modes):
+            charged, kind, message = outcome(attempt, strict)
+            counts[kind] += 1
+            table.row(attempt.name[:44], "strict" if strict else "plain", charged, kind, message[:150])
     print("\n" + "; ".join(f"{kind}: {count}" for kind, count in sorted(counts.items())))
-    return counts

@@ -62,8 +62,10 @@ def verdict(goal: float, reached: bool) -> str:
 
 
 def standard_error(values: ArrayLike) -> Any:
-    """Return the standard error of the mean over the first axis."""
-    table = np.asarray(values)
+    """Return the standard error of the mean over the first axis; NaN where that is one value."""
+    table = np.asarray(values, dtype=float)
+    if len(table) < 2:
+        return np.full(table.shape[1:], np.nan)[()]
     return table.std(axis=0, ddof=1) / np.sqrt(len(table))
 
 

@@ -10,6 +10,8 @@ import argparse
 import tempfile
 from collections.abc import Callable, Iterator
 from functools import partial
+from itertools import product
+from operator import not_
 from pathlib import Path
 from typing import Any
 
@@ -51,13 +53,12 @@ from skprivate.domain import DateColumn, NumberColumn
 from ._attempts import Attempt, run_attempts
 
 RNG = np.random.default_rng(0)
-N, YES_NO, PLAIN = 5_000, ["no", "yes"], (False,)
+N, YES_NO = 5_000, ["no", "yes"]
 # One column moves the odds of yes by a factor of e squared for a unit, between -2 and 2; half are yes.
 X = RNG.uniform(-2, 2, (N, 2))
 IS_YES = RNG.random(N) < 1 / (1 + np.exp(-2 * X[:, 0]))
 Y = np.where(IS_YES, "yes", "no")
-NAMED, IS_PUBLIC = pd.DataFrame(X, columns=["a", "b"]), np.arange(N) < 400
-WARDS = ["surgery", "medicine"]
+IS_PUBLIC, WARDS = np.arange(N) < 400, ["surgery", "medicine"]
 FRAME = pd.DataFrame({"age": 50 + 15 * X[:, 0], "ward": RNG.choice(WARDS, N)})
 DOMAIN = TableDomain({"age": (20, 80), "ward": WARDS})
 # Weibull times, whose log goes up by 1.5 for a unit of the first column; half are censored before.
@@ -110,10 +111,7 @@ def slope_is_right(model: Any) -> bool:
 def labels() -> Iterator[Attempt]:
     """Items 1 to 4."""
     encoded, spelt = partial(Attempt, "1. labels that are encoded"), partial(Attempt, "2. other spellings")
-    public, noise = (
-        partial(Attempt, "3. public labels that are no class"),
-        partial(Attempt, "4. labels are noise"),
-    )
+    public, noise = partial(Attempt, "3. public labels of no class"), partial(Attempt, "4. labels are noise")
     declare = r"classes=\[0, ?1\]"
     for name, made in CLASSIFIERS.items():
 
@@ -126,9 +124,7 @@ def labels() -> Iterator[Attempt]:
         yield encoded(f"cross_val_predict, {name}", cross, as_often_yes, declare)
         yield encoded(f"the same, [0, 1], {name}", partial(cross, classes=[0, 1]), as_often_yes)
         yield encoded(f"y == 'yes', {name}", partial(fit, y=IS_YES), hint="classes=")
-        yield encoded(
-            f"classes=[1, 2] of 0/1, {name}", partial(fit, y=IS_YES * 1, classes=[1, 2]), hint="class"
-        )
+        yield encoded(f"[1, 2] of 0/1, {name}", partial(fit, y=IS_YES * 1, classes=[1, 2]), hint="class")
         for label in (" yes", "yes.", "Yes"):
             right = separates if label == " yes" else None
             y = np.where(IS_YES, label, "no")
@@ -147,12 +143,10 @@ def labels() -> Iterator[Attempt]:
         paid = partial(private_evaluate, good, X, y, epsilon=1.0, on_training_rows=True)
         yield spelt(f"private_evaluate, {name}", lambda g, paid=paid: paid(ledger=g), hint="spel|classes")
     model, wrong = DPBoostingClassifier(domain=DOMAIN, classes=YES_NO), np.where(IS_YES, "Yes", "No")
-    given = {"public": (FRAME[:400], wrong[:400]), "n_repeats": 4}
-    yield public(
-        "plan_study", lambda g: plan_study(model, DOMAIN, 2000, [1.0], **given), hint="label|classes"
-    )
+    given, hint = {"public": (FRAME[:400], wrong[:400]), "n_repeats": 4}, "label|classes"
+    yield public("plan_study", lambda g: plan_study(model, DOMAIN, 2000, [1.0], **given), hint=hint)
     tree = DPTreeClassifier(bounds=(-2, 2), classes=YES_NO)
-    yield public("is_public", lambda g: tree.fit(X, wrong, is_public=IS_PUBLIC), hint="label|classes")
+    yield public("is_public", lambda g: tree.fit(X, wrong, is_public=IS_PUBLIC), hint=hint)
 
 
 def lives() -> Iterator[Attempt]:
@@ -184,10 +178,9 @@ def lives() -> Iterator[Attempt]:
     zero = life_data(time=np.where(np.arange(N) % 50, TIME, 0), event=SEEN)
     scored = lambda g: life(g, zero).score(X, zero)  # noqa: E731
     yield types("times of 0, fit and score", scored, lambda score: 0.6 < score < 1, "bounds_y|half")
-    row = NAMED.iloc[0]
-    yield types(
-        "predict(frame.iloc[0])", lambda g: life(g, LIVES, rows=NAMED).predict(row), len, "one row|row of"
-    )
+    named = pd.DataFrame(X, columns=["a", "b"])
+    one_row = lambda g: life(g, LIVES, rows=named).predict(named.iloc[0])  # noqa: E731
+    yield types("predict(frame.iloc[0])", one_row, len, "one row|row of")
 
     def highest(g: Any) -> float:
         model = life(g, LIVES[:300], (1, 5000), 0.1, X[:300])
@@ -205,14 +198,10 @@ def columns() -> Iterator[Attempt]:
     yield text("object array", lambda g: boost(g, array, bounds=(0, 100)), hint="TableDomain")
     pipe = make_pipeline(StandardScaler(), DPBoostingClassifier(bounds=(-3, 3), classes=YES_NO)).fit(X, Y)
     last, scaler = str(pipe[-1].privacy_spent_), "standardscaler"
-    yield steps(
-        "the label of the last step", lambda g: last[:300], lambda label: "of this step alone" in label
-    )
-    yield steps("privacy_report", lambda g: privacy_report(pipe).private, lambda private: not private)
+    yield steps("label of the last step", lambda g: last[:300], lambda label: "of this step alone" in label)
+    yield steps("privacy_report", lambda g: privacy_report(pipe).private, not_)
     search = PrivateGridSearch(pipe, {"dpboostingclassifier__epsilon": [1, 2]})
-    yield steps(
-        "PrivateGridSearch", lambda g: search.fit(X, Y).privacy_spent_.private, lambda p: not p, scaler
-    )
+    yield steps("PrivateGridSearch", lambda g: search.fit(X, Y).privacy_spent_.private, not_, scaler)
     page = partial(study_page, statements={"model": pipe})
     yield steps("study_page", page, lambda html: scaler in html.lower(), f"{scaler}|privacy_report")
     public = {
@@ -249,7 +238,8 @@ def columns() -> Iterator[Attempt]:
         domain = TableDomain({"age": age, "ward": ward})
         yield misfit(name, lambda g, domain=domain: boost(g, FRAME, domain=domain), hint=hint)
     local = LocalAverageRegressor(bounds=(-2, 2), refine_to=1000)
-    kept = CollaborativeSite("a", local.fit(NAMED[:500], X[:500, 0]), 500).announce()
+    frame = pd.DataFrame(X[:500], columns=["a", "b"])
+    kept = CollaborativeSite("a", local.fit(frame, X[:500, 0]), 500).announce()
     local = LocalAverageRegressor(bounds=(-2, 2), refine_to=1000)
     bare = CollaborativeSite("b", local.fit(X[500:1000, ::-1], X[500:1000, 0]), 500).announce()
     ask = partial(CollaborativeRegressor.from_sites, [kept, bare], query_perturber=None)
@@ -263,19 +253,14 @@ def columns() -> Iterator[Attempt]:
 
 def documents() -> Iterator[Attempt]:
     """Items 13 to 15."""
-    text, account = partial(Attempt, "13. documents"), partial(Attempt, "14. ledger and consent", modes=PLAIN)
+    text, account = (
+        partial(Attempt, group, modes=(False,)) for group in ("13. documents", "14. ledger and consent")
+    )
     delta = partial(Attempt, "15. delta")
-    for name, given in {
-        "empty": "",
-        "byte-order mark": "\ufeff{}",
-        "bytes": b"{}",
-        "no JSON": "hello",
-    }.items():
-        for kind in (TreeSpecification, TableDomain):
-            open_it = lambda g, kind=kind, given=given: kind.from_json(given)  # noqa: E731
-            yield text(
-                f"{kind.__name__}, {name}", open_it, None, "JSON|of the format|no specification", PLAIN
-            )
+    damaged: dict[str, Any] = {"empty": "", "byte-order mark": "\ufeff{}", "bytes": b"{}", "no JSON": "hello"}
+    for (name, given), kind in product(damaged.items(), (TreeSpecification, TableDomain)):
+        open_it = partial(lambda g, kind, given: kind.from_json(given), kind=kind, given=given)
+        yield text(f"{kind.__name__}, {name}", open_it, hint="JSON|of the format|no specification")
 
     def unsigned(g: Any) -> Any:
         box, keys, opener = ConsentBox.simulate(["north", "south"])
@@ -297,9 +282,7 @@ def documents() -> Iterator[Attempt]:
     yield account("reopened without its ceiling", reopened, lambda ceiling: ceiling == 7, "epsilon = 7")
     yield account("print(ledger.spent())", spent, lambda shown: len(shown) < 50)
     for value in (1e-3, 0.1):
-        yield delta(
-            f"delta={value}, {N} rows", lambda g, value=value: boost(g, delta=value), hint="1 ?/ ?n|rows"
-        )
+        yield delta(f"delta={value}, {N} rows", partial(boost, delta=value), hint="1 ?/ ?n|rows")
     small = partial(life, y=LIVES, delta=1e-6)
     yield delta("life regression, delta=1e-6", lambda g: small(g).privacy_spent_.delta, bool, "gaussian")
     yield delta("the same, mechanism='laplace'", partial(small, mechanism="laplace"), hint="gaussian|delta")

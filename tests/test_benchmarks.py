@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The benchmarks are where the documentation says; none is run, but the judge of trees is tried by itself."""
+"""The benchmarks are where the documentation says, each runs in a small size, and their judges are right."""
 
 import ast
+import importlib
 import re
+import sys
 from collections import Counter
 from itertools import chain
 from pathlib import Path
@@ -13,7 +15,8 @@ import pandas as pd
 import pytest
 from scipy import stats
 
-from benchmarks.__main__ import HOME, catalogue, chosen
+from benchmarks import __main__ as command
+from benchmarks.__main__ import HOME, catalogue, chosen, run_all, taken
 from benchmarks._peers.linear import NoisyGradientDescent, ObjectivePerturbation, UnitBall
 from benchmarks._peers.lpdt import LPDT, MaxEdgePartition, laplace_sums, response_sums
 from benchmarks._tables import Table
@@ -71,6 +74,46 @@ def test_a_benchmark_says_what_it_measures_and_runs(path):
     body = ast.parse((HOME / f"{path}.py").read_text(encoding="utf-8")).body
     assert FOUND[path].endswith(".")
     assert "run" in [node.name for node in body if isinstance(node, ast.FunctionDef)]
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("path", FOUND)
+def test_a_benchmark_runs_in_a_small_size(path, capsys):
+    run = importlib.import_module(f"benchmarks.{path.replace('/', '.')}").run
+    if not taken(run, {"small": True}):
+        pytest.skip("it has no small size yet")
+    try:
+        run(small=True)
+    except FileNotFoundError as error:
+        if "SKPRIVATE_DATA" not in str(error):
+            raise
+        pytest.skip(f"data missing: {error}")
+    assert capsys.readouterr().out
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore")
+def test_every_goal_of_speed_is_measured(monkeypatch, capsys):
+    monkeypatch.setattr(sys, "argv", ["benchmarks", "speed", "--small"])
+    command.main()
+    out = capsys.readouterr().out
+    left_out = "censored life models" if "lifelines is not installed" in out else "nothing"
+    assert out.endswith(f"Not measured: {left_out}\n")
+
+
+def test_a_benchmark_that_fails_stops_no_other(capsys):
+    def fails():
+        raise KeyError("no such row")
+
+    def asks_for_data():
+        raise FileNotFoundError("set SKPRIVATE_DATA")
+
+    problems = run_all({"first": fails, "second": asks_for_data, "third": lambda: print("ran")}, {})
+    assert problems == {"failed": ["first"], "data missing": ["second"]}
+    out = capsys.readouterr().out
+    assert "KeyError: 'no such row'" in out
+    assert out.endswith("== third\nran\n")
 
 
 def test_a_folder_is_chosen_as_a_whole():

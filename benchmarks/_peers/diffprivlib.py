@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Times, scores and audits of the estimators of diffprivlib, on the scikit-learn that it supports.
 
-``python -m benchmarks._peers.diffprivlib speed`` prints JSON, ``audit`` a table, ``predictions`` writes
+``python -m benchmarks._peers.diffprivlib speed ROWS`` prints JSON, ``audit`` a table, ``predictions`` writes
 those of an estimator on given rows. Of skprivate, ``audit`` needs the noise and the audit rooms, which import
 on older releases of scikit-learn too.
 """
@@ -10,18 +10,31 @@ import importlib
 import json
 import sys
 import warnings
-from collections.abc import Callable, Iterator
 from functools import partial
+from itertools import product
+from time import process_time
 from typing import Any
 
 import numpy as np
 
 from .._timing import median_seconds, timed
 from ..figures.auditing._report import show
-from .tasks import REPEATS, Task, tasks
+from .tasks import REPEATS, tasks
 
 EPSILON = 1.5
-BOX = ([-1.0, -1.0], [1.0, 1.0])
+BOX = {"bounds": ([-1.0, -1.0], [1.0, 1.0])}
+LABELS = {**BOX, "classes": np.array([0, 1]), "max_depth": 2}
+#: What is audited.
+ESTIMATORS: dict[str, dict[str, Any]] = {
+    "StandardScaler": BOX,
+    "GaussianNB": BOX,
+    "LinearRegression": {"bounds_X": BOX["bounds"], "bounds_y": (-1.0, 1.0)},
+    "LogisticRegression": {"data_norm": 2.0},
+    "PCA": {**BOX, "data_norm": 2.0, "n_components": 1},
+    "KMeans": {**BOX, "n_clusters": 2},
+    "DecisionTreeClassifier": LABELS,
+    "RandomForestClassifier": {**LABELS, "n_estimators": 2},
+}
 
 #: Checks that judge skprivate's own protocol, which nobody else has to follow.
 NOT_THEIRS = {
@@ -37,31 +50,26 @@ NOTES = {
 }
 
 
-def speed() -> dict[str, Any]:
-    """Return seconds and scores of its estimators, by task and name."""
+def speed(n_rows: str) -> None:
+    """Print seconds and scores of its estimators, by task and name."""
     import diffprivlib.models as models
 
-    def fits(task: Task) -> Iterator[tuple[str, Any]]:
-        lower, upper = (np.full(task.X.shape[1], end) for end in (-1.0, 1.0))
-        if task.kind == "regression":
-            bounds = {"bounds_X": (lower, upper), "bounds_y": task.bounds_y}
-            yield "LinearRegression", models.LinearRegression(epsilon=1.0, **bounds)
-            return
-        bounds = {"bounds": (lower, upper)}
-        classes = np.array([0, 1])
-        yield "GaussianNB", models.GaussianNB(epsilon=1.0, **bounds)
-        yield "DecisionTreeClassifier", models.DecisionTreeClassifier(epsilon=1.0, classes=classes, **bounds)
-        yield (
-            "RandomForestClassifier, 10 trees",
-            models.RandomForestClassifier(n_estimators=10, epsilon=1.0, classes=classes, **bounds),
-        )
-
     found: dict[str, Any] = {}
-    for task in tasks():
-        for name, model in fits(task):
-            fit = partial(model.fit, task.X, task.y)
-            found.setdefault(task.kind, {})[name] = [median_seconds(fit, REPEATS), task.score(model)]
-    return found
+    for task in tasks(int(n_rows)):
+        box = tuple(np.full(task.X.shape[1], end) for end in (-1.0, 1.0))
+        labels = {"bounds": box, "classes": np.array([0, 1])}
+        kinds: dict[str, Any] = {
+            "GaussianNB": {"bounds": box},
+            "DecisionTreeClassifier": labels,
+            "RandomForestClassifier": labels | {"n_estimators": 10},
+        }
+        if task.kind == "regression":
+            kinds = {"LinearRegression": {"bounds_X": box, "bounds_y": task.bounds_y}}
+        for name, options in kinds.items():
+            model = getattr(models, name)(epsilon=1.0, **options)
+            took = median_seconds(partial(model.fit, task.X, task.y), REPEATS, process_time)
+            found.setdefault(task.kind, {})[f"diffprivlib {name}"] = [took, task.score(model)]
+    print(json.dumps(found))
 
 
 def stated(cls: type, relation: str) -> type:
@@ -95,37 +103,19 @@ def stated(cls: type, relation: str) -> type:
     return same_name
 
 
-def estimators() -> Iterator[tuple[Callable[..., Any], dict[str, Any]]]:
-    import diffprivlib.models as models
-
-    classes = np.array([0, 1])
-    yield models.StandardScaler, {"bounds": BOX}
-    yield models.GaussianNB, {"bounds": BOX}
-    yield models.LinearRegression, {"bounds_X": BOX, "bounds_y": (-1.0, 1.0)}
-    yield models.LogisticRegression, {"data_norm": 2.0}
-    yield models.PCA, {"bounds": BOX, "data_norm": 2.0, "n_components": 1}
-    yield models.KMeans, {"bounds": BOX, "n_clusters": 2}
-    yield models.DecisionTreeClassifier, {"bounds": BOX, "classes": classes, "max_depth": 2}
-    yield (
-        models.RandomForestClassifier,
-        {"bounds": BOX, "classes": classes, "max_depth": 2, "n_estimators": 2},
-    )
-
-
 def audit() -> None:
     """Run the battery on every estimator, under either relation, and print what fails."""
     import diffprivlib
+    import diffprivlib.models as models
     import sklearn
 
     from skprivate.audit import AuditCase, check_private_estimator
 
     print(f"diffprivlib {diffprivlib.__version__} on scikit-learn {sklearn.__version__}, epsilon {EPSILON}")
-    for relation in ("replace-one", "add-remove"):
-        print(f"\nneighbours: {relation}")
-        for cls, options in estimators():
-            model = stated(cls, relation)(epsilon=EPSILON, **options)
-            case = AuditCase.of(model, n_trials=1000, notes={**NOT_THEIRS, **NOTES.get(cls.__name__, {})})
-            show(cls.__name__, check_private_estimator(case, on_fail=None))
+    for relation, (name, options) in product(("replace-one", "add-remove"), ESTIMATORS.items()):
+        model = stated(getattr(models, name), relation)(epsilon=EPSILON, **options)
+        case = AuditCase.of(model, n_trials=1000, notes=NOT_THEIRS | NOTES.get(name, {}))
+        show(f"{name}, neighbours: {relation}", check_private_estimator(case, on_fail=None))
 
 
 def predictions(name: str, rows: str, found: str) -> None:
@@ -156,12 +146,8 @@ def predictions(name: str, rows: str, found: str) -> None:
 
 def main() -> None:
     warnings.simplefilter("ignore")
-    if sys.argv[1:] == ["audit"]:
-        audit()
-    elif sys.argv[1:2] == ["predictions"]:
-        predictions(*sys.argv[2:])
-    else:
-        print(json.dumps(speed()))
+    task, *given = sys.argv[1:]
+    {"speed": speed, "audit": audit, "predictions": predictions}[task](*given)
 
 
 if __name__ == "__main__":

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Differentially private boosted additive models of interpret-core (DP-EBM): trusted curator, with delta."""
 
+from dataclasses import dataclass
+from importlib.util import find_spec
 from typing import Any, Self
 
 import numpy as np
@@ -10,6 +12,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 FloatArray = NDArray[np.float64]
 
 
+@dataclass(eq=False, repr=False)
 class _DPEBM(BaseEstimator):
     """A model of interpret-core with its own defaults, but for delta and for what is publicly known.
 
@@ -19,30 +22,16 @@ class _DPEBM(BaseEstimator):
     Importing interpret-core is left to `fit`; `available` tells whether that works.
     """
 
-    def __init__(
-        self,
-        epsilon: float,
-        *,
-        delta: float = 1e-6,
-        categories: tuple[tuple[int, ...], ...] = (),
-        bounds: Any = None,
-        target_range: tuple[float, float] | None = None,
-        random_state: int | None = 0,
-    ) -> None:
-        self.epsilon = epsilon
-        self.delta = delta
-        self.categories = categories
-        self.bounds = bounds
-        self.target_range = target_range
-        self.random_state = random_state
+    epsilon: float
+    delta: float = 1e-6
+    categories: tuple[tuple[int, ...], ...] = ()
+    bounds: Any = None
+    target_range: tuple[float, float] | None = None
+    random_state: int | None = 0
 
     @staticmethod
     def available() -> bool:
-        try:
-            import interpret.privacy  # noqa: F401
-        except ImportError:
-            return False
-        return True
+        return find_spec("interpret") is not None
 
     def _made(self, **options: Any) -> Any:
         raise NotImplementedError

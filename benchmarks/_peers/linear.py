@@ -4,6 +4,7 @@
 Both protect rows of norm at most 1 whose neighbours differ by the replacement of one row. Labels are 0 and 1.
 """
 
+from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
@@ -55,16 +56,16 @@ class _Linear(ClassifierMixin, BaseEstimator):
         return (X @ self.coef_ > 0).astype(np.int64)
 
 
+@dataclass(eq=False, repr=False)
 class ObjectivePerturbation(_Linear):
     """Algorithm 2 of Chaudhuri, Monteleoni and Sarwate (2011): pure epsilon, if the minimum is exact.
 
     The penalty is ``ridge`` / (n epsilon) |w|^2 / 2.
     """
 
-    def __init__(self, epsilon: float, *, ridge: float = 10.0, random_state: Any = None) -> None:
-        self.epsilon = epsilon
-        self.ridge = ridge
-        self.random_state = random_state
+    epsilon: float
+    ridge: float = 10.0
+    random_state: Any = None
 
     def fit(self, X: FloatArray, y: NDArray[Any]) -> Self:
         n, d = X.shape
@@ -88,6 +89,7 @@ class ObjectivePerturbation(_Linear):
         return self
 
 
+@dataclass(eq=False, repr=False)
 class NoisyGradientDescent(_Linear):
     """Full gradients with Gaussian noise: (epsilon, delta) by zero-concentrated differential privacy.
 
@@ -95,10 +97,9 @@ class NoisyGradientDescent(_Linear):
     over the second half of the rounds.
     """
 
-    def __init__(self, epsilon: float, *, delta: float = 1e-6, random_state: Any = None) -> None:
-        self.epsilon = epsilon
-        self.delta = delta
-        self.random_state = random_state
+    epsilon: float
+    delta: float = 1e-6
+    random_state: Any = None
 
     def fit(self, X: FloatArray, y: NDArray[Any]) -> Self:
         rng, (n, d) = np.random.default_rng(self.random_state), X.shape

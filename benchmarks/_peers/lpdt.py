@@ -5,6 +5,7 @@ For comparison only: it protects nobody. What a curator sees of the reports are 
 only these are drawn here.
 """
 
+from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
@@ -65,12 +66,11 @@ class MaxEdgePartition:
 
 def _reduction(y: FloatArray, is_right: NDArray[np.bool_]) -> float:
     """Return the sum of squares between the two sides, which is what the split takes from that within."""
-    total, n_right = y.sum(), is_right.sum()
-    right = y[is_right].sum()
-    sides = ((total - right, len(y) - n_right), (right, n_right))
-    return float(sum(s**2 / n for s, n in sides if n) - total**2 / len(y))
+    sides = y[is_right], y[~is_right]
+    return sum(len(side) * (side.mean() - y.mean()) ** 2 for side in sides if len(side))
 
 
+@dataclass(eq=False, repr=False)
 class LPDT(RegressorMixin, BaseEstimator):
     """Partition on public rows; the mean of a cell is the ratio of two sums of the clients' reports.
 
@@ -81,28 +81,15 @@ class LPDT(RegressorMixin, BaseEstimator):
     are counted from the middle of ``target_range``, and means clipped to it: both favour the method.
     """
 
-    def __init__(
-        self,
-        epsilon: float,
-        *,
-        bounds: Any,
-        target_range: tuple[float, float],
-        max_depth: int = 6,
-        rule: str = "max-edge",
-        mechanism: str = "response",
-        share: float = 0.5,
-        least_share: float = 0.0,
-        random_state: int | None = None,
-    ) -> None:
-        self.epsilon = epsilon
-        self.bounds = bounds
-        self.target_range = target_range
-        self.max_depth = max_depth
-        self.rule = rule
-        self.mechanism = mechanism
-        self.share = share
-        self.least_share = least_share
-        self.random_state = random_state
+    epsilon: float
+    bounds: Any
+    target_range: tuple[float, float]
+    max_depth: int = 6
+    rule: str = "max-edge"
+    mechanism: str = "response"
+    share: float = 0.5
+    least_share: float = 0.0
+    random_state: int | None = None
 
     def fit(self, X: FloatArray, y: FloatArray, is_public: NDArray[np.bool_]) -> Self:
         """Grow the cells on public rows, and collect one report of every private row."""
@@ -111,27 +98,27 @@ class LPDT(RegressorMixin, BaseEstimator):
 
     def grow(self, X: FloatArray, y: FloatArray) -> Self:
         """Make the cells of public rows, and keep the public means, which cost nothing."""
+        rows = self._rows(X)
         if self.rule == "cart":
-            grown: Any = DecisionTreeRegressor(max_depth=self.max_depth, random_state=0).fit(X, y)
-            nodes, self.n_nodes_ = grown.apply(X), grown.tree_.node_count
+            self.partition_ = DecisionTreeRegressor(max_depth=self.max_depth, random_state=0).fit(rows, y)
+            left = self.partition_.tree_.children_left
         else:
-            grown = MaxEdgePartition(self._unit(X), y, self.max_depth)
-            nodes, self.n_nodes_ = grown.apply(self._unit(X)), len(grown.feature)
-        self.partition_ = grown
-        self.leaves_ = np.flatnonzero(_leaf_mask(grown))
-        cells = np.searchsorted(self.leaves_, nodes)
+            self.partition_ = MaxEdgePartition(rows, y, self.max_depth)
+            left = self.partition_.left
+        self.leaves_ = np.flatnonzero(left < 0)
+        cells = self.apply(X)
         counts, sums = (np.bincount(cells, w, minlength=len(self.leaves_)) for w in (None, y))
         self.public_means_ = np.where(counts > 0, sums / np.maximum(counts, 1), y.mean())
         return self
 
     def apply(self, X: FloatArray) -> Cells:
         """Return the cell of every row, between 0 and the number of cells."""
-        rows = X if self.rule == "cart" else self._unit(X)
-        return np.searchsorted(self.leaves_, self.partition_.apply(rows))
+        return np.searchsorted(self.leaves_, self.partition_.apply(self._rows(X)))
 
-    def _unit(self, X: FloatArray) -> FloatArray:
+    def _rows(self, X: FloatArray) -> FloatArray:
+        """Return rows as they are, or in the unit cube, which is halved."""
         lower, upper = self.bounds
-        return (X - lower) / (upper - lower)
+        return X if self.rule == "cart" else (X - lower) / (upper - lower)
 
     def collect(self, cells: Cells, y: FloatArray) -> Self:
         """Draw the sums of the private rows' reports, and make the means of the cells of them."""
@@ -150,10 +137,6 @@ class LPDT(RegressorMixin, BaseEstimator):
     def predict(self, X: FloatArray) -> FloatArray:
         """Return the mean of every row's cell."""
         return self.values_[self.apply(X)]
-
-
-def _leaf_mask(partition: Any) -> NDArray[np.bool_]:
-    return (partition.left if hasattr(partition, "left") else partition.tree_.children_left) < 0
 
 
 def laplace_sums(

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 REPEATS = 3
-N_ROWS, N_FEATURES = 50_000, 10
+N_FEATURES = 10
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,13 +28,13 @@ class Task:
         return float(model.score(self.X_test, self.y_test))
 
 
-def tasks() -> Iterator[Task]:
-    """Yield a regression and a classification."""
+def tasks(n_rows: int) -> Iterator[Task]:
+    """Yield a regression and a classification, each with as many test rows as training rows."""
     rng = np.random.default_rng(0)
-    X = rng.uniform(-1, 1, (2 * N_ROWS, N_FEATURES))
+    X = rng.uniform(-1, 1, (2 * n_rows, N_FEATURES))
     latent = X @ np.linspace(-0.2, 0.2, N_FEATURES) + 0.2 * rng.normal(size=len(X))
     y = np.clip(latent, -2, 2)
-    train, test = slice(0, N_ROWS), slice(N_ROWS, None)
+    train, test = slice(0, n_rows), slice(n_rows, None)
     yield Task("regression", X[train], y[train], X[test], y[test], (-2.0, 2.0))
     labels = (X[:, 0] + X[:, 1] * X[:, 2] + 0.3 * rng.normal(size=len(X)) > 0.2).astype(np.int64)
     yield Task("classification", X[train], labels[train], X[test], labels[test])

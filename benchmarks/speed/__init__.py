@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Ratios of wall times of private methods to those of reference implementations."""
+"""Ratios of times of private methods to those of reference implementations."""

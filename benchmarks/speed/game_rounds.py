@@ -2,6 +2,7 @@
 """Time of a round of the private Nash solver against the drawing of its noise alone, and its memory."""
 
 import warnings
+from functools import partial
 
 import numpy as np
 from scipy import sparse
@@ -12,65 +13,51 @@ from skprivate.noise._sampling_kernels import fill_discrete_laplace
 from skprivate.noise._stream_kernels import WordStream
 
 from .._memory import peak_bytes
-from .._tables import Table
-from .._timing import compare, median_seconds
+from ._goals import Measured, SideBySide
 
-PLAYERS, DIMS, ROUNDS = 100_000, 2, 20
+# Players, rounds, and pairs.
+SIZES = {False: (100_000, 20, 5), True: (100, 2, 0)}
+DIMS = 2
 
 
 def neighbours(n_players: int, rng: np.random.Generator) -> sparse.csr_array:
     """Return weights of a random graph in which everybody has six neighbours: three random cycles."""
-    rows, columns = [], []
-    for _ in range(3):
-        order = rng.permutation(n_players)
-        rows += [order, np.roll(order, 1)]
-        columns += [np.roll(order, 1), order]
-    ends = np.concatenate(rows), np.concatenate(columns)
-    own = sparse.eye_array(n_players, format="csr") / 7
-    edges = sparse.coo_array((np.full(len(ends[0]), 1 / 7), ends), shape=(n_players, n_players))
-    return sparse.csr_array(own + edges.tocsr())
+    orders = [rng.permutation(n_players) for _ in range(3)]
+    ends = np.concatenate(orders), np.concatenate([np.roll(order, 1) for order in orders])
+    cycles = sparse.coo_array((np.full(len(ends[0]), 1 / 7), ends), shape=(n_players, n_players))
+    return sparse.csr_array(sparse.eye_array(n_players) / 7 + cycles + cycles.T)
 
 
-def draw_noise(solver: PrivateNashSolver, size: int) -> None:
+def draw_noise(n_rounds: int, size: int) -> None:
     """Draw what a run of the solver draws, and nothing else."""
-    noise = np.empty(size, dtype=np.int64)
-    scale = 2**40
-    with WordStream(check_entropy(None), 3 * size * solver.max_iter // 2) as stream:
-        for _ in range(solver.max_iter):
+    noise, scale = np.empty(size, dtype=np.int64), 2**40
+    with WordStream(check_entropy(None), 3 * size * n_rounds // 2) as stream:
+        for _ in range(n_rounds):
             fill_discrete_laplace(noise, scale, 1, stream)
 
 
-def bench_large(rng: np.random.Generator) -> None:
-    """Print the time of a round of many players, of its noise alone, and the memory of a run."""
-    r = rng.uniform(-1, 1, (PLAYERS, DIMS))
-    game = QuadraticAggregativeGame(1.0, 0.5, r, bounds=(-2, 2), r_bounds=(-1, 1))
-    solver = PrivateNashSolver(weights=neighbours(PLAYERS, rng), max_iter=ROUNDS)
-    ours, noise, ratio = compare(
-        lambda: solver.fit(game), lambda: draw_noise(solver, PLAYERS * DIMS), pairs=5
-    )
-    print(
-        f"{PLAYERS:,} players, six neighbours, {DIMS} dimensions, {ROUNDS} rounds (with all checks of fit):"
-    )
-    table = Table(
-        ("ms a round", ">10.1f"), ("noise alone", ">11.1f"), ("ratio", ">6.2f"), ("peak, MiB", ">9.0f")
-    )
-    peak = peak_bytes(lambda: solver.fit(game)) / 2**20
-    table.row(1e3 * ours / ROUNDS, 1e3 * noise / ROUNDS, ratio, peak)
-
-
-def bench_small(rng: np.random.Generator) -> None:
-    """Print the time of a run of ten players."""
-    table = Table(("10 players, 1,000 rounds", "<24"), ("ms", ">8.1f"))
-    for bounds in (None, (-2, 2)):
-        game = QuadraticAggregativeGame(1.0, 0.5, rng.uniform(-1, 1, 10), bounds=bounds, r_bounds=(-1, 1))
-        table.row(
-            f"bounds {bounds}", 1e3 * median_seconds(lambda game=game: PrivateNashSolver().fit(game), 15)
-        )
-
-
-def run() -> None:
-    """Print the figures."""
+def run(small: bool = False) -> Measured:
     warnings.simplefilter("ignore")
+    n_players, n_rounds, pairs = SIZES[small]
     rng = np.random.default_rng(0)
-    bench_large(rng)
-    bench_small(rng)
+    game = QuadraticAggregativeGame(
+        1.0, 0.5, rng.uniform(-1, 1, (n_players, DIMS)), bounds=(-2, 2), r_bounds=(-1, 1)
+    )
+    solver = PrivateNashSolver(weights=neighbours(n_players, rng), max_iter=n_rounds)
+    table = SideBySide(pairs, "ms a round", 1e3 / n_rounds)
+    table.heading(f"{n_rounds} rounds (with all checks of fit), six neighbours, {DIMS} dimensions")
+    table.row(
+        f"{n_players:,} players",
+        "drawing its noise",
+        partial(solver.fit, game),
+        partial(draw_noise, n_rounds, n_players * DIMS),
+        goal="a round of a game, 100,000 players",
+        note=lambda: f"peak {peak_bytes(lambda: solver.fit(game)) / 2**20:.0f} MiB",
+    )
+    bounded, free = (
+        QuadraticAggregativeGame(1.0, 0.5, rng.uniform(-1, 1, 10), bounds=bounds, r_bounds=(-1, 1))
+        for bounds in ((-2, 2), None)
+    )
+    few = PrivateNashSolver(max_iter=n_rounds)
+    table.row("10 players, bounded", "without bounds", partial(few.fit, bounded), partial(few.fit, free))
+    return table.measured

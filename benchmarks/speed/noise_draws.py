@@ -1,38 +1,31 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Time of a draw from the discrete Laplace distribution against NumPy's Laplace sampler, in turns."""
 
+from functools import partial
+
 import numpy as np
 
 from skprivate.noise import DiscreteLaplaceMechanism, laplace_sum
 
-from .._tables import Table
-from .._timing import compare, median_seconds
+from ._goals import Measured, SideBySide
 
-DRAWS = 100_000
-PAIRS = 21
+# Draws, and pairs.
+SIZES = {False: (100_000, 21), True: (1000, 0)}
 SCALES = {"2": 2, "100": 100, "2^20": 2**20, "2^40": 2**40}
 
 
-def measure(scale, random_state):
-    """Median ratio of neighbouring runs, and median nanoseconds per draw of both."""
-    mechanism = DiscreteLaplaceMechanism.from_scale(scale)
-    zeros = np.zeros(DRAWS, dtype=np.int64)
-    generator = np.random.default_rng(0)
-    ours, theirs, ratio = compare(
-        lambda: mechanism.randomize(zeros, random_state),
-        lambda: generator.laplace(scale=float(scale), size=DRAWS),
-        PAIRS,
-    )
-    return ratio, 1e9 / DRAWS * ours, 1e9 / DRAWS * theirs
-
-
-def run():
-    print(f"discrete Laplace against numpy's Laplace: {DRAWS} draws, median of {PAIRS} interleaved pairs")
-    table = Table(
-        ("scale", ">6"), ("source", ">7"), ("ratio", ">6.1f"), ("ns/draw", ">8.0f"), ("numpy", ">6.1f")
-    )
+def run(small: bool = False) -> Measured:
+    draws, pairs = SIZES[small]
+    zeros, generator = np.zeros(draws, dtype=np.int64), np.random.default_rng(0)
+    table = SideBySide(pairs, "ns a draw", 1e9 / draws)
+    table.heading(f"discrete Laplace distribution, {draws:,} draws")
     for name, scale in SCALES.items():
-        for source, random_state in (("os", None), ("seeded", 0)):
-            table.row(name, source, *measure(scale, random_state))
-    time = median_seconds(lambda: laplace_sum(DRAWS, 2**20), PAIRS)
-    print(f"laplace_sum of {DRAWS} terms, scale 2^20: {1e3 * time:.1f} ms")
+        mechanism = DiscreteLaplaceMechanism.from_scale(scale)
+        theirs = partial(generator.laplace, scale=float(scale), size=draws)
+        for source, seed in (("the system's entropy", None), ("a seed", 0)):
+            goal = "discrete Laplace noise" if seed is None else ""
+            ours = partial(mechanism.randomize, zeros, seed)
+            table.row(f"scale {name}, {source}", "NumPy's Laplace", ours, theirs, goal=goal)
+    total, theirs = partial(laplace_sum, draws, 2**20), lambda: generator.laplace(size=draws).sum()
+    table.row("the sum of so many, scale 2^20", "NumPy's, summed", total, theirs)
+    return table.measured

@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Times of the kernels that grow, apply and count a partition, against scikit-learn and NumPy."""
 
+from functools import partial
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.tree import DecisionTreeClassifier
@@ -10,17 +13,14 @@ from skprivate.partition import Partition, build_partition, count_leaves
 from skprivate.rounds._plans.masses import HistogramsPlan
 from skprivate.rounds._rows import PreparedRows
 
-from .._tables import Table
-from .._timing import Comparison, compare
+from ._goals import Measured, SideBySide
 
-N_FEATURES = 10
-N_ROWS = 1_000_000
-APPLY_DEPTHS = (8, 12)
-BUILDS = ((4_000, 8), (40_000, 12))
-# Rows, columns, labels and depth of the histograms from which paid splits are chosen.
-HISTOGRAMS = ((1_000_000, 10, 2, 0), (1_000_000, 10, 2, 6), (200_000, 50, 10, 0), (200_000, 50, 10, 6))
-N_BINS = 32
-REPEATS = 9
+N_FEATURES, N_BINS, DEPTHS = 10, 32, (8, 12)
+# Rows; public rows by depth; rows, columns, labels and depths of histograms; pairs.
+SIZES: dict[bool, tuple[Any, ...]] = {
+    False: (1_000_000, (4_000, 40_000), ((1_000_000, 10, 2), (200_000, 50, 10)), 9),
+    True: (1000, (100, 100), ((1000, 3, 2),), 0),
+}
 
 
 def labelled_rows(n: int, seed: int) -> tuple[NDArray[np.float64], NDArray[np.int32]]:
@@ -31,10 +31,12 @@ def labelled_rows(n: int, seed: int) -> tuple[NDArray[np.float64], NDArray[np.in
     return X, (rng.random(n) < chance).astype(np.int32)
 
 
-def grow(X: NDArray[np.float64], labels: NDArray[np.int32], depth: int, rule: str = "max-edge") -> Partition:
+def grow(
+    X: NDArray[np.float64], labels: NDArray[np.int32], depth: int, rule: str, n_labels: int = 2
+) -> Partition:
     """Return a partition of the unit cube."""
-    lower, upper = np.zeros(N_FEATURES), np.ones(N_FEATURES)
-    return build_partition(X, labels, lower=lower, upper=upper, max_depth=depth, rule=rule)
+    box = {"lower": np.zeros(X.shape[1]), "upper": np.ones(X.shape[1])}
+    return build_partition(X, labels, **box, max_depth=depth, rule=rule, n_labels=n_labels)
 
 
 def as_sklearn_tree(partition: Partition) -> Tree:
@@ -48,50 +50,41 @@ def as_sklearn_tree(partition: Partition) -> Tree:
     nodes["feature"] = np.where(inner, partition.feature, -2)
     nodes["threshold"] = np.where(inner, np.nextafter(partition.threshold, -np.inf), -2)
     nodes["n_node_samples"] = nodes["weighted_n_node_samples"] = 1
-    values = np.zeros((len(nodes), 1, 2))
     counts = {"max_depth": partition.max_depth, "node_count": len(nodes)}
-    tree.__setstate__(state | counts | {"nodes": nodes, "values": values})
+    tree.__setstate__(state | counts | {"nodes": nodes, "values": np.zeros((len(nodes), 1, 2))})
     return tree
 
 
-def compare_apply(depth: int) -> tuple[int, Comparison]:
-    """Return the number of leaves, and the times to assign rows to them."""
-    partition = grow(*labelled_rows(40_000, 0), depth)
+def bench_rows(table: SideBySide, n_rows: int, n_public: int, depth: int) -> None:
+    """Print the times to grow a partition, to assign rows to its leaves, and to count them by label."""
+    X, labels = labelled_rows(n_public, 0)
+    plain = DecisionTreeClassifier(max_depth=depth, random_state=0)
+    for rule in ("max-edge", "cart"):
+        work, ours = f"grow, {n_public:,} rows, depth {depth}, {rule}", partial(grow, X, labels, depth, rule)
+        table.row(work, "scikit-learn's fit", ours, partial(plain.fit, X, labels), goal=f"growth, {rule}")
+    partition = grow(X, labels, depth, "max-edge")
     tree = as_sklearn_tree(partition)
-    X = labelled_rows(N_ROWS, 1)[0]
-    single = X.astype(np.float32)
-    if not np.array_equal(partition.apply(X), partition.leaf_index[tree.apply(single)]):
+    X, labels = labelled_rows(n_rows, 1)
+    leaves, single = partition.apply(X), X.astype(np.float32)
+    if not np.array_equal(leaves, partition.leaf_index[tree.apply(single)]):
         raise RuntimeError("the two trees disagree")
-    return partition.n_leaves, compare(lambda: partition.apply(X), lambda: tree.apply(single), REPEATS)
-
-
-def compare_build(n: int, depth: int, rule: str) -> Comparison:
-    """Return the times to grow a partition and to fit scikit-learn's tree."""
-    X, labels = labelled_rows(n, 0)
-    tree = DecisionTreeClassifier(max_depth=depth, random_state=0)
-    return compare(lambda: grow(X, labels, depth, rule), lambda: tree.fit(X, labels), REPEATS)
-
-
-def compare_count(depth: int) -> Comparison:
-    """Return the times to count rows by leaf and label, and of NumPy's bincount."""
-    X, labels = labelled_rows(N_ROWS, 1)
-    partition = grow(X[:40_000], labels[:40_000], depth)
-    leaves = partition.apply(X)
+    apply, work = partial(partition.apply, X), f"apply, {n_rows:,} rows, {partition.n_leaves} leaves"
+    table.row(work, "scikit-learn's apply", apply, partial(tree.apply, single), goal="rows to leaves")
     counts = np.zeros((partition.n_leaves, 2), dtype=np.int64)
-    return compare(
-        lambda: count_leaves(leaves, labels, counts),
+    table.row(
+        f"count, {n_rows:,} rows, {partition.n_leaves} leaves",
+        "NumPy's bincount",
+        partial(count_leaves, leaves, labels, counts),
         lambda: np.bincount(2 * leaves + labels, minlength=counts.size),
-        REPEATS,
     )
 
 
-def compare_histograms(n: int, n_features: int, n_labels: int, depth: int) -> Comparison:
-    """Return the times to count rows by node, label and bin of every column, and of NumPy to do so."""
+def bench_histograms(table: SideBySide, n: int, n_features: int, n_labels: int, depth: int) -> None:
+    """Print the times to count rows by node, label and bin of every column: paid splits are chosen so."""
     rng = np.random.default_rng(0)
     X = rng.normal(0.5, 0.15, size=(n, n_features))
     labels = rng.integers(n_labels, size=n).astype(np.int32)
-    box = {"lower": np.zeros(n_features), "upper": np.ones(n_features)}
-    partition = build_partition(X[:0], labels[:0], **box, max_depth=depth, rule="random", n_labels=n_labels)
+    partition = grow(X[:0], labels[:0], depth, "random", n_labels)
     rows, plan = PreparedRows(X, labels=labels), HistogramsPlan(partition, (N_BINS,) * n_features, n_labels)
 
     def in_columns() -> list[NDArray[np.int64]]:
@@ -104,36 +97,17 @@ def compare_histograms(n: int, n_features: int, n_labels: int, depth: int) -> Co
             counts.append(np.bincount((leaves * N_BINS + bins) * n_labels + labels, minlength=size))
         return counts
 
-    return compare(lambda: plan.sums(rows), in_columns, REPEATS)
+    work = f"histograms, {n:,} x {n_features}, {n_labels} labels, depth {depth}"
+    table.row(work, "NumPy by columns", partial(plan.sums, rows), in_columns, goal="histograms")
 
 
-def run() -> None:
-    """Print every comparison: medians of interleaved repeats."""
-    table = Table(
-        ("task", "<38"),
-        ("against", "<20"),
-        ("ours, ms", ">9.2f"),
-        ("theirs, ms", ">10.2f"),
-        ("ratio", ">6.1f"),
-    )
-
-    def show(task: str, against: str, found: Comparison) -> None:
-        table.row(task, against, 1e3 * found.ours, 1e3 * found.theirs, 1 / found.ratio)
-
-    for depth in APPLY_DEPTHS:
-        n_leaves, found = compare_apply(depth)
-        show(f"apply, {N_ROWS:,} rows, {n_leaves} leaves", "scikit-learn's apply", found)
-    for n, depth in BUILDS:
-        for rule in ("max-edge", "cart"):
-            show(
-                f"grow, {n:,} rows, depth {depth}, {rule}",
-                "scikit-learn's fit",
-                compare_build(n, depth, rule),
-            )
-    for depth in APPLY_DEPTHS:
-        show(f"count, {N_ROWS:,} rows, depth {depth}", "NumPy's bincount", compare_count(depth))
-    for n, n_features, n_labels, depth in HISTOGRAMS:
-        found = compare_histograms(n, n_features, n_labels, depth)
-        show(f"histograms, {n:,} x {n_features}, depth {depth}", "NumPy by columns", found)
-        each = 1e9 * found.ours / (n * n_features)
-        print(f"  {each:.1f} ns a row and column, {n_labels} labels")
+def run(small: bool = False) -> Measured:
+    n_rows, public, histograms, pairs = SIZES[small]
+    table = SideBySide(pairs)
+    table.heading(f"partitions of the unit cube, d = {N_FEATURES}")
+    for n_public, depth in zip(public, DEPTHS, strict=True):
+        bench_rows(table, n_rows, n_public, depth)
+    for size in histograms:
+        for depth in (0, 6):
+            bench_histograms(table, *size, depth)
+    return table.measured

@@ -1,42 +1,46 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Time of queries through a platform of twenty sites, against twenty calls of scikit-learn."""
 
+import warnings
+from functools import partial
+from typing import Any
+
 import numpy as np
 from sklearn.neighbors import KNeighborsRegressor
 
 from skprivate import CollaborativeLARRegressor, CollaborativeRegressor, SecureSumAggregator, TQMATransformer
 from skprivate.datasets import make_parties
 
-from .._tables import Table
-from .._timing import compare
+from ._goals import Measured, SideBySide
 
-N_ROWS, N_SITES, N_QUERIES = 10_000, 20, 1_000
+# Rows and sites; queries, and pairs of them and of one query.
+SIZES = {False: (10_000, 20, 1000, 5, 40), True: (200, 4, 10, 0, 0)}
 KERNELS = ("gaussian", "laplace", "epanechnikov", "partition", "knn")
 
 
-def run() -> None:
-    X, y, sites = make_parties(N_ROWS, N_SITES, random_state=0)
-    queries, _, _ = make_parties(N_QUERIES, 1, noise=0, random_state=1)
+def run(small: bool = False) -> Measured:
+    warnings.simplefilter("ignore")
+    n_rows, n_sites, n_queries, *pairs = SIZES[small]
+    X, y, sites = make_parties(n_rows, n_sites, random_state=0)
+    queries, _, _ = make_parties(n_queries, 1, noise=0, random_state=1)
     tqma = TQMATransformer(bounds=(0, 1))
-    theirs = CollaborativeRegressor(KNeighborsRegressor(10), tqma).fit(X, y, sites=sites)
-    models = list(theirs.estimators_.values())
-
-    def loop(rows):
-        return np.mean([model.predict(rows) for model in models], axis=0)
-
-    platforms = {
-        kernel: CollaborativeLARRegressor(kernel=kernel, bounds=(0, 1)).fit(X, y, sites=sites)
-        for kernel in KERNELS
+    platforms: dict[str, Any] = {
+        kernel: CollaborativeLARRegressor(kernel=kernel, bounds=(0, 1)) for kernel in KERNELS
     }
     platforms["secure sum"] = CollaborativeRegressor(query_perturber=tqma, aggregator=SecureSumAggregator())
-    platforms["secure sum"].fit(X, y, sites=sites)
-    print(f"{N_SITES} sites, {N_ROWS:,} rows in all, d = 5; a plain loop over 20 KNeighborsRegressor(10)")
-    table = Table(
-        ("platform", "<14"), ("queries", ">8,"), ("ms", ">9.3g"), ("loop, ms", ">9.3g"), ("ratio", ">7.3f")
+    sites_of = CollaborativeRegressor(KNeighborsRegressor(10), tqma).fit(X, y, sites=sites).estimators_
+
+    def loop(rows: Any) -> Any:
+        return np.mean([model.predict(rows) for model in sites_of.values()], axis=0)
+
+    table = SideBySide(pairs[0])
+    table.heading(
+        f"{n_sites} sites, {n_rows:,} rows in all, d = 5; beside: a loop over KNeighborsRegressor(10)"
     )
     for name, platform in platforms.items():
-        for rows, pairs in ((queries[:1], 40), (queries, 5)):
-            ours, plain, ratio = compare(
-                lambda p=platform, r=rows: p.predict(r), lambda r=rows: loop(r), pairs
-            )
-            table.row(name, len(rows), ours * 1e3, plain * 1e3, ratio)
+        platform.fit(X, y, sites=sites)
+        for rows, times in ((queries, pairs[0]), (queries[:1], pairs[1])):
+            work = f"{name}, rows of a query: {len(rows):,}"
+            ours, theirs = partial(platform.predict, rows), partial(loop, rows)
+            table.row(work, "loop", ours, theirs, goal="queries through a platform", pairs=times)
+    return table.measured

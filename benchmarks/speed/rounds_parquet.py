@@ -1,66 +1,71 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Passes of private fits over parquet files against reading these; peak memory; engines beside fit."""
+"""Times and memory of private fits over parquet files against reading these.
 
-import json
+``SKPRIVATE_BENCH_ROWS=10000000 python -m benchmarks rounds_parquet`` takes more rows than a million.
+"""
+
 import os
-import runpy
-import subprocess
-import sys
 import warnings
-from importlib.util import find_spec
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from time import perf_counter
 from typing import Any
 
 import numpy as np
 
-from skprivate import DPLogLocationScaleRegressor, DPNormalLLSRegressor, DPTreeClassifier
+from skprivate import (
+    DPBoostingClassifier,
+    DPLogisticRegression,
+    DPNormalLLSRegressor,
+    DPTreeClassifier,
+    MomentAccumulator,
+)
 from skprivate.rounds import TableSource, fit_rounds
 
-from .._memory import process_megabytes
-from .._tables import Table, verdict
-from .._timing import compare
+from .._memory import forget_peak, process_megabytes
+from ._goals import Measured, SideBySide
 
-N_ROWS = int(os.environ.get("SKPRIVATE_BENCH_ROWS", "10000000"))
+# Rows, those of a file, and pairs.
+SIZES = {False: (int(os.environ.get("SKPRIVATE_BENCH_ROWS", "1000000")), 500_000, 3), True: (400, 200, 0)}
 FEATURES = [f"x{j}" for j in range(10)]
-FILE_ROWS = 500_000
-PAIRS = 3
-GOAL_RATIO = 1.5
-# Peak memory at ten times the rows.
-GOAL_GROWTH = 1.05
 N_JOBS = 2
-ENGINES = {"parquet": "pyarrow", "dask": "dask", "ray": "ray", "spark": "pyspark"}
-N_ENGINE_ROWS = 1_000_000
-HOME = Path(__file__).parents[2] / "doc/sources"
+BATCH = 2**17
+BOUNDS: dict[str, Any] = {"bounds": (0, 1), "classes": [0, 1]}
+NUMBERS: dict[str, Any] = {"bounds_X": (0, 1), "bounds_y": (0, 1)}
+FEW_PASSES = {"leaf counts": DPTreeClassifier(1.0, **BOUNDS), "moments": DPNormalLLSRegressor(1.0, **NUMBERS)}
+MANY_PASSES = {
+    "boosting": DPBoostingClassifier(1.0, delta=1e-6, **BOUNDS),
+    "logistic regression": DPLogisticRegression(1.0, delta=1e-6, **BOUNDS),
+}
+#: Files with numbers of all digits, and of few: pyarrow stores these by a dictionary.
+FILES = {"64 bits": (None, FEW_PASSES | MANY_PASSES), "3 decimals": (3, FEW_PASSES)}
 
 
-def write_rows(folder: Path, n_rows: int, decimals: int | None) -> None:
-    """Write files of half a million rows; with few decimals, pyarrow stores numbers by a dictionary."""
+class CountedSource(TableSource):
+    """A source that counts the passes over its tables."""
+
+    passes = 0
+
+    def partial_sums(self, task: Any) -> Any:
+        """Return the sums of one pass."""
+        self.passes += 1
+        return super().partial_sums(task)
+
+
+def write_rows(folder: Path, n_rows: int, file_rows: int, decimals: int | None) -> None:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
     folder.mkdir()
     rng = np.random.default_rng(0)
-    for first in range(0, n_rows, FILE_ROWS):
-        X = rng.uniform(size=(len(FEATURES), min(FILE_ROWS, n_rows - first)))
+    for first in range(0, n_rows, file_rows):
+        X = rng.uniform(size=(len(FEATURES), min(file_rows, n_rows - first)))
         X = X if decimals is None else X.round(decimals)
         y = (X[:3].sum(axis=0) + rng.normal(0, 0.2, X.shape[1]) > 1.5).astype(np.int64)
         table = pa.table(dict(zip(FEATURES, X, strict=True)) | {"y": y})
-        pq.write_table(table, folder / f"{first:012}.parquet")
-
-
-def make_estimator(name: str) -> Any:
-    if name == "leaf counts":
-        return DPTreeClassifier(1.0, bounds=(0, 1), classes=[0, 1], random_state=0)
-    return DPNormalLLSRegressor(1.0, bounds_X=(0, 1), bounds_y=(0, 1), random_state=0)
-
-
-def fit(folder: Path, name: str, n_rows: int) -> Any:
-    """Fit in one round, which is one pass."""
-    import pyarrow.dataset as ds
-
-    source = TableSource(ds.dataset(folder), target="y", features=FEATURES, n_rows=n_rows, n_jobs=N_JOBS)
-    return fit_rounds(make_estimator(name), source)
+        pq.write_table(table, folder / f"{first:012}.parquet", row_group_size=BATCH)
 
 
 def read(folder: Path) -> None:
@@ -71,102 +76,53 @@ def read(folder: Path) -> None:
         pq.read_table(path)
 
 
-def bench_passes(table: Table, kind: str, folder: Path) -> None:
-    """Print the seconds of a pass and of reading, in turns."""
-    for name in ("leaf counts", "moments"):
-        ours, theirs, ratio = compare(
-            lambda name=name: fit(folder, name, N_ROWS), lambda: read(folder), PAIRS
-        )
-        table.row(name, kind, ours, theirs, ratio, verdict(GOAL_RATIO, ratio <= GOAL_RATIO))
-
-
-def measure(folder: Path, name: str, n_rows: int) -> float:
-    """Return the peak megabytes of a process that fits once."""
-    command = [sys.executable, "-m", "benchmarks.speed.rounds_parquet", str(folder), name, str(n_rows)]
-    return float(json.loads(subprocess.run(command, capture_output=True, check=True, text=True).stdout))
-
-
-def bench_memory(table: Table, folders: dict[int, Path]) -> None:
-    """Print the peak memory at a tenth of the rows and at all."""
-    for name in ("leaf counts", "moments"):
-        few, many = (measure(folder, name, n_rows) for n_rows, folder in folders.items())
-        table.row(name, few, many, many / few, verdict(GOAL_GROWTH, many / few <= GOAL_GROWTH))
-
-
-def write_lifetimes(folder: Path) -> tuple[Any, Any]:
-    """Write what the documentation's scripts read; return all of it as arrays."""
-    import pyarrow as pa
+def accumulate(folder: Path, n_rows: int) -> None:
+    """Gather moments, batch by batch, by one thread."""
     import pyarrow.parquet as pq
 
-    (folder / "rows").mkdir()
-    rng = np.random.default_rng(0)
-    X = rng.uniform((0, 0), (10, 1), size=(N_ENGINE_ROWS, 2))
-    y = np.exp(7 - 0.2 * X[:, 0] + 0.5 * X[:, 1]) * rng.weibull(2.0, N_ENGINE_ROWS)
-    for first in range(0, N_ENGINE_ROWS, N_ENGINE_ROWS // 8):
-        here = slice(first, first + N_ENGINE_ROWS // 8)
-        table = pa.table({"hours": y[here], "speed": X[here, 1], "load": X[here, 0]})
-        pq.write_table(table, folder / f"rows/{first:09}.parquet")
-    return X, y
-
-
-def start_engine(name: str) -> None:
-    """Start two local workers of an engine."""
-    if name == "dask":
-        import distributed
-
-        distributed.Client(n_workers=2, threads_per_worker=1, dashboard_address=None)
-    elif name == "ray":
-        import ray
-
-        ray.init(num_cpus=2, include_dashboard=False, logging_level="ERROR")
-    elif name == "spark":
-        from pyspark.sql import SparkSession
-
-        os.environ["PYSPARK_PYTHON"] = sys.executable
-        SparkSession.builder.master("local[2]").config("spark.ui.enabled", "false").getOrCreate()
-
-
-def bench_engine(table: Table, name: str, X: Any, y: Any) -> None:
-    """Print whether the script of an engine gives what fit gives, bit for bit on one seed."""
-    if find_spec(ENGINES[name]) is None:
-        table.row(name, "not installed")
-        return
-    start_engine(name)
-    script = runpy.run_path(str(HOME / f"from_{name}.py"), run_name="__main__")
-    options = {**script["model"].get_params(), "random_state": 0}
-    there = fit_rounds(DPLogLocationScaleRegressor(**options), script["source"])
-    here = DPLogLocationScaleRegressor(**options).fit(X, y)
-    same = np.array_equal(here.coef_, there.coef_) and here.intercept_ == there.intercept_
-    table.row(name, "equal to fit" if same else "NOT EQUAL to fit")
-
-
-def run() -> None:
-    """Print times, memory and equality; data are written into a temporary folder and deleted."""
-    warnings.simplefilter("ignore")
-    print(
-        f"{N_ROWS:,} rows of {len(FEATURES)} numbers and a label, in files of {FILE_ROWS:,}; {N_JOBS} threads"
+    moments = MomentAccumulator(
+        (0, 1), (0, 1), n_rows, distribution="normal", feature_names=FEATURES, target="y"
     )
-    with TemporaryDirectory() as place:
-        folder = Path(place)
-        titles = ("sums", "<12"), ("numbers", "<12"), ("pass s", ">8.2f"), ("reading s", ">9.2f")
-        table = Table(*titles, ("ratio", ">6.2f"), ("goal", "<14"))
-        for kind, decimals in (("64 bits", None), ("3 decimals", 3)):
-            write_rows(folder / kind, N_ROWS, decimals)
-            bench_passes(table, kind, folder / kind)
-        write_rows(folder / "few", N_ROWS // 10, None)
-        print("\nPeak megabytes of a process that fits once")
-        titles = ("sums", "<12"), (f"{N_ROWS // 10:,}", ">12.0f"), (f"{N_ROWS:,}", ">12.0f")
-        table = Table(*titles, ("ratio", ">6.2f"), ("goal", "<14"))
-        bench_memory(table, {N_ROWS // 10: folder / "few", N_ROWS: folder / "64 bits"})
-        print(f"\nFits to {N_ENGINE_ROWS:,} rows by two local workers")
-        table = Table(("engine", "<10"), ("on one seed", "<20"))
-        X, y = write_lifetimes(folder)
-        os.chdir(folder)
-        for name in ENGINES:
-            bench_engine(table, name, X, y)
+    for path in sorted(folder.iterdir()):
+        # By default pyarrow reads ahead, and keeps, the whole file.
+        file = pq.ParquetFile(path, pre_buffer=False)
+        for number, batch in enumerate(file.iter_batches(batch_size=BATCH)):
+            moments.update(batch, batch_id=f"{path.name}, {number}")
 
 
-if __name__ == "__main__":
+def usage(fit: Callable[[], Any], source: CountedSource) -> str:
+    """Fit once more; return how often rows are read, and the peak memory of this process, on Linux."""
+    before, source.passes = process_megabytes("VmRSS"), 0
+    forget_peak()
+    fit()
+    peak = process_megabytes("VmHWM")
+    return f"rows read {max(source.passes, 1)} times, peak {peak:.0f} MB, before {before:.0f}"
+
+
+def bench_files(table: SideBySide, folder: Path, n_rows: int, models: dict[str, Any]) -> None:
+    """Print the times and the memory of fits over the files of a folder."""
+    import pyarrow.dataset as ds
+
+    known: dict[str, Any] = {"target": "y", "features": FEATURES, "n_rows": n_rows, "n_jobs": N_JOBS}
+    source = CountedSource(ds.dataset(folder), **known)
+    fits = {name: partial(fit_rounds, model, source) for name, model in models.items()}
+    fits["moments, batch by batch"] = partial(accumulate, folder, n_rows)
+    for name, fit in fits.items():
+        goal = f"{name} over parquet" if name in MANY_PASSES else ""
+        reading, note = partial(read, folder), partial(usage, fit, source)
+        pairs = 0 if goal else None
+        table.row(name, "reading once", fit, reading, goal=goal, note=note, pairs=pairs)
+
+
+def run(small: bool = False) -> Measured:
+    """Print times and memory; data are written into a temporary folder and deleted."""
     warnings.simplefilter("ignore")
-    fit(Path(sys.argv[1]), sys.argv[2], int(sys.argv[3]))
-    print(process_megabytes("VmHWM"))
+    n_rows, file_rows, pairs = SIZES[small]
+    table = SideBySide(pairs, clock=perf_counter)
+    with TemporaryDirectory() as place:
+        for kind, (decimals, models) in FILES.items():
+            folder = Path(place) / kind
+            write_rows(folder, n_rows, file_rows, decimals)
+            table.heading(f"{n_rows:,} rows of {len(FEATURES)} numbers ({kind}), {N_JOBS} threads")
+            bench_files(table, folder, n_rows, models)
+    return table.measured

@@ -1,12 +1,14 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Times of fits on 200 rows, against plain scikit-learn, and what they cost beyond its own checks."""
+"""Times of fits on 200 rows against plain scikit-learn, and of an import."""
 
+import resource
+import subprocess
+import sys
 import warnings
-from collections.abc import Callable
+from collections.abc import Iterator
 from functools import partial
 from itertools import chain
-from time import process_time
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from sklearn.base import clone
@@ -15,7 +17,6 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.neighbors import KNeighborsRegressor
 from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
-from sklearn.utils.validation import validate_data
 
 from skprivate import (
     BSTDAggregator,
@@ -37,175 +38,111 @@ from skprivate import (
     TQMATransformer,
 )
 from skprivate.datasets import make_location_scale
-from skprivate.exceptions import DisclosureWarning, UtilityWarning
 
-from .._tables import Table, verdict
-from .._timing import Task, compare
+from .._timing import Task
+from ._goals import Measured, SideBySide
 
-N_ROWS, N_FEATURES, N_PUBLIC, N_SITES = 200, 4, 40, 5
-PAIRS = 60
-GOAL_MILLISECONDS = 4
+N_FEATURES = 4
+# Rows, public rows, sites, rounds of a game; pairs; what a process imports.
+SIZES = {
+    False: (200, 50, 5, 100, 21, ("from skprivate import DPTreeClassifier", "import sklearn.tree")),
+    True: (40, 10, 2, 2, 0, ("pass", "pass")),
+}
 MECHANISMS = ("auto", "hadamard", "krr", "subset", "unary", "signed-laplace", "laplace")
+LABELS: dict[str, Any] = {"bounds": (0, 1), "classes": [0, 1]}
+NUMBERS: dict[str, Any] = {"bounds_X": (0, 1), "bounds_y": (-3, 8)}
+#: What is fitted, and what in the terms of a plain model, each a task.
+Cases = Iterator[tuple[str, str, Task, Task]]
 
 
-class Case(NamedTuple):
-    """One fit, a plain fit beside it, scikit-learn's checks, and why it may take longer than the goal."""
-
-    name: str
-    fit: Task
-    plain: Task
-    checks: Task
-    why_longer: str = ""
-
-
-def checks_of(estimator: Any, *rows: Any) -> Task:
-    """Return scikit-learn's validation of the parameters and the rows, which every fit has."""
-    bare = clone(estimator)
-
-    def check() -> None:
-        bare._validate_params()
-        validate_data(bare, *rows, dtype=np.float64)
-
-    return check
+def trees(X: Any, y: Any, labels: Any, is_public: Any) -> Cases:
+    """Yield the fits of trees with public rows, and of each kind without."""
+    options = [*({"mechanism": name} for name in MECHANISMS), {"protect": "label"}, {"prune": True}]
+    for kind, known, target, changes in (
+        (LocallyPrivateTreeClassifier, LABELS, labels, [{}, *options]),
+        (DPTreeClassifier, LABELS, labels, [{}]),
+        (LocallyPrivateTreeRegressor, NUMBERS, y, [{}, {"protect": "label"}]),
+        (DPTreeRegressor, NUMBERS, y, [{}]),
+    ):
+        plain: Any = DecisionTreeClassifier() if target is labels else DecisionTreeRegressor()
+        name, fit = kind.__name__, partial(plain.fit, X, target)
+        for how in changes:
+            work = ", ".join([name, *(f"{key}={value}" for key, value in how.items())])
+            yield work, "plain tree", partial(kind(**known, **how).fit, X, target, is_public=is_public), fit
+        yield f"{name}, all rows private", "plain tree", partial(kind(**known).fit, X, target), fit
 
 
-def trees(X: Any, y: Any) -> list[Case]:
-    """Return the fits of trees."""
-    shared = {"bounds": (0, 1), "classes": [0, 1]}
-    kinds: dict[str, tuple[Any, bool]] = {
-        f"local tree, {name}": (LocallyPrivateTreeClassifier(mechanism=name, **shared), True)
-        for name in MECHANISMS
-    }
-    local: Callable[..., Any] = partial(LocallyPrivateTreeClassifier, **shared)
-    kinds |= {
-        "local tree, labels": (local(protect="label"), True),
-        "local tree, pruned": (local(prune=True), True),
-        "local tree, all private": (local(), False),
-        "curator's tree": (DPTreeClassifier(**shared), True),
-        "curator's tree, all private": (DPTreeClassifier(**shared), False),
-    }
-    return [_tree_case(name, *kind, DecisionTreeClassifier(), X, y) for name, kind in kinds.items()]
-
-
-def number_trees(X: Any, y: Any) -> list[Case]:
-    """Return the fits of trees of numbers."""
-    bounds: dict[str, Any] = {"bounds_X": (0, 1), "bounds_y": (-3, 8)}
-    kinds: dict[str, tuple[Any, bool]] = {
-        "local tree of numbers": (LocallyPrivateTreeRegressor(**bounds), True),
-        "local tree of numbers, targets": (LocallyPrivateTreeRegressor(protect="label", **bounds), True),
-        "local tree of numbers, all private": (LocallyPrivateTreeRegressor(**bounds), False),
-        "curator's tree of numbers": (DPTreeRegressor(**bounds), True),
-        "the same, all private": (DPTreeRegressor(**bounds), False),
-    }
-    return [_tree_case(name, *kind, DecisionTreeRegressor(), X, y) for name, kind in kinds.items()]
-
-
-def _tree_case(name: str, tree: Any, any_public: bool, plain: Any, X: Any, y: Any) -> Case:
-    """Return the fit of a private tree, some of whose rows are public or none, beside a plain one."""
-    is_public = np.arange(N_ROWS) < N_PUBLIC if any_public else None
-    return Case(
-        name,
-        partial(tree.fit, X, y, is_public=is_public),
-        partial(plain.fit, X, y),
-        checks_of(tree, X, y),
-    )
-
-
-def regressions(X: Any, y: Any) -> list[Case]:
-    """Return the fits of log-location-scale models."""
-    bounds: dict[str, Any] = {"bounds_X": (0, 1), "bounds_y": (-3, 8)}
-    models = {
-        "normal errors": DPNormalLLSRegressor(**bounds),
-        "normal errors, Gaussian noise": DPNormalLLSRegressor(mechanism="gaussian", delta=1e-6, **bounds),
-        "extreme-value errors": DPSEVRegressor(**bounds),
-        "logistic errors": DPLogisticLLSRegressor(**bounds),
-    }
+def regressions(X: Any, y: Any) -> Cases:
+    """Yield the fits of life models."""
     plain = partial(LinearRegression().fit, X, y)
-    cases = [
-        Case(name, partial(model.fit, X, y), plain, checks_of(model, X, y)) for name, model in models.items()
-    ]
-    lives, times = make_location_scale(N_ROWS, N_FEATURES, censoring=0.5, random_state=0)
+    gaussian = {"mechanism": "gaussian", "delta": 1e-6}
+    for name, kind, how in (
+        ("normal errors", DPNormalLLSRegressor, {}),
+        ("normal errors, Gaussian noise", DPNormalLLSRegressor, gaussian),
+        ("extreme-value errors", DPSEVRegressor, {}),
+        ("logistic errors", DPLogisticLLSRegressor, {}),
+    ):
+        yield name, "LinearRegression", partial(kind(**NUMBERS, **how).fit, X, y), plain
+    lives = make_location_scale(*X.shape, censoring=0.5, random_state=0)
     censored = DPLogLocationScaleRegressor(bounds_X=(-1, 1), bounds_y=(1e-3, 1e2))
-    why = "Newton rounds"
-    return [
-        *cases,
-        Case("censored", partial(censored.fit, lives, times), plain, checks_of(censored, lives), why),
-    ]
+    yield "censored, in Newton rounds", "LinearRegression", partial(censored.fit, *lives), plain
 
 
-def platforms(X: Any, y: Any) -> list[Case]:
-    """Return the fits of platforms and of their parts."""
-    sites, answers = np.arange(N_ROWS) % N_SITES, np.random.default_rng(0).normal(size=(N_ROWS, 12))
-    coarsening, local = TQMATransformer(bounds=(0, 1)), LocalAverageRegressor(bounds=(0, 1))
-    shared = CollaborativeRegressor(KNeighborsRegressor(5), coarsening)
-    averages = CollaborativeLARRegressor(bounds=(0, 1))
-    scaler, neighbours = StandardScaler(), KNeighborsRegressor(5)
-    # What a platform of sites takes anyhow: a clone and a fit for every site.
-    parts = [np.flatnonzero(sites == site) for site in range(N_SITES)]
+def platforms(X: Any, y: Any, n_sites: int) -> Cases:
+    """Yield the fits of platforms, beside a clone and a fit for every site, and of their parts."""
+    sites, answers = np.arange(len(X)) % n_sites, np.random.default_rng(0).normal(size=(len(X), 12))
+    tqma, neighbours = TQMATransformer(bounds=(0, 1)), KNeighborsRegressor(5)
 
     def loop() -> None:
-        for rows in parts:
-            clone(neighbours).fit(X[rows], y[rows])
+        for site in range(n_sites):
+            clone(neighbours).fit(X[sites == site], y[sites == site])
 
-    why = f"{N_SITES} local fits"
-    transformers = [
-        Case(name, partial(one.fit, rows), partial(scaler.fit, rows), checks_of(one, rows))
-        for name, one, rows in (
-            ("TQMA", coarsening, X),
-            ("swapping", BSTDAggregator(), answers),
-            ("secure sum", SecureSumAggregator(), answers),
-        )
-    ]
-    return [
-        *transformers,
-        Case(
-            "local average", partial(local.fit, X, y), partial(neighbours.fit, X, y), checks_of(local, X, y)
-        ),
-        Case("platform, neighbours", partial(shared.fit, X, y, sites=sites), loop, loop, why),
-        Case("platform, local averages", partial(averages.fit, X, y, sites=sites), loop, loop, why),
-    ]
+    for name, part, rows in (
+        ("TQMA", tqma, X),
+        ("swapping", BSTDAggregator(), answers),
+        ("secure sum", SecureSumAggregator(), answers),
+    ):
+        yield name, "StandardScaler", partial(part.fit, rows), partial(StandardScaler().fit, rows)
+    local = LocalAverageRegressor(bounds=(0, 1))
+    yield "local average", "neighbours", partial(local.fit, X, y), partial(neighbours.fit, X, y)
+    for name, platform in (
+        ("platform, neighbours", CollaborativeRegressor(neighbours, tqma)),
+        ("platform, local averages", CollaborativeLARRegressor(bounds=(0, 1))),
+    ):
+        yield name, f"{n_sites} local fits", partial(platform.fit, X, y, sites=sites), loop
 
 
-def searches_and_games(X: Any, y: Any) -> list[Case]:
-    """Return a search over two candidates, and a game of four players."""
-    tree, grid = DPTreeClassifier(bounds=(0, 1), classes=[0, 1]), {"max_depth": [2, 4]}
-    search = PrivateGridSearch(tree, grid)
+def others(X: Any, y: Any, n_rounds: int) -> Cases:
+    """Yield a search over two candidates, and a game of four players."""
+    grid = {"max_depth": [2, 4]}
+    search = PrivateGridSearch(DPTreeClassifier(**LABELS), grid)
     plain = GridSearchCV(DecisionTreeClassifier(), grid)
+    yield "search, 2 candidates", "GridSearchCV", partial(search.fit, X, y), partial(plain.fit, X, y)
     game = QuadraticAggregativeGame(P=1.0, Q=0.5, r=[-0.6, 0.1, 0.4, 0.2], r_bounds=(-1, 1))
-    solver, linear = PrivateNashSolver(max_iter=100), LinearRegression()
-    return [
-        Case(
-            "search, 2 candidates",
-            partial(search.fit, X, y),
-            partial(plain.fit, X, y),
-            checks_of(tree, X, y),
-            "runs",
-        ),
-        Case(
-            "game, 100 rounds",
-            partial(solver.fit, game),
-            partial(linear.fit, X, y),
-            solver._validate_params,
-            "rounds",
-        ),
-    ]
+    solver, linear = PrivateNashSolver(max_iter=n_rounds), LinearRegression()
+    yield f"game, {n_rounds} rounds", "LinearRegression", partial(solver.fit, game), partial(linear.fit, X, y)
 
 
-def run() -> None:
-    for category in (UtilityWarning, DisclosureWarning):
-        warnings.simplefilter("ignore", category)
+def seconds_of_children() -> float:
+    """Return the processor time of all processes that were started and have ended."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
+
+
+def run(small: bool = False) -> Measured:
+    warnings.simplefilter("ignore")
+    n_rows, n_public, n_sites, n_rounds, pairs, imports = SIZES[small]
     rng = np.random.default_rng(0)
-    X = rng.uniform(size=(N_ROWS, N_FEATURES))
-    y = X.sum(axis=1) + rng.normal(size=N_ROWS)
-    labels = (X[:, 0] + 0.3 * rng.normal(size=N_ROWS) > 0.5).astype(int)
-    print(f"CPU times of fits on {N_ROWS} rows, d = {N_FEATURES}; plain: scikit-learn's on the same rows")
-    print("checks: its validation of the parameters and the rows; ours: what the fit takes beyond them")
-    fits = (trees(X, labels), number_trees(X, y), regressions(X, y), platforms(X, y))
-    columns = ("ms", ">8.2f"), ("plain, ms", ">9.2f"), ("ratio", ">7.3g"), ("checks, ms", ">10.2f")
-    table = Table(("fit", "<34"), *columns, ("ours, ms", ">8.2f"), ("", "<18"))
-    for case in chain(*fits, searches_and_games(X, labels)):
-        ours, plain, ratio = compare(case.fit, case.plain, PAIRS, process_time)
-        checks = compare(case.fit, case.checks, PAIRS, process_time)
-        own = 1e3 * (checks.ours - checks.theirs)
-        goal = case.why_longer or verdict(GOAL_MILLISECONDS, own <= GOAL_MILLISECONDS)
-        table.row(case.name, 1e3 * ours, 1e3 * plain, ratio, 1e3 * checks.theirs, own, goal)
+    X = rng.uniform(size=(n_rows, N_FEATURES))
+    y = X.sum(axis=1) + rng.normal(size=n_rows)
+    labels = (X[:, 0] + 0.3 * rng.normal(size=n_rows) > 0.5).astype(int)
+    table = SideBySide(pairs)
+    table.heading(f"fits on {n_rows} rows, d = {N_FEATURES}, {n_public} of them public for trees")
+    parts = trees(X, y, labels, np.arange(n_rows) < n_public), regressions(X, y), platforms(X, y, n_sites)
+    for work, beside, ours, theirs in chain(*parts, others(X, labels, n_rounds)):
+        table.row(work, beside, ours, theirs, goal=f"{work}, 200 rows")
+    ours, theirs = (partial(subprocess.run, [sys.executable, "-c", line], check=True) for line in imports)
+    processes = SideBySide(min(pairs, 7), clock=seconds_of_children)
+    processes.heading("processes that do nothing else")
+    processes.row("import of a tree", "import of sklearn.tree", ours, theirs, goal="import of a tree")
+    return table.measured | processes.measured

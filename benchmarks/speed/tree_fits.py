@@ -3,71 +3,55 @@
 
 import warnings
 from functools import partial
+from itertools import product
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.tree import DecisionTreeRegressor
+from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
-from skprivate import DPTreeRegressor, LocallyPrivateTreeClassifier, LocallyPrivateTreeRegressor
-from skprivate.exceptions import UtilityWarning
-from skprivate.partition import Partition, build_partition
+from skprivate import (
+    DPTreeClassifier,
+    DPTreeRegressor,
+    LocallyPrivateTreeClassifier,
+    LocallyPrivateTreeRegressor,
+)
 from skprivate.randomizers import make_randomizer
 
 from .._memory import peak_bytes
 from .._peers.lpdt import LPDT
-from .._tables import Table, verdict
-from .._timing import compare
+from ._goals import Measured, SideBySide
 
-N_CLIENTS = 1_000_000
-N_LEAVES = 2**8
-CHUNK = 100_000
-CLIENT_PAIRS = 7
-GOAL_MICROSECONDS = 0.15
-N_PRIVATE, N_PUBLIC, N_FEATURES = 100_000, 4_000, 10
-GOAL_RATIO = 100
+N_LEAVES, CHUNK, N_FEATURES = 2**8, 100_000, 10
+# Clients; private and public rows; pairs of each depth.
+SIZES = {
+    False: (1_000_000, 100_000, 4_000, {8: 9, 12: 1}),
+    True: (1000, 200, 50, {2: 0}),
+}
 # Laplace draws of the reference held at a time: 8 MB, so that it works in the cache as well as it can.
 DRAWS_AT_A_TIME = 1_000_000
 
 
-def collect(randomizer: Any, categories: NDArray[np.int64]) -> NDArray[np.int64]:
+def collect(randomizer: Any, categories: NDArray[np.int64], chunk: int = CHUNK) -> NDArray[np.int64]:
     """Randomize and aggregate in chunks, as a curator does who never holds all reports."""
     counts = 0
-    for start in range(0, len(categories), CHUNK):
-        counts = counts + randomizer.aggregate(randomizer.randomize(categories[start : start + CHUNK]))
+    for start in range(0, len(categories), chunk):
+        counts = counts + randomizer.aggregate(randomizer.randomize(categories[start : start + chunk]))
     return counts
 
 
-def collecting_peak(randomizer: Any, n_clients: int) -> float:
-    """Return the megabytes that randomizing and aggregating takes at most, without the categories."""
-    categories = np.zeros(n_clients, dtype=np.int64)
-    collect(randomizer, categories[:CHUNK])
-    return peak_bytes(lambda: collect(randomizer, categories)) / 1e6
-
-
-def bench_clients(table: Table, mechanism: str, epsilon: float) -> None:
-    """Print microseconds a client for randomize + aggregate, in one piece and in chunks, and its memory."""
-    randomizer = make_randomizer(mechanism, epsilon, N_LEAVES)
-    categories = np.random.default_rng(0).integers(randomizer.n_categories, size=N_CLIENTS)
-    whole, chunks, _ = compare(
-        lambda: randomizer.aggregate(randomizer.randomize(categories)),
-        lambda: collect(randomizer, categories),
-        CLIENT_PAIRS,
-    )
-    one, many = (1e6 * took / N_CLIENTS for took in (whole, chunks))
-    peaks = (collecting_peak(randomizer, n) for n in (N_CLIENTS, 4 * N_CLIENTS))
-    table.row(mechanism, epsilon, one, many, verdict(GOAL_MICROSECONDS, many < GOAL_MICROSECONDS), *peaks)
-
-
-def descend(partition: Partition, X: NDArray[np.float64]) -> NDArray[np.int32]:
-    """Assign rows to leaves in plain NumPy, a level at a time."""
-    node = np.zeros(len(X), dtype=np.intp)
-    rows = np.arange(len(X))
-    for _ in range(partition.max_depth):
-        inner = partition.leaf_index[node] < 0
-        right = X[rows, partition.feature[node]] >= partition.threshold[node]
-        node = np.where(inner, partition.left[node] + right, node)
-    return partition.leaf_index[node]
+def bench_clients(n_clients: int, pairs: int) -> None:
+    """Print the times to randomize and aggregate, and the memory that takes beside the categories."""
+    table = SideBySide(pairs, "us a client", 1e6 / n_clients)
+    table.heading(f"randomize + aggregate, {n_clients:,} clients, {N_LEAVES} leaves, in chunks of {CHUNK:,}")
+    for mechanism, epsilon in product(("hadamard", "krr"), (0.5, 1.0, 4.0)):
+        randomizer = make_randomizer(mechanism, epsilon, N_LEAVES)
+        categories = np.random.default_rng(0).integers(randomizer.n_categories, size=n_clients)
+        ours, theirs = (partial(collect, randomizer, categories, chunk) for chunk in (CHUNK, n_clients))
+        more = np.zeros(4 * n_clients, dtype=np.int64)
+        few, many = (peak_bytes(partial(collect, randomizer, rows)) / 1e6 for rows in (categories, more))
+        note = f"peak {few:.1f} MB, of four times as many clients {many:.1f}"
+        table.row(f"{mechanism}, epsilon {epsilon:g}", "in one piece", ours, theirs, note=note)
 
 
 def noisy_sums(
@@ -81,87 +65,61 @@ def noisy_sums(
     return total
 
 
-def paper(X: NDArray[np.float64], y: NDArray[np.int64], is_public: NDArray[np.bool_], depth: int) -> Any:
-    """Fit and predict with the paper's algorithm as specified, epsilon 1, on our own fast partition."""
-    rng = np.random.default_rng()
-    lower, upper = np.zeros(X.shape[1]), np.ones(X.shape[1])
-    partition = build_partition(X[is_public], y[is_public], lower=lower, upper=upper, max_depth=depth)
-    leaves, private, n_leaves = descend(partition, X), ~is_public, partition.n_leaves
-    rows = noisy_sums(leaves[private], np.ones(N_PRIVATE, dtype=np.int64), n_leaves, rng)
-    ones = noisy_sums(leaves[private], y[private], n_leaves, rng)
-    rows += np.bincount(leaves[is_public], minlength=n_leaves)
-    ones += np.bincount(leaves[is_public], y[is_public], minlength=n_leaves)
-    return (2 * ones > rows)[descend(partition, X)]
+def paper(X: NDArray[np.float64], y: NDArray[Any], is_public: NDArray[np.bool_], depth: int) -> Any:
+    """Fit and predict as the papers do with Laplace noise, epsilon 1: one report a client and leaf.
 
-
-def bench_fit(table: Table, depth: int, pairs: int) -> None:
-    """Print the milliseconds of both and the median ratio of neighbouring runs."""
-    rng = np.random.default_rng(0)
-    X = rng.uniform(size=(N_PRIVATE + N_PUBLIC, N_FEATURES))
-    y = (X[:, 0] + X[:, 1] * X[:, 2] + 0.3 * rng.normal(size=len(X)) > 0.75).astype(np.int64)
-    is_public = np.arange(len(X)) < N_PUBLIC
-    tree = LocallyPrivateTreeClassifier(1.0, max_depth=depth, bounds=(0, 1), classes=[0, 1])
-    ours, theirs, ratio = compare(
-        lambda: tree.fit(X, y, is_public=is_public).predict(X), lambda: paper(X, y, is_public, depth), pairs
-    )
-    faster = 1 / ratio
-    goal = verdict(GOAL_RATIO, faster >= GOAL_RATIO)
-    table.row(depth, tree.n_leaves_, 1e3 * ours, 1e3 * theirs, faster, goal)
-
-
-def paper_of_numbers(
-    X: NDArray[np.float64], y: NDArray[np.float64], is_public: NDArray[np.bool_], depth: int
-) -> Any:
-    """Fit and predict as the LPDT paper does with Laplace noise, epsilon 1: one report a client and leaf."""
+    Of labels 0 and 1 it predicts the share of the second, which above one half is the label.
+    """
     rng, private = np.random.default_rng(), ~is_public
     bounds = np.zeros(X.shape[1]), np.ones(X.shape[1])
     cells_of = LPDT(1.0, bounds=bounds, target_range=(-1, 1), max_depth=depth)
     cells = cells_of.grow(X[is_public], y[is_public]).apply(X)
-    n_leaves = len(cells_of.leaves_)
-    rows = noisy_sums(cells[private], np.ones(N_PRIVATE), n_leaves, rng)
-    sums = noisy_sums(cells[private], y[private], n_leaves, rng)
+    rows, sums = (
+        noisy_sums(cells[private], weights, len(cells_of.leaves_), rng)
+        for weights in (np.ones(private.sum()), y[private])
+    )
     return (sums / rows)[cells]
 
 
-def bench_numbers(table: Table, depth: int, pairs: int) -> None:
-    """Print the milliseconds of trees of numbers and of what they are compared with, and median ratios."""
-    rng = np.random.default_rng(0)
-    X = rng.uniform(size=(N_PRIVATE + N_PUBLIC, N_FEATURES))
-    y = np.clip(X[:, 0] + X[:, 1] * X[:, 2] + 0.3 * rng.normal(size=len(X)) - 0.75, -1, 1)
-    is_public = np.arange(len(X)) < N_PUBLIC
-    plain = DecisionTreeRegressor(max_depth=depth)
-    for kind, name, other in (
-        (LocallyPrivateTreeRegressor, "paper", lambda: paper_of_numbers(X, y, is_public, depth)),
-        (DPTreeRegressor, "scikit-learn, not private", lambda: plain.fit(X, y).predict(X)),
+def bench_fits(table: SideBySide, rows: tuple[Any, ...], depth: int, pairs: int) -> None:
+    """Print the times of fits and predictions of one depth."""
+    X, y, labels, is_public = rows
+    known = {"bounds": (0, 1), "classes": [0, 1], "max_depth": depth}
+    of_numbers: dict[str, Any] = {"bounds_X": (0, 1), "bounds_y": (-1, 1), "max_depth": depth}
+
+    def both(model: Any, target: Any, **known: Any) -> Any:
+        return lambda: model.fit(X, target, **known).predict(X)
+
+    local = both(LocallyPrivateTreeClassifier(1.0, **known), labels, is_public=is_public)
+    numbers = both(LocallyPrivateTreeRegressor(1.0, **of_numbers), y, is_public=is_public)
+    central = both(DPTreeRegressor(1.0, **of_numbers), y, is_public=is_public)
+    plain = both(DecisionTreeRegressor(max_depth=depth), y)
+    theirs, their_numbers = (partial(paper, X, target, is_public, depth) for target in (labels, y))
+    for work, beside, first, second, goal in (
+        ("local tree", "the paper", local, theirs, ""),
+        ("local tree of numbers", "the paper", numbers, their_numbers, ""),
+        ("local tree of numbers", "our tree of labels", numbers, local, "LocallyPrivateTreeRegressor"),
+        ("curator's tree of numbers", "scikit-learn", central, plain, ""),
     ):
-        tree: Any = kind(1.0, max_depth=depth, bounds_X=(0, 1), bounds_y=(-1, 1))
-        fit = partial(tree.fit, X, y, is_public=is_public)
-        ours, theirs, ratio = compare(lambda fit=fit: fit().predict(X), other, pairs)  # type: ignore[misc]
-        table.row(kind.__name__, depth, tree.n_leaves_, 1e3 * ours, name, 1e3 * theirs, 1 / ratio)
+        table.row(f"{work}, depth {depth}", beside, first, second, goal=goal, pairs=pairs)
 
 
-def run() -> None:
-    warnings.simplefilter("ignore", UtilityWarning)
-    print(
-        f"randomize + aggregate, {N_CLIENTS:,} clients, {N_LEAVES} leaves; chunks of {CHUNK:,}; peaks in MB"
-    )
-    clients = Table(
-        *(("mechanism", "<10"), ("epsilon", ">7g"), ("us a client", ">11.3f"), ("in chunks", ">9.3f")),
-        *(("", "<18"), ("peak, 1e6", ">9.2f"), ("peak, 4e6", ">9.2f")),
-    )
-    for mechanism in ("hadamard", "krr"):
-        for epsilon in (0.5, 1.0, 4.0):
-            bench_clients(clients, mechanism, epsilon)
-    print(f"fit + predict, n_P = {N_PRIVATE:,}, n_Q = {N_PUBLIC:,}, d = {N_FEATURES}")
-    fits = Table(
-        *(("depth", ">5"), ("leaves", ">6"), ("ms", ">7.1f"), ("paper, ms", ">9.0f"), ("faster", ">6.0f")),
-        ("", "<18"),
-    )
-    for depth, pairs in ((8, 9), (12, 3)):
-        bench_fit(fits, depth, pairs)
-    numbers = Table(
-        *(("numbers", "<27"), ("depth", ">5"), ("leaves", ">6"), ("ms", ">7.1f"), ("beside", "<25")),
-        *(("ms", ">7.0f"), ("faster", ">7.3g")),
-    )
-    for depth, pairs in ((8, 9), (12, 3)):
-        bench_numbers(numbers, depth, pairs)
+def run(small: bool = False) -> Measured:
+    warnings.simplefilter("ignore")
+    n_clients, n_private, n_public, depths = SIZES[small]
+    bench_clients(n_clients, max(depths.values()))
+    rng = np.random.default_rng(0)
+    X = rng.uniform(size=(n_private + n_public, N_FEATURES))
+    y = np.clip(X[:, 0] + X[:, 1] * X[:, 2] + 0.3 * rng.normal(size=len(X)) - 0.75, -1, 1)
+    labels, is_public = (y > 0).astype(np.int64), np.arange(len(X)) < n_public
+    table = SideBySide(max(depths.values()))
+    table.heading(f"{n_private:,} private and {n_public:,} public rows, d = {N_FEATURES}: fits")
+    for kind in (LocallyPrivateTreeClassifier, DPTreeClassifier):
+        work = kind.__name__
+        ours = partial(kind(1.0, bounds=(0, 1), classes=[0, 1]).fit, X, labels, is_public=is_public)
+        plain = partial(DecisionTreeClassifier(max_depth=8).fit, X, labels)
+        table.row(work, "scikit-learn, depth 8", ours, plain, goal=f"{work}, 100,000 rows")
+    table.heading("fits and predictions")
+    for depth, pairs in depths.items():
+        bench_fits(table, (X, y, labels, is_public), depth, pairs)
+    return table.measured
