@@ -184,35 +184,11 @@ def test_amounts_add_up_to_the_budget():
         assert len(schedule.amounts) == model.n_iter_
 
 
-@pytest.mark.parametrize(
-    ("parameters", "match"),
-    [
-        ({"mechanism": "gaussian"}, "needs a delta above 0"),
-        ({"classes": [1]}, "two labels or more"),
-        ({"bounds": (4, -4)}, "lower must be below upper"),
-        ({"bounds": {0: (-1, 1)}}, "bounds"),
-        # Slopes would be infinite, and predictions NaN.
-        ({"bounds": (0, 5e-324)}, "narrow"),
-        ({"bounds": None, "x_norm": 1e-310}, "narrow"),
-        ({"epsilon": 1e-14}, "epsilon"),
-    ],
-)
-def test_public_errors_charge_nothing(parameters, match, tmp_path):
-    ledger = PrivacyLedger(tmp_path / "ledger", epsilon=10.0)
-    with pytest.raises(ValueError, match=match):
-        DPLogisticRegression(**{"epsilon": 1.0, **DECLARED, **parameters}, ledger=ledger).fit(X, Y)
-    assert not ledger.entries()
-
-
-def test_one_class_and_nan_charge_nothing(tmp_path):
+def test_one_class_charges_nothing(tmp_path):
     ledger = PrivacyLedger(tmp_path / "ledger", epsilon=10.0)
     model = DPLogisticRegression(1.0, bounds=(-4, 4), ledger=ledger)
     with pytest.warns(PrivacyLeakWarning, match="classes"), pytest.raises(ValueError, match="one class only"):
         model.fit(X, np.zeros(len(X)))
-    bad = X.copy()
-    bad[3, 1] = np.nan
-    with pytest.raises(ValueError, match="NaN"):
-        DPLogisticRegression(1.0, **DECLARED, ledger=ledger).fit(bad, Y)
     assert not ledger.entries()
 
 
