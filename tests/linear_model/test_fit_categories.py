@@ -16,7 +16,7 @@ DOMAIN = TableDomain({"load": (0.0, 10.0), "kind": list(LEVELS)})
 EFFECTS, SLOPE, SCALE = np.array([0.0, 0.5, -0.4]), -0.1, 0.4
 N, BOUNDS_Y = 50_000, (0.05, 400.0)
 PLACES = [{"load": 2.0, "kind": "a"}, {"load": 8.0, "kind": "b"}, {"load": 5.0, "kind": "c"}]
-SEEDS = range(32)
+SEEDS, COMPARED = range(32), range(8)
 
 
 def table(seed, censored):
@@ -37,13 +37,14 @@ def rows_of(encoded):
 
 
 def fits(seed, censored, **options):
-    """A fit through the domain, and one to all columns but that of the first level."""
+    """A fit through the domain, and of some tables one to all columns but that of the first level."""
     encoded, y = table(seed, censored)
     options = {"epsilon": 4.0, "bounds_y": BOUNDS_Y, "random_state": 100 + seed, **options}
     declared = DPLogLocationScaleRegressor(domain=DOMAIN, **options).fit(rows_of(encoded), y)
+    if seed not in COMPARED:
+        return declared, None
     bounds = ([0.0, 0.0, 0.0], [10.0, 1.0, 1.0])
-    by_hand = DPLogLocationScaleRegressor(bounds_X=bounds, **options).fit(encoded[:, [0, 2, 3]], y)
-    return declared, by_hand
+    return declared, DPLogLocationScaleRegressor(bounds_X=bounds, **options).fit(encoded[:, [0, 2, 3]], y)
 
 
 @pytest.mark.parametrize(
@@ -62,9 +63,11 @@ def test_intervals_are_those_without_a_level(censored, options, most_warnings):
             declared, by_hand = fits(seed, censored, **options)
             rows = {name: [place[name] for place in PLACES] for name in ("load", "kind")}
             intervals = np.log(declared.predict_quantile(rows, 0.5, return_interval=True)[1])
+            held += np.sum((intervals[:, 0] <= true) & (true <= intervals[:, 1]))
+            if by_hand is None:
+                continue
             others = DOMAIN.encode(PLACES)[:, [0, 2, 3]]
             narrow = np.log(by_hand.predict_quantile(others, 0.5, return_interval=True)[1])
-            held += np.sum((intervals[:, 0] <= true) & (true <= intervals[:, 1]))
             widths.append(np.diff(intervals).ravel() / np.diff(narrow).ravel())
             slopes = declared.replicates_[:, 2:]
             differences.append(

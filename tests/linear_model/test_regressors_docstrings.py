@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The docstrings of the regressors, whose shared sections are written once."""
+"""The docstrings of the regressors, whose shared sections are written once, and the presets' parameters."""
 
 import inspect
 import re
@@ -15,7 +15,7 @@ from skprivate import (
 from skprivate.linear_model._regressors import share_docstring
 
 PRESETS = [DPSEVRegressor, DPLogisticLLSRegressor, DPNormalLLSRegressor]
-REGRESSORS = [DPLogLocationScaleRegressor, *PRESETS]
+EVERY_REGRESSOR = pytest.mark.parametrize("kind", [DPLogLocationScaleRegressor, *PRESETS])
 
 
 def section(kind, name):
@@ -24,20 +24,16 @@ def section(kind, name):
     return re.search(rf"^{name}\n-+\n(.*?)(?=^\S[^\n]*\n---|\Z)", text, re.M | re.S).group(1)
 
 
-@pytest.mark.parametrize("kind", REGRESSORS)
-def test_every_parameter_is_described_once_in_the_order_of_the_signature(kind):
-    described = re.findall(r"^(\w+) : ", section(kind, "Parameters"), re.M)
-    assert described == list(inspect.signature(kind).parameters)
+@EVERY_REGRESSOR
+def test_parameters_and_defaults_are_described_in_the_order_of_the_signature(kind):
+    described = re.findall(r"^(\w+) : (?:.*default=(.+))?", section(kind, "Parameters"), re.M)
+    signature = inspect.signature(kind).parameters
+    assert [name for name, _ in described] == list(signature)
+    for name, default in described:
+        assert default.replace('"', "") == str(signature[name].default), name
 
 
-@pytest.mark.parametrize("kind", REGRESSORS)
-def test_described_defaults_are_those_of_the_signature(kind):
-    described = dict(re.findall(r"^(\w+) : .*default=(.+)$", section(kind, "Parameters"), re.M))
-    for name, parameter in inspect.signature(kind).parameters.items():
-        assert described[name].replace('"', "") == str(parameter.default), name
-
-
-@pytest.mark.parametrize("kind", REGRESSORS)
+@EVERY_REGRESSOR
 def test_every_section_is_there(kind):
     text = inspect.getdoc(kind)
     assert "$" not in text
@@ -48,7 +44,14 @@ def test_every_section_is_there(kind):
     assert not re.search(r"^ +(Parameters|epsilon : |\*\*Privacy)", text, re.M)
 
 
-def test_a_section_that_there_is_not_is_an_error():
+@pytest.mark.parametrize("kind", PRESETS)
+def test_presets_take_what_the_regressor_does_but_the_distribution(kind):
+    whole = inspect.signature(DPLogLocationScaleRegressor).parameters.values()
+    signature = [parameter for parameter in whole if parameter.name != "distribution"]
+    assert list(inspect.signature(kind).parameters.values()) == signature
+
+
+def test_a_section_that_there_is_not_is_an_error_and_no_docstring_stays_none():
     class Regressor:
         """A regressor.
 
@@ -57,9 +60,6 @@ def test_a_section_that_there_is_not_is_an_error():
 
     with pytest.raises(KeyError, match="paramters"):
         share_docstring(Regressor)
-
-
-def test_a_class_without_docstring_stays_without():
     # As every class under `python -OO`.
     bare = type("Regressor", (), {"__doc__": None})
     assert share_docstring(bare) is bare

@@ -4,12 +4,12 @@
 import numpy as np
 import pandas as pd
 import pytest
-from sklearn.model_selection import GridSearchCV
 
 from skprivate import DPLogLocationScaleRegressor, DPSEVRegressor, PrivacyLedger, TableDomain, config_context
 from skprivate.domain import StressColumn
 from skprivate.linear_model import _predictions
 from skprivate.rounds import TableSource, fit_rounds
+from tests.linear_model.conftest import lives_of
 
 DOMAIN = TableDomain(
     {"celsius": StressColumn(85, 125, "arrhenius"), "volt": StressColumn(2, 6, "inverse-power")}
@@ -25,11 +25,7 @@ def units(n, seed=0, end=None):
     X = pd.DataFrame({"celsius": rng.choice([85.0, 105, 125], n), "volt": rng.choice([3.0, 6.0], n)})
     line = INTERCEPT + DOMAIN.encode(X) @ [ENERGY, POWER]
     hours = np.exp(line) * rng.exponential(size=n) ** SCALE
-    if end is None:
-        return X, hours
-    records = np.empty(n, dtype=[("event", bool), ("time", float)])
-    records["event"], records["time"] = hours <= end, np.minimum(hours, end)
-    return X, records
+    return X, hours if end is None else lives_of(np.minimum(hours, end), hours <= end)
 
 
 @pytest.fixture(scope="module")
@@ -79,12 +75,6 @@ class TestStresses:
         found = fit_rounds(DPLogLocationScaleRegressor(1.0, **options), TableSource(parts, target="hours"))
         np.testing.assert_array_equal(found.coef_, whole.coef_)
 
-    @pytest.mark.filterwarnings("ignore::skprivate.exceptions.UtilityWarning")
-    def test_a_search_takes_the_raw_table(self, rows):
-        estimator = DPLogLocationScaleRegressor(domain=DOMAIN, bounds_y=BOUNDS_Y, random_state=0)
-        search = GridSearchCV(estimator, {"epsilon": [0.001, 8.0]}, cv=2).fit(*rows)
-        assert search.best_params_ == {"epsilon": 8.0}
-
 
 class TestFactors:
     def test_is_the_ratio_of_every_quantile(self, model):
@@ -106,13 +96,8 @@ class TestFactors:
         np.testing.assert_allclose(interval[0], intervals[1])
         back = model.acceleration_factor(stress, USE)
         np.testing.assert_allclose(back * factors, 1)
-        with pytest.raises(ValueError, match="as many rows"):
-            model.acceleration_factor({"celsius": [40.0, 50.0], "volt": [1.0, 1.0]}, stress)
-
-    def test_is_one_between_equal_rows(self, model):
-        factor, interval = model.acceleration_factor(TEST, TEST, return_interval=True)
-        assert factor.tolist() == [1.0]
-        assert interval.tolist() == [[1.0, 1.0]]
+        same, interval = model.acceleration_factor(TEST, TEST, return_interval=True)
+        assert [*same, *interval[0]] == [1.0, 1.0, 1.0]
 
     def test_the_interval_is_that_of_the_slope(self, model):
         """Where one column differs, the interval is the printed one of its slope."""
@@ -129,11 +114,6 @@ class TestFactors:
         whole = model.acceleration_factor(use, TEST, return_interval=True)[1]
         monkeypatch.setattr(_predictions, "_AT_ONCE", 1)
         np.testing.assert_allclose(model.acceleration_factor(use, TEST, return_interval=True)[1], whole)
-
-    @pytest.mark.parametrize("confidence", [0, 1, -0.5, float("nan")])
-    def test_confidence_is_checked(self, model, confidence):
-        with pytest.raises(ValueError, match="confidence"):
-            model.acceleration_factor(USE, TEST, confidence=confidence)
 
     def test_censored_tests_have_factors_too(self):
         X, y = units(100_000, seed=5, end=4000.0)

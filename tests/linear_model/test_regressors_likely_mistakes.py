@@ -38,8 +38,11 @@ def model(bounds_y=(0.005, 30), epsilon=20.0, **options):
     return DPLogLocationScaleRegressor(epsilon, bounds_X=(-1, 1), bounds_y=bounds_y, **options)
 
 
+FORMS = pytest.mark.parametrize("form", [lambda time: time, lambda time: life_data(time=time)])
+
+
 @pytest.mark.parametrize("strict", [False, True])
-@pytest.mark.parametrize("form", [lambda time: time, lambda time: life_data(time=time)])
+@FORMS
 def test_times_above_the_upper_bound_are_censored_there(form, strict):
     """Clipped, they took the slope to 1.05 for 1.5; its standard error is below 0.02 here."""
     X, time, _ = lives()
@@ -73,7 +76,7 @@ def test_complete_times_within_generous_bounds_keep_their_moments():
         (lambda t: t, (1e-5, 30), ""),
     ],
 )
-@pytest.mark.parametrize("form", [lambda time: time, lambda time: life_data(time=time)])
+@FORMS
 def test_what_released_counts_say_of_the_ends_of_bounds_y(times, bounds, part, form):
     X, time, _ = lives()
     said = said_by(model(bounds), X, form(times(time)))
@@ -129,17 +132,11 @@ def test_every_regressor_names_the_unit(make, change, bounds, warns):
 
 
 @pytest.mark.parametrize("make", MODELS)
-@pytest.mark.parametrize("strict", [False, True])
-def test_text_is_no_target_of_a_regressor(make, strict):
+def test_text_is_no_target_of_a_regressor(make):
     """Its type is public: it is refused before anything is read."""
-    with config_context(strict=strict):
-        for y in (np.array(["5.5"] * 50), pd.Series(["5.5"] * 50)):
-            with pytest.raises(TypeError, match=r"y holds text.*astype\(float\)"):
-                make((1, 100)).fit(np.zeros((50, 1)), y)
-
-
-@pytest.mark.parametrize("make", MODELS)
-def test_a_cell_of_text_is_one_of_y(make):
+    for strict in (False, True):
+        with config_context(strict=strict), pytest.raises(TypeError, match=r"y holds text.*astype\(float\)"):
+            make((1, 100)).fit(np.zeros((50, 1)), np.array(["5.5"] * 50))
     with pytest.raises(ValueError, match=r"^y holds text") as caught:
         make((1, 100)).fit(np.zeros((3, 1)), ["5.5 hours", "1", "2"])
     assert "5.5" not in str(caught.value)
@@ -162,38 +159,23 @@ def test_a_mean_at_a_bound(mean, noise, bounds, found):
     assert found is None or found in said
 
 
-@pytest.fixture(scope="module")
-def drowned():
+def test_intervals_that_leave_the_bounds_far_behind_are_marked_wherever_they_are_printed():
+    """By more than the bounds of y are apart."""
     X, time, end = lives(n=500)
-    y = life_data(time=np.minimum(time, end), event=time <= end)
-    fitted = model((0.3, 5), epsilon=0.05, random_state=0)
-    said_by(fitted, X, y)
-    return fitted
-
-
-@pytest.fixture(scope="module")
-def clear():
+    drowned = model((0.3, 5), epsilon=0.05, random_state=0)
+    said_by(drowned, X, life_data(time=np.minimum(time, end), event=time <= end))
+    with pytest.warns(UtilityWarning, match="beyond bounds_y"):
+        _, interval = drowned.predict_quantile([[0.0]], 0.1, return_interval=True)
+    assert interval[0, 1] > 5 * (5 / 0.3) or interval[0, 0] < 0.3 * (0.3 / 5)
+    assert drowned.b_lives([[0.0]], [0.1])["beyond"].all()
+    assert any(row.beyond for row in drowned.summary().rows)
+    assert "beyond: an end of an interval" in str(drowned.summary())
     X, time, _ = lives()
-    return model(random_state=0).fit(X, time)
-
-
-class TestMarks:
-    """Where intervals leave the bounds of y by more than these are apart, whoever prints them says so."""
-
-    def test_of_an_interval_that_is_far_beyond(self, drowned):
-        with pytest.warns(UtilityWarning, match="beyond bounds_y"):
-            _, interval = drowned.predict_quantile([[0.0]], 0.1, return_interval=True)
-        assert interval[0, 1] > 5 * (5 / 0.3) or interval[0, 0] < 0.3 * (0.3 / 5)
-        assert drowned.b_lives([[0.0]], [0.1])["beyond"].all()
-        summary = drowned.summary()
-        assert any(row.beyond for row in summary.rows)
-        assert "beyond: an end of an interval" in str(summary)
-
-    def test_none_of_a_clear_fit(self, clear):
-        clear.predict_quantile([[0.0]], 0.1, return_interval=True)
-        assert not clear.b_lives([[0.0]], [0.1])["beyond"].any()
-        assert not any(row.beyond for row in clear.summary().rows)
-        assert "beyond: an end" not in str(clear.summary())
+    clear = model(random_state=0).fit(X, time)
+    clear.predict_quantile([[0.0]], 0.1, return_interval=True)
+    assert not clear.b_lives([[0.0]], [0.1])["beyond"].any()
+    assert not any(row.beyond for row in clear.summary().rows)
+    assert "beyond: an end" not in str(clear.summary())
 
 
 def test_a_row_of_a_frame_is_no_table():
@@ -205,7 +187,7 @@ def test_a_row_of_a_frame_is_no_table():
             fitted.predict(frame.iloc[0])
 
 
-@pytest.mark.parametrize("form", [lambda time: time, lambda time: life_data(time=time)])
+@FORMS
 def test_times_of_zero_are_what_they_are_in_fit(form):
     X, time, _ = lives(n=500)
     fitted = model().fit(X, time)
