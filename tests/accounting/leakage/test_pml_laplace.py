@@ -3,7 +3,6 @@
 
 import itertools
 import math
-from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -124,29 +123,3 @@ def test_laplace_is_a_bound_at_every_point(a, b, rate):
         fading = np.exp(-rate * np.abs(values - where))
         # The integrand rises and then falls, by 1 at most each: two midpoint errors bound its own.
         assert -math.log(fading.mean() + 2 / 4000) <= bound
-
-
-@pytest.mark.parametrize(
-    ("scale", "prior", "error"),
-    [
-        (0, (0, 1), ValueError),
-        (-1, (0, 1), ValueError),
-        (math.inf, (0, 1), ValueError),
-        ("1", (0, 1), TypeError),
-        (1, (1, 1), ValueError),
-        (1, (0, math.inf), ValueError),
-        (1, (math.nan, 1), ValueError),
-        (1, ([0, 1], [0.5]), ValueError),
-        (1, ([0, 1], [0.5, 0.6]), ValueError),
-        (1, ([0, math.inf], [0.5, 0.5]), ValueError),
-        (1, ([[0, 1]], [[0.5, 0.5]]), ValueError),
-        (1, [0.2, 0.3, 0.5], TypeError),
-        (1, 0.5, TypeError),
-        (1, stats.randint(0, 10**7), ValueError),
-        (Fraction(1, 10**400), (0, 1), ValueError),
-        (5e-324, ([0, 1], [0.5, 0.5]), ValueError),
-    ],
-)
-def test_laplace_refuses_other_priors(scale, prior, error):
-    with pytest.raises(error, match=r"scale|prior"):
-        pml_laplace(scale, prior)

@@ -7,30 +7,22 @@ import shutil
 import signal
 import threading
 import time
-from fractions import Fraction
 
 import pytest
 
-from skprivate.accounting import PrivacyLedger, PrivacySpent
+from skprivate.accounting import PrivacyLedger
 from skprivate.accounting._ledger import sqlite_store
 from skprivate.accounting._ledger.records import mark_path
 from skprivate.exceptions import BudgetExceededError, LedgerError
 from skprivate.utils._files import locked
+from tests.accounting.records import spend
 
 pytestmark = [
     pytest.mark.process,
     pytest.mark.skipif(not hasattr(os, "fork"), reason="the system cannot fork"),
     pytest.mark.filterwarnings("ignore:.*multi-threaded, use of fork.*:DeprecationWarning"),
 ]
-ONE = PrivacySpent(
-    mechanism="discrete Laplace",
-    epsilon=Fraction(1),
-    relation="replace-one",
-    noise_scale=4,
-    noise_source="os-entropy",
-    deployment="curator",
-    claim="dp",
-)
+ONE = spend(1)
 FORK = multiprocessing.get_context("fork")
 
 
