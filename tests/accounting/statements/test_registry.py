@@ -5,28 +5,14 @@ import json
 import re
 from datetime import date
 from fractions import Fraction
+from functools import partial
 
 import pytest
 
-from skprivate.accounting import DisclosureRisk, PrivacyGuarantee, PrivacyReport, PrivacySpent, StepReport
+from skprivate.accounting import DisclosureRisk, PrivacyGuarantee
+from tests.accounting.records import EXPOSED, report, spend
 
-
-def make(**changes):
-    fields = {
-        "mechanism": "discrete Laplace",
-        "epsilon": Fraction(1, 2),
-        "relation": "replace-one",
-        "sensitivity": 2,
-        "noise_scale": 4,
-        "noise_source": "os-entropy",
-        "deployment": "curator",
-        "claim": "dp",
-        "unprotected": {"private rows": 100},
-    }
-    return PrivacySpent(**(fields | changes))
-
-
-EXPOSED = {"claim": "not-private", "reasons": ("bounds were read",)}
+make = partial(spend, epsilon=Fraction(1, 2), sensitivity=2, unprotected={"private rows": 100})
 RISK = DisclosureRisk(
     protection="TQMA", attack="linkage", metric="hits", bound={"age": 6.4}, assumption="none"
 )
@@ -76,25 +62,6 @@ def test_what_is_given_is_entered():
 
 
 @pytest.mark.parametrize(
-    ("given", "error", "match"),
-    [
-        ({"epsilons": "1"}, TypeError, "'epsilons', which is no field of the registry. Fields.*data_curator"),
-        ({"privacy_parameters": {"epsilon": 0.1}}, TypeError, "states 'privacy_parameters' itself"),
-        ({"mechanisms": "magic"}, TypeError, "states 'mechanisms' itself"),
-        ({"model_name": "Local"}, TypeError, "states 'model_name' itself"),
-        ({"name": ""}, ValueError, "name must not be empty"),
-        ({"name": 3}, TypeError, "name must be a str"),
-        ({"registry_authors": []}, TypeError, "registry_authors must be a str"),
-        ({"registry_authors": ["A", ""]}, ValueError, "registry_authors must not be empty"),
-    ],
-)
-@pytest.mark.parametrize("statement", [make(), PrivacyReport(()), RISK])
-def test_bad_input(statement, given, error, match):
-    with pytest.raises(error, match=match):
-        statement.to_registry(**given)
-
-
-@pytest.mark.parametrize(
     ("changes", "name", "parameters"),
     [
         ({}, "Pure DP", {"epsilon": 0.5}),
@@ -129,21 +96,14 @@ def numbers(value):
     return [value] if isinstance(value, int | float) else []
 
 
-def step(spent, name="tree"):
-    return StepReport(path=name, estimator="E", status="covered", reason="covered", spent=spent)
-
-
-UNCOVERED = StepReport(path="scaler", estimator="StandardScaler", status="uncovered", reason="read rows")
-
-
 @pytest.mark.parametrize(
     "statement",
     [
         make(**EXPOSED),
         make(**EXPOSED, noise_source="seeded"),
         make().with_audit(0.75, 0.999, "x"),
-        PrivacyReport((step(make()), UNCOVERED)),
-        PrivacyReport((UNCOVERED,)),
+        report(make(), uncovered=True),
+        report(uncovered=True),
         RISK,
         PrivacyGuarantee(
             epsilon=0.5, status="estimate", criterion="pml", subject="x", prior="p", confidence=0.9
@@ -159,7 +119,7 @@ def test_what_is_not_private_is_exported_as_such_and_without_any_number(statemen
 
 
 def test_reasons_are_named():
-    described = deployment(PrivacyReport((step(make()), UNCOVERED)))["privacy_loss"]
+    described = deployment(report(make(), uncovered=True))["privacy_loss"]
     assert "scaler (StandardScaler): uncovered: read rows" in described["privacy_parameters_description"]
 
 
@@ -171,9 +131,9 @@ def test_an_audit_is_named():
 
 
 def test_steps_add_up_only_where_they_mean_the_same():
-    both = deployment(PrivacyReport((step(make()), step(make(delta=0.25)))))
+    both = deployment(report(make(), make(delta=0.25)))
     assert both["privacy_loss"]["privacy_parameters"] == {"epsilon": 1.0, "delta": 0.25}
-    mixed = deployment(PrivacyReport((step(make()), step(make(relation="add-remove")))))
+    mixed = deployment(report(make(), make(relation="add-remove")))
     assert mixed["dp_flavor"]["name"] == "Custom"
     assert mixed["privacy_loss"]["privacy_parameters"] == {}
 

@@ -1,10 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """No text forges a line of a report: control characters are refused where texts enter, and shown escaped."""
 
-import contextlib
 import json
 import re
-import sqlite3
 import unicodedata
 
 import numpy as np
@@ -23,15 +21,11 @@ from skprivate import (
     private_evaluate,
 )
 from skprivate.accounting import (
-    AuditRecord,
     DisclosureRisk,
     LedgerAudit,
     LedgerEntry,
-    PackageRecord,
-    PrivacyGuarantee,
     PrivacyLedger,
     PrivacyReport,
-    PrivacySpent,
     StepReport,
     privacy_section,
     study_page,
@@ -40,28 +34,11 @@ from skprivate.accounting._ledger.state import LedgerState
 from skprivate.accounting._statements.fields import check_text
 from skprivate.audit import Hole, PipelineCheck
 from skprivate.exceptions import LedgerError
+from tests.accounting.records import EXPOSED, execute, spend
 
-EMBEDDINGS = [chr(code) for code in (*range(0x202A, 0x202F), *range(0x2066, 0x206A))]
-CONTROLS = ["\n", "\r", "\t", "\x00", "\x1b", "\x7f", "\x85", "\x9b", "\u2028", "\u2029", *EMBEDDINGS]
+EMBEDDINGS = "".join(chr(code) for code in (*range(0x202A, 0x202F), *range(0x2066, 0x206A)))
+STRANGE = "\n\r\t\x00\x1b\x7f\x85\x9b\u2028\u2029" + EMBEDDINGS + "x\nTotal: epsilon = 0"
 FORGED = "x\nTotal: epsilon = 0"
-SPENT = {
-    "mechanism": "discrete Laplace",
-    "epsilon": 0.1,
-    "relation": "replace-one",
-    "noise_scale": 4,
-    "noise_source": "os-entropy",
-    "deployment": "curator",
-    "claim": "dp",
-}
-EXPOSED = SPENT | {"claim": "not-private"}
-RISK = {"protection": "a", "attack": "b", "metric": "c", "bound": {"age": 6.4}, "assumption": "d"}
-GUARANTEE = {"epsilon": 0.5, "status": "exact", "criterion": "pml", "subject": "a", "prior": "b"}
-PACKAGE = {"name": "a", "version": "b", "sha256_sources": "c", "sha256_kernels": "d"}
-
-
-@pytest.fixture
-def ledger(tmp_path):
-    return PrivacyLedger(tmp_path / "study.ledger", epsilon=1)
 
 
 def test_all_controls_are_refused_and_nothing_else():
@@ -77,78 +54,30 @@ def test_all_controls_are_refused_and_nothing_else():
             assert len(text.splitlines()) == 1
 
 
-@pytest.mark.parametrize("control", CONTROLS)
-def test_a_ledger_refuses_them_and_charges_nothing(ledger, control):
-    text, spent = f"a{control}b", PrivacySpent(**SPENT)
-    blocks = [lambda: ledger.label(text), lambda: ledger.data(text)]
-    names = "purpose", "person", "approver", "expiry"
-    blocks += [lambda name=name: ledger.record(**{name: text}) for name in names]
-    for block in blocks:
-        with pytest.raises(ValueError, match="control character"), block():
-            raise AssertionError("the block is open")
-    for act in (
-        lambda: ledger.charge(spent, text),
-        lambda: ledger.charge(spent, "Tree", charge_id=text),
-        lambda: ledger.count_failure(text),
-        lambda: study_page(ledger, {}, title=text),
-        lambda: study_page(ledger, {}, title="a", signatures=[text]),
-        lambda: study_page(ledger, {text: spent}, title="a"),
-    ):
-        with pytest.raises(ValueError, match="control character"):
-            act()
-    assert (ledger.entries(), ledger.n_failures) == ([], 0)
-
-
-@pytest.mark.parametrize("control", CONTROLS)
-def test_statements_refuse_them(control):
-    text, spent = f"a{control}b", PrivacySpent(**SPENT)
-    for act in (
-        lambda: PrivacySpent(**SPENT | {"mechanism": text}),
-        lambda: PrivacySpent(**SPENT, public_inputs=(text,)),
-        lambda: PrivacySpent(**SPENT, unprotected={text: 1}),
-        lambda: PrivacySpent(**EXPOSED, reasons=(text,)),
-        lambda: PrivacySpent.from_dict(spent.to_dict() | {"mechanism": text}),
-        lambda: AuditRecord(lower_bound=1, confidence=0.9, method=text),
-        lambda: spent.to_registry(name=text),
-        lambda: spent.to_registry(registry_authors=[text]),
-        *(lambda name=name: PackageRecord(**PACKAGE | {name: text}) for name in PACKAGE),
-        *(
-            lambda name=name: PrivacyGuarantee(**GUARANTEE | {name: text})
-            for name in ("subject", "prior", "method")
-        ),
-        *(lambda name=name: DisclosureRisk(**RISK | {name: text}) for name in RISK if name != "bound"),
-    ):
-        with pytest.raises(ValueError, match="control character"):
-            act()
-
-
 @pytest.mark.parametrize(
     "name", ["estimator", "mechanism", "label", "data", "purpose", "person", "approver", "expiry"]
 )
 def test_what_is_read_back_is_refused(ledger, tmp_path, name):
-    ledger.charge(PrivacySpent(**SPENT), "Tree")
-    export = json.loads(ledger.to_json())
+    ledger.count_failure("Forest")
+    text = ledger.to_json()
+    export = json.loads(text)
     entry = export["entries"][0] | {name: FORGED}
     with pytest.raises(ValueError, match=f"{name}.*control character"):
         LedgerEntry.from_dict(entry)
     state = LedgerState().after(tuple({**entry, "private": 1}.values()))
     (tmp_path / "export").write_text(json.dumps(export | {"entries": [entry], "chain": state.chain}), "utf-8")
-    with contextlib.closing(sqlite3.connect(ledger.path)) as connection:
-        connection.execute(f"UPDATE entries SET {name} = ?", (FORGED,))
-        connection.execute("UPDATE meta SET value = ? WHERE key = 'chain'", (state.chain,))
-        connection.commit()
+    execute(
+        ledger.path,
+        f"UPDATE entries SET {name} = '{FORGED}'",
+        f"UPDATE meta SET value = '{state.chain}' WHERE key = 'chain'",
+    )
     ledger.path.with_name("study.ledger.mark").unlink()
     for file in (tmp_path / "export", ledger.path):
         with pytest.raises(LedgerError, match=f"{name}.*control character"):
             LedgerAudit(file)
     with pytest.raises(LedgerError, match=f"{name}.*control character"):
         PrivacyLedger(ledger.path, epsilon=1).report()
-
-
-def test_an_estimator_that_failed_is_read_back(ledger, tmp_path):
-    ledger.count_failure("Tree")
-    text = ledger.to_json().replace('"Tree"', json.dumps(FORGED))
-    (tmp_path / "export").write_text(text, "utf-8")
+    (tmp_path / "export").write_text(text.replace('"Forest"', json.dumps(FORGED)), "utf-8")
     with pytest.raises(LedgerError, match="control character"):
         LedgerAudit(tmp_path / "export")
 
@@ -158,28 +87,27 @@ def assert_nothing_is_forged(text):
     assert not any(line.lstrip(" -|").startswith("Total:") for line in text.splitlines())
 
 
-STRANGE = "".join(CONTROLS) + FORGED
-
-
-@pytest.mark.parametrize("private", [True, False])
-def test_names_from_elsewhere_are_shown_escaped(private):
-    spent = PrivacySpent(
-        **SPENT | ({} if private else {"claim": "not-private", "reasons": ("a",)}),
-        unprotected={"classes": STRANGE},
-    )
+@pytest.mark.parametrize("changes", [{}, EXPOSED])
+def test_names_from_elsewhere_are_shown_escaped(changes):
+    spent = spend(**changes, unprotected={"classes": STRANGE})
     paid = StepReport(path=STRANGE, estimator=STRANGE, status="covered", reason=STRANGE, spent=spent)
     other = StepReport(path=STRANGE, estimator=STRANGE, status="uncovered", reason=STRANGE)
-    risk = DisclosureRisk(**RISK | {"bound": {STRANGE: 6.4}}, unprotected=(STRANGE,), leaks=(STRANGE,))
-    report = PrivacyReport((paid, paid) if private else (paid, other))
-    for statement in (spent, paid, report, risk):
-        assert_nothing_is_forged(str(statement))
-        if statement is not paid:
-            assert_nothing_is_forged(statement.to_html())
-            assert_nothing_is_forged(statement._repr_html_())
-            assert_nothing_is_forged(privacy_section(statement))
-            assert_nothing_is_forged(str(statement.to_registry()))
-    assert "\\u202e" in str(report)
-    assert len(str(report).splitlines()) == len(str(PrivacyReport.from_dict(report.to_dict())).splitlines())
+    risk = DisclosureRisk(
+        *("a", "b", "c"), bound={STRANGE: 6.4}, assumption="d", unprotected=(STRANGE,), leaks=(STRANGE,)
+    )
+    whole = PrivacyReport((paid, other) if changes else (paid, paid))
+    assert_nothing_is_forged(str(paid))
+    for statement in (spent, whole, risk):
+        for text in (
+            str(statement),
+            statement.to_html(),
+            statement._repr_html_(),
+            privacy_section(statement),
+        ):
+            assert_nothing_is_forged(text)
+        assert_nothing_is_forged(str(statement.to_registry()))
+    assert "\\u202e" in str(whole)
+    assert len(str(whole).splitlines()) == len(str(PrivacyReport.from_dict(whole.to_dict())).splitlines())
 
 
 def test_a_pipeline_whose_steps_have_strange_names():
@@ -219,22 +147,18 @@ def test_the_path_of_a_ledger_is_shown_escaped(tmp_path):
 def test_texts_in_any_script_are_taken(ledger):
     text = "Zoë \u05d0\u200f\u0627 \u4e2d\u6587 \U0001f469\u200d\u2695\ufe0f \u0646\u200c\u0645"
     with ledger.label(text), ledger.record(person=text):
-        ledger.charge(PrivacySpent(**SPENT), text)
+        ledger.charge(spend(), text)
     assert text in ledger.report()
 
 
 @pytest.mark.parametrize("unseen", ["\u180e", "\u200b", "\u2060", "\ufeff", "\U000e0041"])
-def test_what_nobody_sees_is_shown_escaped(tmp_path, unseen):
-    ledger = PrivacyLedger(tmp_path / "ledger")
+def test_what_nobody_sees_is_shown_escaped(path, unseen):
+    ledger = PrivacyLedger(path)
     with ledger.label(f"a{unseen}"), ledger.record(person=f"b{unseen}"):
-        ledger.charge(PrivacySpent(**SPENT), f"Tree{unseen}")
+        ledger.charge(spend(), f"Tree{unseen}")
     assert ledger.entries()[0].estimator == f"Tree{unseen}"
     escaped = unseen.encode("unicode_escape").decode()
-    for page in (
-        ledger.report(),
-        ledger.to_html(),
-        ledger._repr_html_(),
-        study_page(ledger, {}, title=unseen),
-    ):
+    pages = ledger.report(), ledger.to_html(), ledger._repr_html_(), study_page(ledger, {}, title=unseen)
+    for page in pages:
         assert unseen not in page
         assert f"Tree{escaped}" in page

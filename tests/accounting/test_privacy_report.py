@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The privacy section of a model card, also in a card of skops."""
+"""Reports on several steps add up what means the same; the privacy section of a model card, also of skops."""
+
+import math
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -7,12 +10,37 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from skops.card import Card
 
-from skprivate import DPTreeClassifier, LocalAverageRegressor, TQMATransformer, privacy_report
-from skprivate.accounting import PrivacySpent, add_privacy_section, privacy_section
+from skprivate import DPTreeClassifier, TQMATransformer, privacy_report
+from skprivate.accounting import (
+    add_privacy_section,
+    privacy_section,
+)
+from tests.accounting.records import report, spend
 
 X = np.random.default_rng(0).uniform(size=(300, 2))
+
+
 Y = (X[:, 0] > 0.5).astype(int)
+
+
 TREE = DPTreeClassifier(bounds=(0, 1), classes=[0, 1])
+
+
+def test_amounts_add_up():
+    statement = report(spend(Fraction(1, 3)), spend(Fraction(1, 6), 0.25)).to_dict()
+    assert statement["guarantee"]["epsilon"] == {"exact": "1/2", "value": 0.5}
+    assert statement["guarantee"]["delta"]["value"] == 0.25
+
+
+def test_different_relations_have_no_sum():
+    mixed = report(spend(), spend(relation="add-remove"))
+    assert mixed.effective_epsilon == math.inf
+    assert "epsilon =" not in mixed.headline()
+    assert "do not add up" in str(mixed).splitlines()[0]
+    # A report that hides its unit hides that the unit is replaced.
+    implied = report(spend(Fraction(1, 3), relation="local"), spend(Fraction(1, 3)))
+    assert implied.effective_epsilon == pytest.approx(2 / 3)
+    assert implied.headline().startswith("claim: dp, epsilon = 0.666667, relation: replace-one")
 
 
 def test_section_in_a_card():
@@ -50,27 +78,6 @@ def test_coarsening():
     assert "epsilon" not in text
 
 
-@pytest.mark.parametrize("estimator", [TREE, StandardScaler().fit(X), "text", None, LocalAverageRegressor()])
-def test_without_a_statement(estimator):
-    unfitted = DPTreeClassifier() if estimator is TREE else estimator
-    with pytest.raises(TypeError, match="holds no privacy statement"):
-        privacy_section(unfitted)
-
-
-def test_something_else_than_a_card():
-    with pytest.raises(TypeError, match=r"card must be a skops\.card\.Card, not str"):
-        add_privacy_section("card", TREE)
-
-
 def test_texts_are_escaped():
-    spent = PrivacySpent(
-        mechanism="a | b <script> *x* [y](z) # title",
-        epsilon=1,
-        relation="local",
-        noise_scale=None,
-        noise_source="os-entropy",
-        deployment="collected",
-        claim="dp",
-    )
-    text = privacy_section(spent)
+    text = privacy_section(spend(mechanism="a | b <script> *x* [y](z) # title"))
     assert "a \\| b \\<script\\> \\*x\\* \\[y\\]\\(z\\) \\# title" in text
