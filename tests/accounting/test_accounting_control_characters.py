@@ -92,20 +92,14 @@ def test_names_from_elsewhere_are_shown_escaped(changes):
     spent = spend(**changes, unprotected={"classes": STRANGE})
     paid = StepReport(path=STRANGE, estimator=STRANGE, status="covered", reason=STRANGE, spent=spent)
     other = StepReport(path=STRANGE, estimator=STRANGE, status="uncovered", reason=STRANGE)
-    risk = DisclosureRisk(
-        *("a", "b", "c"), bound={STRANGE: 6.4}, assumption="d", unprotected=(STRANGE,), leaks=(STRANGE,)
-    )
+    fields = {"protection": "a", "attack": "b", "metric": "c", "assumption": "d"}
+    risk = DisclosureRisk(**fields, bound={STRANGE: 6.4}, unprotected=(STRANGE,), leaks=(STRANGE,))
     whole = PrivacyReport((paid, other) if changes else (paid, paid))
     assert_nothing_is_forged(str(paid))
-    for statement in (spent, whole, risk):
-        for text in (
-            str(statement),
-            statement.to_html(),
-            statement._repr_html_(),
-            privacy_section(statement),
-        ):
+    for it in (spent, whole, risk):
+        pages = str(it), it.to_html(), it._repr_html_(), privacy_section(it), str(it.to_registry())
+        for text in pages:
             assert_nothing_is_forged(text)
-        assert_nothing_is_forged(str(statement.to_registry()))
     assert "\\u202e" in str(whole)
     assert len(str(whole).splitlines()) == len(str(PrivacyReport.from_dict(whole.to_dict())).splitlines())
 
