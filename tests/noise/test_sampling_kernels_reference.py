@@ -125,10 +125,3 @@ def test_a_sum_beyond_the_range_raises(scripted_entropy, bit_script) -> None:
             continue
         with pytest.raises(OverflowError, match="range of the sampler"):
             fill_laplace_sum(np.empty(1, dtype=np.int64), n, probabilities, stream)
-
-
-@pytest.mark.parametrize(("n", "n_bits"), [(-1, 4), (1, 63)])
-def test_a_sum_refuses_what_it_cannot_draw(scripted_entropy, n, n_bits) -> None:
-    stream = WordStream(scripted_entropy(), 4)
-    with pytest.raises(ValueError, match="at most 62 bits"):
-        fill_laplace_sum(np.empty(1, dtype=np.int64), n, np.zeros((n_bits, 4), dtype=np.uint64), stream)

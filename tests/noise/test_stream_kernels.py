@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The word stream: every bit used once, exact draws, wiped buffers, sized requests."""
 
-import pickle
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
@@ -139,26 +138,6 @@ def test_a_failing_source_is_reported(scripted_entropy) -> None:
                 fill(WordStream(source, 4))
         with pytest.raises(error):
             fill_discrete_laplace(np.empty(1, dtype=np.int64), 5, 1, WordStream(source, 4))
-
-
-def test_a_stream_does_not_travel(scripted_entropy) -> None:
-    with pytest.raises(TypeError, match="cannot be pickled"):
-        pickle.dumps(WordStream(scripted_entropy(), 4))
-
-
-def test_wrong_arguments_are_refused(scripted_entropy) -> None:
-    stream = WordStream(scripted_entropy(), 4)
-    with pytest.raises(ValueError, match="at least 1"):
-        below(stream, [3, 0])
-    with pytest.raises(ValueError, match="between 0 and 64"):
-        bits(stream, 1, 65)
-    with pytest.raises(ValueError, match="same length"):
-        fill_below(np.empty(2, dtype=np.int64), np.ones(3, dtype=np.int64), stream)
-    with pytest.raises(ValueError, match="same length"):
-        fill_bernoulli(np.empty(2, dtype=np.uint8), np.ones(3, dtype=np.uint64), stream)
-    for t, s in ((0, 1), (1, 0), (2**52 + 1, 1), (1, 2**52 + 1)):
-        with pytest.raises(ValueError, match="2\\^52"):
-            fill_discrete_laplace(np.empty(1, dtype=np.int64), t, s, stream)
 
 
 @pytest.mark.parametrize("drawn_before", [0, 4])
