@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 from matplotlib import pyplot
 from matplotlib.figure import Figure
-from sklearn.exceptions import NotFittedError
 
 from skprivate import (
     DPTreeClassifier,
@@ -16,14 +15,8 @@ from skprivate import (
 )
 from skprivate.inspection import PrivateTreeDisplay
 
-mpl.use("Agg")
 X = np.random.default_rng(0).uniform(size=(4000, 2))
 PUBLIC = np.arange(len(X)) < 100
-
-
-@pytest.fixture
-def axes():
-    return Figure(figsize=(12, 6)).subplots()
 
 
 def fitted(labels=None, **parameters):
@@ -32,14 +25,9 @@ def fitted(labels=None, **parameters):
     return LocallyPrivateTreeClassifier(4.0, **options).fit(X, labels, is_public=PUBLIC)
 
 
-def boxes(display):
-    """Corners (x0, y0, x1, y1) of the boxes."""
-    return np.array([path.get_extents().extents for path in display.boxes_.get_paths()])
-
-
-def test_boxes_do_not_overlap_and_parents_lie_above_their_children(axes):
+def test_boxes_do_not_overlap_and_parents_lie_above_their_children(axes, boxes_of):
     display = PrivateTreeDisplay.from_estimator(fitted(), ax=axes)
-    x0, y0, x1, y1 = boxes(display).T
+    x0, y0, x1, y1 = boxes_of(display.boxes_).T
     assert len(x0) == 15
     for level in np.unique(y0):
         row = np.flatnonzero(y0 == level)
@@ -116,15 +104,6 @@ def test_a_display_draws_again_on_axes_of_its_own():
         pyplot.close("all")
 
 
-def test_bad_input(axes):
-    with pytest.raises(NotFittedError):
-        PrivateTreeDisplay.from_estimator(DPTreeClassifier(), ax=axes)
-    with pytest.raises(ValueError, match="max_depth"):
-        PrivateTreeDisplay.from_estimator(fitted(), max_depth=-1, ax=axes)
-    with pytest.raises(TypeError, match="must be matplotlib Axes"):
-        PrivateTreeDisplay.from_estimator(fitted(), ax="here")
-
-
 @pytest.mark.parametrize("kind", [DPTreeRegressor, LocallyPrivateTreeRegressor])
 def test_a_tree_of_numbers_is_coloured_by_its_means(axes, kind):
     X = np.random.default_rng(0).uniform(size=(3000, 2))
@@ -143,8 +122,3 @@ def test_a_tree_of_numbers_is_coloured_by_its_means(axes, kind):
     expected = f"{tree.leaf_values_[0]:.2f} +- {tree.leaf_errors_[0]:.2f}"
     assert display.labels[leaf].splitlines()[0] == expected
     assert axes.get_legend() is None
-
-
-def test_a_display_needs_what_it_colours_by(axes):
-    with pytest.raises(ValueError, match="node_values"):
-        PrivateTreeDisplay(left=np.array([0]), labels=["a"]).plot(axes)

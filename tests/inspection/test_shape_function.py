@@ -1,18 +1,14 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The picture of a shape function: steps, bands and marks are its values and their noise."""
 
-import matplotlib as mpl
 import numpy as np
 import pandas as pd
 import pytest
 from matplotlib import pyplot
-from matplotlib.figure import Figure
-from sklearn.exceptions import NotFittedError
 
 from skprivate import DPBoostingClassifier, DPBoostingRegressor, TableDomain
 from skprivate.inspection import ShapeFunctionDisplay
 
-mpl.use("Agg")
 RNG = np.random.default_rng(0)
 N = 4000
 FRAME = pd.DataFrame(
@@ -20,11 +16,6 @@ FRAME = pd.DataFrame(
 )
 DOMAIN = TableDomain({"age": (0, 9), "kind": ["a", "$b$"]}, missing="indicator")
 OLD = np.nan_to_num(FRAME["age"].to_numpy()) > 4
-
-
-@pytest.fixture
-def axes():
-    return Figure().subplots()
 
 
 def fitted(y=OLD, classes=(False, True)):
@@ -73,23 +64,3 @@ def test_numbers_have_their_unit():
     assert values.max() - values.min() > 20
     assert display.ax_.get_ylabel() == "prediction"
     pyplot.close(display.figure_)
-
-
-@pytest.mark.parametrize(
-    ("feature", "n_std", "message"),
-    [
-        ("size", 2, "no feature 'size'"),
-        (2, 2, "no feature 2"),
-        (-1, 2, "feature must be"),
-        (0, -1, "n_std"),
-        (0, np.nan, "n_std"),
-    ],
-)
-def test_what_cannot_be_drawn_is_refused(feature, n_std, message):
-    with pytest.raises(ValueError, match=message):
-        ShapeFunctionDisplay.from_estimator(fitted(), feature, n_std=n_std)
-
-
-def test_an_estimator_must_be_fitted():
-    with pytest.raises(NotFittedError):
-        ShapeFunctionDisplay.from_estimator(DPBoostingClassifier(), 0)

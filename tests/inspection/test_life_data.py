@@ -1,14 +1,12 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Pictures of life models: their lines and bands are the predictions, the released residuals, and the law."""
 
+import functools
 from types import SimpleNamespace
 
-import matplotlib as mpl
 import numpy as np
 import pandas as pd
 import pytest
-from matplotlib.figure import Figure
-from sklearn.exceptions import NotFittedError
 
 from skprivate import DPLogLocationScaleRegressor, TableDomain
 from skprivate.datasets import make_location_scale
@@ -16,14 +14,13 @@ from skprivate.domain import StressColumn
 from skprivate.inspection import QuantileDependenceDisplay, ResidualDisplay, SurvivalCurveDisplay
 from skprivate.linear_model._distributions import SEV
 
-mpl.use("Agg")
-X, Y = make_location_scale(20_000, 2, censoring=0.3, random_state=0)
+X, Y = make_location_scale(5_000, 2, censoring=0.3, random_state=0)
 pytestmark = pytest.mark.filterwarnings("ignore::skprivate.exceptions.UtilityWarning")
 
 
-@pytest.fixture
-def axes():
-    return Figure().subplots()
+@functools.cache
+def common():
+    return fitted()
 
 
 def fitted(rows=X, target=Y, **parameters):
@@ -33,16 +30,9 @@ def fitted(rows=X, target=Y, **parameters):
     return DPLogLocationScaleRegressor(**(options | parameters), random_state=1).fit(rows, target)
 
 
-def edges_of(band):
-    """Lower and upper ends of a filled band, at its places."""
-    points = band.get_paths()[0].vertices
-    n = (len(points) - 3) // 2
-    return np.column_stack([points[1 : 1 + n, 1], points[2 + n : 2 + 2 * n, 1][::-1]])
-
-
 class TestSurvivalCurves:
-    def test_lines_and_bands_are_the_predictions(self, axes):
-        model, rows, times = fitted(), X[:2], np.array([0.5, 1.0, 2.0])
+    def test_lines_and_bands_are_the_predictions(self, axes, edges_of):
+        model, rows, times = common(), X[:2], np.array([0.5, 1.0, 2.0])
         display = SurvivalCurveDisplay.from_estimator(model, rows, times=times, confidence=0.8, ax=axes)
         values, band = model.predict_survival_function(
             rows, return_array=True, return_interval=True, times=times, confidence=0.8
@@ -53,8 +43,8 @@ class TestSurvivalCurves:
             np.testing.assert_array_equal(display.lines_[k].get_ydata(), values[k])
             np.testing.assert_array_equal(edges_of(display.bands_[k]), band[k])
 
-    def test_the_curve_of_all_rows_is_the_released_one(self, axes):
-        model = fitted()
+    def test_the_curve_of_all_rows_is_the_released_one(self, axes, edges_of):
+        model = common()
         display = SurvivalCurveDisplay.from_estimator(model, X[:1], ax=axes)
         np.testing.assert_array_equal(display.kaplan_meier_.get_xdata(), model.survival_curve_[0])
         np.testing.assert_array_equal(display.kaplan_meier_.get_ydata(), model.survival_curve_[1])
@@ -62,17 +52,15 @@ class TestSurvivalCurves:
         assert SurvivalCurveDisplay.from_estimator(complete, X[:1]).kaplan_meier_ is None
         np.testing.assert_array_equal(display.lines_[0].get_xdata(), model.unique_times_)
 
-    def test_names_are_shown_as_they_are(self, axes):
-        display = SurvivalCurveDisplay.from_estimator(fitted(), X[:2], names=["$a$", "b"], ax=axes)
+    def test_names_are_shown_as_they_are(self, axes, edges_of):
+        display = SurvivalCurveDisplay.from_estimator(common(), X[:2], names=["$a$", "b"], ax=axes)
         texts = display.ax_.get_legend().get_texts()
         assert [text.get_text() for text in texts][:2] == ["$a$", "b"]
         assert not any(text.get_parse_math() for text in texts)
-        with pytest.raises(ValueError, match="one name for each row"):
-            SurvivalCurveDisplay.from_estimator(fitted(), X[:2], names=["a"])
 
 
 class TestQuantileDependence:
-    def test_line_and_band_are_the_predictions(self, axes):
+    def test_line_and_band_are_the_predictions(self, axes, edges_of):
         model = fitted(bounds_X=([-1, -2], [1, 4]))
         display = QuantileDependenceDisplay.from_estimator(model, 1, q=0.1, confidence=0.8, ax=axes)
         rows = np.column_stack([np.zeros(50), np.linspace(-2, 4, 50)])
@@ -84,13 +72,13 @@ class TestQuantileDependence:
 
     @pytest.mark.parametrize("at", [{0: 0.7}, {"x0": 0.7}, [0.7, -9.0]])
     def test_other_features_stay_where_they_are_put(self, axes, at):
-        model = fitted()
+        model = common()
         display = QuantileDependenceDisplay.from_estimator(model, "x1", at=at, values=[-0.5, 0.5], ax=axes)
         expected = model.predict([[0.7, -0.5], [0.7, 0.5]])
         np.testing.assert_allclose(display.quantiles, expected, rtol=1e-12)
         assert axes.get_ylabel() == "median"
 
-    def test_columns_with_names(self, axes):
+    def test_columns_with_names(self, axes, edges_of):
         frame = pd.DataFrame(X, columns=["$a$", "b"])
         model = fitted(frame)
         display = QuantileDependenceDisplay.from_estimator(model, "$a$", values=[0.0, 1.0], ax=axes)
@@ -99,7 +87,7 @@ class TestQuantileDependence:
         assert axes.get_xlabel() == "$a$"
         assert not axes.xaxis.label.get_parse_math()
 
-    def test_columns_of_a_domain(self, axes):
+    def test_columns_of_a_domain(self, axes, edges_of):
         table = pd.DataFrame(
             {"kind": np.where(X[:, 0] > 0, "new", "old"), "heat": X[:, 1], "hot": X[:, 1] > 0}
         )
@@ -118,10 +106,8 @@ class TestQuantileDependence:
         heat = QuantileDependenceDisplay.from_estimator(model, "heat", at={"hot": 1, "kind": "old"})
         assert heat.band_ is not None
         assert (heat.values[0], heat.values[-1]) == (-1, 3)
-        with pytest.raises(ValueError, match="at must give a value of the feature 'hot'"):
-            QuantileDependenceDisplay.from_estimator(model, "kind")
 
-    def test_stresses_are_drawn_in_their_unit(self, axes):
+    def test_stresses_are_drawn_in_their_unit(self, axes, edges_of):
         domain = TableDomain({"celsius": StressColumn(20, 150, "arrhenius")})
         rows = pd.DataFrame({"celsius": np.random.default_rng(0).uniform(20, 150, 5000)})
         log_life = 0.1 * domain.encode(rows)[:, 0] - 3 + np.random.default_rng(1).normal(0, 0.3, 5000)
@@ -130,22 +116,6 @@ class TestQuantileDependence:
         assert (display.values[0], display.values[-1]) == (20, 150)
         np.testing.assert_allclose(display.quantiles, model.predict({"celsius": display.values}), rtol=1e-12)
         assert (np.diff(display.quantiles) < 0).all()
-
-    @pytest.mark.parametrize(
-        ("feature", "options", "message"),
-        [
-            ("no", {}, "there is no feature 'no'"),
-            (2, {}, "there is no feature 2"),
-            (0, {"at": [1.0]}, "at must be a mapping"),
-            (0, {"at": {"no": 1.0}}, "there is no feature 'no'"),
-            (0, {"values": []}, "values must be"),
-            (0, {"q": 1}, "q must be"),
-            (0, {"confidence": 0}, "confidence must be"),
-        ],
-    )
-    def test_errors(self, feature, options, message):
-        with pytest.raises(ValueError, match=message):
-            QuantileDependenceDisplay.from_estimator(fitted(), feature, **options)
 
 
 class TestResiduals:
@@ -161,7 +131,7 @@ class TestResiduals:
         model.release_ = SimpleNamespace(residuals=residuals, mechanism="laplace")
         return model
 
-    def test_probability_plot(self, axes):
+    def test_probability_plot(self, axes, edges_of):
         model = self.model()
         display = ResidualDisplay.from_estimator(model, confidence=0.8, ax=axes)
         fit = model.goodness_of_fit(confidence=0.8)
@@ -178,7 +148,7 @@ class TestResiduals:
         ticks = dict(zip([t.get_text() for t in axes.get_yticklabels()], axes.get_yticks(), strict=True))
         assert ticks["50 %"] == pytest.approx(np.log(np.log(2)))
 
-    def test_cox_snell_plot(self, axes):
+    def test_cox_snell_plot(self, axes, edges_of):
         model = self.model()
         display = ResidualDisplay.from_estimator(model, kind="cox-snell", ax=axes)
         fit = model.goodness_of_fit()
@@ -189,26 +159,12 @@ class TestResiduals:
         np.testing.assert_array_equal(edges_of(display.noise_band_), fit.noise_interval[shown])
         assert f"limit {fit.limit:.2g}" in axes.get_title()
 
-    def test_residuals_without_events(self, axes):
+    def test_an_unknown_kind_is_refused(self):
+        with pytest.raises(ValueError, match="kind must be"):
+            ResidualDisplay.from_estimator(self.model(), kind="qq")
+
+    def test_residuals_without_events(self, axes, edges_of):
         model = self.model()
         model.release_.residuals.counts = -np.ones((2, 50))
         display = ResidualDisplay.from_estimator(model, ax=axes)
         assert len(display.line_.get_xdata()) == 0
-
-    def test_errors(self):
-        with pytest.raises(ValueError, match="kind must be"):
-            ResidualDisplay.from_estimator(self.model(), kind="qq")
-        model = self.model()
-        model.release_.residuals = None
-        with pytest.raises(ValueError, match="released no histogram of residuals"):
-            ResidualDisplay.from_estimator(model)
-
-
-def test_a_model_must_be_fitted():
-    for call in (
-        lambda: ResidualDisplay.from_estimator(DPLogLocationScaleRegressor()),
-        lambda: SurvivalCurveDisplay.from_estimator(DPLogLocationScaleRegressor(), X),
-        lambda: QuantileDependenceDisplay.from_estimator(DPLogLocationScaleRegressor(), 0),
-    ):
-        with pytest.raises(NotFittedError):
-            call()

@@ -1,29 +1,19 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The picture of a tree: rectangles tile the box and have the colours of their leaves."""
 
-import subprocess
-import sys
-
 import matplotlib as mpl
 import numpy as np
 import pandas as pd
 import pytest
 from matplotlib import pyplot
 from matplotlib.figure import Figure
-from sklearn.exceptions import NotFittedError
 
 from skprivate import DPTreeRegressor, LocallyPrivateTreeClassifier
 from skprivate.domain import CategoricalColumn, NumberColumn, TableDomain
 from skprivate.inspection import PartitionDisplay
 from skprivate.partition import build_partition
 
-mpl.use("Agg")
 LOWER, UPPER = np.array([0.0, -2.0, 10.0]), np.array([1.0, 2.0, 30.0])
-
-
-@pytest.fixture
-def axes():
-    return Figure().subplots()
 
 
 def rows(n, d=3, seed=0):
@@ -45,11 +35,6 @@ def fitted(n_classes=2, d=3, names=None):
     return tree
 
 
-def boxes(display):
-    """Corners (x0, y0, x1, y1) of the rectangles."""
-    return np.array([path.get_extents().extents for path in display.patches_.get_paths()])
-
-
 def area(polygon):
     x, y = polygon.T
     return (x * np.roll(y, -1) - np.roll(x, -1) * y).sum() / 2
@@ -65,10 +50,10 @@ def cell_of(corners, x, y):
 
 @pytest.mark.parametrize("features", [(0, 1), (1, 0), (2, 0)])
 @pytest.mark.parametrize("at", [None, [0.1, 1.9, 11.0], [5.0, -7.0, np.inf]])
-def test_the_plane_shows_the_leaves_that_apply_finds(axes, features, at):
+def test_the_plane_shows_the_leaves_that_apply_finds(axes, boxes_of, features, at):
     tree = fitted()
     display = PartitionDisplay.from_estimator(tree, features=features, at=at, ax=axes)
-    corners = boxes(display)
+    corners = boxes_of(display.patches_)
     grid = rows(300, seed=2)
     third = 3 - sum(features)
     grid[:, third] = (LOWER + UPPER)[third] / 2 if at is None else at[third]
@@ -147,52 +132,8 @@ def test_a_real_tree_with_names(axes):
     np.testing.assert_array_equal(display.patches_.get_array(), tree.leaf_proba_[display.leaves, 1])
 
 
-@pytest.mark.parametrize(
-    "features",
-    [(0, 3), (-1, 0), (0, 0), ("age", 0), ("age", "height"), (0,), (0, 1, 2), "ab", (0, 1.0), 0, None],
-)
-def test_features_must_be_two_columns(features):
-    with pytest.raises(ValueError, match="features"):
-        PartitionDisplay.from_estimator(fitted(names=["age", "size", "weight"]), features=features)
-
-
-def test_without_names_a_name_is_refused():
-    with pytest.raises(ValueError, match="'age'"):
-        PartitionDisplay.from_estimator(fitted(), features=("age", 1))
-
-
-def test_a_tree_over_one_feature_has_no_plane():
-    with pytest.raises(ValueError, match="features"):
-        PartitionDisplay.from_estimator(fitted(d=1))
-
-
-@pytest.mark.parametrize("at", [0.5, [0.5, 0.5], [0.5] * 4, [0.5, np.nan, 0.5], [[0.5] * 3]])
-def test_the_plane_must_be_a_row(at):
-    with pytest.raises(ValueError, match="at must"):
-        PartitionDisplay.from_estimator(fitted(), at=at)
-
-
-def test_an_unfitted_tree_is_refused():
-    with pytest.raises(NotFittedError):
-        PartitionDisplay.from_estimator(LocallyPrivateTreeClassifier())
-
-
-def test_without_matplotlib_the_error_names_the_extra(monkeypatch):
-    tree = fitted()
-    monkeypatch.setitem(sys.modules, "matplotlib", None)
-    with pytest.raises(ImportError, match=r"skprivate\[plot\]"):
-        PartitionDisplay.from_estimator(tree)
-
-
-def test_importing_the_room_drags_in_neither_matplotlib_nor_trees():
-    wanted = "[name in sys.modules for name in ('matplotlib', 'skprivate.tree')]"
-    code = f"import sys, skprivate.inspection; print({wanted})"
-    out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert out.stdout.strip() == "[False, False]"
-
-
 @pytest.mark.parametrize("rule", ["cart", "max-edge"])
-def test_the_plane_of_declared_columns_shows_the_leaves_of_their_rows(axes, rule):
+def test_the_plane_of_declared_columns_shows_the_leaves_of_their_rows(axes, boxes_of, rule):
     domain = TableDomain(
         {
             "age": NumberColumn(0, 100, missing="indicator"),
@@ -219,7 +160,7 @@ def test_the_plane_of_declared_columns_shows_the_leaves_of_their_rows(axes, rule
     assert (display.xticks, list(display.yticks)) == (None, ["a", "b", "c", "d", "missing"])
     assert [text.get_text() for text in axes.get_yticklabels()] == ["a", "b", "c", "d", "missing"]
     # Ends belong to the upper rectangle, but at the end of the box.
-    corners = boxes(display) + [[0, 0, 0, 1e-9]]
+    corners = boxes_of(display.patches_) + [[0, 0, 0, 1e-9]]
     for age in np.linspace(0.3, 99.7, 40):
         for job in ("a", "b", "c", "d", None):
             place = display.yticks[job or "missing"]

@@ -1,50 +1,28 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The picture of a ledger adds up what the ledger holds."""
 
-import subprocess
-import sys
 from datetime import UTC, datetime, timedelta
 from fractions import Fraction
 
-import matplotlib as mpl
 import numpy as np
 import pytest
 from matplotlib import pyplot
 from matplotlib.dates import ConciseDateFormatter
-from matplotlib.figure import Figure
 
-from skprivate import PrivacyLedger, PrivacySpent
+from skprivate import PrivacyLedger
 from skprivate.inspection import BudgetDisplay
-
-mpl.use("Agg")
-
-
-def spent(epsilon, **changes):
-    fields = {
-        "mechanism": "discrete Laplace",
-        "relation": "replace-one",
-        "noise_scale": 4,
-        "noise_source": "os-entropy",
-        "deployment": "curator",
-        "claim": "dp",
-    }
-    return PrivacySpent(epsilon=Fraction(epsilon), **(fields | changes))
+from tests.accounting.records import spend
 
 
 @pytest.fixture
 def ledger(tmp_path):
     ledger = PrivacyLedger(tmp_path / "study.ledger", epsilon=4, delta=0.5)
-    ledger.charge(spent("1/2"), "A")
+    ledger.charge(spend(Fraction(1, 2)), "A")
     with ledger.label("main"):
-        ledger.charge(spent("1/4", delta=0.125), "A")
-        ledger.charge(spent("1"), "B")
-        ledger.charge(spent("1/4", claim="not-private", reasons=("seeded",)), "A")
+        ledger.charge(spend(Fraction(1, 4), delta=0.125), "A")
+        ledger.charge(spend(1), "B")
+        ledger.charge(spend(Fraction(1, 4), claim="not-private", reasons=("seeded",)), "A")
     return ledger
-
-
-@pytest.fixture
-def axes():
-    return Figure().subplots()
 
 
 def heights(area):
@@ -128,22 +106,18 @@ def test_the_legend_hides_nothing(axes, by, n_groups):
 def test_groups_of_data_are_added_up(ledger, axes):
     for group in ("north", "south"):
         with ledger.data(group):
-            ledger.charge(spent("1/2"), "C")
+            ledger.charge(spend(Fraction(1, 2)), "C")
     display = BudgetDisplay.from_ledger(ledger, by="data", ax=axes)
     assert display.totals() == {"no group of data": 2.0, "north": 0.5, "south": 0.5}
     assert sum(display.totals().values()) == float(ledger.spent()[0])
     assert axes.get_title().endswith("adds up 2 groups of data, disjoint as declared")
 
 
-def test_delta(ledger, axes):
+def test_delta_and_entries_that_are_not_private(ledger, axes):
     display = BudgetDisplay.from_ledger(ledger, quantity="delta", ax=axes)
     assert display.totals() == {"no label": 0.0, "main": 0.125}
     assert display.ceiling_line_.get_ydata()[0] == 0.5
     assert axes.get_ylabel() == "delta spent"
-
-
-def test_entries_that_are_not_private_are_named(ledger, axes):
-    BudgetDisplay.from_ledger(ledger, ax=axes)
     assert axes.get_title() == "4 entries, 1 of them NOT PRIVATE"
 
 
@@ -154,52 +128,18 @@ def test_no_ceiling_and_no_entry(tmp_path, axes):
     assert axes.get_title() == "0 entries"
 
 
-def test_one_entry_can_be_seen(axes):
+def test_one_entry_can_be_seen_on_a_figure_of_its_own():
     start = datetime(2026, 1, 1, tzinfo=UTC)
-    display = BudgetDisplay(times=[start], groups=["a"], amounts=[1.0]).plot(axes)
+    display = BudgetDisplay(times=[start], groups=["a"], amounts=[1.0]).plot(alpha=0.5)
     x = display.areas_[0].get_paths()[0].vertices[:, 0]
     assert np.ptp(x) == pytest.approx(timedelta(seconds=1) / timedelta(days=1))
-
-
-def test_new_figure(ledger):
-    display = BudgetDisplay.from_ledger(ledger, alpha=0.5)
     assert display.figure_ is display.ax_.figure
     assert display.areas_[0].get_alpha() == 0.5
     pyplot.close(display.figure_)
 
 
-@pytest.mark.parametrize(
-    ("choice", "match"),
-    [({"by": "mechanism"}, "by must be"), ({"quantity": "rho"}, "quantity"), ({"against": "x"}, "against")],
-)
-def test_bad_choice(ledger, choice, match):
-    with pytest.raises(ValueError, match=match):
-        BudgetDisplay.from_ledger(ledger, **choice)
-
-
-def test_bad_ledger():
-    with pytest.raises(TypeError, match="must be a PrivacyLedger, got str"):
-        BudgetDisplay.from_ledger("study.ledger")
-
-
-@pytest.mark.parametrize("name", ["BudgetDisplay", "PrivacyUtilityDisplay"])
-def test_without_matplotlib_the_error_names_the_extra(name):
-    calls = {
-        "BudgetDisplay": "BudgetDisplay(times=[], groups=[], amounts=[]).plot()",
-        "PrivacyUtilityDisplay": "PrivacyUtilityDisplay.from_estimator(None, [[0.0]], [0])",
-    }
-    code = (
-        "import sys; sys.modules['matplotlib'] = None\n"
-        f"from skprivate.inspection import {name}\n"
-        f"try:\n    {calls[name]}\n"
-        "except ImportError as error:\n    print(error)\n"
-    )
-    out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
-    assert out.strip() == f"{name} needs matplotlib. Install it with: pip install 'skprivate[plot]'"
-
-
 def test_a_total_over_several_relations_is_called_one(ledger, axes):
-    ledger.charge(spent("1/4", relation="local"), "A")
+    ledger.charge(spend(Fraction(1, 4), relation="local"), "A")
     display = BudgetDisplay.from_ledger(ledger, ax=axes)
     assert display.n_kinds == 2
     assert axes.get_title().endswith("\nrelations or units differ: see compose")

@@ -1,27 +1,31 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The picture of score against epsilon: right numbers, the same splits, finished work kept."""
+"""Pictures of scores: against epsilon, with the same splits and finished work kept; and of an evaluation."""
 
 from fractions import Fraction
 
-import matplotlib as mpl
 import numpy as np
 import pandas as pd
 import pytest
+from joblib import parallel_config
 from matplotlib import pyplot
 from matplotlib.figure import Figure
-from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, clone
+from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.exceptions import FitFailedWarning
+from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import Normalizer
 from sklearn.tree import DecisionTreeClassifier
 
-from skprivate import DPTreeClassifier, PrivacyLedger
+from skprivate import DPTreeClassifier, PrivacyLedger, private_evaluate
 from skprivate.exceptions import BudgetExceededError
-from skprivate.inspection import PrivacyUtilityDisplay
+from skprivate.inspection import PrivacyUtilityDisplay, PrivateEvaluationDisplay
 
-mpl.use("Agg")
 X = np.random.default_rng(0).uniform(size=(200, 2))
+
+
 Y = (X[:, 0] > 0.5).astype(int)
+
+
 TREE = DPTreeClassifier(bounds=(0, 1), classes=[0, 1])
 
 
@@ -46,11 +50,6 @@ class Known(RegressorMixin, BaseEstimator):
         if self.groups_ is not None:
             assert not set(self.groups_) & {int(10 * row[0]) for row in np.asarray(rows)}
         return 1 - 1 / float(self.epsilon) - 1e-3 * np.asarray(rows)[:, 0].mean()
-
-
-@pytest.fixture
-def axes():
-    return Figure().subplots()
 
 
 def draw(estimator, axes, **kwargs):
@@ -94,20 +93,17 @@ def test_the_warning_is_in_the_picture(axes):
     assert axes.get_title() == "For planning, on public or simulated data: this picture itself is NOT private"
 
 
-@pytest.mark.slow
 def test_pipeline_scoring_and_frames(axes):
     pipeline = make_pipeline(Normalizer(), DPTreeClassifier(bounds=(0, 1), classes=[0, 1]))
-    display = PrivacyUtilityDisplay.from_estimator(
-        pipeline,
-        pd.DataFrame(X),
-        pd.Series(Y),
-        param_name="dptreeclassifier__epsilon",
-        epsilons=[Fraction(1, 3), 5],
-        scoring="balanced_accuracy",
-        n_repeats=2,
-        n_jobs=2,
-        ax=axes,
-    )
+    options = {"param_name": "dptreeclassifier__epsilon", "epsilons": [Fraction(1, 3), 5], "n_repeats": 2}
+    with parallel_config(backend="threading"):
+        display = PrivacyUtilityDisplay.from_estimator(
+            *(pipeline, pd.DataFrame(X), pd.Series(Y)),
+            **options,
+            scoring="balanced_accuracy",
+            n_jobs=2,
+            ax=axes,
+        )
     assert not np.isnan(display.scores).any()
     assert axes.get_ylabel() == "balanced_accuracy on held-out rows"
 
@@ -173,37 +169,6 @@ def test_a_ledger_is_charged_for_every_fit_and_not_for_the_line(tmp_path, axes):
     assert ledger.spent()[0] == 10
 
 
-@pytest.mark.parametrize(
-    ("changes", "error", "match"),
-    [
-        ({"test_size": 2}, ValueError, "test_size must be a share"),
-        ({"epsilons": []}, ValueError, "at least one"),
-        ({"epsilons": [1, 1.0]}, ValueError, "none of them twice"),
-        ({"epsilons": [0]}, ValueError, "each of epsilons"),
-        ({"epsilons": [np.inf]}, ValueError, "each of epsilons"),
-        ({"epsilons": "12"}, TypeError, "sequence of numbers"),
-        ({"epsilons": 1.0}, TypeError, "sequence of numbers"),
-        ({"non_private": "none"}, ValueError, "non_private must be"),
-        ({"n_repeats": 0}, ValueError, "n_repeats must be an int, at least 1"),
-        ({"param_name": "budget"}, ValueError, "Invalid parameter 'budget'"),
-    ],
-)
-def test_bad_input(axes, changes, error, match):
-    with pytest.raises(error, match=match):
-        draw(Known(), axes, **changes)
-
-
-@pytest.mark.parametrize(
-    ("estimator", "ax", "match"), [(None, None, "estimator must be"), (TREE, "axes", "ax must be")]
-)
-def test_what_cannot_be_drawn_is_refused_before_any_charge(tmp_path, estimator, ax, match):
-    ledger = PrivacyLedger(tmp_path / "ledger")
-    model = None if estimator is None else clone(estimator).set_params(ledger=ledger)
-    with pytest.raises(TypeError, match=match):
-        PrivacyUtilityDisplay.from_estimator(model, X, Y, ax=ax)
-    assert not ledger.entries()
-
-
 def test_strata(axes):
     class Balanced(ClassifierMixin, BaseEstimator):
         def __init__(self, epsilon=1):
@@ -228,3 +193,36 @@ def test_new_figure():
     assert display.line_.get_color() == "red"
     assert display.non_private_line_ is None
     pyplot.close(display.figure_)
+
+
+@pytest.fixture(scope="module")
+def evaluation():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(8_000, 2))
+    y = X[:, 0] + rng.logistic(size=8_000) > 0
+    model = LogisticRegression().fit(X[:500], y[:500])
+    groups = np.where(X[:, 1] > 0, "$a", "b"), ["$a", "b"]
+    return private_evaluate(
+        model, X, y, 2.0, groups_of_interest=groups, on_training_rows=True, random_state=1
+    )
+
+
+def test_calibration_curve_has_the_intervals_of_the_evaluation(evaluation, axes):
+    display = PrivateEvaluationDisplay.from_evaluation(evaluation, groups=[None, "$a"], ax=axes)
+    assert len(display.lines_) == 2
+    points = [point for point in evaluation.calibration if not point.observed.says_nothing]
+    x, y = display.lines_[0].lines[0].get_data()
+    assert np.array_equal(x, [point.predicted for point in points])
+    assert np.array_equal(y, [point.observed.value for point in points])
+    (bars,) = display.lines_[0].lines[2]
+    ends = np.array([segment[:, 1] for segment in bars.get_segments()])
+    assert np.allclose(ends, [(point.observed.lower, point.observed.upper) for point in points])
+    assert "fitted on" in axes.get_title()
+    axes.figure.canvas.draw()
+
+
+def test_roc_curve_names_the_area(evaluation, axes):
+    display = PrivateEvaluationDisplay.from_evaluation(evaluation, curve="roc", groups=["b"], ax=axes)
+    (line,) = display.lines_
+    assert np.array_equal(line.get_xdata(), evaluation.roc_curve("b")[0])
+    assert str(evaluation.by_group["b"]["auc"]) in axes.get_legend().get_texts()[0].get_text()
