@@ -9,8 +9,9 @@ from html.parser import HTMLParser
 
 import numpy as np
 
-from skprivate.accounting import PrivacyReport, PrivacySpent, StepReport
+from skprivate.accounting import PrivacyReport, PrivacySpent, ReleaseRecord, StepReport
 from skprivate.exceptions import BudgetExceededError
+from skprivate.noise import DiscreteGaussianMechanism, DiscreteLaplaceMechanism
 
 TENTH = Fraction(1, 10)
 NASTY = "<script>alert('x')</script>\"& </td>"
@@ -57,6 +58,17 @@ def execute(path, *statements):
 
 def step(spent, path="step"):
     return StepReport(path=path, estimator="E", status="covered", reason="covered", spent=spent)
+
+
+def laplace(share, name="counts", **more):
+    """A release of so much epsilon."""
+    return ReleaseRecord.of(name, DiscreteLaplaceMechanism(share, sensitivity=2), Fraction(share), **more)
+
+
+def gaussian(share, **more):
+    """A release of so much rho."""
+    mechanism = DiscreteGaussianMechanism(rho=share, squared_sensitivity=2)
+    return ReleaseRecord.of("counts", mechanism, Fraction(share), **more)
 
 
 UNCOVERED = StepReport(path="scaler", estimator="StandardScaler", status="uncovered", reason="read rows")

@@ -39,9 +39,8 @@ from skprivate.accounting import (
 )
 from skprivate.accounting._privacy_amounts import from_text, running_sum_from_text
 from skprivate.exceptions import PrivacyUnboundedError
-from skprivate.noise import DiscreteGaussianMechanism, DiscreteLaplaceMechanism
 from skprivate.randomizers import HadamardRandomizer, LabelRandomizer
-from tests.accounting.records import EXPOSED, SEEDED, report, spend
+from tests.accounting.records import EXPOSED, SEEDED, gaussian, laplace, report, spend
 from tests.refusals import FIELD, cases, give
 
 NAN, INF = math.nan, math.inf
@@ -78,15 +77,6 @@ def release(**changes):
 
 def audited(bound, confidence=0.9, method="x"):
     return AuditRecord(lower_bound=bound, confidence=confidence, method=method)
-
-
-def laplace(share, **more):
-    return ReleaseRecord.of("counts", DiscreteLaplaceMechanism(share, sensitivity=2), Fraction(share), **more)
-
-
-def gaussian(share):
-    mechanism = DiscreteGaussianMechanism(rho=share, squared_sensitivity=2)
-    return ReleaseRecord.of("counts", mechanism, Fraction(share))
 
 
 def composed(*releases, **changes):

@@ -3,7 +3,6 @@
 
 import os
 import threading
-from pathlib import Path
 
 import pytest
 from sklearn.base import clone
@@ -11,42 +10,10 @@ from sklearn.base import clone
 from skprivate import LocallyPrivateTreeClassifier, PrivacyLedger, TreeClient, TreeCurator
 from skprivate.collection import ReportWriter
 from skprivate.utils import _files
-from skprivate.utils._files import create_atomically, replace_file, write_atomically
+from skprivate.utils._files import replace_file, write_atomically
 from tests.catalogue import INSTANCES, arguments
 
-OPEN = Path("/proc/self/fd")
-pytestmark = pytest.mark.skipif(not OPEN.is_dir(), reason="the open files of this process are not listed")
-
-
-def open_files():
-    found = set()
-    for handle in OPEN.iterdir():
-        try:
-            found.add(os.readlink(handle))
-        except FileNotFoundError:  # the folder itself, which was open while it was listed
-            continue
-    return found
-
-
-@pytest.fixture(autouse=True)
-def windows(monkeypatch):
-    """Make os refuse what Windows refuses, and tell the package so."""
-    monkeypatch.setattr(_files, "_DELETES_OPEN_FILES", False)
-    for name in ("unlink", "remove", "rename", "replace"):
-        monkeypatch.setattr(os, name, refusing(getattr(os, name)))
-
-
-def refusing(function):
-    def call(*paths, dir_fd=None, **options):
-        folder = os.readlink(OPEN / str(dir_fd)) if dir_fd is not None else os.getcwd()
-        for path in paths:
-            if os.path.join(os.path.realpath(folder), os.fspath(path)) in open_files():
-                raise PermissionError(13, "The process cannot access the file", path)
-        if dir_fd is not None:
-            options["dir_fd"] = dir_fd
-        return function(*paths, **options)
-
-    return call
+pytestmark = pytest.mark.usefixtures("windows")
 
 
 def test_the_system_refuses(tmp_path):
@@ -54,38 +21,6 @@ def test_the_system_refuses(tmp_path):
         os.unlink(tmp_path / "file")
     with open(tmp_path / "file", "wb"), pytest.raises(PermissionError):
         (tmp_path / "file").rename(tmp_path / "other")
-
-
-def test_files_are_written_and_replaced(tmp_path):
-    for content in (b"first", b"second"):
-        write_atomically(tmp_path / "state", content)
-        assert (tmp_path / "state").read_bytes() == content
-    assert os.listdir(tmp_path) == ["state"]
-
-
-@pytest.mark.parametrize("links", [True, False])
-def test_new_files_appear(tmp_path, monkeypatch, links):
-    if not links:
-        monkeypatch.setattr(os, "link", lambda source, target: (_ for _ in ()).throw(PermissionError()))
-    with create_atomically(tmp_path / "new") as file:
-        file.write(b"content")
-    assert (tmp_path / "new").read_bytes() == b"content"
-    assert os.listdir(tmp_path) == ["new"]
-
-
-def test_an_error_leaves_nothing(tmp_path):
-    with pytest.raises(TypeError), create_atomically(tmp_path / "new") as file:
-        file.write("no bytes")
-    assert os.listdir(tmp_path) == []
-
-
-def test_what_is_open_is_not_cleared_and_what_is_not_is(tmp_path):
-    abandoned = tmp_path / ".x.0123456789abcdef.unfinished"
-    abandoned.touch()
-    with create_atomically(tmp_path / "one") as one:
-        write_atomically(tmp_path / "two", b"")
-        one.write(b"content")
-    assert sorted(os.listdir(tmp_path)) == ["one", "two"]
 
 
 def test_a_file_that_was_cleared_before_it_got_its_name_is_written_again(tmp_path, monkeypatch):

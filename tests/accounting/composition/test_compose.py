@@ -11,7 +11,7 @@ import pytest
 from scipy.special import logsumexp
 from scipy.stats import binom
 
-from skprivate.accounting import LedgerEntry, compose
+from skprivate.accounting import compose
 from skprivate.accounting._composition.compose import _ORDERS, Amount, _divergence, round_up
 from skprivate.accounting._statements.ledger_entry import from_row, to_row
 from tests.accounting import records
@@ -170,13 +170,6 @@ def test_the_extra_is_named(monkeypatch):
     monkeypatch.setitem(sys.modules, "dp_accounting.pld", None)
     with pytest.raises(ImportError, match=r"skprivate\[accounting\]"):
         compose([spend()], "pld", 1e-6)
-
-
-def test_an_entry_of_an_older_version_has_no_details():
-    old = entry()
-    row = {"time": old.time, "estimator": "T", "mechanism": "m", "epsilon": Fraction(1), "delta": Fraction(0)}
-    plain = LedgerEntry(**row, relation="local", unit="row", private=True, label=None)
-    assert compose([plain, plain], "rdp", 1e-6).epsilon == pytest.approx(2)
 
 
 class TestPrivacyLossDistributions:

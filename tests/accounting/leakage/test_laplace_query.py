@@ -9,9 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from benchmarks.figures.leakage import KINDS, Case, draw_case, fixed_others, independent_others
+from benchmarks.figures.leakage import KINDS, Case, draw_case, fixed_others
 from skprivate.accounting import max_information, pml_from_ldp, pml_laplace, pml_laplace_query
-from skprivate.linear_model._moments.released_moments import MomentWeights, l1_moments
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -68,24 +67,6 @@ def test_leaf_counts_attain_what_their_epsilon_allows():
     )
 
 
-def test_moments_of_a_regression_leak_less_than_their_epsilon_allows():
-    steps = np.linspace(-1, 1, 5)
-    y, x = (grid.ravel() for grid in np.meshgrid(steps, steps))
-    weights = MomentWeights(target=2, features=1, n_features=1)
-    sensitivity = l1_moments(weights, "replace-one")
-    # Scales as the noise of the moments has them, at epsilon = 1, for y, x, y^2, x y and x^2.
-    scales = [sensitivity / weight for weight in (2, 1, Fraction(4, 2), 2, Fraction(1, 2))]
-    rows = np.column_stack([y, x, y * y, x * y, x * x])
-    distances = (np.abs(rows[:, None] - rows) / np.array(scales, dtype=float)).sum(axis=2)
-    assert distances.max() == pytest.approx(1, abs=1e-12)
-    for floor in (0.001, 0.02, 0.04):
-        found = pml_laplace_query(scales, rows, floor)
-        outcomes = np.exp(-distances)
-        worst = (floor * outcomes.sum(axis=0) + (1 - 25 * floor) * outcomes.min(axis=0)).min()
-        assert found == pytest.approx(-math.log(worst), abs=1e-12)
-        assert found < pml_from_ldp(1, floor) < 1
-
-
 def test_the_worst_outcome_may_be_in_the_middle_of_the_range():
     heaps = [-10, -10, 0, 10, 10]
     assert pml_laplace_query(1, heaps, 0.2) == pytest.approx(-math.log(0.2 * (1 + 4 * math.exp(-10))))
@@ -100,39 +81,6 @@ def test_leakages_of_two_queries_do_not_add_up_and_their_columns_do():
     assert [round(value, 3) for value in (*each, together)] == [0.821, 0.821, 2.12]
     case = Case(np.ones(2), queries / 10, np.array(p_min), fixed_others(queries / 10, np.ones(2), None))
     assert case.largest_leakage(case.vertices()) == pytest.approx(case.formula, abs=1e-12)
-
-
-def test_a_second_query_that_looks_at_the_first_outcome_may_leak_beyond_the_noiseless_path():
-    """Bit x, released with noise of scale 1; if the outcome is above 1 (below 0), 3 x with noise as well."""
-    firsts, seconds = np.arange(-3, 5), np.arange(-3, 7)
-    asked = (firsts > 1) | (firsts < 0)
-    log_channel = np.array(
-        [
-            (-np.abs(firsts - x)[:, None] - np.abs(seconds - 3 * x * asked[:, None])).ravel().astype(float)
-            for x in (0, 1)
-        ]
-    )
-    case = Case(np.ones(2), np.array([[0, 0], [1, 3]]), np.array([0.1, 0.1]), log_channel)
-    attained = case.largest_leakage(case.vertices())
-    noiseless = pml_laplace_query(1, [0, 1], 0.1)
-    assert noiseless + 0.5 < attained
-    # The largest distances over the choices, and the sum of epsilons, bound it.
-    assert attained == pytest.approx(case.formula, abs=1e-12)
-    assert attained <= pml_from_ldp(1 + 3, 0.1) + 1e-12
-
-
-def test_independent_others_can_only_hide_the_person():
-    rng = np.random.default_rng(2)
-    # The worst value is in the middle: others blur it there.
-    heaps, one, floors = np.array([[-4.0], [-4], [0], [4], [4]]), np.ones(1), np.full(5, 0.2)
-    case = Case(one, heaps, floors, independent_others(heaps, one, rng))
-    assert case.largest_leakage(case.vertices()) < case.formula - 0.01
-
-
-def test_others_who_are_no_strangers_are_not_covered():
-    # A relative has the same value: together they move the count by two.
-    both = pml_laplace_query(1, [0, 2], 0.01)
-    assert both > 1 > pml_laplace_query(1, [0, 1], 0.01)
 
 
 def test_limits():

@@ -119,33 +119,23 @@ def test_the_group_ends_after_an_error(ledger):
 
 
 def test_blocks_that_end_in_another_order_leave_nothing_behind(ledger):
-    first, second = ledger.record(person="A", purpose="p"), ledger.record(person="B")
-    first.__enter__()
-    second.__enter__()
-    assert ledger._said == (None, "p", "B", None, None)
-    first.__exit__(None, None, None)
-    assert ledger._said == (None, None, "B", None, None)
-    inside = pickle.loads(pickle.dumps(ledger))
-    with inside.record(purpose="q"):
-        assert inside._said == (None, "q", "B", None, None)
-    assert inside._said == (None, None, "B", None, None)
-    second.__exit__(None, None, None)
-    assert ledger._said == (None, None, None, None, None)
-
-
-def test_labels_that_end_in_another_order_leave_nothing_behind(ledger):
-    first, second = ledger.label("A"), ledger.label("B")
-    first.__enter__()
-    second.__enter__()
-    first.__exit__(None, None, None)
+    texts = {"person": "A", "purpose": "p"}
+    blocks = ledger.record(**texts), ledger.label("A"), ledger.record(person="B"), ledger.label("B")
+    for block in blocks:
+        block.__enter__()
+    charge(ledger)
+    for block in blocks[:2]:
+        block.__exit__(None, None, None)
     charge(ledger)
     inside = pickle.loads(pickle.dumps(ledger))
-    with inside.label("C"):
+    with inside.record(purpose="q"), inside.label("C"):
         charge(inside)
     charge(inside)
-    second.__exit__(None, None, None)
+    for block in blocks[2:]:
+        block.__exit__(None, None, None)
     charge(ledger)
-    assert [entry.label for entry in ledger.entries()] == ["B", "C", "B", None]
+    said = [(entry.label, entry.person, entry.purpose) for entry in ledger.entries()]
+    assert said == [("B", "B", "p"), ("B", "B", None), ("C", "B", "q"), ("B", "B", None), (None, None, None)]
 
 
 def test_a_ledger_saved_inside_and_charged_by_a_child_later(ledger, tmp_path):

@@ -97,14 +97,6 @@ def test_a_charge_that_was_not_acknowledged_is_found_again(path):
     assert ledger.spent() == (TENTH, 0)
 
 
-def test_a_backup_keeps_the_ids(ledger, tmp_path):
-    ledger.backup(tmp_path / "backup")
-    ledger.path.unlink()
-    restored = PrivacyLedger.restore(tmp_path / "backup", ledger.path)
-    assert [charge(restored), charge(restored, "round 2")] == [False, False]
-    assert_as_charged(restored)
-
-
 @pytest.mark.process
 def test_processes_that_charge_an_id_at_once_make_one_entry(path):
     ledger = PrivacyLedger(path)

@@ -10,13 +10,11 @@ from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 
 import numpy as np
 import pytest
-from sklearn.base import BaseEstimator
 
 from skprivate import DPTreeClassifier
 from skprivate.accounting import LedgerAudit, PrivacyLedger
 from skprivate.accounting._ledger import sqlite_store
 from skprivate.accounting._ledger.records import SQLiteRecords
-from skprivate.base import SHARED_CONSTRAINTS, PrivateEstimatorMixin, private_fit
 from skprivate.exceptions import BudgetExceededError, LedgerError
 from skprivate.utils._private_fit import failures_counted, public_errors
 
@@ -59,14 +57,24 @@ def count_told(ledger, n_fits):
     return sum(is_told(ledger, table) for _ in range(n_fits))
 
 
-@pytest.fixture
-def ledger(path, limit):
-    return PrivacyLedger(path, max_failures=limit)
+def counts(ledger):
+    """Failures, and places that are taken."""
+    state = ledger._account().state
+    return state.failures, state.places
+
+
+def fit_around(ledger, n_fits, *, fails=False):
+    """Go on within a fit after fits have failed, and fail or not; return which were not refused."""
+    with failures_counted([ledger], "Around"):
+        told = [is_told(ledger, BAD) for _ in range(n_fits)]
+        if fails:
+            raise ValueError("one more failure")
+    return told
 
 
 @pytest.mark.parametrize("limit", [0, 3, 18])
-def test_threads_that_wait_while_rows_are_read(ledger, limit):
-    n_threads = 20
+def test_threads_that_wait_while_rows_are_read(path, limit):
+    ledger, n_threads = PrivacyLedger(path, max_failures=limit), 20
     arrived, all_arrived = threading.Semaphore(0), threading.Event()
 
     def wait():
@@ -91,7 +99,8 @@ def test_threads_that_wait_while_rows_are_read(ledger, limit):
 @pytest.mark.process
 @pytest.mark.filterwarnings("ignore:.*multi-threaded, use of fork.*:DeprecationWarning")
 @pytest.mark.parametrize("limit", [0, 3])
-def test_processes(ledger, limit):
+def test_processes(path, limit):
+    ledger = PrivacyLedger(path, max_failures=limit)
     with ProcessPoolExecutor(8, mp_context=FORK) as pool:
         told = sum(pool.map(count_told, [ledger] * 8, [4] * 8))
     assert (told, ledger.n_failures) == (limit + 1, limit + 1)
@@ -105,7 +114,7 @@ def test_what_does_not_fail_gives_its_place_back(path):
         tree(ledger, bounds=(1, 0)).fit(X, Y)
     with pytest.raises(BudgetExceededError, match="ceiling"):
         tree(ledger).fit(X, Y)
-    assert ledger._account().state.places == 0
+    assert counts(ledger)[1] == 0
     assert is_told(ledger, BAD)
     assert not is_told(ledger, BAD)
 
@@ -165,29 +174,13 @@ def test_an_interrupt_counts(path, error):
     assert ledger.n_failures == 1
 
 
-class Around(PrivateEstimatorMixin, BaseEstimator):
-    """Fits trees within its own fit, which have the same ledger."""
-
-    _parameter_constraints = {"ledger": SHARED_CONSTRAINTS["ledger"], "n_fits": [int]}
-
-    def __init__(self, ledger=None, n_fits=1):
-        self.ledger = ledger
-        self.n_fits = n_fits
-
-    @private_fit
-    def fit(self, X, y):
-        self.told_ = [is_told(self.ledger, X) for _ in range(self.n_fits)]
-        tree(self.ledger).fit(X, y)
-        return self
-
-
 def test_a_fit_inside_a_fit_has_its_place(path):
     ledger = PrivacyLedger(path, max_failures=0)
-    Around(ledger, n_fits=0).fit(X, Y)
-    with pytest.raises(ValueError, match="NaN"):
-        Around(ledger, n_fits=0).fit(BAD, Y)
-    state = ledger._account().state
-    assert (state.failures, state.places) == (1, 0)
+    with failures_counted([ledger], "Around"):
+        tree(ledger).fit(X, Y)
+    with pytest.raises(ValueError, match="NaN"), failures_counted([ledger], "Around"):
+        tree(ledger).fit(BAD, Y)
+    assert counts(ledger) == (1, 0)
 
 
 def test_failures_inside_a_fit_use_up_its_place(path):
@@ -196,7 +189,7 @@ def test_failures_inside_a_fit_use_up_its_place(path):
     def another():  # a fit with a place of its own, until one inside it fails
         with failures_counted([ledger], "Another"):
             with ThreadPoolExecutor(1) as pool, pytest.raises(BudgetExceededError):
-                pool.submit(Around(ledger, n_fits=5).fit, BAD, Y).result()
+                pool.submit(fit_around, ledger, 5).result()
             assert ledger.n_failures == 1
             assert is_told(ledger, BAD)
 
@@ -205,40 +198,21 @@ def test_failures_inside_a_fit_use_up_its_place(path):
     assert ledger.n_failures == 2
 
 
-class Swallows(Around):
-    """Goes on after fits inside have failed, and may fail itself."""
-
-    _parameter_constraints = {**Around._parameter_constraints, "fails": [bool]}
-
-    def __init__(self, ledger=None, n_fits=1, fails=False):
-        super().__init__(ledger, n_fits)
-        self.fails = fails
-
-    @private_fit
-    def fit(self, X, y):
-        self.told_ = [is_told(self.ledger, BAD) for _ in range(self.n_fits)]
-        if self.fails:
-            raise ValueError("one more failure")
-        return self
-
-
 @pytest.mark.parametrize("limit", [0, 2])
 @pytest.mark.parametrize("fails", [False, True])
 def test_a_fit_whose_place_was_used_up_inside_tells_no_failure_of_its_own(path, limit, fails):
     ledger = PrivacyLedger(path, max_failures=limit)
     with pytest.raises(BudgetExceededError, match="A fit inside this one failed"):
-        Swallows(ledger, 5, fails).fit(X, Y)
-    state = ledger._account().state
-    assert (state.failures, state.places) == (limit + 1, 0)
+        fit_around(ledger, 5, fails=fails)
+    assert counts(ledger) == (limit + 1, 0)
 
 
 def test_a_fit_around_failed_fits_may_fail_while_the_limit_has_room(path):
     ledger = PrivacyLedger(path, max_failures=2)
-    assert Swallows(ledger, 1).fit(X, Y).told_ == [True]
+    assert fit_around(ledger, 1) == [True]
     with pytest.raises(ValueError, match="one more"):
-        Swallows(ledger, 1, True).fit(X, Y)
-    state = ledger._account().state
-    assert (state.failures, state.places) == (3, 0)
+        fit_around(ledger, 1, fails=True)
+    assert counts(ledger) == (3, 0)
 
 
 def test_an_interrupt_right_after_a_place_was_taken_gives_it_back(path, monkeypatch):
@@ -288,31 +262,18 @@ def test_two_ledgers_have_a_place_or_none(path, tmp_path):
     second.count_failure("Tree")
     with pytest.raises(BudgetExceededError), failures_counted([first, second], "Both"):
         raise AssertionError("rows were looked at")
-    assert first._account().state.places == 0
-
-
-class Outside(Around):
-    """Its own ledger is not that of the trees."""
-
-    def __init__(self, ledger=None, n_fits=0, inner=None):
-        super().__init__(ledger, n_fits)
-        self.inner = inner
-
-    @private_fit
-    def fit(self, X, y):
-        tree(self.inner).fit(X, y)
-        return self
+    assert counts(first)[1] == 0
 
 
 def test_a_failure_that_another_ledger_counted_counts_in_this_one(path, tmp_path):
     first, second = PrivacyLedger(path, max_failures=0), PrivacyLedger(tmp_path / "b")
-    with pytest.raises(ValueError, match="NaN"):
-        Outside(first, inner=second).fit(BAD, Y)
+    with pytest.raises(ValueError, match="NaN"), failures_counted([first], "Outer"):
+        tree(second).fit(BAD, Y)
     with pytest.raises(ValueError, match="lower must be below"), failures_counted([second], "Outer"):
         tree(second, bounds=(1, 0)).fit(X, Y)
-    assert (first.n_failures, second.n_failures, first._account().state.places) == (1, 1, 0)
-    with pytest.raises(BudgetExceededError):
-        Outside(first, inner=second).fit(X, Y)
+    assert (counts(first), second.n_failures) == ((1, 0), 1)
+    with pytest.raises(BudgetExceededError), failures_counted([first], "Outer"):
+        raise AssertionError("rows were looked at")
 
 
 @pytest.mark.parametrize("public", [False, True])
@@ -344,4 +305,4 @@ def test_an_estimator_that_no_ledger_can_name_is_refused_before_rows_are_read(pa
         ledger = PrivacyLedger(path.with_name(f"{len(limits)}"), **limits)
         with pytest.raises(ValueError, match="estimator"):
             forged(bounds=(0, 1), classes=[0, 1], ledger=ledger).fit(Table(pytest.fail), Y)
-        assert (ledger.n_failures, ledger._account().state.places) == (0, 0)
+        assert counts(ledger) == (0, 0)

@@ -3,7 +3,6 @@
 
 import json
 import sqlite3
-from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, date, datetime
 from fractions import Fraction
 
@@ -186,16 +185,6 @@ def test_an_error_of_the_record_hides_no_refusal(ledger, monkeypatch):
 def test_an_accepted_charge_writes_nothing_more(ledger, monkeypatch):
     monkeypatch.delattr(records.SQLiteRecords, "add_refusal")
     assert charge(ledger).spent() == (TENTH, 0)
-
-
-def test_threads_lose_no_refused_charge(ledger):
-    def refuse(_):
-        with pytest.raises(BudgetExceededError):
-            charge(ledger, 2)
-
-    with ThreadPoolExecutor(4) as pool:
-        list(pool.map(refuse, range(12)))
-    assert len(ledger.refusals()) == 12
 
 
 def test_export(path, tmp_path):

@@ -12,18 +12,8 @@ from skprivate import DPLogisticRegression
 from skprivate.accounting import PrivacyLedger, PrivacySpent, ReleaseRecord, statement_schema, study_page
 from skprivate.audit import record_releases
 from skprivate.base import PrivateEstimatorMixin
-from skprivate.noise import DiscreteGaussianMechanism, DiscreteLaplaceMechanism
-from tests.accounting.records import spend
+from tests.accounting.records import gaussian, laplace, spend
 from tests.catalogue import INSTANCES, arguments
-
-
-def laplace(share, name="counts", **more):
-    return ReleaseRecord.of(name, DiscreteLaplaceMechanism(share, sensitivity=2), Fraction(share), **more)
-
-
-def gaussian(share, name="counts", **more):
-    mechanism = DiscreteGaussianMechanism(rho=share, squared_sensitivity=2)
-    return ReleaseRecord.of(name, mechanism, Fraction(share), **more)
 
 
 def make(*releases, **changes):
