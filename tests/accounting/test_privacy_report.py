@@ -11,10 +11,7 @@ from sklearn.preprocessing import StandardScaler
 from skops.card import Card
 
 from skprivate import DPTreeClassifier, TQMATransformer, privacy_report
-from skprivate.accounting import (
-    add_privacy_section,
-    privacy_section,
-)
+from skprivate.accounting import add_privacy_section, privacy_section
 from tests.accounting.records import report, spend
 
 X = np.random.default_rng(0).uniform(size=(300, 2))

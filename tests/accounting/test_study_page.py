@@ -7,13 +7,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from skprivate.accounting import (
-    DisclosureRisk,
-    LedgerAudit,
-    PrivacyGuarantee,
-    PrivacyLedger,
-    study_page,
-)
+from skprivate.accounting import DisclosureRisk, LedgerAudit, PrivacyGuarantee, PrivacyLedger, study_page
 from skprivate.exceptions import BudgetExceededError
 from tests.accounting.records import EXPOSED, NASTY, assert_loads_nothing, charge, report, spend, words
 

@@ -78,15 +78,6 @@ class TestQuantileDependence:
         np.testing.assert_allclose(display.quantiles, expected, rtol=1e-12)
         assert axes.get_ylabel() == "median"
 
-    def test_columns_with_names(self, axes, edges_of):
-        frame = pd.DataFrame(X, columns=["$a$", "b"])
-        model = fitted(frame)
-        display = QuantileDependenceDisplay.from_estimator(model, "$a$", values=[0.0, 1.0], ax=axes)
-        expected = model.predict(pd.DataFrame({"$a$": [0.0, 1.0], "b": 0.0}))
-        np.testing.assert_allclose(display.quantiles, expected, rtol=1e-12)
-        assert axes.get_xlabel() == "$a$"
-        assert not axes.xaxis.label.get_parse_math()
-
     def test_columns_of_a_domain(self, axes, edges_of):
         table = pd.DataFrame(
             {"kind": np.where(X[:, 0] > 0, "new", "old"), "heat": X[:, 1], "hot": X[:, 1] > 0}

@@ -67,6 +67,10 @@ def test_median_and_quartiles_against_rising_epsilon(axes):
         heights = band[band[:, 0] == epsilon, 1]
         np.testing.assert_allclose([heights.min(), heights.max()], np.percentile(row, [25, 75]))
     assert axes.get_xscale() == "log"
+    assert axes.get_title() == "For planning, on public or simulated data: this picture itself is NOT private"
+    assert display.plot(color="red").line_.get_color() == "red"
+    assert display.ax_ is not axes
+    pyplot.close(display.figure_)
 
 
 def test_every_epsilon_has_the_same_splits(axes):
@@ -88,11 +92,6 @@ def test_line_without_privacy(axes):
     assert draw(Known(), axes, non_private=None).non_private_line_ is None
 
 
-def test_the_warning_is_in_the_picture(axes):
-    draw(Known(), axes)
-    assert axes.get_title() == "For planning, on public or simulated data: this picture itself is NOT private"
-
-
 def test_pipeline_scoring_and_frames(axes):
     pipeline = make_pipeline(Normalizer(), DPTreeClassifier(bounds=(0, 1), classes=[0, 1]))
     options = {"param_name": "dptreeclassifier__epsilon", "epsilons": [Fraction(1, 3), 5], "n_repeats": 2}
@@ -106,15 +105,6 @@ def test_pipeline_scoring_and_frames(axes):
         )
     assert not np.isnan(display.scores).any()
     assert axes.get_ylabel() == "balanced_accuracy on held-out rows"
-
-
-def test_exact_epsilons_arrive_exact(axes):
-    class Exact(Known):
-        def fit(self, rows, y):
-            assert self.epsilon == Fraction(1, 3)
-            return super().fit(rows, y)
-
-    draw(Exact(), axes, epsilons=[Fraction(1, 3)], non_private=None)
 
 
 def test_fit_params_are_split_with_the_rows_and_groups_stay_whole(axes):
@@ -185,14 +175,6 @@ def test_strata(axes):
     rare = np.arange(200) < 40
     display = PrivacyUtilityDisplay.from_estimator(Balanced(), X, rare.astype(int), epsilons=[1], ax=axes)
     assert display.failures == ()
-
-
-def test_new_figure():
-    display = PrivacyUtilityDisplay(epsilons=np.array([1.0, 2.0]), scores=np.array([[0.1, 0.2], [0.3, 0.4]]))
-    display.plot(color="red")
-    assert display.line_.get_color() == "red"
-    assert display.non_private_line_ is None
-    pyplot.close(display.figure_)
 
 
 @pytest.fixture(scope="module")

@@ -3,7 +3,6 @@
 
 import matplotlib as mpl
 import numpy as np
-import pandas as pd
 import pytest
 from matplotlib import pyplot
 from matplotlib.figure import Figure
@@ -78,26 +77,20 @@ def test_two_classes_are_coloured_with_the_probability_of_the_second(axes):
     assert bar.get_ylim() == (0, 1)
 
 
-@pytest.mark.parametrize(("n_classes", "cmap", "name"), [(3, None, "tab10"), (4, "Set2", "Set2")])
-def test_several_classes_are_coloured_with_the_predicted_one(axes, n_classes, cmap, name):
+@pytest.mark.parametrize(
+    ("n_classes", "cmap", "name", "is_spread"),
+    [(3, None, "tab10", 0), (4, "Set2", "Set2", 0), (12, None, "gist_rainbow", 1), (3, "hot", "hot", 1)],
+)
+def test_several_classes_are_coloured_with_the_predicted_one(axes, n_classes, cmap, name, is_spread):
     tree = fitted(n_classes=n_classes, d=2)
     display = PartitionDisplay.from_estimator(tree, ax=axes, cmap=cmap)
-    predicted = tree.leaf_proba_.argmax(axis=1)
-    np.testing.assert_array_equal(display.patches_.get_facecolors(), mpl.colormaps[name](predicted))
+    # A continuous map is spread over the classes.
+    colours = mpl.colormaps[name](np.linspace(0, 1, n_classes) if is_spread else np.arange(n_classes))
+    np.testing.assert_array_equal(display.patches_.get_facecolors(), colours[tree.leaf_proba_.argmax(axis=1)])
     legend = axes.get_legend()
     assert [text.get_text() for text in legend.get_texts()] == tree.classes_.tolist()
-    shown = [patch.get_facecolor() for patch in legend.get_patches()]
-    np.testing.assert_array_equal(shown, mpl.colormaps[name](np.arange(n_classes)))
+    np.testing.assert_array_equal([patch.get_facecolor() for patch in legend.get_patches()], colours)
     assert len(axes.figure.axes) == 1
-
-
-@pytest.mark.parametrize(
-    ("n_classes", "cmap", "name"), [(12, None, "gist_rainbow"), (3, "viridis", "viridis")]
-)
-def test_a_continuous_map_is_spread_over_the_classes(axes, n_classes, cmap, name):
-    PartitionDisplay.from_estimator(fitted(n_classes=n_classes), ax=axes, cmap=cmap)
-    shown = [patch.get_facecolor() for patch in axes.get_legend().get_patches()]
-    np.testing.assert_array_equal(shown, mpl.colormaps[name](np.linspace(0, 1, n_classes)))
 
 
 def test_axes_show_the_box_and_the_names(axes):
@@ -122,14 +115,6 @@ def test_a_display_draws_again_on_axes_of_its_own():
         assert {first.figure.number, display.figure_.number} == set(pyplot.get_fignums()) - others
     finally:
         pyplot.close("all")
-
-
-def test_a_real_tree_with_names(axes):
-    X = pd.DataFrame(rows(900), columns=["age", "size", "weight"])
-    tree = LocallyPrivateTreeClassifier(bounds=(LOWER, UPPER), max_depth=4)
-    tree.fit(X, X["age"] > 0.5, is_public=np.arange(900) < 300)
-    display = PartitionDisplay.from_estimator(tree, features=["age", "weight"], at=[0, 1, 0], ax=axes)
-    np.testing.assert_array_equal(display.patches_.get_array(), tree.leaf_proba_[display.leaves, 1])
 
 
 @pytest.mark.parametrize("rule", ["cart", "max-edge"])

@@ -167,14 +167,12 @@ def warn():
     warn_after_release("too noisy", UtilityWarning)
 
 
-@pytest.mark.parametrize(
-    ("action", "shown"), [("error", ["too noisy"]), ("always", ["too noisy"]), ("ignore", [])]
-)
+@pytest.mark.parametrize(("action", "shown"), [("error", 1), ("always", 1), ("ignore", 0)])
 def test_a_warning_after_a_release_is_shown_at_the_caller_and_never_raised(action, shown):
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter(action, UtilityWarning)
         warn()
-    assert [str(warning.message) for warning in caught] == shown
+    assert [str(warning.message) for warning in caught] == ["too noisy"] * shown
     assert {warning.filename for warning in caught} <= {__file__}
 
 

@@ -6,17 +6,10 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from scipy import optimize
 
-from skprivate.accounting import (
-    joint_channel,
-    pml_from_ldp,
-    pml_guarantee,
-    pointwise_maximal_leakage,
-)
-from tests.accounting.records import random_case, response
+from skprivate.accounting import joint_channel, pml_guarantee, pointwise_maximal_leakage
+from tests.accounting.records import random_case
 
 PRIOR = [0.44, 0.44, 0.12]
 FIRST = [[0, 1], [0.5, 0.5], [0.5, 0.5]]
@@ -57,15 +50,8 @@ def test_joint_channel_is_the_product_of_its_parts():
         assert joint[x, (i * 3 + j) * 4 + k] == pytest.approx(product)
 
 
-def test_joint_channel_of_local_reports_obeys_the_sum_of_their_epsilons():
-    joint = joint_channel(response(1, 3), response(0.5, 3), response(2, 3))
-    prior = [0.2, 0.3, 0.5]
-    assert pml_guarantee(joint, prior) <= pml_from_ldp(3.5, 0.2)
-    assert pml_guarantee(joint, prior) == pytest.approx(pml_from_ldp(3.5, 0.2), abs=1e-12)
-
-
 @pytest.mark.parametrize("delta", [0.05, 0.3, 0.6, 0.9])
-@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("seed", range(3))
 def test_envelope_dominates_every_merge_of_outputs(seed, delta):
     rng = np.random.default_rng(seed)
     channel, prior = rng.dirichlet(np.full(6, 0.7), 3), rng.dirichlet(np.ones(3))
@@ -76,7 +62,7 @@ def test_envelope_dominates_every_merge_of_outputs(seed, delta):
         assert tail(merged, prior, delta) <= bound + 1e-9
 
 
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", range(3))
 @pytest.mark.parametrize("delta", [0.1, 0.5])
 def test_envelope_dominates_random_post_processing_and_is_closed(seed, delta):
     rng = np.random.default_rng(100 + seed)
@@ -87,19 +73,6 @@ def test_envelope_dominates_random_post_processing_and_is_closed(seed, delta):
         after /= after.sum(axis=1, keepdims=True)
         assert tail(after, prior, delta) <= bound + 1e-9
     assert pml_guarantee(after, prior, "envelope", delta) <= bound + 1e-8
-
-
-def test_merging_raises_the_tail_up_to_the_envelope():
-    # Output 0 leaks much with probability .1, output 1 nothing with .9; merging 0 with a part of 1 spreads
-    # the leakage over more mass.
-    channel, prior = np.array([[0.2, 0.8], [0.0, 1.0]]), np.array([0.5, 0.5])
-    delta = 0.15
-    assert tail(channel, prior, delta) == pytest.approx(math.log(1 / 0.9 * 1.0))
-    bound = pml_guarantee(channel, prior, "envelope", delta)
-    # Mass .15 with the most that the first value can have of it: all of output 0 and .04 of output 1.
-    share = (0.2 + 0.05 / 0.9 * 0.8) / 0.15
-    assert bound == pytest.approx(math.log(share), abs=1e-9)
-    assert bound > tail(channel, prior, delta) + 0.3
 
 
 def most_bad_mass(channel, prior, eps):
@@ -113,7 +86,7 @@ def most_bad_mass(channel, prior, eps):
     return -optimize.linprog(-np.tile(masses, n), A_ub=constraints, b_ub=limits).fun
 
 
-@pytest.mark.parametrize("delta", [0.1, 0.5, 0.9])
+@pytest.mark.parametrize("delta", [0.1, 0.9])
 @pytest.mark.parametrize("seed", range(4))
 def test_envelope_is_tight(seed, delta):
     channel, prior = random_case(seed)
@@ -128,17 +101,6 @@ def test_envelope_at_a_jump_and_of_a_channel_that_tells_nothing():
     for delta in (0.01, 0.5, 0.99):
         assert pml_guarantee(identity, uniform, "envelope", delta) == pytest.approx(math.log(4), abs=1e-9)
     assert pml_guarantee(np.full((3, 2), 0.5), [0.2, 0.3, 0.5], "envelope", 0.1) == pytest.approx(0, abs=1e-9)
-
-
-@settings(max_examples=10)
-@given(seed=st.integers(0, 10**4))
-@pytest.mark.slow
-def test_envelope_falls_with_delta_and_starts_at_almost_sure(seed):
-    channel, prior = random_case(seed, 3, 4)
-    levels = [pml_guarantee(channel, prior, "envelope", delta) for delta in (1e-9, 0.2, 0.7)]
-    assert levels[0] <= pml_guarantee(channel, prior) + 1e-9
-    assert levels[0] + 1e-9 >= levels[1]
-    assert levels[1] + 1e-9 >= levels[2]
 
 
 def test_envelope_of_a_tiny_delta_is_not_below_what_a_rarer_output_leaks():

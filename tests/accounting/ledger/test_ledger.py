@@ -186,18 +186,6 @@ def test_repr_is_short(path):
     assert repr(other) == f"PrivacyLedger({str(other.path)!r}, epsilon=0.5, delta=1e-06)"
 
 
-@pytest.mark.parametrize("error", [BudgetExceededError, LedgerError])
-def test_exceptions_survive_pickling(path, error):
-    ledger = PrivacyLedger(path, epsilon=1)
-    if error is LedgerError:
-        path.unlink()
-    with pytest.raises(error) as caught:
-        ledger.charge(spend(2), "Tree")
-    other = pickle.loads(pickle.dumps(caught.value))
-    assert type(other) is error
-    assert str(other) == str(caught.value)
-
-
 def test_failed_fits_are_counted_and_limited(path):
     ledger = PrivacyLedger(path, epsilon=1, max_failures=1)
     assert (ledger.max_failures, ledger.n_failures) == (1, 0)

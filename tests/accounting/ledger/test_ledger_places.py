@@ -249,10 +249,7 @@ def test_a_place_that_was_not_taken_is_not_given_back(path, monkeypatch, error):
 @pytest.mark.filterwarnings("ignore:.*multi-threaded, use of fork.*:DeprecationWarning")
 def test_forks_do_not_share_a_place(path):
     ledger = PrivacyLedger(path, max_failures=1)
-    with (
-        failures_counted([ledger], "Outer"),
-        ProcessPoolExecutor(4, mp_context=FORK) as pool,
-    ):
+    with failures_counted([ledger], "Outer"), ProcessPoolExecutor(4, mp_context=FORK) as pool:
         assert sum(pool.map(count_told, [ledger] * 4, [2] * 4)) == 1
     assert ledger.n_failures == 1
 

@@ -42,12 +42,7 @@ def test_totals_by_label_and_estimator_and_what_they_mean(path):
         "Totals are by basic composition over EVERY entry, as if all touched the same rows.",
     ):
         assert line in lines
-    for part in (
-        "GridSearchCV",
-        "cv_results_",
-        "best_score_",
-        "exact functions of private rows",
-    ):
+    for part in ("GridSearchCV", "cv_results_", "best_score_", "exact functions of private rows"):
         assert part in ledger.report()
 
 

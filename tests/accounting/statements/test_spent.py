@@ -10,13 +10,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from skprivate.accounting import (
-    PrivacyGuarantee,
-    joint_channel,
-    max_information,
-    pml_from_ldp,
-    pml_guarantee,
-)
+from skprivate.accounting import PrivacyGuarantee, joint_channel, max_information, pml_from_ldp, pml_guarantee
 from skprivate.randomizers import KRRRandomizer
 from tests.accounting.records import EXPOSED, spend
 
