@@ -15,11 +15,7 @@ from skprivate.accounting import add_privacy_section, privacy_section
 from tests.accounting.records import report, spend
 
 X = np.random.default_rng(0).uniform(size=(300, 2))
-
-
 Y = (X[:, 0] > 0.5).astype(int)
-
-
 TREE = DPTreeClassifier(bounds=(0, 1), classes=[0, 1])
 
 

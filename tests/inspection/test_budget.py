@@ -78,12 +78,6 @@ def test_one_bar_an_entry(ledger, axes):
     ]
 
 
-def test_many_entries_have_numbers_only(axes):
-    times = [datetime(2026, 1, 1, tzinfo=UTC)] * 30
-    BudgetDisplay(times=times, groups=["a"] * 30, amounts=[0.1] * 30, by="entry", names=["n"] * 30).plot(axes)
-    assert not any("n" in tick.get_text() for tick in axes.get_xticklabels())
-
-
 @pytest.mark.parametrize("by", ["entry", "label"])
 def test_what_remains_ends_at_the_ceiling(ledger, axes, by):
     display = BudgetDisplay.from_ledger(ledger, by=by, ax=axes)

@@ -43,7 +43,7 @@ class TestSurvivalCurves:
             np.testing.assert_array_equal(display.lines_[k].get_ydata(), values[k])
             np.testing.assert_array_equal(edges_of(display.bands_[k]), band[k])
 
-    def test_the_curve_of_all_rows_is_the_released_one(self, axes, edges_of):
+    def test_the_curve_of_all_rows_is_the_released_one(self, axes):
         model = common()
         display = SurvivalCurveDisplay.from_estimator(model, X[:1], ax=axes)
         np.testing.assert_array_equal(display.kaplan_meier_.get_xdata(), model.survival_curve_[0])
@@ -52,7 +52,7 @@ class TestSurvivalCurves:
         assert SurvivalCurveDisplay.from_estimator(complete, X[:1]).kaplan_meier_ is None
         np.testing.assert_array_equal(display.lines_[0].get_xdata(), model.unique_times_)
 
-    def test_names_are_shown_as_they_are(self, axes, edges_of):
+    def test_names_are_shown_as_they_are(self, axes):
         display = SurvivalCurveDisplay.from_estimator(common(), X[:2], names=["$a$", "b"], ax=axes)
         texts = display.ax_.get_legend().get_texts()
         assert [text.get_text() for text in texts][:2] == ["$a$", "b"]
@@ -78,7 +78,7 @@ class TestQuantileDependence:
         np.testing.assert_allclose(display.quantiles, expected, rtol=1e-12)
         assert axes.get_ylabel() == "median"
 
-    def test_columns_of_a_domain(self, axes, edges_of):
+    def test_columns_of_a_domain(self, axes):
         table = pd.DataFrame(
             {"kind": np.where(X[:, 0] > 0, "new", "old"), "heat": X[:, 1], "hot": X[:, 1] > 0}
         )
@@ -98,7 +98,7 @@ class TestQuantileDependence:
         assert heat.band_ is not None
         assert (heat.values[0], heat.values[-1]) == (-1, 3)
 
-    def test_stresses_are_drawn_in_their_unit(self, axes, edges_of):
+    def test_stresses_are_drawn_in_their_unit(self, axes):
         domain = TableDomain({"celsius": StressColumn(20, 150, "arrhenius")})
         rows = pd.DataFrame({"celsius": np.random.default_rng(0).uniform(20, 150, 5000)})
         log_life = 0.1 * domain.encode(rows)[:, 0] - 3 + np.random.default_rng(1).normal(0, 0.3, 5000)
@@ -154,7 +154,7 @@ class TestResiduals:
         with pytest.raises(ValueError, match="kind must be"):
             ResidualDisplay.from_estimator(self.model(), kind="qq")
 
-    def test_residuals_without_events(self, axes, edges_of):
+    def test_residuals_without_events(self, axes):
         model = self.model()
         model.release_.residuals.counts = -np.ones((2, 50))
         display = ResidualDisplay.from_estimator(model, ax=axes)

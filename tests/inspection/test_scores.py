@@ -21,11 +21,7 @@ from skprivate.exceptions import BudgetExceededError
 from skprivate.inspection import PrivacyUtilityDisplay, PrivateEvaluationDisplay
 
 X = np.random.default_rng(0).uniform(size=(200, 2))
-
-
 Y = (X[:, 0] > 0.5).astype(int)
-
-
 TREE = DPTreeClassifier(bounds=(0, 1), classes=[0, 1])
 
 

@@ -4,7 +4,6 @@
 import matplotlib as mpl
 import numpy as np
 import pytest
-from matplotlib import pyplot
 from matplotlib.figure import Figure
 
 from skprivate import DPTreeRegressor, LocallyPrivateTreeClassifier
@@ -101,20 +100,6 @@ def test_axes_show_the_box_and_the_names(axes):
     plain = Figure().subplots()
     PartitionDisplay.from_estimator(fitted(), ax=plain)
     assert (plain.get_xlabel(), plain.get_ylabel()) == ("feature 0", "feature 1")
-
-
-def test_a_display_draws_again_on_axes_of_its_own():
-    others = set(pyplot.get_fignums())
-    display = PartitionDisplay.from_estimator(fitted())
-    first = display.ax_
-    try:
-        assert display.plot(edgecolor="none", alpha=0.5) is display
-        assert display.ax_ is not first
-        assert display.figure_ is display.ax_.figure
-        assert display.patches_.get_alpha() == 0.5
-        assert {first.figure.number, display.figure_.number} == set(pyplot.get_fignums()) - others
-    finally:
-        pyplot.close("all")
 
 
 @pytest.mark.parametrize("rule", ["cart", "max-edge"])

@@ -14,15 +14,12 @@ from hypothesis import strategies as st
 from skprivate.noise import (
     DiscreteGaussianMechanism,
     DiscreteLaplaceMechanism,
-    _mechanisms,
     laplace_sum,
     zcdp_to_epsilon,
 )
 from skprivate.noise._mechanisms import STEP, _best_gap, _epsilon_at, geometric_bit_probabilities
 
 EPSILONS = st.floats(1e-6, 1e6) | st.fractions(Fraction(1, 10**6), 10**6)
-
-
 MECHANISMS = [DiscreteLaplaceMechanism(0.5, 3), DiscreteGaussianMechanism(0.5, squared_sensitivity=9)]
 
 
@@ -160,18 +157,3 @@ def test_the_conversion_does_not_lean_on_the_callers_decimal_context(precision):
         expected = zcdp_to_epsilon(Fraction(1, 50), Fraction(1, 10**5))
     with localcontext(prec=precision):
         assert zcdp_to_epsilon(Fraction(1, 50), Fraction(1, 10**5)) == expected
-
-
-def test_the_rho_of_a_request_is_looked_up_once(monkeypatch):
-    asked = []
-    convert = _mechanisms.zcdp_to_epsilon
-    monkeypatch.setattr(
-        _mechanisms, "zcdp_to_epsilon", lambda *amounts: asked.append(amounts) or convert(*amounts)
-    )
-    request = Fraction(10**9 + 7, 10**9)
-    first = _mechanisms.FitBudget.of(request, 1e-6, "gaussian")
-    assert asked
-    asked.clear()
-    assert _mechanisms.FitBudget.of(request, 1e-6, "gaussian") == first
-    assert not asked
-    assert first.epsilon == convert(first.rho, Fraction(1e-6)) <= request

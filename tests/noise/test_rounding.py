@@ -13,8 +13,6 @@ from hypothesis import strategies as st
 from skprivate.noise._rounding import grid_exponent, quantise, response_odds, response_threshold
 
 FLOATS = st.floats(-100, 100)
-
-
 EXPONENTS = st.integers(0, 50)
 
 
@@ -66,11 +64,7 @@ def test_a_grid_of_integers_is_the_coarsest() -> None:
 
 
 WORD = 2**64
-
-
 PRECISE = Context(prec=200)
-
-
 EPSILONS = *(Fraction(1, k) for k in (1000, 7, 2)), Fraction(0.1), *(1, 2, 4, 10), Fraction(99, 4), 44, 50
 
 

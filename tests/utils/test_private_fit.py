@@ -50,11 +50,7 @@ def test_a_useless_fit_is_kept_where_warnings_are_errors(tmp_path):
 
 
 X = np.linspace(0, 1, 40).reshape(20, 2)
-
-
 Y = np.arange(20) % 2
-
-
 BAD = np.where(X > 0.9, np.nan, X)
 
 

@@ -242,15 +242,6 @@ def test_hostile_targets(name):
 
 
 @pytest.mark.filterwarnings("ignore::skprivate.exceptions.UtilityWarning")
-def test_hostile_rows_to_predict():
-    for name in ("central", "weibull", "local average"):
-        fitted = fit(name, X, target_of(name))
-        for rows, kind, message in (HOSTILE["duration"], HOSTILE["masked"], HOSTILE["beyond"]):
-            with pytest.raises(kind, match=message):
-                fitted.predict(rows)
-
-
-@pytest.mark.filterwarnings("ignore::skprivate.exceptions.UtilityWarning")
 def test_strict_mode_refuses_types_and_replaces_cells():
     with config_context(strict=True):
         for learner in ("central", "weibull", "search"):

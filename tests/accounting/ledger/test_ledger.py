@@ -1,14 +1,12 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """What `PrivacyLedger` counts, refuses, prints and stays through copies."""
 
-import contextlib
 import copy
 import dataclasses
 import json
 import math
 import os
 import pickle
-import sqlite3
 from datetime import UTC, datetime, timedelta
 from fractions import Fraction
 
@@ -48,12 +46,6 @@ def test_charges_are_read_back(path):
         **details,
     )
     assert (second.private, second.label, second.epsilon) == (False, "pilot", TENTH)
-
-
-def test_amounts_are_stored_as_fractions_in_text(path):
-    PrivacyLedger(path).charge(spend(Fraction(1, 3)), "Tree")
-    with contextlib.closing(sqlite3.connect(path)) as connection:
-        assert connection.execute("SELECT epsilon, delta FROM entries").fetchall() == [("1/3", "0/1")]
 
 
 def test_sums_and_remainder_are_exact(path):

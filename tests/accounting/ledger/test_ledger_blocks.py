@@ -27,8 +27,6 @@ pytestmark = [
 
 KEPT = []
 FORK = multiprocessing.get_context("fork") if hasattr(os, "fork") else None
-
-
 RECORD = {"purpose": "Table One", "person": "A. B.", "approver": "board 12/26", "expiry": "2026-12-31"}
 
 

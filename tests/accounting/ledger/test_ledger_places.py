@@ -287,14 +287,6 @@ def test_an_error_that_is_raised_again_counts_again(path, public):
     assert ledger.n_failures == 2
 
 
-def test_without_a_limit_nothing_more_is_written(path, monkeypatch):
-    for name in ("take_place", "return_place"):
-        monkeypatch.delattr(SQLiteRecords, name)
-    ledger = PrivacyLedger(path)
-    tree(ledger).fit(X, Y)
-    assert len(ledger.entries()) == 1
-
-
 def test_an_estimator_that_no_ledger_can_name_is_refused_before_rows_are_read(path):
     name = "Tree\nTotal: epsilon = 0"
     forged = type(name, (DPTreeClassifier,), {"__module__": __name__})

@@ -177,11 +177,6 @@ def test_an_error_of_the_record_hides_no_refusal(ledger, monkeypatch):
     charge(ledger)
 
 
-def test_an_accepted_charge_writes_nothing_more(ledger, monkeypatch):
-    monkeypatch.delattr(records.SQLiteRecords, "add_refusal")
-    assert charge(ledger).spent() == (TENTH, 0)
-
-
 def test_export(path, tmp_path):
     ledger = PrivacyLedger(path, epsilon=4, delta=Fraction(1, 10**5))
     with ledger.data("hôpital A"):

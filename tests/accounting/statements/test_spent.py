@@ -254,14 +254,6 @@ def test_the_leakage_of_one_report_is_taken_for_no_other_run():
     assert PrivacyGuarantee.from_dict(one.to_dict()) == one
 
 
-def test_a_spent_with_leakage_survives_copies():
-    spent = make().given_prior([0.7, 0.3])
-    assert pickle.loads(pickle.dumps(spent)) == spent
-    assert hash(copy.deepcopy(spent)) == hash(spent)
-    assert spent != make()
-    assert dataclasses.asdict(spent)["leakage"]["criterion"] == "pml"
-
-
 def test_a_prior_of_one_player_assumes_independent_players():
     spent = make(unit="player", relation="local", epsilon=1, delta=0).given_prior([0.7, 0.3])
     assert "(and for whom the players are independent), this run raises" in " ".join(
