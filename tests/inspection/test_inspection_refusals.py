@@ -2,7 +2,6 @@
 """What no display draws: what is called, the error, its message, and the wrong values; nothing is charged."""
 
 import functools
-import subprocess
 import sys
 
 import numpy as np
@@ -153,15 +152,13 @@ def test_it_is_not_drawn_and_nothing_is_charged(tmp_path, call, error, match, wr
     assert not ledger.entries()
 
 
-def test_without_matplotlib_the_error_names_the_extra_and_importing_drags_in_neither_it_nor_trees():
-    program = (
-        "import sys; sys.modules['matplotlib'] = None\n"
-        "from skprivate.inspection import BudgetDisplay, PrivacyUtilityDisplay\n"
-        "print('skprivate.tree' in sys.modules)\n"
-        "for call in (BudgetDisplay(times=[], groups=[], amounts=[]).plot,\n"
-        "             lambda: PrivacyUtilityDisplay.from_estimator(None, [[0.0]], [0])):\n"
-        "    try:\n        call()\n    except ImportError as error:\n        print(error)\n"
-    )
-    out = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout
-    needs = "needs matplotlib. Install it with: pip install 'skprivate[plot]'"
-    assert out.splitlines() == ["False", f"BudgetDisplay {needs}", f"PrivacyUtilityDisplay {needs}"]
+def test_without_matplotlib_the_error_names_the_extra(monkeypatch):
+    model = fitted(LocallyPrivateTreeClassifier)
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    for name, call in (
+        ("BudgetDisplay", BudgetDisplay(times=[], groups=[], amounts=[]).plot),
+        ("PrivacyUtilityDisplay", lambda: PrivacyUtilityDisplay.from_estimator(None, [[0.0]], [0])),
+        ("PartitionDisplay", lambda: PartitionDisplay.from_estimator(model)),
+    ):
+        with pytest.raises(ImportError, match=rf"{name} needs matplotlib. .*'skprivate\[plot\]'"):
+            call()

@@ -5,13 +5,9 @@ import os
 import threading
 
 import pytest
-from sklearn.base import clone
 
-from skprivate import LocallyPrivateTreeClassifier, PrivacyLedger, TreeClient, TreeCurator
-from skprivate.collection import ReportWriter
 from skprivate.utils import _files
 from skprivate.utils._files import replace_file, write_atomically
-from tests.catalogue import INSTANCES, arguments
 
 pytestmark = pytest.mark.usefixtures("windows")
 
@@ -56,28 +52,3 @@ def test_a_replacement_does_not_wait_for_ever(tmp_path, monkeypatch):
         write_atomically(tmp_path / "state", b"new")
     assert (tmp_path / "state").read_bytes() == b"old"
     assert os.listdir(tmp_path) == ["state"]
-
-
-def test_a_ledger_is_charged_copied_and_restored(tmp_path):
-    central = INSTANCES["central"]
-    path, data = tmp_path / "fits.ledger", arguments(central, 60)
-    ledger = PrivacyLedger(path, epsilon=10)
-    for _ in range(2):
-        clone(central.estimator).set_params(ledger=ledger).fit(**data)
-        ledger.backup(tmp_path / "copy")
-    path.unlink()
-    assert len(PrivacyLedger.restore(tmp_path / "copy", path).entries()) == 2
-
-
-def test_a_client_remembers_and_a_curator_keeps_its_state(tmp_path):
-    tree = LocallyPrivateTreeClassifier(2.0, bounds={"age": (0, 100)}, classes=["no", "yes"], max_depth=1)
-    with TreeCurator(tree, n_clients=1) as curator:
-        specification = curator.specification
-        report = TreeClient(specification, memory=tmp_path / "memory").randomize([30.0], "yes")
-        with ReportWriter(tmp_path / "reports", specification) as writer:
-            writer.write(specification.unpack(report))
-        for _ in range(2):
-            curator.update_file(tmp_path / "reports", checkpoint=tmp_path / "state")
-    again = TreeClient(specification, memory=tmp_path / "memory").randomize([30.0], "yes")
-    assert report == again
-    assert TreeCurator.from_bytes((tmp_path / "state").read_bytes()).n_reports == 1

@@ -22,7 +22,6 @@ from skprivate import (
 )
 from skprivate.base import SHARED_CONSTRAINTS, PrivateEstimatorMixin, private_fit
 from skprivate.exceptions import (
-    BudgetExceededError,
     PrivacyLeakError,
     PrivacyLeakWarning,
     PrivateSearchError,
@@ -121,9 +120,10 @@ def test_workers_count_once_each(ledger):
 
 
 @pytest.mark.process
+@pytest.mark.filterwarnings("ignore:.*multi-threaded, use of fork.*:DeprecationWarning")
 def test_an_error_from_a_worker_process_is_not_counted_again(ledger):
     with pytest.raises(ValueError, match="NaN"), failures_counted([ledger], "Around"):
-        Parallel(n_jobs=2, backend="loky")([delayed(tree(ledger).fit)(BAD, Y)])
+        Parallel(n_jobs=2, backend="multiprocessing")([delayed(tree(ledger).fit)(BAD, Y)])
     assert ledger.n_failures == 1
 
 
@@ -133,20 +133,6 @@ def test_functions_and_regressors_count(ledger):
     with pytest.raises(ValueError, match="not above 0"):
         DPLogLocationScaleRegressor(bounds_X=(0, 1), bounds_y=(1, 2), ledger=ledger).fit(X, np.arange(20))
     assert ledger.n_failures == 2
-
-
-def test_a_passed_limit_refuses_before_rows_are_looked_at(tmp_path):
-    ledger = PrivacyLedger(tmp_path / "limit.ledger", max_failures=1)
-    model = tree(ledger).fit(X, Y)
-    for _ in range(2):
-        with pytest.raises(ValueError, match="NaN"):
-            model.fit(BAD, Y)
-    for bad in (BAD, X):
-        for refused in (model.fit, lambda X, y: estimate_bounds(X, 1.0, ledger)):
-            with pytest.raises(BudgetExceededError, match="failed fits"):
-                refused(bad, Y)
-    assert (ledger.n_failures, len(ledger.entries())) == (2, 1)
-    assert model.privacy_spent_.private
 
 
 def test_a_ledger_that_cannot_count_does_not_hide_the_error(tmp_path, ledger):
