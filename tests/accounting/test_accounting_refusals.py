@@ -13,7 +13,6 @@ from sklearn.preprocessing import StandardScaler
 
 from skprivate import DPTreeClassifier, LocalAverageRegressor
 from skprivate.accounting import (
-    AuditRecord,
     Blanket,
     DisclosureRisk,
     PackageRecord,
@@ -76,7 +75,7 @@ def release(**changes):
 
 
 def audited(bound, confidence=0.9, method="x"):
-    return AuditRecord(lower_bound=bound, confidence=confidence, method=method)
+    return SPENT.with_audit(bound, confidence, method)
 
 
 def composed(*releases, **changes):
@@ -286,7 +285,7 @@ REFUSED = [
     (add_privacy_section, TypeError, r"card must be a skops\.card\.Card, not str", ("card", SPENT)),
     (PrivacyReport.from_dict, TypeError, "must be a mapping, got list", []),
     (PrivacySpent.from_dict, TypeError, "must be a mapping, got list", []),
-    (PrivacyLedger, TypeError, "str", None, 1),
+    (PrivacyLedger, TypeError, "str", None, 1, b"ledger"),
     (study_page, TypeError, "ledger must be", "study.ledger"),
 ]
 

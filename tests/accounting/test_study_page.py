@@ -38,20 +38,14 @@ def test_it_holds_what_was_asked_for(ledger, tmp_path):
     assert target.read_text("utf-8") == page
     told = words(page)
     for part in (
-        "Falls",
-        "ε = 0.1 spent",
+        *("Falls", "ε = 0.1 spent"),
         "Table One; no label private_describe: epsilon = 0.1, delta = 0 (1 charges)",
         "A. B. data: ward 3; approved by: board; until: 1999-01-01 (EXPIRED), 1 entries CHARGED AFTER IT",
-        "What is claimed: table",
-        "Refused charges, which cost nothing 1",
+        *("What is claimed: table", "Refused charges, which cost nothing 1", "choices by eye"),
         "refused, label final, Tree epsilon = 3, delta = 0 asked for 1 times; purpose Table One",
         "Failed fits, which cost no epsilon 1 (no limit; Tree: 1)",
-        "that 1 failed may reveal something",
-        "if groups of data overlap",
-        "choices by eye",
+        *("that 1 failed may reveal something", "if groups of data overlap", "Head ____", "Board ____"),
         "cover that step alone; privacy_report(pipeline) covers them all",
-        "Head ____",
-        "Board ____",
     ):
         assert part in told
     assert str(tmp_path) not in page

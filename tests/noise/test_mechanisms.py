@@ -11,12 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from skprivate.noise import (
-    DiscreteGaussianMechanism,
-    DiscreteLaplaceMechanism,
-    laplace_sum,
-    zcdp_to_epsilon,
-)
+from skprivate.noise import DiscreteGaussianMechanism, DiscreteLaplaceMechanism, laplace_sum, zcdp_to_epsilon
 from skprivate.noise._mechanisms import STEP, _best_gap, _epsilon_at, geometric_bit_probabilities
 
 EPSILONS = st.floats(1e-6, 1e6) | st.fractions(Fraction(1, 10**6), 10**6)

@@ -21,12 +21,7 @@ from skprivate import (
     PrivacyLedger,
 )
 from skprivate.base import SHARED_CONSTRAINTS, PrivateEstimatorMixin, private_fit
-from skprivate.exceptions import (
-    PrivacyLeakError,
-    PrivacyLeakWarning,
-    PrivateSearchError,
-    UtilityWarning,
-)
+from skprivate.exceptions import PrivacyLeakError, PrivacyLeakWarning, PrivateSearchError, UtilityWarning
 from skprivate.model_selection import PrivateGridSearch
 from skprivate.preprocessing import estimate_bounds
 from skprivate.utils._compat import InvalidParameterError

@@ -12,7 +12,7 @@ import pytest
 from scipy.stats import binom
 
 from skprivate.accounting import Blanket, shuffle_amplification
-from skprivate.accounting._composition.shuffle import _lattice
+from skprivate.accounting._composition.shuffle import _LEAST, _lattice, least_epsilon
 from skprivate.randomizers import (
     HadamardRandomizer,
     KRRRandomizer,
@@ -156,6 +156,10 @@ def test_never_above_one_report(epsilon0, n):
     assert 0 < result.epsilon <= epsilon0
     if n == 1:
         assert result.epsilon == pytest.approx(float(epsilon0), rel=1e-3)
+
+
+def test_a_delta_that_any_epsilon_meets_ends_the_search():
+    assert 0 < least_epsilon(lambda epsilon: -1.0, 0.5, 1.0) <= 2 * _LEAST
 
 
 def test_without_amplification_the_method_says_so():

@@ -183,6 +183,7 @@ def test_failed_fits_are_counted_and_limited(path):
     assert (ledger.max_failures, ledger.n_failures) == (1, 0)
     assert ledger.count_failure("Tree") == 1
     ledger.check_failures()
+    PrivacyLedger(path.with_name("unlimited")).check_failures()
     charge(ledger)
     assert pickle.loads(pickle.dumps(ledger)).count_failure("Forest") == 2
     for refused in (ledger.check_failures, lambda: charge(ledger)):

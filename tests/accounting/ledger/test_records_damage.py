@@ -88,7 +88,7 @@ def test_a_damaged_mark(ledger, content, assert_refused):
     "statement",
     [
         "DELETE FROM entries",
-        "UPDATE meta SET value = '0' WHERE key = 'count'",
+        *(f"UPDATE meta SET value = '{it}' WHERE key = 'count'" for it in (0, "?")),
         "UPDATE meta SET value = x'00' WHERE key = 'uuid'",
         "UPDATE meta SET value = '?' WHERE key = 'delta'",
         "UPDATE meta SET value = '?' WHERE key = 'schema'",

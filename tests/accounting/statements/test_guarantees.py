@@ -137,7 +137,7 @@ def test_a_risk_says_everything_and_never_an_epsilon():
         "- not protected: the mean",
         "- LEAK: a range",
     ]
-    ends = dataclasses.replace(RISK, bound={"a": 0.0, "b": 100.0})
+    ends = dataclasses.replace(RISK, protection="", bound={"a": 0.0, "b": 100.0})
     assert "kept responses at most: a 0 %, b 100 %" in str(ends)
     assert "- kept responses: no bound is known\n" in str(dataclasses.replace(RISK, bound={}))
 

@@ -77,23 +77,22 @@ def test_unprotected_is_a_frozen_copy():
 
 
 def test_print_of_a_private_run():
-    text = str(make(rho=Fraction(1, 8)))
-    assert text.splitlines()[0] == "Claim: differential privacy (claimed by the software, not certified)"
+    lines = str(make(rho=Fraction(1, 8))).splitlines()
+    assert lines[0] == "Claim: differential privacy (claimed by the software, not certified)"
+    text = "\n".join(lines)
     for part in (
-        "epsilon: 0.5 (exactly 1/2)",
-        "delta: 0\n",
-        "rho (zCDP): 0.125 (exactly 1/8)",
-        "replace-one",
+        *(
+            "epsilon: 0.5 (exactly 1/2)",
+            "delta: 0\n",
+            "rho (zCDP): 0.125 (exactly 1/8)",
+            "replace-one",
+            "curator",
+        ),
         "one ROW is protected; persons with several rows are not covered without `groups`",
-        "rows per unit: at most 1",
-        "curator",
-        "mechanism: discrete Laplace",
-        "sensitivity (integer grid): 2",
-        "noise scale (integer grid): 4",
+        *("rows per unit: at most 1", "mechanism: discrete Laplace", "curator"),
         "entropy of the operating system",
-        "public inputs: bounds",
-        "unprotected n: 100",
-        "unprotected bounds: ((0.0, 1.0), (2.0, 3.0))",
+        *("sensitivity (integer grid): 2", "noise scale (integer grid): 4", "public inputs: bounds"),
+        *("unprotected n: 100", "unprotected bounds: ((0.0, 1.0), (2.0, 3.0))"),
     ):
         assert part in text
     assert "because" not in text
