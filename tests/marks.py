@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Marks of tests, and of single values in a parametrisation."""
 
+import os
 from collections.abc import Collection, Iterable
+from pathlib import Path
 from typing import Any
 
 import polars as pl
@@ -26,3 +28,10 @@ def slow(*values: Any) -> Any:
 def slow_unless(kept: Collection[Any], values: Iterable[Any]) -> list[Any]:
     """Return values, of which those that are not kept are slow."""
     return [value if value in kept else slow(value) for value in values]
+
+
+def needs_data(folder: str) -> Any:
+    """Return a mark of tests of published files, which are not part of this repository."""
+    home = os.environ.get("SKPRIVATE_DATA")
+    missing = not (home and Path(home, folder).is_dir())
+    return pytest.mark.skipif(missing, reason=f"SKPRIVATE_DATA names no folder with {folder}")

@@ -3,45 +3,27 @@
 
 import math
 from fractions import Fraction
+from types import SimpleNamespace
 
 import pytest
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
 
-from skprivate.accounting import (
-    DisclosureRisk,
-    LedgerAudit,
-    PrivacyGuarantee,
-    PrivacyLedger,
-    PrivacyReport,
-    PrivacySpent,
-    StepReport,
-    study_page,
-)
+from skprivate.accounting import DisclosureRisk, LedgerAudit, PrivacyGuarantee, PrivacyLedger, study_page
 from skprivate.exceptions import BudgetExceededError
-from tests.accounting.statements.test_html import NASTY, read
+from tests.accounting.records import EXPOSED, NASTY, assert_loads_nothing, charge, report, spend, words
 
-
-def spend(epsilon=Fraction(1, 2), **changes):
-    fields = {
-        "mechanism": "discrete Laplace",
-        "epsilon": epsilon,
-        "relation": "replace-one",
-        "noise_scale": 4,
-        "noise_source": "os-entropy",
-        "deployment": "curator",
-        "claim": "dp",
-    }
-    return PrivacySpent(**{**fields, **changes})
+STATEMENTS = {
+    "spent": spend(),
+    "report": report(spend()),
+    "guarantee": PrivacyGuarantee(epsilon=0.5, status="exact", criterion="pml", subject="s", prior="p"),
+    "risk": DisclosureRisk(protection="p", attack="a", metric="m", bound={"b": 6.4}, assumption="x"),
+    "result": SimpleNamespace(privacy_spent=spend()),
+    "fitted": SimpleNamespace(privacy_spent_=spend()),
+}
 
 
 @pytest.fixture
-def ledger(tmp_path):
-    return PrivacyLedger(tmp_path / "study.ledger", epsilon=2)
-
-
-def words(page):
-    return " ".join(" ".join(read(page).text).split())
+def ledger(path):
+    return PrivacyLedger(path, epsilon=2)
 
 
 def test_it_holds_what_was_asked_for(ledger, tmp_path):
@@ -56,20 +38,14 @@ def test_it_holds_what_was_asked_for(ledger, tmp_path):
     assert target.read_text("utf-8") == page
     told = words(page)
     for part in (
-        "Falls",
-        "ε = 0.5 spent",
-        "Table One; no label private_describe: epsilon = 0.5, delta = 0 (1 charges)",
+        *("Falls", "ε = 0.1 spent"),
+        "Table One; no label private_describe: epsilon = 0.1, delta = 0 (1 charges)",
         "A. B. data: ward 3; approved by: board; until: 1999-01-01 (EXPIRED), 1 entries CHARGED AFTER IT",
-        "What is claimed: table",
-        "Refused charges, which cost nothing 1",
+        *("What is claimed: table", "Refused charges, which cost nothing 1", "choices by eye"),
         "refused, label final, Tree epsilon = 3, delta = 0 asked for 1 times; purpose Table One",
         "Failed fits, which cost no epsilon 1 (no limit; Tree: 1)",
-        "that 1 failed may reveal something",
-        "if groups of data overlap",
-        "choices by eye",
+        *("that 1 failed may reveal something", "if groups of data overlap", "Head ____", "Board ____"),
         "cover that step alone; privacy_report(pipeline) covers them all",
-        "Head ____",
-        "Board ____",
     ):
         assert part in told
     assert str(tmp_path) not in page
@@ -105,7 +81,7 @@ def test_each_relation_has_its_sentence(ledger, relation, sentence):
 
 
 def test_delta_is_said(ledger, tmp_path):
-    ledger.charge(spend(), "Tree")
+    charge(ledger)
     assert "no exception" in words(study_page(ledger))
     ledger = PrivacyLedger(tmp_path / "other.ledger")
     ledger.charge(spend(delta=1e-6), "Tree")
@@ -115,14 +91,14 @@ def test_delta_is_said(ledger, tmp_path):
 def test_groups_of_data_count_as_declared_and_the_sum_is_said(ledger):
     for group in ("A", "B"):
         with ledger.data(group):
-            ledger.charge(spend(), "Tree")
+            charge(ledger)
     told = words(study_page(ledger))
-    assert "epsilon 0.5 (replace-one, row)" in told
-    assert "else all of epsilon = 1, delta = 0 counts" in told
+    assert "epsilon 0.1 (replace-one, row)" in told
+    assert "else all of epsilon = 0.2, delta = 0 counts" in told
 
 
 def test_no_sentence_where_none_holds(ledger):
-    ledger.charge(spend(claim="not-private", reasons=("bounds were read",)), "Tree")
+    ledger.charge(spend(**EXPOSED), "Tree")
     told = words(study_page(ledger))
     assert "No sentence holds for all results together" in told
     assert "from even odds" not in told
@@ -131,37 +107,17 @@ def test_no_sentence_where_none_holds(ledger):
 
 
 def test_kinds_that_do_not_add_up_have_no_sentence(ledger):
-    ledger.charge(spend(), "Tree")
+    charge(ledger)
     ledger.charge(spend(relation="add-remove"), "Tree")
     assert "from even odds" not in words(study_page(ledger))
 
 
 def test_a_claim_that_nobody_charged_is_told(ledger):
-    ledger.charge(spend(), "Tree")
+    charge(ledger)
     statements = {"covered": STATEMENTS["report"], "forgotten": spend(delta=1e-9)}
     told = words(study_page(ledger, statements))
     assert "claim of forgotten no charge of this ledger" in told
     assert "claim of paid" not in told
-
-
-class Result:
-    privacy_spent = spend()
-
-
-class Fitted:
-    privacy_spent_ = spend()
-
-
-STATEMENTS = {
-    "spent": spend(),
-    "report": PrivacyReport(
-        (StepReport(path="t", estimator="E", status="covered", reason="covered", spent=spend()),)
-    ),
-    "guarantee": PrivacyGuarantee(epsilon=0.5, status="exact", criterion="pml", subject="s", prior="p"),
-    "risk": DisclosureRisk(protection="p", attack="a", metric="m", bound={"b": 6.4}, assumption="x"),
-    "result": Result(),
-    "fitted": Fitted(),
-}
 
 
 def test_every_statement_has_its_place(ledger):
@@ -180,37 +136,14 @@ def test_no_text_becomes_markup_and_nothing_is_loaded(ledger, make):
     statements = {NASTY: spend(mechanism=NASTY, public_inputs=(NASTY,))}
     page = study_page(make(ledger), statements, title=NASTY, signatures=[NASTY])
     for html in (page, make(ledger).to_html()):
-        reader = read(html)
-        assert not {"script", "link", "img", "iframe", "object"} & set(reader.tags)
-        assert not {"src", "href", "style"} & {name for name, _ in reader.attributes}
-        assert {"title", "main", "h1", "caption"} <= set(reader.tags)
-        assert reader.tags.count("th") == reader.attributes.count(("scope", "row")) > 0
+        assert assert_loads_nothing(html).tags.count("h1") == 1 or html is not page
         assert NASTY in words(html)
-    assert read(page).tags.count("h1") == 1
-
-
-@pytest.mark.parametrize(
-    ("arguments", "error", "match"),
-    [
-        ({"ledger": "study.ledger"}, TypeError, "ledger must be"),
-        ({"statements": "spent"}, TypeError, "mapping or a sequence"),
-        ({"statements": {"model": 1}}, TypeError, "'model' must be"),
-        # What stands in it is not known here.
-        ({"statements": {"model": make_pipeline(StandardScaler())}}, TypeError, r"pass .*privacy_report\("),
-        ({"statements": {1: spend()}}, TypeError, "each name"),
-        ({"title": " "}, ValueError, "title"),
-        ({"signatures": "Head"}, TypeError, "signatures"),
-    ],
-)
-def test_wrong_arguments_are_refused(ledger, arguments, error, match):
-    with pytest.raises(error, match=match):
-        study_page(**{"ledger": ledger, **arguments})
 
 
 def test_it_never_replaces_the_ledger(ledger):
     with pytest.raises(ValueError, match="the ledger itself"):
         study_page(ledger, path=ledger.path)
-    ledger.charge(spend(), "Tree")
+    charge(ledger)
 
 
 def test_no_sentence_is_made_of_a_delta_of_one(tmp_path):

@@ -2,8 +2,6 @@
 """The loader: finds its files, keeps the right engines and cycles, and scales by public rows only."""
 
 import hashlib
-import os
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -11,11 +9,8 @@ import pytest
 from sklearn.linear_model import LinearRegression
 
 from skprivate.datasets import _turbofan, fetch_turbofan
+from tests.marks import needs_data
 
-DATA = os.environ.get("SKPRIVATE_DATA")
-needs_data = pytest.mark.skipif(
-    not (DATA and Path(DATA, "turbofan").is_dir()), reason="SKPRIVATE_DATA names no folder with the files"
-)
 LIFETIMES = {"train": [4, 6, 3, 5], "test": [5, 2, 4, 7, 5]}
 REMAINING = [10, 20, 30, 40, 50]
 
@@ -56,18 +51,6 @@ def fetch(home, **options):
     return fetch_turbofan(
         data_home=home, **({"n_components": 2, "n_cycles": 4, "sensors": (4, 17)} | options)
     )
-
-
-def test_a_missing_file_says_where_to_get_it_and_where_to_put_it(tmp_path):
-    with pytest.raises(FileNotFoundError, match=r"NASA.*SKPRIVATE_DATA") as caught:
-        fetch_turbofan(data_home=tmp_path)
-    assert str(tmp_path / "turbofan" / "train_FD001.txt") in str(caught.value)
-
-
-def test_another_content_is_refused(home, monkeypatch):
-    monkeypatch.undo()
-    with pytest.raises(ValueError, match=r"SHA-256.*963b5"):
-        fetch_turbofan(data_home=home)
 
 
 def test_engines_with_enough_cycles_and_their_lifetimes(home):
@@ -127,25 +110,25 @@ def test_frames_and_pairs_hold_the_same(home):
     np.testing.assert_array_equal(y, bunch.target)
 
 
+BELOW = "n_components must be below"
+
+
 @pytest.mark.parametrize(
-    ("change", "message"),
+    ("message", "wrong"),
     [
-        ({"n_components": 0}, "n_components"),
-        ({"n_components": 4}, "n_components must be below"),
-        ({"n_components": 3, "n_cycles": 1}, "n_components must be below"),
-        ({"n_cycles": 0}, "n_cycles"),
-        ({"n_cycles": 500}, "n_components must be below"),
-        ({"sensors": ()}, "sensors"),
-        ({"sensors": (4, 22)}, "sensors"),
-        ({"sensors": (4, 4)}, "sensors"),
+        ("n_components", {"n_components": 0}),
+        *((BELOW, it) for it in ({"n_components": 4}, {"n_components": 3, "n_cycles": 1}, {"n_cycles": 500})),
+        ("n_cycles", {"n_cycles": 0}),
+        *(("sensors", {"sensors": it}) for it in ((), (4, 22), (4, 4))),
     ],
 )
-def test_bad_parameters(home, change, message):
+def test_bad_parameters(home, message, wrong):
     with pytest.raises(ValueError, match=message):
-        fetch(home, **change)
+        fetch(home, **wrong)
 
 
-@needs_data
+@pytest.mark.slow
+@needs_data("turbofan")
 def test_the_published_files():
     data = fetch_turbofan()
     assert data.data.shape == (94, 3)

@@ -1,10 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The loader: finds its file, keeps the rows with a dose, tells missing values, imputes where asked."""
 
-import csv
 import hashlib
-import os
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -12,33 +9,19 @@ import pytest
 
 from skprivate.datasets import _warfarin, fetch_warfarin
 from skprivate.preprocessing import TQMATransformer
+from tests.marks import needs_data
 
-DATA = os.environ.get("SKPRIVATE_DATA")
-needs_data = pytest.mark.skipif(
-    not (DATA and Path(DATA, "warfarin").is_dir()), reason="SKPRIVATE_DATA names no folder with the file"
-)
-HEADER = [
-    "PharmGKB Subject ID",
-    "Race",
-    "Age",
-    "Height (cm)",
-    "Weight (kg)",
-    "Medications",
-    "Amiodarone (Cordarone)",
-    "Carbamazepine (Tegretol)",
-    "Phenytoin (Dilantin)",
-    "Rifampin or Rifampicin",
-    "Therapeutic Dose of Warfarin",
-]
-ROWS = [
-    ["P1", "White", "60 - 69", "180.0", "80.0", "aspirin, none else", "0", "0", "0", "0", "35.00"],
-    ["P2", "Asian", "90+", "NA", "50.5", "", "1", "0", "NA", "1", "21"],
-    ["P3", "Black or African American", "NA", "", "NA", "", "NA", "0", "", "0", "7.5"],
-    ["P4", "Unknown", "10 - 19", "160", "60", "", "1", "0", "0", "0", "70"],
-    ["P5", "White", "10 - 19", "999", "999", "", "1", "1", "1", "1", "315.00"],
-    ["P6", "White", "20 - 29", "170", "70", "", "0", "0", "0", "0", "NA"],
-    [""] * 11,
-]
+TABLE = """\
+PharmGKB Subject ID,Race,Age,Height (cm),Weight (kg),Medications,Amiodarone (Cordarone),\
+Carbamazepine (Tegretol),Phenytoin (Dilantin),Rifampin or Rifampicin,Therapeutic Dose of Warfarin
+P1,White,60 - 69,180.0,80.0,"aspirin, none else",0,0,0,0,35.00
+P2,Asian,90+,NA,50.5,,1,0,NA,1,21
+P3,Black or African American,NA,,NA,,NA,0,,0,7.5
+P4,Unknown,10 - 19,160,60,,1,0,0,0,70
+P5,White,10 - 19,999,999,,1,1,1,1,315.00
+P6,White,20 - 29,170,70,,0,0,0,0,NA
+,,,,,,,,,,
+"""
 COMPLETE = [65, 180, 80, 0, 0, 1, 0, 0, 0]
 
 
@@ -47,22 +30,9 @@ def home(tmp_path, monkeypatch):
     """A folder with a file of seven rows, four of them used."""
     (tmp_path / "warfarin").mkdir()
     path = tmp_path / "warfarin" / "warfarin.csv"
-    with open(path, "w", encoding="utf-8-sig", newline="") as file:
-        csv.writer(file, lineterminator="\n").writerows([HEADER, *ROWS])
+    path.write_text(TABLE, "utf-8-sig")
     monkeypatch.setattr(_warfarin, "_SHA256", hashlib.sha256(path.read_bytes()).hexdigest())
     return tmp_path
-
-
-def test_a_missing_file_says_where_to_get_it_and_where_to_put_it(tmp_path):
-    with pytest.raises(FileNotFoundError, match=r"pharmgkb.*553247439.*SKPRIVATE_DATA") as caught:
-        fetch_warfarin(data_home=tmp_path)
-    assert str(tmp_path / "warfarin" / "warfarin.csv") in str(caught.value)
-
-
-def test_another_content_is_refused(home, monkeypatch):
-    monkeypatch.undo()
-    with pytest.raises(ValueError, match=r"SHA-256.*13c3"):
-        fetch_warfarin(data_home=home)
 
 
 def test_rows_become_numbers(home):
@@ -76,14 +46,8 @@ def test_rows_become_numbers(home):
     ]
     np.testing.assert_array_equal(bunch.data, expected)
     assert bunch.target.tolist() == [35, 21, 7.5, 70]
-    assert bunch.feature_names[3:] == [
-        "race=Asian",
-        "race=Black",
-        "race=White",
-        "race=Unknown",
-        "amiodarone",
-        "enzyme inducer",
-    ]
+    classes = ["race=Asian", "race=Black", "race=White", "race=Unknown"]
+    assert bunch.feature_names[3:] == [*classes, "amiodarone", "enzyme inducer"]
     assert bunch.quasi_identifiers == bunch.feature_names[:3] == ["age", "height", "weight"]
     assert "Missing values are NaN" in bunch.DESCR
 
@@ -116,7 +80,8 @@ def test_frames_hold_the_same_and_names_are_understood(home):
     np.testing.assert_array_equal(X, bunch.data)
 
 
-@needs_data
+@pytest.mark.slow
+@needs_data("warfarin")
 def test_the_published_file():
     bunch = fetch_warfarin(impute=False)
     assert bunch.data.shape == (5527, 9)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What the mechanisms spend, accept and refuse."""
+"""What the mechanisms spend and release."""
 
 import math
 import pickle
@@ -11,13 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from skprivate.noise import (
-    DiscreteGaussianMechanism,
-    DiscreteLaplaceMechanism,
-    check_entropy,
-    laplace_sum,
-    zcdp_to_epsilon,
-)
+from skprivate.noise import DiscreteGaussianMechanism, DiscreteLaplaceMechanism, laplace_sum, zcdp_to_epsilon
 from skprivate.noise._mechanisms import STEP, _best_gap, _epsilon_at, geometric_bit_probabilities
 
 EPSILONS = st.floats(1e-6, 1e6) | st.fractions(Fraction(1, 10**6), 10**6)
@@ -74,31 +68,6 @@ def test_the_conversion_is_valid_and_nearly_the_best(rho, delta) -> None:
     assert best * (1 - 1e-7) - 1e-9 <= epsilon <= best * (1 + 1e-7) + 1e-9
 
 
-def test_the_conversion_gives_the_delta_of_the_paper() -> None:
-    # Independent form: delta = exp((a - 1) (a rho - epsilon)) / (a - 1) * (1 - 1 / a)^a at the best a.
-    rho, delta = 0.5, 1e-6
-    epsilon = float(zcdp_to_epsilon(rho, delta))
-    orders = np.linspace(1.01, 40, 200_001)
-    log_delta = (orders - 1) * (orders * rho - epsilon) - np.log(orders - 1) + orders * np.log1p(-1 / orders)
-    assert log_delta.min() == pytest.approx(math.log(delta), abs=1e-6)
-
-
-def test_the_conversion_takes_extremes_and_refuses_nonsense() -> None:
-    assert zcdp_to_epsilon(Fraction(10) ** 290, Fraction(1, 10**2000)) > 10**290
-    assert zcdp_to_epsilon(Fraction(1, 10**1000), 0.5) < Fraction(1, 10**18)
-    for rho, delta in (
-        (0.5, 0),
-        (0.5, 1),
-        (0.5, -0.1),
-        (0, 0.1),
-        (-1, 0.1),
-        (math.inf, 0.1),
-        (0.5, math.nan),
-    ):
-        with pytest.raises(ValueError, match=r"rho|delta"):
-            zcdp_to_epsilon(rho, delta)
-
-
 @pytest.mark.parametrize("scale", [Fraction(1, 2), 1, 3, Fraction(10, 3), 1000, 2**40])
 def test_laplace_variance_is_that_of_the_law(scale) -> None:
     # 2 r / (1 - r)^2 in 60 decimals.
@@ -113,10 +82,6 @@ def test_laplace_variance_is_that_of_the_law(scale) -> None:
     assert np.square(draws.astype(float)).mean() == pytest.approx(expected, rel=5.5 * math.sqrt(8 / 200_000))
 
 
-def test_a_tiny_scale_has_no_variance_to_speak_of() -> None:
-    assert DiscreteLaplaceMechanism.from_scale(Fraction(1, 1000)).variance == 0.0
-
-
 @pytest.mark.parametrize("sigma", [Fraction(1, 3), 1, 3, Fraction(7, 2), 50])
 def test_gaussian_variance_is_that_of_the_law_and_at_most_sigma_squared(sigma) -> None:
     x = np.arange(-1000, 1001)
@@ -127,34 +92,16 @@ def test_gaussian_variance_is_that_of_the_law_and_at_most_sigma_squared(sigma) -
 
 
 @pytest.mark.parametrize("mechanism", MECHANISMS, ids=repr)
-def test_releases_have_the_shape_of_the_values(mechanism) -> None:
+def test_releases_have_the_shape_of_the_values_and_leave_them_alone(mechanism) -> None:
     for values in (7, [1, 2], np.zeros((2, 0, 3), dtype=np.int8), np.ones((2, 3), dtype=np.uint32).T):
         released = mechanism.randomize(values, 0)
-        assert released.shape == np.shape(values)
-        assert released.dtype == np.int64
-    noise = mechanism.randomize(np.zeros((3, 2), dtype=int), 0)
+        assert (released.shape, released.dtype) == (np.shape(values), np.int64)
+    zeros = np.zeros((3, 2), dtype=np.int64)
+    noise = mechanism.randomize(zeros, 0)
+    assert noise.any()
+    assert not zeros.any()
     values = np.arange(6).reshape(2, 3).T
     np.testing.assert_array_equal(mechanism.randomize(values, 0) - values, noise)
-
-
-@pytest.mark.parametrize("mechanism", MECHANISMS, ids=repr)
-def test_values_are_left_alone(mechanism) -> None:
-    values = np.zeros(100, dtype=np.int64)
-    assert mechanism.randomize(values, 0).any()
-    assert not values.any()
-
-
-@pytest.mark.parametrize("mechanism", MECHANISMS, ids=repr)
-@pytest.mark.parametrize("wrong", [1.0, [0.5], np.ones(2), [True], ["1"], [Fraction(1)]])
-def test_other_than_integers_are_refused(mechanism, wrong) -> None:
-    with pytest.raises(TypeError, match="quantise each row"):
-        mechanism.randomize(wrong, 0)
-
-
-@pytest.mark.parametrize("wrong", [2**62 + 1, -(2**62) - 1, 2**200, np.uint64(2**63)])
-def test_values_beyond_the_range_are_refused_without_being_shown(wrong) -> None:
-    with pytest.raises(OverflowError, match=r"^values must be at most 2\^62 in magnitude$"):
-        DiscreteLaplaceMechanism(1).randomize(wrong, 0)
 
 
 def test_the_largest_values_do_not_wrap() -> None:
@@ -163,78 +110,25 @@ def test_the_largest_values_do_not_wrap() -> None:
     assert (np.sign(released) == np.sign(values)).all()
 
 
-def test_an_entropy_serves_several_mechanisms() -> None:
-    entropy = check_entropy(3)
-    draws = [mechanism.randomize(np.zeros(50, dtype=int), entropy) for mechanism in MECHANISMS * 2]
-    assert (draws[0] != draws[2]).any()
-    assert (draws[1] != draws[3]).any()
-
-
 @pytest.mark.parametrize("mechanism", MECHANISMS, ids=repr)
 def test_mechanisms_survive_pickling(mechanism) -> None:
     copy = pickle.loads(pickle.dumps(mechanism))
     np.testing.assert_array_equal(copy.randomize([1, 2, 3], 0), mechanism.randomize([1, 2, 3], 0))
 
 
-@pytest.mark.parametrize("epsilon", [0, -1.0, math.inf, math.nan, 1e-300])
-def test_epsilon_out_of_range_is_refused(epsilon) -> None:
-    with pytest.raises(ValueError, match="epsilon"):
-        DiscreteLaplaceMechanism(epsilon)
-
-
-@pytest.mark.parametrize("epsilon", [True, "1", None, 1j])
-def test_epsilon_of_another_type_is_refused(epsilon) -> None:
-    with pytest.raises(TypeError, match="epsilon"):
-        DiscreteLaplaceMechanism(epsilon)
-
-
-def test_sensitivities_are_positive_integers() -> None:
-    for wrong in (1.0, True, Fraction(3)):
-        with pytest.raises(TypeError, match="int"):
-            DiscreteLaplaceMechanism(1, wrong)
-        with pytest.raises(TypeError, match="int"):
-            DiscreteGaussianMechanism(1, squared_sensitivity=wrong)
-    for mechanism in (DiscreteLaplaceMechanism, DiscreteGaussianMechanism.from_sigma):
-        with pytest.raises(ValueError, match="at least 1"):
-            mechanism(1, 0)
-
-
-def test_scales_are_limited_to_the_sampler() -> None:
-    assert DiscreteLaplaceMechanism(Fraction(1, 2**52)).scale == 2**52
-    with pytest.raises(ValueError, match="too small for the sensitivity"):
-        DiscreteLaplaceMechanism(Fraction(1, 2**52 + 1))
-    assert DiscreteLaplaceMechanism.from_scale(Fraction(6, 4)).epsilon == Fraction(2, 3)
-    for make in (DiscreteLaplaceMechanism.from_scale, DiscreteGaussianMechanism.from_sigma):
-        for wrong in (0, -1, 2**52 + 1, Fraction(1, 2**53)):
-            with pytest.raises(ValueError, match="positive"):
-                make(wrong)
-        for wrong in (1.5, True):
-            with pytest.raises(TypeError, match="Fraction"):
-                make(wrong)
-
-
-def test_gaussian_takes_one_way_of_asking() -> None:
-    for wrong in ({}, {"rho": 1, "epsilon": 1}, {"epsilon": 1}, {"delta": 0.1}, {"rho": 1, "delta": 0.1}):
-        with pytest.raises(ValueError, match="either rho"):
-            DiscreteGaussianMechanism(**wrong)
-    with pytest.raises(ValueError, match="delta must be between"):
-        DiscreteGaussianMechanism(epsilon=1, delta=1)
-    for wrong in ({"rho": 1e-40}, {"epsilon": 1e-17, "delta": 1e-30}):
-        with pytest.raises(ValueError, match="too small"):
-            DiscreteGaussianMechanism(**wrong)
-
-
-def test_sums_of_noise_take_sizes_and_refuse_nonsense() -> None:
+def test_sums_of_noise_take_sizes() -> None:
     assert isinstance(laplace_sum(10, 2, random_state=0), int)
     assert laplace_sum(0, 2, size=4).tolist() == [0] * 4
     np.testing.assert_array_equal(laplace_sum(9, 5, 8, random_state=1), laplace_sum(9, 5, 8, random_state=1))
     assert laplace_sum(1000, Fraction(1, 2**52), size=2).tolist() == [0, 0]
-    for n, scale in ((-1, 1), (2**41, 1), (5, 2**52), (1, 0)):
-        with pytest.raises(ValueError, match="must be"):
-            laplace_sum(n, scale)
-    for n, scale in ((1.0, 1), (True, 1), (1, 0.5)):
-        with pytest.raises(TypeError, match="must be"):
-            laplace_sum(n, scale)
+
+
+def test_the_limits_of_the_sampler_and_of_the_conversion_are_reached() -> None:
+    assert DiscreteLaplaceMechanism(Fraction(1, 2**52)).scale == 2**52
+    assert DiscreteLaplaceMechanism.from_scale(Fraction(6, 4)).epsilon == Fraction(2, 3)
+    assert DiscreteLaplaceMechanism.from_scale(Fraction(1, 1000)).variance == 0.0
+    assert zcdp_to_epsilon(Fraction(10) ** 290, Fraction(1, 10**2000)) > 10**290
+    assert zcdp_to_epsilon(Fraction(1, 10**1000), 0.5) < Fraction(1, 10**18)
 
 
 @pytest.mark.parametrize("scale", [1, Fraction(7, 3), 2**52])

@@ -14,11 +14,11 @@ import pytest
 from skprivate.utils._files import OWNER_ONLY, create_atomically, locked, make_lasting, write_atomically
 
 
+@pytest.mark.usefixtures("system")
 def test_a_file_is_replaced_whole(tmp_path):
-    path = tmp_path / "state"
-    write_atomically(path, b"first")
-    write_atomically(path, b"second")
-    assert path.read_bytes() == b"second"
+    for content in (b"first", b"second"):
+        write_atomically(tmp_path / "state", content)
+        assert (tmp_path / "state").read_bytes() == content
     assert os.listdir(tmp_path) == ["state"]
 
 
@@ -54,8 +54,12 @@ def test_rights_follow_the_umask(tmp_path):
     assert stat.S_IMODE((tmp_path / "own").stat().st_mode) == 0o600
 
 
-def test_a_new_file_appears_when_the_block_ends(tmp_path):
+@pytest.mark.usefixtures("system", "links")
+def test_a_new_file_appears_when_the_block_ends_and_not_after_an_error(tmp_path):
     path = tmp_path / "new"
+    with pytest.raises(TypeError), create_atomically(path) as file:
+        file.writelines([b"content", "no bytes"])
+    assert os.listdir(tmp_path) == []
     with create_atomically(path) as file:
         file.write(b"content")
         assert not path.exists()
@@ -63,18 +67,10 @@ def test_a_new_file_appears_when_the_block_ends(tmp_path):
     assert os.listdir(tmp_path) == ["new"]
 
 
-def test_an_error_in_the_block_leaves_nothing(tmp_path):
-    with pytest.raises(TypeError), create_atomically(tmp_path / "new") as file:
-        file.writelines([b"content", "no bytes"])
-    assert os.listdir(tmp_path) == []
-
-
-@pytest.mark.parametrize("links", [True, False])
+@pytest.mark.usefixtures("links")
 @pytest.mark.parametrize("when", ["before", "meanwhile"])
-def test_a_file_that_is_there_is_not_overwritten(tmp_path, monkeypatch, when, links):
+def test_a_file_that_is_there_is_not_overwritten(tmp_path, when):
     path = tmp_path / "new"
-    if not links:
-        monkeypatch.setattr(os, "link", lambda source, target: (_ for _ in ()).throw(PermissionError()))
     if when == "before":
         path.write_bytes(b"theirs")
     with pytest.raises(FileExistsError, match="not overwritten"), create_atomically(path) as file:
@@ -83,28 +79,14 @@ def test_a_file_that_is_there_is_not_overwritten(tmp_path, monkeypatch, when, li
     assert os.listdir(tmp_path) == ["new"]
 
 
-def test_a_file_system_without_links(tmp_path, monkeypatch):
-    monkeypatch.setattr(os, "link", lambda source, target: (_ for _ in ()).throw(PermissionError()))
-    with create_atomically(tmp_path / "new") as file:
-        file.write(b"content")
-    assert (tmp_path / "new").read_bytes() == b"content"
-    assert os.listdir(tmp_path) == ["new"]
-
-
-def test_a_lock_has_one_holder(tmp_path):
+def test_a_lock_has_one_holder_and_waits_no_longer_than_told(tmp_path):
     path = tmp_path / "state"
-    with locked(path), pytest.raises(BlockingIOError), locked(path, wait=False):
-        pass
+    for options, error in (({"wait": False}, BlockingIOError), ({"timeout": 0.01}, TimeoutError)):
+        with locked(path), pytest.raises(error), locked(path, **options):
+            pass
     with locked(path, wait=False):
         pass
     assert not path.exists()
-
-
-def test_a_lock_waits_no_longer_than_told(tmp_path):
-    with locked(tmp_path / "state"), pytest.raises(TimeoutError), locked(tmp_path / "state", timeout=0.01):
-        pass
-    with locked(tmp_path / "state", wait=False):
-        pass
 
 
 def test_reading_the_lock_file_does_not_drop_the_lock(tmp_path):
@@ -168,7 +150,9 @@ def test_what_a_killed_process_left_is_cleared_and_what_a_living_one_writes_is_n
     assert os.listdir(tmp_path) == ["ours"]
 
 
-def test_threads_do_not_clear_each_others_files(tmp_path):
+@pytest.mark.usefixtures("system")
+def test_threads_do_not_clear_each_others_files_and_what_is_abandoned_is_cleared(tmp_path):
+    (tmp_path / ".x.0123456789abcdef.unfinished").touch()
     with create_atomically(tmp_path / "one") as one, create_atomically(tmp_path / "two"):
         one.write(b"content")
         write_atomically(tmp_path / "three", b"")

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A fit that fails changes nothing, and is counted."""
+"""A fit that fails changes nothing, and is counted; warnings name the line of the user."""
 
+import sys
 import warnings
 
 import joblib
@@ -9,15 +10,22 @@ import pytest
 from joblib import Parallel, delayed
 from sklearn.base import BaseEstimator
 from sklearn.model_selection import GridSearchCV
+from sklearn.pipeline import make_pipeline
 
 import skprivate
-from skprivate import DPLogLocationScaleRegressor, DPSEVRegressor, DPTreeClassifier, PrivacyLedger
+from skprivate import (
+    BoundsScaler,
+    DPLogLocationScaleRegressor,
+    DPSEVRegressor,
+    DPTreeClassifier,
+    PrivacyLedger,
+)
 from skprivate.base import SHARED_CONSTRAINTS, PrivateEstimatorMixin, private_fit
-from skprivate.exceptions import BudgetExceededError, PrivacyLeakError, PrivateSearchError, UtilityWarning
+from skprivate.exceptions import PrivacyLeakError, PrivacyLeakWarning, PrivateSearchError, UtilityWarning
 from skprivate.model_selection import PrivateGridSearch
 from skprivate.preprocessing import estimate_bounds
 from skprivate.utils._compat import InvalidParameterError
-from skprivate.utils._private_fit import failures_counted
+from skprivate.utils._private_fit import failures_counted, warn_after_release
 
 
 def test_a_useless_fit_is_kept_where_warnings_are_errors(tmp_path):
@@ -34,8 +42,6 @@ def test_a_useless_fit_is_kept_where_warnings_are_errors(tmp_path):
     assert [warning.category for warning in caught] == [UtilityWarning, UtilityWarning]
     assert {warning.filename for warning in caught} == {__file__}
 
-
-# Failures are counted.
 
 X = np.linspace(0, 1, 40).reshape(20, 2)
 Y = np.arange(20) % 2
@@ -109,9 +115,10 @@ def test_workers_count_once_each(ledger):
 
 
 @pytest.mark.process
+@pytest.mark.filterwarnings("ignore:.*multi-threaded, use of fork.*:DeprecationWarning")
 def test_an_error_from_a_worker_process_is_not_counted_again(ledger):
     with pytest.raises(ValueError, match="NaN"), failures_counted([ledger], "Around"):
-        Parallel(n_jobs=2, backend="loky")([delayed(tree(ledger).fit)(BAD, Y)])
+        Parallel(n_jobs=2, backend="multiprocessing")([delayed(tree(ledger).fit)(BAD, Y)])
     assert ledger.n_failures == 1
 
 
@@ -123,22 +130,75 @@ def test_functions_and_regressors_count(ledger):
     assert ledger.n_failures == 2
 
 
-def test_a_passed_limit_refuses_before_rows_are_looked_at(tmp_path):
-    ledger = PrivacyLedger(tmp_path / "limit.ledger", max_failures=1)
-    model = tree(ledger).fit(X, Y)
-    for _ in range(2):
-        with pytest.raises(ValueError, match="NaN"):
-            model.fit(BAD, Y)
-    for bad in (BAD, X):
-        for refused in (model.fit, lambda X, y: estimate_bounds(X, 1.0, ledger)):
-            with pytest.raises(BudgetExceededError, match="failed fits"):
-                refused(bad, Y)
-    assert (ledger.n_failures, len(ledger.entries())) == (2, 1)
-    assert model.privacy_spent_.private
-
-
 def test_a_ledger_that_cannot_count_does_not_hide_the_error(tmp_path, ledger):
     model = tree(ledger)
     ledger.path.rename(tmp_path / "gone")
     with pytest.raises(ValueError, match="NaN"):
         model.fit(BAD, Y)
+
+
+TREE = DPTreeClassifier(max_depth=1)
+
+
+def warn():
+    warn_after_release("too noisy", UtilityWarning)
+
+
+@pytest.mark.parametrize(("action", "shown"), [("error", 1), ("always", 1), ("ignore", 0)])
+def test_a_warning_after_a_release_is_shown_at_the_caller_and_never_raised(action, shown):
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter(action, UtilityWarning)
+        warn()
+    assert [str(warning.message) for warning in caught] == ["too noisy"] * shown
+    assert {warning.filename for warning in caught} <= {__file__}
+
+
+@pytest.mark.parametrize(
+    "estimator",
+    [
+        TREE,
+        make_pipeline(BoundsScaler(), TREE),
+        GridSearchCV(TREE, {"epsilon": [1.0]}, cv=2, n_jobs=1),
+        GridSearchCV(make_pipeline(BoundsScaler(), TREE), {}, cv=2),
+    ],
+    ids=["alone", "pipeline", "search", "search over a pipeline"],
+)
+def test_names_the_line_that_called_the_outermost_fit(estimator):
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        line = sys._getframe().f_lineno + 1
+        estimator.fit(X, Y)
+    # Few rows make trees that are rightly called useless, too, on the same line.
+    kinds = {one.category for one in caught}
+    assert {PrivacyLeakWarning} <= kinds <= {PrivacyLeakWarning, UtilityWarning}
+    assert {(one.filename, one.lineno) for one in caught} == {(__file__, line)}
+
+
+OUTSIDERS = """
+from sklearn.base import BaseEstimator
+from skprivate.base import PrivateEstimatorMixin, private_fit
+
+class Outsider(PrivateEstimatorMixin, BaseEstimator):
+    _parameter_constraints = {}
+
+    @private_fit
+    def fit(self, X, y=None):
+        self.read(X)
+        return self
+
+    def read(self, X):
+        self.announce_leaks(["it reads rows"])
+"""
+
+
+def test_the_fit_of_a_third_party_is_not_the_users_line(tmp_path, monkeypatch):
+    (tmp_path / "outsiders.py").write_text(OUTSIDERS)
+    monkeypatch.syspath_prepend(tmp_path)
+    import outsiders
+
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("default")
+        for _ in range(2):
+            outsiders.Outsider().fit(X)
+        outsiders.Outsider().fit(X)
+    assert [one.filename for one in caught] == [__file__] * 2, "once for every line of the user"

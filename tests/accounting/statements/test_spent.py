@@ -10,45 +10,28 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from skprivate.accounting import (
-    PrivacyGuarantee,
-    PrivacySpent,
-    joint_channel,
-    max_information,
-    pml_from_ldp,
-    pml_guarantee,
-)
+from skprivate.accounting import PrivacyGuarantee, joint_channel, max_information, pml_from_ldp, pml_guarantee
 from skprivate.randomizers import KRRRandomizer
+from tests.accounting.records import EXPOSED, spend
 
 
-def make(**changes):
+def make(epsilon=Fraction(1, 2), **changes):
     fields = {
-        "mechanism": "discrete Laplace",
-        "epsilon": Fraction(1, 2),
-        "relation": "replace-one",
         "sensitivity": 2,
-        "noise_scale": 4,
-        "noise_source": "os-entropy",
-        "deployment": "curator",
         "public_inputs": ("bounds",),
         "unprotected": {"n": 100, "bounds": [[0.0, 1.0], [2.0, 3.0]]},
-        "claim": "dp",
     }
-    return PrivacySpent(**(fields | changes))
+    return spend(epsilon, **(fields | changes))
 
 
-def test_private_run():
-    spent = make()
-    assert spent.private
-    assert spent.effective_epsilon == 0.5
+def test_a_run_is_private_or_keeps_its_nominal_epsilon():
+    spent, exposed = make(), make(**EXPOSED)
+    assert (spent.private, spent.effective_epsilon, exposed.private, exposed.effective_epsilon) == (
+        *(True, 0.5),
+        *(False, math.inf),
+    )
     assert (spent.delta, spent.unit, spent.max_rows_per_unit) == (0, "row", 1)
-
-
-def test_run_that_is_not_private_keeps_its_nominal_epsilon():
-    spent = make(claim="not-private", reasons=("bounds were read from private rows",))
-    assert not spent.private
-    assert spent.effective_epsilon == math.inf
-    assert spent.epsilon == Fraction(1, 2)
+    assert exposed.epsilon == Fraction(1, 2)
 
 
 @pytest.mark.parametrize("value", [1, 0.1, Fraction(1, 3), np.float64(0.1), np.float32(0.1), np.int64(2)])
@@ -59,63 +42,6 @@ def test_amounts_become_equal_fractions_of_python_ints(value):
     assert type(epsilon.numerator) is int
     assert make(delta=0.25).delta == Fraction(1, 4)
     assert make(rho=0.5).rho == Fraction(1, 2)
-
-
-@pytest.mark.parametrize(
-    ("changes", "error"),
-    [
-        ({"epsilon": 0}, ValueError),
-        ({"epsilon": -1}, ValueError),
-        ({"epsilon": math.inf}, ValueError),
-        ({"epsilon": math.nan}, ValueError),
-        ({"epsilon": "1"}, TypeError),
-        ({"epsilon": True}, TypeError),
-        ({"epsilon": None}, TypeError),
-        ({"delta": 1}, ValueError),
-        ({"delta": -0.1}, ValueError),
-        ({"rho": 0}, ValueError),
-        ({"mechanism": ""}, ValueError),
-        ({"mechanism": None}, TypeError),
-        ({"relation": "neighbours"}, ValueError),
-        ({"relation": ["local"]}, TypeError),
-        ({"unit": "person"}, ValueError),
-        ({"noise_source": "numpy"}, ValueError),
-        ({"deployment": "cloud"}, ValueError),
-        ({"claim": "certified"}, ValueError),
-        ({"max_rows_per_unit": 2}, ValueError),
-        ({"max_rows_per_unit": 2, "unit": "player"}, ValueError),
-        ({"max_rows_per_unit": 0, "unit": "group"}, ValueError),
-        ({"max_rows_per_unit": 1.5, "unit": "group"}, TypeError),
-        ({"sensitivity": 1.5}, TypeError),
-        ({"sensitivity": 0}, ValueError),
-        ({"noise_scale": -1}, ValueError),
-        ({"noise_scale": True}, TypeError),
-        ({"public_inputs": "bounds"}, TypeError),
-        ({"public_inputs": (1,)}, TypeError),
-        ({"reasons": ("why",)}, ValueError),
-        ({"claim": "not-private"}, ValueError),
-        ({"claim": "not-private", "reasons": "seeded"}, TypeError),
-        ({"claim": "not-private", "reasons": ("",)}, ValueError),
-        ({"noise_source": "seeded"}, ValueError),
-        ({"unprotected": [("n", 1)]}, TypeError),
-        ({"unprotected": {1: 1}}, TypeError),
-        ({"unprotected": {"model": object()}}, TypeError),
-        ({"leakage": 0.5}, TypeError),
-    ],
-)
-def test_wrong_fields_are_refused(changes, error):
-    with pytest.raises(error, match=next(iter(changes)) + "|reasons|seeded"):
-        make(**changes)
-
-
-def test_refused_value_is_not_repeated_in_the_message():
-    class Secret:
-        def __repr__(self):
-            return "sentinel"
-
-    with pytest.raises(TypeError) as caught:
-        make(unprotected={"rows": Secret()})
-    assert "sentinel" not in str(caught.value)
 
 
 @pytest.mark.parametrize("duplicate", [lambda s: pickle.loads(pickle.dumps(s)), copy.deepcopy, copy.copy])
@@ -150,29 +76,23 @@ def test_unprotected_is_a_frozen_copy():
     assert type(spent.unprotected["n"]) is int
 
 
-def test_dataclass_tools_work():
-    assert dataclasses.replace(make(), epsilon=1).epsilon == 1
-    assert dataclasses.asdict(make())["unprotected"]["n"] == 100
-
-
 def test_print_of_a_private_run():
-    text = str(make(rho=Fraction(1, 8)))
-    assert text.splitlines()[0] == "Claim: differential privacy (claimed by the software, not certified)"
+    lines = str(make(rho=Fraction(1, 8))).splitlines()
+    assert lines[0] == "Claim: differential privacy (claimed by the software, not certified)"
+    text = "\n".join(lines)
     for part in (
-        "epsilon: 0.5 (exactly 1/2)",
-        "delta: 0\n",
-        "rho (zCDP): 0.125 (exactly 1/8)",
-        "replace-one",
+        *(
+            "epsilon: 0.5 (exactly 1/2)",
+            "delta: 0\n",
+            "rho (zCDP): 0.125 (exactly 1/8)",
+            "replace-one",
+            "curator",
+        ),
         "one ROW is protected; persons with several rows are not covered without `groups`",
-        "rows per unit: at most 1",
-        "curator",
-        "mechanism: discrete Laplace",
-        "sensitivity (integer grid): 2",
-        "noise scale (integer grid): 4",
+        *("rows per unit: at most 1", "mechanism: discrete Laplace", "curator"),
         "entropy of the operating system",
-        "public inputs: bounds",
-        "unprotected n: 100",
-        "unprotected bounds: ((0.0, 1.0), (2.0, 3.0))",
+        *("sensitivity (integer grid): 2", "noise scale (integer grid): 4", "public inputs: bounds"),
+        *("unprotected n: 100", "unprotected bounds: ((0.0, 1.0), (2.0, 3.0))"),
     ):
         assert part in text
     assert "because" not in text
@@ -190,10 +110,13 @@ def test_print_of_a_run_that_is_not_private():
         assert f"not private because: {reason}" in text
 
 
-def test_print_of_groups_does_not_speak_of_rows():
+def test_print_of_groups_and_players_does_not_speak_of_rows():
     text = str(make(unit="group", max_rows_per_unit=3))
     assert "one ROW" not in text
     assert "rows per unit: at most 3" in text
+    text = str(make(unit="player", relation="local"))
+    assert "unit: player: everything one player sends during a run is protected together" in text
+    assert "rows per unit" not in text
 
 
 def test_long_or_broken_values_stay_one_line_each():
@@ -202,30 +125,14 @@ def test_long_or_broken_values_stay_one_line_each():
     assert max(map(len, text.splitlines())) < 250
 
 
-NOT_PRIVATE = {"claim": "not-private", "reasons": ("nothing bounds the sensitivity",)}
-
-
-def test_players_of_a_game_are_units_without_rows():
-    text = str(make(unit="player", relation="local"))
-    assert "unit: player: everything one player sends during a run is protected together" in text
-    assert "rows per unit" not in text
-
-
-def test_only_a_run_that_is_not_private_may_have_infinite_epsilon():
-    spent = make(epsilon=math.inf, **NOT_PRIVATE)
+def test_a_run_that_is_not_private_may_have_infinite_epsilon():
+    spent = make(math.inf, **EXPOSED)
     assert spent.epsilon == spent.effective_epsilon == math.inf
     assert "epsilon: infinite\n" in str(spent)
     assert "nominal" not in str(spent)
     assert pickle.loads(pickle.dumps(spent)) == spent
     with pytest.raises(ValueError, match="epsilon must be finite when the claim is 'dp'"):
-        make(epsilon=math.inf)
-    with pytest.raises(ValueError, match="epsilon"):
-        make(epsilon=-math.inf, **NOT_PRIVATE)
-
-
-def test_leakage_is_not_shown_without_a_prior():
-    assert make().leakage is None
-    assert "leakage" not in str(make())
+        make(math.inf)
 
 
 @pytest.mark.parametrize(
@@ -260,13 +167,7 @@ def test_leakage_under_all_priors_with_a_floor_is_that_of_the_worst(relation):
     assert any_prior.epsilon == pytest.approx(max(of_one), abs=1e-12)
     assert min(of_one) < any_prior.epsilon
     assert "any that gives every possible value a probability of at least 0.05" in any_prior.statement()
-    assert make(**NOT_PRIVATE).given_prior(0.05).leakage.epsilon == pytest.approx(math.log(20))
-
-
-@pytest.mark.parametrize("p_min", [0, -0.1, 1.5, math.nan, Fraction(3, 2)])
-def test_a_floor_that_no_prior_has_is_refused(p_min):
-    with pytest.raises(ValueError, match="prior must be"):
-        make().given_prior(p_min)
+    assert make(**EXPOSED).given_prior(0.05).leakage.epsilon == pytest.approx(math.log(20))
 
 
 def counts_with_noise(others_prior, epsilon, relation):
@@ -297,8 +198,8 @@ def test_bound_of_a_central_run_holds_for_independent_rows(relation):
     ("changes", "reason"),
     [
         ({"delta": 1e-6}, "delta is above 0"),
-        (NOT_PRIVATE, "not private"),
-        ({"epsilon": math.inf, **NOT_PRIVATE}, "not private"),
+        (EXPOSED, "not private"),
+        ({"epsilon": math.inf, **EXPOSED}, "not private"),
     ],
 )
 def test_without_pure_privacy_only_the_prior_bounds_the_leakage(changes, reason):
@@ -315,7 +216,7 @@ def test_exact_leakage_of_a_report_is_taken_as_it_is():
     assert spent.leakage is exact
     assert "(exact)" in str(spent)
     with pytest.raises(ValueError, match="not private"):
-        make(**NOT_PRIVATE).given_prior(exact)
+        make(**EXPOSED).given_prior(exact)
     dp = PrivacyGuarantee(epsilon=1, status="exact", criterion="dp", subject="your report")
     with pytest.raises(ValueError, match="differential privacy"):
         make().given_prior(dp)
@@ -350,20 +251,6 @@ def test_the_leakage_of_one_report_is_taken_for_no_other_run():
         with pytest.raises(ValueError, match="not known to be about this run"):
             make(relation="local", epsilon=1).given_prior(unknown)
     assert PrivacyGuarantee.from_dict(one.to_dict()) == one
-
-
-def test_a_spent_with_leakage_survives_copies():
-    spent = make().given_prior([0.7, 0.3])
-    assert pickle.loads(pickle.dumps(spent)) == spent
-    assert hash(copy.deepcopy(spent)) == hash(spent)
-    assert spent != make()
-    assert dataclasses.asdict(spent)["leakage"]["criterion"] == "pml"
-
-
-@pytest.mark.parametrize("prior", [[0.5, 0.6], [[0.5, 0.5]], [], [-1, 2], [math.nan, 1]])
-def test_wrong_priors_are_refused(prior):
-    with pytest.raises(ValueError, match="prior"):
-        make().given_prior(prior)
 
 
 def test_a_prior_of_one_player_assumes_independent_players():

@@ -1,0 +1,158 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""No text forges a line of a report: control characters are refused where texts enter, and shown escaped."""
+
+import json
+import re
+import unicodedata
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import Pipeline
+
+from skprivate import (
+    BoundsScaler,
+    DPSEVRegressor,
+    DPTreeClassifier,
+    TableDomain,
+    privacy_report,
+    private_describe,
+    private_evaluate,
+)
+from skprivate.accounting import (
+    DisclosureRisk,
+    LedgerAudit,
+    LedgerEntry,
+    PrivacyLedger,
+    PrivacyReport,
+    StepReport,
+    privacy_section,
+    study_page,
+)
+from skprivate.accounting._ledger.state import LedgerState
+from skprivate.accounting._statements.fields import check_text
+from skprivate.audit import Hole, PipelineCheck
+from skprivate.exceptions import LedgerError
+from tests.accounting.records import EXPOSED, execute, spend
+
+EMBEDDINGS = "".join(chr(code) for code in (*range(0x202A, 0x202F), *range(0x2066, 0x206A)))
+STRANGE = "\n\r\t\x00\x1b\x7f\x85\x9b\u2028\u2029" + EMBEDDINGS + "x\nTotal: epsilon = 0"
+FORGED = "x\nTotal: epsilon = 0"
+
+
+def test_all_controls_are_refused_and_nothing_else():
+    refused = {"Cc", "Zl", "Zp"}
+    for code in (*range(0xD800), *range(0xE000, 0x11000)):
+        character = chr(code)
+        text = f"a{character}b"
+        if unicodedata.category(character) in refused or character in EMBEDDINGS:
+            with pytest.raises(ValueError, match="control character"):
+                check_text(text, "label")
+        else:
+            check_text(text, "label")
+            assert len(text.splitlines()) == 1
+
+
+@pytest.mark.parametrize(
+    "name", ["estimator", "mechanism", "label", "data", "purpose", "person", "approver", "expiry"]
+)
+def test_what_is_read_back_is_refused(ledger, tmp_path, name):
+    ledger.count_failure("Forest")
+    text = ledger.to_json()
+    export = json.loads(text)
+    entry = export["entries"][0] | {name: FORGED}
+    with pytest.raises(ValueError, match=f"{name}.*control character"):
+        LedgerEntry.from_dict(entry)
+    state = LedgerState().after(tuple({**entry, "private": 1}.values()))
+    (tmp_path / "export").write_text(json.dumps(export | {"entries": [entry], "chain": state.chain}), "utf-8")
+    execute(
+        ledger.path,
+        f"UPDATE entries SET {name} = '{FORGED}'",
+        f"UPDATE meta SET value = '{state.chain}' WHERE key = 'chain'",
+    )
+    ledger.path.with_name("study.ledger.mark").unlink()
+    for file in (tmp_path / "export", ledger.path):
+        with pytest.raises(LedgerError, match=f"{name}.*control character"):
+            LedgerAudit(file)
+    with pytest.raises(LedgerError, match=f"{name}.*control character"):
+        PrivacyLedger(ledger.path, epsilon=1).report()
+    (tmp_path / "export").write_text(text.replace('"Forest"', json.dumps(FORGED)), "utf-8")
+    with pytest.raises(LedgerError, match="control character"):
+        LedgerAudit(tmp_path / "export")
+
+
+def assert_nothing_is_forged(text):
+    assert not re.search("[^\\n -~\xa0-\u2027\u202f-\u2065\u206a-\uffff]", text)
+    assert not any(line.lstrip(" -|").startswith("Total:") for line in text.splitlines())
+
+
+@pytest.mark.parametrize("changes", [{}, EXPOSED])
+def test_names_from_elsewhere_are_shown_escaped(changes):
+    spent = spend(**changes, unprotected={"classes": STRANGE})
+    paid = StepReport(path=STRANGE, estimator=STRANGE, status="covered", reason=STRANGE, spent=spent)
+    other = StepReport(path=STRANGE, estimator=STRANGE, status="uncovered", reason=STRANGE)
+    fields = {"protection": "a", "attack": "b", "metric": "c", "assumption": "d"}
+    risk = DisclosureRisk(**fields, bound={STRANGE: 6.4}, unprotected=(STRANGE,), leaks=(STRANGE,))
+    whole = PrivacyReport((paid, other) if changes else (paid, paid))
+    assert_nothing_is_forged(str(paid))
+    for it in (spent, whole, risk):
+        pages = str(it), it.to_html(), it._repr_html_(), privacy_section(it), str(it.to_registry())
+        for text in pages:
+            assert_nothing_is_forged(text)
+    assert "\\u202e" in str(whole)
+    assert len(str(whole).splitlines()) == len(str(PrivacyReport.from_dict(whole.to_dict())).splitlines())
+
+
+def test_a_pipeline_whose_steps_have_strange_names():
+    X, y = np.linspace(0, 1, 40).reshape(20, 2), np.arange(20) % 2
+    tree = DPTreeClassifier(bounds=(0, 1), classes=["a", STRANGE])
+    labels = np.array(["a", STRANGE], dtype=object)[y]
+    model = Pipeline([(STRANGE, BoundsScaler((0, 1))), (FORGED, tree)]).fit(X, labels)
+    told = str(privacy_report(model))
+    assert_nothing_is_forged(told)
+    assert "x\\nTotal: epsilon = 0 (DPTreeClassifier)" in told
+
+
+def test_results_that_carry_a_statement_show_names_escaped():
+    rng = np.random.default_rng(0)
+    X, groups = rng.uniform(size=(500, 1)), np.array(["a", STRANGE], dtype=object)[np.arange(500) % 2]
+    model = LogisticRegression().fit([[0.2], [0.8]], [0, 1])
+    evaluation = private_evaluate(model, X, X[:, 0] > 0.5, 10.0, groups_of_interest=(groups, ["a", STRANGE]))
+    table = pd.DataFrame({STRANGE: X[:, 0], "level": groups})
+    domain = TableDomain({STRANGE: (0, 1), "level": ["a", STRANGE]})
+    description = private_describe(table, domain, 10.0)
+    life = DPSEVRegressor(10.0, bounds_X=(0, 1), bounds_y=(1, 9)).fit(table[[STRANGE]], 1 + X[:, 0])
+    hole = PipelineCheck(
+        holes=(Hole(step=STRANGE, place="a", neighbour="b"),), failures=(), uncovered=(), n_fits=1
+    )
+    for result in (evaluation, description, life.summary(), hole):
+        assert_nothing_is_forged(str(result))
+        if result is not hole:
+            assert_nothing_is_forged(result._repr_html_())
+
+
+def test_the_path_of_a_ledger_is_shown_escaped(tmp_path):
+    ledger = PrivacyLedger(tmp_path / "a\nTotal: epsilon = 0\x1b\u202e")
+    for text in (ledger.report(), ledger.to_html(), ledger._repr_html_(), study_page(ledger, {}, title="a")):
+        assert_nothing_is_forged(text)
+
+
+def test_texts_in_any_script_are_taken(ledger):
+    text = "Zoë \u05d0\u200f\u0627 \u4e2d\u6587 \U0001f469\u200d\u2695\ufe0f \u0646\u200c\u0645"
+    with ledger.label(text), ledger.record(person=text):
+        ledger.charge(spend(), text)
+    assert text in ledger.report()
+
+
+@pytest.mark.parametrize("unseen", ["\u180e", "\u200b", "\u2060", "\ufeff", "\U000e0041"])
+def test_what_nobody_sees_is_shown_escaped(path, unseen):
+    ledger = PrivacyLedger(path)
+    with ledger.label(f"a{unseen}"), ledger.record(person=f"b{unseen}"):
+        ledger.charge(spend(), f"Tree{unseen}")
+    assert ledger.entries()[0].estimator == f"Tree{unseen}"
+    escaped = unseen.encode("unicode_escape").decode()
+    pages = ledger.report(), ledger.to_html(), ledger._repr_html_(), study_page(ledger, {}, title=unseen)
+    for page in pages:
+        assert unseen not in page
+        assert f"Tree{escaped}" in page
