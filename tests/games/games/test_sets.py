@@ -170,65 +170,6 @@ def test_corners_cannot_be_written():
         box.lower[0] = -5.0
 
 
-@pytest.mark.parametrize(
-    ("lower", "upper", "error", "message"),
-    [
-        (1, 0, ValueError, "above upper"),
-        ([0, 2], [1, 1], ValueError, "above upper"),
-        (np.nan, 1, ValueError, "NaN"),
-        (0, [1, np.nan], ValueError, "NaN"),
-        (np.inf, np.inf, ValueError, "infinity"),
-        (-np.inf, -np.inf, ValueError, "infinity"),
-        ([0, 0], [1, 1, 1], ValueError, "fit together"),
-        (np.zeros((2, 2, 2)), 1, ValueError, "shape"),
-        ("a", 1, TypeError, "numbers"),
-        (True, 1, TypeError, "numbers"),
-    ],
-)
-def test_bad_corners(lower, upper, error, message):
-    with pytest.raises(error, match=message):
-        Box(lower, upper)
-
-
-@pytest.mark.parametrize(
-    ("bounds", "error", "message"),
-    [
-        (Box([0, 0, 0], 1), ValueError, r"\(2,\) or \(4, 2\)"),
-        (([0, 0, 0, 0], 1), ValueError, r"\(2,\) or \(4, 2\)"),
-        (3, TypeError, "pair"),
-        ("disc", TypeError, "pair"),
-        ((0, 1, 2), TypeError, "pair"),
-        (check_constraint("simplex", 4, 3), ValueError, "3 coordinates"),
-    ],
-)
-def test_bad_bounds(bounds, error, message):
-    with pytest.raises(error, match=message):
-        check_constraint(bounds, 4, 2)
-
-
-@pytest.mark.parametrize("total", [0, -1, np.inf, np.nan])
-def test_bad_totals(total):
-    with pytest.raises(ValueError, match="total"):
-        Simplex(total)
-
-
-@pytest.mark.parametrize(
-    ("projection", "diameter", "error", "message"),
-    [
-        (3, None, TypeError, "callable"),
-        (lambda z: z[0], None, ValueError, "shape"),
-        (lambda z: z * np.nan, None, ValueError, "finite"),
-        (lambda z: z + 1, None, ValueError, "leave its own results"),
-        (clip_to_disc, -1.0, ValueError, "diameter"),
-        (clip_to_disc, np.nan, ValueError, "diameter"),
-        (clip_to_disc, [1.0, 2.0], ValueError, "diameter"),
-    ],
-)
-def test_bad_projections(projection, diameter, error, message):
-    with pytest.raises(error, match=message):
-        ProjectionSet.checked(projection, diameter, 3, 2)
-
-
 class Ball(ConstraintSet):
     def __init__(self, diameter, expansion, radius=1.0, middle=0.0):
         self.diameter, self.expansion, self.radius, self.middle = diameter, expansion, radius, middle
@@ -256,9 +197,3 @@ def test_a_users_own_set_is_taken_as_it_is_unless_points_show_it_larger(radius, 
         check_constraint(Ball(2 * radius, widest, radius, middle), 4, 2)
     with pytest.raises(ValueError, match="expansion is too small"):
         check_constraint(Ball(longest, 1.0, radius, middle), 4, 2)
-
-
-def test_a_users_projection_that_leaves_its_diameter_is_refused():
-    assert ProjectionSet.checked(clip_to_disc, 2 * np.sqrt(2), 1, 2).diameter == 2 * np.sqrt(2)
-    with pytest.raises(ValueError, match="diameter is too small: ProjectionSet"):
-        ProjectionSet.checked(clip_to_disc, 2.0, 1, 2)
