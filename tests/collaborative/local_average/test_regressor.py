@@ -8,7 +8,6 @@ import re
 import numpy as np
 import pytest
 from sklearn.base import clone
-from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import GridSearchCV
 
 from skprivate.collaborative import LocalAverageRegressor
@@ -134,51 +133,6 @@ def test_the_limits_of_bandwidths(kernel, bandwidth):
     predicted = LocalAverageRegressor(kernel, bandwidth=bandwidth, bounds=(-3, 3)).fit(X, y).predict(X)
     expected = y if bandwidth < 1 else np.full(200, y.mean())
     np.testing.assert_allclose(predicted, expected, rtol=1e-4)
-
-
-@pytest.mark.parametrize(
-    "options",
-    [
-        *({"bandwidth": value} for value in (0, -1.0, math.nan, math.inf, "auto", None)),
-        *({"n_neighbors": value} for value in (0, -1, 2.5, "auto", None)),
-        {"kernel": "cosine"},
-        {"refine_to": 0},
-        {"n_jobs": 1.5},
-        {"bounds": (1, 0)},
-        {"bounds": ([0, 0, 0], [1, 1, 1])},
-        {"bounds": {0: (0, 1)}},
-    ],
-)
-def test_bad_parameters(options):
-    X, y = make_rows(20)
-    with pytest.raises((TypeError, ValueError)):
-        LocalAverageRegressor(**options).fit(X, y)
-
-
-@pytest.mark.parametrize("bad", [math.nan, math.inf])
-def test_missing_and_infinite_values_are_refused(bad):
-    X, y = make_rows(20)
-    model = LocalAverageRegressor().fit(X, y)
-    spoilt = X.copy()
-    spoilt[3, 1] = bad
-    with pytest.raises(ValueError, match=r"NaN|infinity"):
-        model.predict(spoilt)
-    with pytest.raises(ValueError, match=r"NaN|infinity"):
-        LocalAverageRegressor().fit(spoilt, y)
-    with pytest.raises(ValueError, match=r"NaN|infinity"):
-        LocalAverageRegressor().fit(X, spoilt[:, 1])
-
-
-@pytest.mark.parametrize("queries", [np.zeros((2, 3)), np.zeros((2, 1)), np.zeros((0, 2)), np.zeros(2)])
-def test_queries_of_another_shape_are_refused(queries):
-    model = LocalAverageRegressor().fit(*make_rows(20))
-    with pytest.raises(ValueError, match=r"features|sample|2D"):
-        model.predict(queries)
-
-
-def test_a_query_before_fit_is_refused():
-    with pytest.raises(NotFittedError):
-        LocalAverageRegressor().predict(np.zeros((1, 2)))
 
 
 @pytest.mark.parametrize("kernel", KERNELS)

@@ -223,26 +223,6 @@ def test_y_is_checked_where_given_and_changes_nothing():
             SecureSumAggregator().fit(X, bad)
 
 
-def test_bad_input():
-    X = np.ones((2, 3))
-    with pytest.raises(ValueError, match="active_rule"):
-        SecureSumAggregator(active_rule="receiver").fit(X)
-    with pytest.raises(ValueError, match="party_sizes"):
-        SecureSumAggregator(party_sizes=[1, 2]).fit(X)
-    with pytest.raises(ValueError, match="party_sizes"):
-        SecureSumAggregator(party_sizes=[1, 2, 0]).fit(X)
-    with pytest.raises(ValueError, match="NaN"):
-        SecureSumAggregator(active_rule="box").fit([[1.0, np.nan, 1.0]])
-    with pytest.raises(ValueError, match="infinity"):
-        SecureSumAggregator(active_rule="support").fit([[1.0, np.inf, 1.0]])
-    with pytest.raises(ValueError, match=r"below 2\^100") as caught:
-        SecureSumAggregator().fit(X).predict([[1.0, 1.23456e33, 1.0]])
-    assert "1.23456" not in str(caught.value)
-    aggregator = SecureSumAggregator(party_sizes=[1, 2, 3]).fit(X)
-    with pytest.raises(ValueError, match="features"):
-        aggregator.predict(np.ones((2, 4)))
-
-
 def test_as_the_last_step_of_stacking():
     X, y = make_regression(n_samples=200, n_features=5, noise=1.0, random_state=0)
     stack = StackingRegressor(

@@ -14,11 +14,18 @@ from sklearn.ensemble import StackingRegressor
 from sklearn.model_selection import GridSearchCV
 from sklearn.neighbors import KNeighborsRegressor
 from sklearn.pipeline import make_pipeline
-from sklearn.utils._param_validation import InvalidParameterError
+from sklearn.utils import get_tags
 
 from skprivate.base import privacy_report
 from skprivate.collaborative import BSTDAggregator, SecureSumAggregator
-from skprivate.collaborative._aggregators import rank_advantage, stands_out
+from skprivate.collaborative._aggregators import (
+    check_party_sizes,
+    rank_advantage,
+    relative_sizes,
+    shares,
+    stands_out,
+    validate_responses,
+)
 from skprivate.exceptions import DisclosureWarning, UtilityWarning
 from skprivate.metrics import record_linkage_score
 
@@ -295,41 +302,6 @@ def test_a_query_asked_again_gives_every_response_away():
 # ---------------------------------------------------------------------------------------------------------
 # Bad input
 # ---------------------------------------------------------------------------------------------------------
-@pytest.mark.parametrize(
-    ("params", "error", "message"),
-    [
-        ({"p_lower": 0}, InvalidParameterError, "p_lower"),
-        ({"p_lower": 2.0}, InvalidParameterError, "p_lower"),
-        ({"p_upper": "8"}, InvalidParameterError, "p_upper"),
-        ({"p_lower": 8}, ValueError, "p_lower must be below p_upper, got 8 and 8"),
-        ({"p_lower": 9}, ValueError, "p_lower must be below p_upper"),
-        ({"order": "best"}, InvalidParameterError, "order"),
-        ({"active_rule": "both"}, InvalidParameterError, "active_rule"),
-        ({"party_sizes": [1, 2]}, ValueError, "party_sizes"),
-        ({"party_sizes": np.zeros(20)}, ValueError, "party_sizes"),
-        ({"random_state": "dice"}, InvalidParameterError, "random_state"),
-    ],
-)
-def test_bad_parameters(params, error, message):
-    aggregator = BSTDAggregator(**params)
-    with pytest.raises(error, match=message):
-        aggregator.fit(np.ones((3, 20)))
-    assert not hasattr(aggregator, "disclosure_risk_")
-
-
-@pytest.mark.parametrize("aggregator", [BSTDAggregator(), SecureSumAggregator()], ids=["swap", "sum"])
-@pytest.mark.parametrize(
-    ("y", "message"),
-    [
-        (["a"] * 3, "y must hold numbers"),
-        ([1.0, np.nan, 2.0], "y contains NaN"),
-        ([[1.0, 2.0]] * 3, "y should be a 1d array"),
-        ([1.0, 2.0], "inconsistent numbers of samples"),
-    ],
-)
-def test_y_is_validated_where_it_is_given(aggregator, y, message):
-    with pytest.raises(ValueError, match=message):
-        aggregator.fit(np.ones((3, 20)), y)
 
 
 def test_a_failed_fit_keeps_the_former():
@@ -338,13 +310,6 @@ def test_a_failed_fit_keeps_the_former():
     with pytest.raises(ValueError, match="p_lower"):
         aggregator.set_params(p_lower=9).fit(X[:, :10])
     assert aggregator.n_features_in_ == 20
-
-
-def test_another_number_of_parties_is_refused():
-    aggregator = BSTDAggregator().fit(np.ones((3, 20)))
-    for method in (aggregator.transform, aggregator.predict):
-        with pytest.raises(ValueError, match="expecting 20 features"):
-            method(np.ones((3, 19)))
 
 
 # ---------------------------------------------------------------------------------------------------------
@@ -483,3 +448,84 @@ class TestFewActive:
         assert [warning.category for warning in caught] == few * [UtilityWarning]
         assert all(warning.filename == __file__ for warning in caught)
         assert not any(character.isdigit() for warning in caught for character in str(warning.message))
+
+
+def test_sizes_default_to_one_and_need_not_be_whole():
+    np.testing.assert_array_equal(check_party_sizes(None, 4), np.ones(4))
+    sizes = check_party_sizes([1, 2.5], 2)
+    assert sizes.dtype == np.float64
+    assert sizes.tolist() == [1.0, 2.5]
+
+
+def test_sizes_are_copied():
+    sizes = np.array([1.0, 2.0])
+    check_party_sizes(sizes, 2)[0] = 7.0
+    assert sizes[0] == 1.0
+
+
+def test_equal_parties_keep_their_responses_bit_for_bit():
+    # 0.1 * 49 / 49 is not 0.1.
+    np.testing.assert_array_equal(relative_sizes(np.full(49, 0.1)), np.ones(49))
+    assert relative_sizes(np.array([1.0, 3.0])).tolist() == [0.5, 1.5]
+
+
+def test_box_decides_by_the_response_and_the_total():
+    sizes = np.array([1.0, 2.0, 5.0])
+    responses = np.array([[0.125, -0.125, 0.1249], [0.0, -1.0, 3.0]])
+    values, active = shares(responses, sizes, "box")
+    # The same as abs(a_j) >= n_j / n^2 for a_j = n_j f_j / n.
+    np.testing.assert_array_equal(active, np.abs(responses * sizes / 8) >= sizes / 64)
+    np.testing.assert_array_equal(active, [[True, True, False], [False, True, True]])
+    np.testing.assert_array_equal(values, [[0.125, -0.25, 0.0], [0.0, -2.0, 15.0]])
+
+
+def test_a_total_of_its_own():
+    responses = np.array([[0.3, 0.6]])
+    np.testing.assert_array_equal(shares(responses, np.ones(2), "box")[1], [[False, True]])
+    np.testing.assert_array_equal(shares(responses, np.ones(2), "box", total=4.0)[1], [[True, True]])
+
+
+def test_support_is_an_answer():
+    values, active = shares(np.array([[np.nan, 0.0, 2.0]]), np.array([3.0, 4.0, 5.0]), "support")
+    assert active.tolist() == [[False, True, True]]
+    assert values.tolist() == [[0.0, 0.0, 10.0]]
+
+
+@pytest.mark.parametrize("rule", [None, "receiver"])
+def test_all_count_where_nothing_is_decided_before(rule):
+    values, active = shares(np.array([[0.0, 1e-9]]), np.array([3.0, 4.0]), rule)
+    assert active.all()
+    assert values.tolist() == [[0.0, 4e-9]]
+
+
+def test_responses_become_rows_of_doubles():
+    responses = validate_responses(
+        BSTDAggregator(), np.asfortranarray(np.ones((3, 4), dtype=np.float32)), reset=True
+    )
+    assert responses.flags.c_contiguous
+    assert responses.dtype == np.float64
+
+
+@pytest.mark.parametrize("aggregator", [BSTDAggregator(1, 6), SecureSumAggregator()])
+@pytest.mark.parametrize("n_parties", [1, 2, 3])
+@pytest.mark.filterwarnings("ignore::skprivate.exceptions.DisclosureWarning")
+def test_a_prediction_that_rests_on_nobody_is_announced_for_any_number_of_parties(aggregator, n_parties):
+    fitted = clone(aggregator).fit(np.ones((1, n_parties)))
+    with pytest.warns(UtilityWarning, match="where nobody is active it is zero"):
+        assert fitted.predict(np.full((1, n_parties), np.nan)).tolist() == [0.0]
+
+
+@pytest.mark.parametrize("rule", ["box", "support", "receiver", None])
+def test_tags(rule):
+    tags = get_tags(BSTDAggregator(active_rule=rule))
+    assert not tags.target_tags.required
+    assert tags.input_tags.allow_nan == (rule == "support")
+
+
+def test_an_answer_is_missing_only_where_the_rule_is_support():
+    X = np.ones((3, 10))
+    X[1, 4] = np.nan
+    assert BSTDAggregator(active_rule="support").fit(X).predict(X).tolist() == [1.0, 1.0, 1.0]
+    for rule in ("box", "receiver", None):
+        with pytest.raises(ValueError, match="contains NaN"):
+            BSTDAggregator(active_rule=rule).fit(X)
