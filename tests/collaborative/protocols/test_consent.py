@@ -74,11 +74,6 @@ def test_floats_are_carried_bit_for_bit():
         assert opened[:, place].tobytes() == column.tobytes()
 
 
-def test_whole_numbers():
-    opened = Platform(values=np.arange(8, dtype=np.int32).reshape(2, 4)).open()
-    np.testing.assert_array_equal(opened, np.arange(8.0).reshape(2, 4))
-
-
 def test_a_later_query_opens_with_the_same_keys(platform):
     for _ in range(3):
         query = fresh()
@@ -169,12 +164,6 @@ def test_one_replayed_message_stops_everything(platform):
         refuses(lambda n=name: platform.open(consents={**platform.consents, n: consents[n]}))
         for member in NAMES:
             refuses(lambda r=replayed, m=member: platform.box.consent(m, platform.keys[m], platform.query, r))
-
-
-def test_nobody_consents_to_columns_of_another_query(platform):
-    other = fresh()
-    for name, key in platform.keys.items():
-        refuses(lambda n=name, k=key: platform.box.consent(n, k, other, platform.sealed))
 
 
 def test_a_member_consents_to_one_set_of_columns_per_query(platform):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""SiteKey: agreement, points that give nothing, secrets that stay, ids that are used once."""
+"""Keys: agreement, points that give nothing, secrets that stay, and the steps by their standards."""
 
 import copy
 import gc
@@ -8,13 +8,12 @@ import hmac
 import itertools
 import pickle
 import struct
-import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from skprivate.collaborative import SiteKey
+from skprivate.collaborative import ConsentBox, MaskedSum, SecureSumAggregator, SiteKey
 from skprivate.collaborative._protocols import keys
 from skprivate.collaborative._protocols.keys import (
     REFUSED,
@@ -239,24 +238,18 @@ def test_every_bit_of_a_message_its_key_and_its_context_counts():
         assert caught.value.__cause__ is None
 
 
-def test_without_the_library_the_extra_is_named():
-    code = """
-import sys
-sys.modules["cryptography"] = None
-from skprivate.collaborative import ConsentBox, MaskedSum, SecureSumAggregator, SiteKey
-for task in (
-    SiteKey.generate,
-    lambda: SiteKey.from_bytes(bytes(32)),
-    lambda: ConsentBox.simulate("abc"),
-    lambda: MaskedSum.simulate("abc"),
-    lambda: SecureSumAggregator().fit([[1.0, 2.0, 3.0]]),
-):
-    try:
+@pytest.mark.parametrize(
+    "task",
+    [
+        SiteKey.generate,
+        lambda: SiteKey.from_bytes(bytes(32)),
+        lambda: ConsentBox.simulate("abc"),
+        lambda: MaskedSum.simulate("abc"),
+        lambda: SecureSumAggregator().fit([[1.0, 2.0, 3.0]]),
+    ],
+)
+def test_without_the_library_the_extra_is_named(task, monkeypatch):
+    monkeypatch.setitem(sys.modules, "cryptography", None)
+    keys.library.cache_clear()
+    with pytest.raises(ImportError, match=r"pip install 'skprivate\[crypto\]'$"):
         task()
-    except ImportError as error:
-        print(error)
-"""
-    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    lines = run.stdout.splitlines()
-    assert len(lines) == 5
-    assert all(line.endswith("pip install 'skprivate[crypto]'") for line in lines)
