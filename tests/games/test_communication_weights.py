@@ -1,9 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Communication weights: which are taken, what they average, and which are refused."""
 
-import pickle
-from types import SimpleNamespace
-
 import networkx as nx
 import numpy as np
 import pytest
@@ -36,13 +33,6 @@ def test_a_graph_gets_metropolis_weights():
     expected = np.diag([0.75, 0.25, 0.75, 0.75])
     expected[0, 1] = expected[1, 0] = expected[1, 2] = expected[2, 1] = expected[1, 3] = expected[3, 1] = 0.25
     assert np.allclose(average, expected, atol=1e-15)
-
-
-def test_a_graph_of_another_library_will_do():
-    graph = SimpleNamespace(nodes=[0, 1, 2], edges=[(0, 1), (1, 2)])
-    average = check_weights(graph, 3, symmetric=True).average(np.eye(3))
-    assert np.allclose(average.sum(axis=0), 1)
-    assert average[0, 2] == 0
 
 
 def test_a_doubly_stochastic_matrix_need_not_be_symmetric_where_it_may_not():
@@ -237,15 +227,6 @@ def test_partial_fit_goes_on_with_the_rounds_to_come(game):
     assert longer.set_params(max_iter=8).partial_fit(game).n_iter_ == 20
 
 
-def test_weights_of_the_rounds_to_come_may_be_decided_later(game):
-    fitted = solver(weights=turn).fit(game)
-
-    def other(k):
-        return turn(k) if k < 12 else link(k % 4, (k + 1) % 4)
-
-    assert fitted.set_params(weights=other).partial_fit(game).n_iter_ == 24
-
-
 def test_a_matrix_that_is_changed_in_place_is_a_changed_one(game):
     weights = sparse.csr_array(np.full((N, N), 1 / N))
     fitted = solver(weights=weights).fit(game)
@@ -260,14 +241,3 @@ def test_checking_leaves_the_users_matrix_as_it_is():
     mixing(ring, n_players=3)
     assert ring.nnz == 9
     assert ring.data.tolist() == [0.5, 0.5, 0, 0.5, 0, 0.5, 0, 0.5, 0.5]
-
-
-def test_a_fitted_solver_with_a_list_of_weights_is_pickled(game):
-    fitted = pickle.loads(pickle.dumps(solver(weights=[turn(k) for k in range(24)]).fit(game)))
-    assert fitted.partial_fit(game).n_iter_ == 24
-
-
-def test_a_game_of_another_size_is_told_before_its_weights(game):
-    fitted = solver(weights=turn).fit(game)
-    with pytest.raises(ValueError, match="game differs"):
-        fitted.partial_fit(QuadraticAggregativeGame(1.0, 0.5, R[:3], r_bounds=(-1, 1)))

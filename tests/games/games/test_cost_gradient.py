@@ -119,12 +119,6 @@ def test_costs_are_not_evaluated_outside_of_a_box_or_simplex():
             assert high[3] <= most + 1e-12
 
 
-def test_at_a_side_the_difference_is_of_second_order():
-    game = AggregativeGame.from_cost(lambda x, mean: np.exp(3 * x[:, 0]), 3, bounds=(0, 1))
-    ends = np.array([[0.0], [1.0], [1 - 1e-6]])
-    np.testing.assert_allclose(game.pseudo_gradient(ends, ends), 3 * np.exp(3 * ends), rtol=1e-8)
-
-
 def test_outside_of_the_box_the_difference_is_taken_there():
     # "ye" does not project.
     game = AggregativeGame.from_cost(lambda x, mean: x[:, 0] ** 4, 2, bounds=(0, 1))
@@ -198,23 +192,6 @@ def test_costs_are_not_evaluated_outside_of_a_box_by_rounding(bounds):
         for x in (low + share * (high - low), high - share * (high - low)):
             profile = np.full((N, 1), np.clip(x, low, high))
             assert np.isfinite(game.pseudo_gradient(profile, profile)).all()
-
-
-def test_automatic_differentiation_of_jax():
-    jax = pytest.importorskip("jax")
-    unit_cost = np.linspace(1.0, 3.0, 5)
-
-    def firm(x, mean):
-        return unit_cost * x[:, 0] + jax.numpy.exp(x[:, 0] / 5) - x[:, 0] * (10 - 2 * mean[:, 0])
-
-    gradient = jax.grad(lambda x, mean: firm(x, mean).sum(), argnums=(0, 1))
-    automatic = AggregativeGame.from_cost(firm, 5, bounds=(0, 10), gradient=gradient)
-    differences = AggregativeGame.from_cost(
-        lambda x, mean: unit_cost * x[:, 0] + np.exp(x[:, 0] / 5) - x[:, 0] * (10 - 2 * mean[:, 0]),
-        5,
-        bounds=(0, 10),
-    )
-    np.testing.assert_allclose(automatic.solve(), differences.solve(), atol=1e-3)
 
 
 def test_the_step_comes_from_the_precision_and_the_set():

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from skprivate.games import QuadraticAggregativeGame, Simplex, VaccinationGame
+from skprivate.games import QuadraticAggregativeGame, VaccinationGame
 from skprivate.games._games.equilibrium import (
     LinearMap,
     QuadraticCosts,
@@ -165,12 +165,6 @@ def test_convex_costs_on_a_disc():
     np.testing.assert_allclose(gains, [5.0 - 0.5, 0.125], rtol=1e-12)
 
 
-def test_concave_costs_on_a_disc_gain_something():
-    constraint = ProjectionSet(lambda z: z / np.maximum(1, np.linalg.norm(z, axis=1, keepdims=True)), 2)
-    costs = QuadraticCosts(-np.eye(2), np.array([[-3.0, -4.0]]))
-    np.testing.assert_allclose(quadratic_gains(costs, np.zeros((1, 2)), constraint), [5.5], rtol=1e-9)
-
-
 @pytest.mark.parametrize("bounds", [None, (0, 1), "simplex"])
 def test_search_finds_the_least_convex_cost(bounds):
     generator = np.random.default_rng(7)
@@ -191,12 +185,6 @@ def test_search_copes_with_costs_that_are_defined_inside_alone():
         return np.where((y >= 0) & (y <= 1), (roots - [[0.5], [0.0]]) ** 2, np.nan)[:, 0]
 
     np.testing.assert_allclose(_descended_costs(cost, np.ones((2, 1)), constraint), 0.0, atol=1e-5)
-
-
-def test_simplex_total_counts():
-    constraint = Simplex(3.0).fit_to(1, 2)
-    costs = QuadraticCosts(-np.eye(2), np.zeros((1, 2)))
-    assert quadratic_gains(costs, np.array([[1.5, 1.5]]), constraint)[0] == pytest.approx(4.5 - 2.25)
 
 
 @pytest.mark.parametrize("bounds", [(0, 1), "simplex"])

@@ -45,14 +45,6 @@ def test_a_nonlinear_game_is_solved():
     np.testing.assert_allclose(x**3, targets[:, None] + 1 - np.exp(x.mean()), atol=1e-8)
 
 
-def test_estimates_of_the_aggregate_go_row_by_row(generator):
-    game = AggregativeGame(nash, N, n)
-    x, estimates = generator.normal(size=(2, N, n))
-    np.testing.assert_array_equal(game.pseudo_gradient(x, estimates), nash(x, estimates))
-    one = estimates[0]
-    np.testing.assert_allclose(game.pseudo_gradient(x, one), nash(x, np.tile(one, (N, 1))), rtol=1e-12)
-
-
 def test_the_users_functions_always_see_two_dimensions():
     shapes = set()
 

@@ -328,21 +328,3 @@ def test_tables_hold_the_distances_of_pairs():
     (flat,), _ = player_distances(make_mechanism(allowance=1e-3, **changes))
     assert flat.allowance > 0
     assert flat.between(np.ones((2, 1)))[0, 1] == flat.ceiling + flat.allowance
-
-
-def test_what_moves_nothing_may_have_any_width():
-    # One round: its broadcast is of a public start.
-    (distance,), _ = player_distances(
-        make_mechanism(noise_scales=np.ones(1), steps=np.ones(1), allowance=1e-3)
-    )
-    assert distance.largest(np.array([np.inf])) == (distance.allowance, True)
-
-
-def test_corners_pay_the_allowance():
-    P = np.array([[1.0, 0.3], [0.3, 1.0]])
-    (with_grid,), _ = player_distances(make_mechanism(n_dims=2, P=P, allowance=1e-3))
-    (bare,), _ = player_distances(make_mechanism(n_dims=2, P=P))
-    assert not with_grid.separable
-    widths = np.array([1.0, 2.0])
-    assert with_grid.largest(widths)[0] == pytest.approx(bare.largest(widths)[0] + with_grid.allowance)
-    assert with_grid.allowance > 0
