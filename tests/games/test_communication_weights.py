@@ -15,9 +15,8 @@ VALUES = np.random.default_rng(0).normal(size=(6, 2))
 
 
 def test_none_is_the_mean_of_all():
-    assert np.allclose(
-        check_weights(None, 6, symmetric=True).average(VALUES), VALUES.mean(axis=0), atol=1e-15
-    )
+    mean = check_weights(None, 6, symmetric=True).average(VALUES)
+    assert np.allclose(mean, VALUES.mean(axis=0), atol=1e-15)
 
 
 @pytest.mark.parametrize("form", [np.array, np.ndarray.tolist, sparse.csr_array, sparse.coo_matrix])
@@ -38,8 +37,6 @@ def test_a_graph_gets_metropolis_weights():
 def test_a_doubly_stochastic_matrix_need_not_be_symmetric_where_it_may_not():
     cycle = (np.eye(6) + np.eye(6, k=1) + np.eye(6, k=-5)) / 2
     assert np.allclose(check_weights(cycle, 6, symmetric=False).average(VALUES), cycle @ VALUES)
-    with pytest.raises(ValueError, match="symmetric"):
-        check_weights(cycle, 6, symmetric=True)
 
 
 pytestmark = pytest.mark.filterwarnings("ignore::skprivate.exceptions.PrivacyLeakWarning")
@@ -77,7 +74,6 @@ def mixing(weights, n_rounds=12, n_players=N, *, symmetric=True, connected_withi
     return make_mixing(weights, n_players, n_rounds, symmetric=symmetric, connected_within=connected_within)
 
 
-@pytest.mark.parametrize("algorithm", ["wang_nedic", "ye"])
 @pytest.mark.parametrize(
     "weights",
     [
@@ -89,17 +85,10 @@ def mixing(weights, n_rounds=12, n_players=N, *, symmetric=True, connected_withi
     ],
     ids=["function", "list", "sparse", "array", "lists of a function"],
 )
-def test_every_round_takes_its_own_weights(game, algorithm, weights):
-    fitted = solver(algorithm=algorithm, weights=weights, store="all", step_size=0.2, consensus_step=0.3).fit(
-        game
-    )
-    x = v = np.zeros((N, 1))
-    for k, o in enumerate(fitted.observations_):
-        assert np.allclose(fitted.history_["estimates"][k], v, atol=1e-12)
-        moved = x - 0.2 * ((1 + 0.5 / N) * x + 0.5 * v + R[:, None])
-        v = (v + 0.3 * (turn(k) @ o - o) if algorithm == "wang_nedic" else turn(k) @ o) + moved - x
-        x = moved
-    assert np.allclose(fitted.estimates_, v, atol=1e-12)
+def test_every_round_takes_its_own_weights(weights):
+    made = mixing(weights)
+    for k in range(12):
+        assert np.allclose(made.at(k).average(np.eye(N)), turn(k))
 
 
 def test_a_replay_takes_the_weights_of_each_round(game):

@@ -170,16 +170,6 @@ def test_rows_elsewhere_in_memory_give_the_same_bits(kernel):
     np.testing.assert_array_equal(other.averages(queries, unit(3))[0], model.averages(queries, unit(3))[0])
 
 
-@pytest.mark.parametrize("kernel", KERNELS)
-def test_several_sizes_and_each_alone_agree_bit_for_bit(kernel):
-    rng = np.random.default_rng(1)
-    X, y, queries = rng.uniform(size=(900, 3)), rng.normal(size=900), rng.uniform(size=(30, 3))
-    sizes = [1, 5, 200] if kernel == "knn" else [0.01, 0.1, 0.7]
-    together, _ = averages(kernel, X, y, queries, sizes)
-    alone = [averages(kernel, X, y, queries, [size])[0] for size in sizes]
-    np.testing.assert_array_equal(together, np.hstack(alone))
-
-
 def organ_pipe(n):
     return np.minimum(np.arange(n), np.arange(n)[::-1])
 

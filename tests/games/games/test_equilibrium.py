@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from skprivate.games import QuadraticAggregativeGame, VaccinationGame
+from skprivate.games import QuadraticAggregativeGame
 from skprivate.games._games.equilibrium import (
     LinearMap,
     QuadraticCosts,
@@ -73,17 +73,6 @@ def test_a_rotation_is_solved_where_plain_gradient_steps_diverge():
 def test_norms_are_weighted_by_player():
     problem = VariationalInequality(lambda x: x, Unconstrained(), 1e-9, np.array([4.0, 9.0]))
     assert problem.norm(np.array([[1.0, 0.0], [0.0, 2.0]])) == pytest.approx(np.sqrt(40))
-
-
-def test_weights_are_used_where_only_they_make_the_game_monotone():
-    generator = np.random.default_rng(0)
-    alike = VaccinationGame(generator.random(50), generator.uniform(0.9, 1.1, 50))
-    assert alike._monotone_weights() == (True, None)
-    different = VaccinationGame(generator.random(2000), generator.uniform(0.2, 3.0, 2000))
-    monotone, weights = different._monotone_weights()
-    assert monotone
-    spread = weights * different.Q_[:, 0, 0]
-    np.testing.assert_allclose(spread, spread[0])
 
 
 def test_the_tolerance_grows_with_the_numbers_of_the_game():

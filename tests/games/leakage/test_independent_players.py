@@ -58,16 +58,6 @@ def test_the_stated_confidence_holds():
     assert below <= 100
 
 
-def test_few_samples_without_a_penalty_would_be_wrong():
-    """The mean itself lies above the truth about half the time: what the bound subtracts is needed."""
-    truth, wrong = 0.5 + 0.5 * math.exp(-2.0), 0
-    for seed in range(100):
-        values = np.exp(-2.0 * stats.bernoulli(0.5).rvs(size=60, random_state=seed))
-        wrong += float(values.mean()) > truth
-        assert independent_players._least_mean(values, 1e-9) < truth
-    assert wrong > 20
-
-
 def test_the_bound_is_the_one_of_maurer_and_pontil():
     values = np.array([0.0, 1.0, 1.0, 0.5])
     variance, penalty = values.var(ddof=1), math.log(2 / 0.05)
