@@ -39,10 +39,10 @@ def synthesis(responses, sizes, rule):
 @pytest.mark.parametrize(
     "sizes", [None, np.arange(1, 21) * 37, np.random.default_rng(3).uniform(0.01, 5, 20)]
 )
-@pytest.mark.parametrize("unit", [1e-20, 1e-6, 1.0, 1e6, 1e20])
+@pytest.mark.parametrize("unit", [1e-20, 1.0, 1e20])
 def test_predictions_are_the_rules_own(rule, sizes, unit):
     rng = np.random.default_rng(0)
-    X = rng.normal(size=(30, 20)) * unit
+    X = rng.normal(size=(12, 20)) * unit
     X[rng.uniform(size=X.shape) < 0.2] = np.nan if rule == "support" else 0.0
     X[0] = np.nan if rule == "support" else 0.0
     expected = synthesis(X, np.ones(20) if sizes is None else sizes, rule)

@@ -26,6 +26,7 @@ from skprivate.collaborative import (
     SecureSumAggregator,
     SiteKey,
 )
+from skprivate.collaborative._local_average.regressor import MODELS, UNIT_RANGE
 from skprivate.collaborative._protocols.mask_kernels import mask_rows
 from skprivate.collaborative._protocols.messages import Answer, Query, SiteCard, make_query
 from skprivate.exceptions import ConsentError
@@ -46,6 +47,7 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore::skprivate.exceptions.DisclosureWarning"),
     pytest.mark.filterwarnings("ignore::skprivate.exceptions.PrivacyLeakWarning"),
 ]
+UNIT = np.ascontiguousarray(np.broadcast_to(UNIT_RANGE, (4, 2)))
 SECRET, LARGE = "Miss Marple", 1.23456e33
 X = np.random.default_rng(0).uniform(size=(48, 2))
 Y, SITES = X.sum(axis=1), np.arange(48) % 12
@@ -209,6 +211,12 @@ TABLE_OF_REFUSALS = [
         ((SecureSumAggregator(party_sizes=[1, 2, 3]), np.ones((3, 4))), "expecting 3 features"),
         ((SecureSumAggregator(), [[1.0, LARGE, 1.0]]), r"below 2\^100"),
     ),
+    *rows("transform", lambda answers: BSTDAggregator(1, 2).fit(np.ones((3, 3))).transform(answers),
+        (np.ones((3, 4)), "expecting 3 features"),
+    ),
+    *rows("columns of a kernel", lambda kind: kind(X, Y, [1]).averages(np.zeros((1, 3)), UNIT),
+        *((kind, "^$") for kind in MODELS.values()),
+    ),
     *rows("local average", local_average,
         *(({"bandwidth": value}, "bandwidth") for value in (0, np.nan, np.inf, "auto")),
         *(({"n_neighbors": value}, "n_neighbors") for value in (0, 2.5, "auto")),
@@ -285,8 +293,8 @@ TABLE_OF_REFUSALS = [
     *rows("observe", lambda aggregator: CollaborativeRegressor(LINEAR, None, aggregator).fit(
         X, Y, sites=SITES).observe(X), (SecureSumAggregator(), "opens no answer"), error=TypeError),
     *rows("dates", lambda asked: CollaborativeRegressor(LINEAR).fit(FRAME, Y, sites=SITES).ask(asked),
-        (pd.DataFrame({"age": pd.Timestamp("2020-01-01"), "dose": X[:, 0]}), "holds dates"),
-        error=TypeError,
+        (pd.DataFrame({"age": pd.Timestamp("2020-01-01"), "dose": X[:, 0]}), "holds dates", TypeError),
+        (FRAME[:0], "0 sample"),
     ),
     *rows("from_sites", from_sites,
         ([], "at least one, and each must have its own name"),

@@ -100,12 +100,10 @@ def test_a_replay_takes_the_weights_of_each_round(game):
 
 
 def test_players_who_talk_over_one_link_a_round_find_the_equilibrium(game):
-    silent = {"noise_scale": 0, "step_size": 0.1, "consensus_step": 1.0, "max_iter": 200}
+    silent = {"noise_scale": 0, "step_size": 0.02, "consensus_step": 1.0, "max_iter": 400}
     fitted = solver(weights=turn, **silent).fit(game)
     # A constant step leaves an error of its own order: estimates never agree entirely.
-    assert np.abs(fitted.strategies_ - game.solve()).max() < 0.1
-    smaller = solver(weights=turn, **silent | {"step_size": 0.01, "max_iter": 1000}).fit(game)
-    assert np.abs(smaller.strategies_ - game.solve()).max() < 0.01
+    assert np.abs(fitted.strategies_ - game.solve()).max() < 0.02
 
 
 def test_the_guarantee_does_not_depend_on_the_weights(game):

@@ -326,6 +326,7 @@ TABLE = [
     *rows("quadratic", quadratic,
         ({"r": []}, "at least one player"),
         ({"r": 3.0}, "r must have shape"),
+        ({"r": ["a"]}, "r must hold numbers", TypeError),
         ({"r": [np.nan]}, "r must be finite"),
         ({"P": np.inf}, "P must be finite"),
         ({"P": np.eye(3), "r": R}, r"P must be a number or have shape \(6,\)"),

@@ -119,6 +119,12 @@ def test_error_with_noise(game):
     assert 0.1 < large < 0.5
 
 
+def test_a_start_is_one_for_all_players_or_one_for_each(game):
+    assert np.array_equal(solver().fit(game, x0=[0.5, -0.5]).start_, np.tile([0.5, -0.5], (5, 1)))
+    pair = QuadraticAggregativeGame(1.0, 0.5, [0.1, 0.2], r_bounds=(0, 1))
+    assert solver().fit(pair, x0=[0.3, 0.4]).start_.tolist() == [[0.3], [0.4]]
+
+
 def test_what_is_stored(game):
     assert not hasattr(solver().fit(game), "observations_")
     some = solver(store="observations").fit(game)
@@ -245,7 +251,8 @@ def test_public_bounds_of_the_rounds_before_cannot_be_made_narrower():
         return QuadraticAggregativeGame(1.0, 0.5, R, bounds, r_bounds=width)
 
     boxed = solver(max_iter=10).fit(make((-1, 1), (-1, 1)))
-    for other in (make((-1e-9, 1e-9), (-1, 1)), make((-1, 1), (-1e-9, 1e-9)), make(None, (-1, 1))):
+    smaller = QuadraticAggregativeGame(1.0, 0.5, R[:3], (-1, 1), r_bounds=(-1, 1))
+    for other in (make((-1e-9, 1e-9), (-1, 1)), make((-1, 1), (-1e-9, 1e-9)), make(None, (-1, 1)), smaller):
         with pytest.raises(ValueError, match="public"):
             boxed.partial_fit(other)
     assert boxed.partial_fit(make((-1, 1), (-1, 1))).n_iter_ == 20

@@ -55,8 +55,7 @@ def assert_equals_reference(kernel, X, y, queries, sizes):
 
 
 @pytest.mark.parametrize("kernel", KERNELS)
-@pytest.mark.parametrize("d", [1, 2, 5, 20])
-@pytest.mark.parametrize("n", [1, 8, 9, 33, 700, 4000])
+@pytest.mark.parametrize(("n", "d"), [(1, 1), (8, 2), (9, 5), (33, 20), (700, 1), (700, 20), (4000, 3)])
 def test_random_rows(kernel, d, n):
     rng = np.random.default_rng(n * d)
     X, y, queries = rng.uniform(size=(n, d)), rng.normal(size=n), rng.uniform(size=(70, d))
@@ -102,7 +101,7 @@ def test_rows_at_and_very_near_a_query(kernel, gap):
 @pytest.mark.parametrize(("kernel", "power"), [("gaussian", 2), ("laplace", 1)])
 def test_powers_have_a_relative_error_below_1e_14(kernel, power):
     # Two rows: the one at the query weighs 1, so that the mean of (0, 1) is w / (1 + w).
-    for distance in np.linspace(0.001, 1, 2000):
+    for distance in np.linspace(0.001, 1, 300):
         for size in (1.0, 0.1, 0.02):
             X, y = np.array([[0.0], [distance]]), np.array([0.0, 1.0])
             value = averages(kernel, X, y, X[:1], [size])[0][0, 0]

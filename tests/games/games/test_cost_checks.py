@@ -79,7 +79,7 @@ GOOD_COSTS = {
 }
 
 
-@pytest.mark.parametrize("bounds", [(0, 1), ([0.1], [0.9]), (np.zeros(N), np.linspace(0.5, 1, N))])
+@pytest.mark.parametrize("bounds", [(0, 1), (np.full(N, 0.1), np.linspace(0.5, 1, N))])
 @pytest.mark.parametrize("name", GOOD_COSTS)
 def test_good_costs_pass(name, bounds):
     assert AggregativeGame.from_cost(GOOD_COSTS[name], N, bounds=bounds).n_dims == 1

@@ -14,6 +14,7 @@ def generator():
     return np.random.default_rng(0)
 
 
+@pytest.mark.parametrize("bounds", ["free", "box", "simplex"], indirect=True)
 def test_agrees_with_the_quadratic_game(bounds, generator):
     game = AggregativeGame(nash, N, n, bounds=bounds, cost=cost)
     known = QuadraticAggregativeGame(P, Q, R, bounds)
@@ -27,6 +28,7 @@ def test_agrees_with_the_quadratic_game(bounds, generator):
     np.testing.assert_allclose(game.cost(x, x.mean(axis=0)), known.cost(x, x.mean(axis=0)))
 
 
+@pytest.mark.parametrize("bounds", ["free", "box", "simplex"], indirect=True)
 def test_the_solution_does_not_depend_on_the_start(bounds, generator):
     game = AggregativeGame(nash, N, n, bounds=bounds)
     for scale in (0.1, 10.0):

@@ -16,6 +16,7 @@ from skprivate.games._leakage.broadcast_sensitivity import player_distances
 from skprivate.games._leakage.guarantees import privacy_guarantee
 from skprivate.games._leakage.priors import _INTERVALS
 from tests.games.conftest import HIDDEN, make_mechanism, mechanism_of_rate
+from tests.marks import slow
 
 CRITERIA = ("pml", "corollary1", "dp")
 
@@ -83,7 +84,7 @@ def search(leakage, mechanism, prior, start, weights, rng, n_random):
     return attained, max(map(at, random))
 
 
-@pytest.mark.parametrize("algorithm", ["ye", "wang_nedic"])
+@pytest.mark.parametrize("algorithm", [slow("ye"), "wang_nedic"])
 def test_enumeration_of_a_correlated_game_equals_theorem_1(algorithm):
     rng = np.random.default_rng(5)
     mechanism = make_mechanism(
@@ -487,8 +488,13 @@ def test_nothing_is_exact_where_the_support_is_not_known_to_be_an_interval(prior
     assert (still.status, still.epsilon) == ("exact", 0.0)
 
 
-@pytest.mark.parametrize("criterion", ["pml", "dp"])
-@pytest.mark.parametrize("name", _INTERVALS)
+@pytest.mark.parametrize(
+    ("name", "criterion"),
+    [
+        slow(*case) if case in (("irwinhall", "pml"), ("vonmises_line", "pml")) else case
+        for case in itertools.product(_INTERVALS, ("pml", "dp"))
+    ],
+)
 def test_known_families_are_positive_between_their_ends_and_exact(name, criterion):
     family = getattr(stats, name, None)
     if family is None:
