@@ -15,7 +15,7 @@ from sklearn.utils import estimator_html_repr
 
 from skprivate import SecureSumAggregator
 from skprivate.collaborative import _aggregators
-from skprivate.exceptions import ConsentError, DisclosureWarning
+from skprivate.exceptions import DisclosureWarning
 
 RULES = ["box", "support", None]
 
@@ -144,20 +144,6 @@ def test_a_forked_process_makes_keys_of_its_own(monkeypatch):
     monkeypatch.setattr(_aggregators.os, "getpid", lambda: -1)
     np.testing.assert_array_equal(aggregator.predict(X), expected)
     assert aggregator._session is not session
-
-
-def test_a_lost_message_stops_the_prediction(monkeypatch):
-    X = np.ones((2, 4))
-    aggregator = SecureSumAggregator().fit(X)
-    protocol = aggregator._session._sum
-    send = protocol.mask
-
-    def lose(name, *args):
-        return send(name, *args) if name != "party 2" else None
-
-    monkeypatch.setattr(protocol, "mask", lose)
-    with pytest.raises(ConsentError, match="of every member is needed"):
-        aggregator.predict(X)
 
 
 @pytest.mark.parametrize(("n_parties", "message"), [(1, "its answer"), (2, "the other's answer")])

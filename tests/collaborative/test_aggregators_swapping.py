@@ -10,8 +10,6 @@ import pandas as pd
 import pytest
 from joblib import Parallel, delayed
 from sklearn.base import clone
-from sklearn.ensemble import StackingRegressor
-from sklearn.neighbors import KNeighborsRegressor
 from sklearn.pipeline import make_pipeline
 from sklearn.utils import get_tags
 
@@ -106,15 +104,6 @@ def test_nobody_active_predicts_zero():
     assert BSTDAggregator(active_rule="receiver").fit(X).predict(X).tolist() == [0.0, 0.0, 1.0]
     X = np.full((2, 10), np.nan)
     assert BSTDAggregator(active_rule="support").fit(X).predict(X).tolist() == [0.0, 0.0]
-
-
-def test_the_box_rule_depends_on_the_unit_of_y_and_support_does_not():
-    X = np.random.default_rng(0).uniform(0.5, 1.0, size=(50, 20))
-    box = BSTDAggregator(active_rule="box").fit(X)
-    assert (box.predict(X) > 0.5).all()
-    assert (box.predict(1e-4 * X) == 0).all()
-    support = BSTDAggregator().fit(X)
-    np.testing.assert_allclose(support.predict(1e-4 * X), 1e-4 * support.predict(X), rtol=1e-14)
 
 
 def test_receiver_is_the_printed_rule():
@@ -298,19 +287,6 @@ def test_a_failed_fit_keeps_the_former():
 # ---------------------------------------------------------------------------------------------------------
 # Among scikit-learn's tools
 # ---------------------------------------------------------------------------------------------------------
-def regression(n=120):
-    rng = np.random.default_rng(0)
-    X = rng.uniform(size=(n, 2))
-    return X, 1.0 + X.sum(axis=1) + 0.1 * rng.normal(size=n)
-
-
-def test_as_the_final_estimator_of_a_stack():
-    X, y = regression()
-    models = [(f"knn{k}", KNeighborsRegressor(k)) for k in range(1, 11)]
-    stack = StackingRegressor(models, final_estimator=BSTDAggregator(), cv=3).fit(X, y)
-    answers = np.column_stack([model.predict(X) for model in stack.estimators_])
-    np.testing.assert_array_equal(stack.predict(X), BSTDAggregator().fit(answers).predict(answers))
-    np.testing.assert_allclose(stack.predict(X), answers.mean(axis=1), rtol=1e-14)
 
 
 def test_frames_pipelines_pickles_and_workers():
@@ -357,15 +333,6 @@ class TestUnequalParties:
         np.testing.assert_allclose(read, X[:, 0], rtol=1e-14)
         summed = SecureSumAggregator(party_sizes=sizes).fit(X).predict(X)
         np.testing.assert_allclose(summed, aggregator.predict(X), rtol=1e-14)
-
-    def test_a_party_between_smaller_and_larger_ones_is_found_by_its_rank(self):
-        sizes = np.repeat([1.0, 30.0, 900.0], [9, 1, 10])
-        rng = np.random.default_rng(0)
-        X = rng.uniform(0.2, 1.0, size=(300, 20))
-        with pytest.warns(DisclosureWarning, match="known by its rank"):
-            aggregator = BSTDAggregator(3, 8, party_sizes=sizes).fit(X)
-        read = np.sort(aggregator.transform(X), axis=1)[:, 9] * sizes.mean() / 30
-        np.testing.assert_allclose(read, X[:, 9], rtol=1e-14)
 
     @pytest.mark.parametrize(
         ("groups", "found"),

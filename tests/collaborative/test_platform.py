@@ -403,14 +403,6 @@ class TestSearch:
         assert search.best_params_ == {"depth": 4}
         assert search.best_estimator_.sites_ == list(range(M))
 
-    def test_over_a_part_s_depth(self):
-        platform = CollaborativeRegressor(
-            LocalAverageRegressor("knn", n_neighbors=5), TQMATransformer(bounds=(0, 1))
-        ).set_fit_request(sites=True)
-        grid = {"query_perturber__depth": [1, 4], "estimator__n_neighbors": [3, 8]}
-        search = GridSearchCV(platform, grid, cv=3, error_score="raise")
-        assert search.fit(X, Y, sites=SITES).best_params_["query_perturber__depth"] == 4
-
     def test_folds_that_leave_out_whole_sites(self):
         models = {site: LinearRegression() for site in range(M)}
         platform = CollaborativeRegressor(models).set_fit_request(sites=True)

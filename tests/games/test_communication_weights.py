@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Communication weights: which are taken, what they average, and which are refused."""
+"""Communication weights: what they average, which rounds lose connection, what partial_fit goes on with."""
 
 import networkx as nx
 import numpy as np
@@ -10,37 +10,10 @@ from skprivate.games import PrivateNashSolver, QuadraticAggregativeGame
 from skprivate.games._communication_weights import check_weights, make_mixing
 from skprivate.games._rounds import Dynamics, replay
 
-RING = (np.eye(6, k=1) + np.eye(6, k=-1) + np.eye(6, k=5) + np.eye(6, k=-5) + np.eye(6)) / 3
-VALUES = np.random.default_rng(0).normal(size=(6, 2))
-
-
-def test_none_is_the_mean_of_all():
-    mean = check_weights(None, 6, symmetric=True).average(VALUES)
-    assert np.allclose(mean, VALUES.mean(axis=0), atol=1e-15)
-
-
-@pytest.mark.parametrize("form", [np.array, np.ndarray.tolist, sparse.csr_array, sparse.coo_matrix])
-def test_every_form_of_a_matrix_averages_alike(form):
-    mixing = check_weights(form(RING), 6, symmetric=True)
-    assert np.allclose(mixing.average(VALUES), RING @ VALUES, atol=1e-15)
-
-
-def test_a_graph_gets_metropolis_weights():
-    graph = nx.Graph([("a", "b"), ("b", "c"), ("b", "d"), ("a", "a"), ("b", "a")])
-    average = check_weights(graph, 4, symmetric=True).average(np.eye(4))
-    # Degrees 1, 3, 1, 1: every edge has weight 1 / (1 + 3).
-    expected = np.diag([0.75, 0.25, 0.75, 0.75])
-    expected[0, 1] = expected[1, 0] = expected[1, 2] = expected[2, 1] = expected[1, 3] = expected[3, 1] = 0.25
-    assert np.allclose(average, expected, atol=1e-15)
-
-
-def test_a_doubly_stochastic_matrix_need_not_be_symmetric_where_it_may_not():
-    cycle = (np.eye(6) + np.eye(6, k=1) + np.eye(6, k=-5)) / 2
-    assert np.allclose(check_weights(cycle, 6, symmetric=False).average(VALUES), cycle @ VALUES)
-
-
 pytestmark = pytest.mark.filterwarnings("ignore::skprivate.exceptions.PrivacyLeakWarning")
 
+RING = (np.eye(6, k=1) + np.eye(6, k=-1) + np.eye(6, k=5) + np.eye(6, k=-5) + np.eye(6)) / 3
+VALUES = np.random.default_rng(0).normal(size=(6, 2))
 N = 4
 R = np.array([-0.6, 0.1, 0.4, 0.9])
 
@@ -72,6 +45,31 @@ def solver(**parameters):
 
 def mixing(weights, n_rounds=12, n_players=N, *, symmetric=True, connected_within=None):
     return make_mixing(weights, n_players, n_rounds, symmetric=symmetric, connected_within=connected_within)
+
+
+def test_none_is_the_mean_of_all():
+    mean = check_weights(None, 6, symmetric=True).average(VALUES)
+    assert np.allclose(mean, VALUES.mean(axis=0), atol=1e-15)
+
+
+@pytest.mark.parametrize("form", [np.array, np.ndarray.tolist, sparse.csr_array, sparse.coo_matrix])
+def test_every_form_of_a_matrix_averages_alike(form):
+    mixing = check_weights(form(RING), 6, symmetric=True)
+    assert np.allclose(mixing.average(VALUES), RING @ VALUES, atol=1e-15)
+
+
+def test_a_graph_gets_metropolis_weights():
+    graph = nx.Graph([("a", "b"), ("b", "c"), ("b", "d"), ("a", "a"), ("b", "a")])
+    average = check_weights(graph, 4, symmetric=True).average(np.eye(4))
+    # Degrees 1, 3, 1, 1: every edge has weight 1 / (1 + 3).
+    expected = np.diag([0.75, 0.25, 0.75, 0.75])
+    expected[0, 1] = expected[1, 0] = expected[1, 2] = expected[2, 1] = expected[1, 3] = expected[3, 1] = 0.25
+    assert np.allclose(average, expected, atol=1e-15)
+
+
+def test_a_doubly_stochastic_matrix_need_not_be_symmetric_where_it_may_not():
+    cycle = (np.eye(6) + np.eye(6, k=1) + np.eye(6, k=-5)) / 2
+    assert np.allclose(check_weights(cycle, 6, symmetric=False).average(VALUES), cycle @ VALUES)
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Schedules over rounds, in every form."""
+"""Schedules over rounds in every form, and the grid of broadcasts: fine against the noise, or refused."""
 
 import numpy as np
 import pytest

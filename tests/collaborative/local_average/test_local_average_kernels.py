@@ -204,15 +204,3 @@ def test_scaling_clips_and_reaches_both_ends_exactly():
     X = np.array([[-9.0, 0.1, 5.0, -1.7e308], [4.0, 0.3, 7.0, 0.0], [0.5, 9.0, -7.0, 1.7e308]])
     expected = [[0, 0, 0, 0], [1, 1, 0, 0.5], [0.5, 1, 0, 1]]
     np.testing.assert_array_equal(scaled(X, make_ranges(lower, upper)), expected)
-
-
-@pytest.mark.parametrize("kernel", KERNELS)
-def test_queries_are_scaled_as_rows_are(kernel):
-    rng = np.random.default_rng(0)
-    X, y, queries = rng.normal(size=(200, 3)), rng.normal(size=200), rng.normal(size=(50, 3))
-    ranges = make_ranges(np.array([-1.0, -2.0, 0.0]), np.array([1.0, 3.0, 0.7]))
-    model = MODELS[kernel](scaled(X, ranges), y, [1] if kernel == "knn" else [0.2])
-    for part, expected in zip(
-        model.averages(queries, ranges), model.averages(scaled(queries, ranges), unit(3)), strict=True
-    ):
-        np.testing.assert_array_equal(part, expected)

@@ -2,12 +2,10 @@
 """The estimator: scikit-learn's checks, public ranges, refinement, and what it shows of its rows."""
 
 import math
-import pickle
 import re
 
 import numpy as np
 import pytest
-from sklearn.base import clone
 
 from skprivate.collaborative import LocalAverageRegressor
 from tests.marks import needs_names_of_polars
@@ -108,25 +106,6 @@ def test_refinement_is_a_step_of_its_own(kernel):
 
 
 @pytest.mark.parametrize("kernel", KERNELS)
-def test_one_row_and_a_constant_target(kernel):
-    one = LocalAverageRegressor(kernel, refine_to=1000).fit([[3.0, 4.0]], [2.5])
-    np.testing.assert_allclose(one.predict([[3.0, 4.0], [-100.0, 7.0]]), 2.5)
-    assert one.bandwidth_ == (None if kernel == "knn" else 1.0)
-    X, _ = make_rows(40)
-    constant = LocalAverageRegressor(kernel).fit(X, np.full(40, -3.0))
-    np.testing.assert_allclose(constant.predict(X), -3.0, rtol=1e-12)
-
-
-@pytest.mark.parametrize("bandwidth", [1e-320, 1e-5, 1e5, 1e200])
-@pytest.mark.parametrize("kernel", KERNELS[:-1])
-def test_the_limits_of_bandwidths(kernel, bandwidth):
-    X, y = make_rows(200)
-    predicted = LocalAverageRegressor(kernel, bandwidth=bandwidth, bounds=(-3, 3)).fit(X, y).predict(X)
-    expected = y if bandwidth < 1 else np.full(200, y.mean())
-    np.testing.assert_allclose(predicted, expected, rtol=1e-4)
-
-
-@pytest.mark.parametrize("kernel", KERNELS)
 def test_any_form_of_a_query_has_the_same_answer(kernel):
     X, y = make_rows()
     model = LocalAverageRegressor(kernel).fit(X, y)
@@ -150,15 +129,6 @@ def test_threads_do_not_change_a_bit(kernel):
         np.testing.assert_array_equal(ours, theirs)
         assert ours.dtype == theirs.dtype
         assert ours.shape == theirs.shape == (1001,)
-
-
-@pytest.mark.parametrize("kernel", KERNELS)
-def test_pickles_and_clones(kernel):
-    X, y = make_rows()
-    model = LocalAverageRegressor(kernel, refine_to=10**5).fit(X, y)
-    np.testing.assert_array_equal(pickle.loads(pickle.dumps(model)).predict(X), model.predict(X))
-    assert not hasattr(clone(model), "bandwidth_")
-    np.testing.assert_array_equal(clone(model).fit(X, y).predict(X), model.predict(X))
 
 
 @pytest.mark.parametrize("library", ["pandas", pytest.param("polars", marks=needs_names_of_polars)])

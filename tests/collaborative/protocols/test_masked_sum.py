@@ -289,10 +289,8 @@ def test_a_refused_answer_does_not_use_up_the_id(platform):
 
 def test_a_missing_foreign_or_double_message_is_refused(platform):
     messages = platform.mask(QUERY, VALUES)
-    for count in range(len(NAMES)):
-        for some in itertools.combinations(NAMES, count):
-            refuses(lambda s=some: platform.open(QUERY, {name: messages[name] for name in s}))
     for bad in (
+        *({name: messages[name] for name in NAMES if name != lost} for lost in NAMES),
         {**messages, "stranger": messages["north"]},
         {**messages, "north": messages["south"]},
         {**messages, "north": messages["south"], "south": messages["north"]},

@@ -249,15 +249,6 @@ def test_regret_is_what_the_best_of_many_strategies_gains(kind, own_effect, boun
     assert game.regret(x) >= max(gains) - 1e-12
 
 
-def test_one_equilibrium_from_any_start(generator):
-    game = VaccinationGame(generator.random(10), generator.uniform(0.5, 1.5, 10))
-    assert game.is_monotone() is True
-    x = game.solve()
-    assert max(game.regret(x), game.residual(x)) <= 1e-8
-    for start in (np.zeros(10), np.ones(10), generator.random(10)):
-        np.testing.assert_allclose(game.solve(start=start), x, atol=1e-8)
-
-
 def test_an_equilibrium_of_vaccination_known_on_paper():
     # F_i = x_i / 3 + m - 4/3 + A_i: the first is held at 1, for the others x_i = 4 - 3 m - 3 A_i.
     game = VaccinationGame([0.2, 0.4, 0.6], [1.0, 1.0, 1.0])

@@ -99,17 +99,6 @@ def test_units_change_nothing(units):
     AggregativeGame.from_cost(lambda x, mean: units * (x[:, 0] - 1e6) ** 2, N, bounds=(far[0], far[1]))
 
 
-def test_concave_costs_of_the_paper_are_refused_and_those_of_herd_immunity_are_not():
-    A, B = np.linspace(0.2, 0.6, N)[:, None], np.ones((N, 1, 1))
-    herd = VaccinationGame(A, B)
-    game = AggregativeGame.from_cost(herd.cost, N, bounds=(0, 1))
-    np.testing.assert_allclose(game.solve(), herd.solve(), atol=1e-7)
-    with pytest.warns(UserWarning, match="concave"):
-        printed = VaccinationGame(A, B, cost="as_printed")
-    with pytest.raises(ValueError, match="not convex"):
-        AggregativeGame.from_cost(printed.cost, N, bounds=(0, 1))
-
-
 def test_the_checks_are_bounded_in_the_number_of_evaluations_and_repeat():
     places = []
     for _ in range(2):

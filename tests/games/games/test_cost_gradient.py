@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Games from costs: their gradients, their equilibria, and the costs and gradients that are refused."""
+"""Games from costs: their gradients by differences or by the user, and their equilibria."""
 
 import pickle
 
@@ -8,7 +8,6 @@ import pytest
 
 from skprivate.games import (
     AggregativeGame,
-    PrivateNashSolver,
     QuadraticAggregativeGame,
 )
 from skprivate.games._games import cost_gradient
@@ -128,15 +127,6 @@ def test_a_solution_is_found_to_the_rounding_of_its_cost(recwarn):
     single = AggregativeGame(lambda x, mean: (x - 7.0 + mean).astype(np.float32), 5)
     np.testing.assert_allclose(single.solve(), 3.5, atol=1e-4)
     assert not recwarn.list
-
-
-def test_the_solver_takes_it_and_clipping_bounds_what_it_leaks():
-    game = AggregativeGame.from_cost(cost, N, n, bounds=(-1, 1))
-    fitted = PrivateNashSolver(noise_scale=1e-6, max_iter=300, random_state=0).fit(game)
-    np.testing.assert_allclose(fitted.strategies_, game.solve(), atol=1e-4)
-    noisy = PrivateNashSolver(noise_scale=10, max_iter=3, clip_norm=0.5).fit(game)
-    assert 0 < noisy.privacy_spent_.epsilon < 1
-    assert noisy.privacy_spent_.claim == "dp"
 
 
 def test_a_game_of_functions_that_can_be_pickled_is_pickled():

@@ -22,7 +22,6 @@ from skprivate.games._games.equilibrium import (
     list_faces,
     newton,
     quadratic_gains,
-    searched_gains,
     trace_weights,
 )
 from skprivate.games._games.sets import Box, ProjectionSet, Unconstrained, check_constraint
@@ -152,18 +151,6 @@ def test_convex_costs_on_a_disc():
     costs = QuadraticCosts(np.eye(2), np.array([[-3.0, -4.0], [-0.3, -0.4]]))
     gains = quadratic_gains(costs, np.zeros((2, 2)), constraint)
     np.testing.assert_allclose(gains, [5.0 - 0.5, 0.125], rtol=1e-12)
-
-
-@pytest.mark.parametrize("bounds", [None, (0, 1), "simplex"])
-def test_search_finds_the_least_convex_cost(bounds):
-    generator = np.random.default_rng(7)
-    constraint = check_constraint(bounds, 6, 3)
-    costs = make_costs(generator, "convex", 6, 3)
-    x = constraint.project(generator.normal(size=(6, 3)))
-    exact = quadratic_gains(costs, x, constraint)
-    searched = searched_gains(costs, x, constraint)
-    assert exact.max() > 0.1
-    np.testing.assert_allclose(searched, exact, atol=1e-8)
 
 
 def test_search_copes_with_costs_that_are_defined_inside_alone():

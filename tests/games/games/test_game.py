@@ -28,14 +28,6 @@ def test_agrees_with_the_quadratic_game(bounds, generator):
     np.testing.assert_allclose(game.cost(x, x.mean(axis=0)), known.cost(x, x.mean(axis=0)))
 
 
-@pytest.mark.parametrize("bounds", ["free", "box", "simplex"], indirect=True)
-def test_the_solution_does_not_depend_on_the_start(bounds, generator):
-    game = AggregativeGame(nash, N, n, bounds=bounds)
-    for scale in (0.1, 10.0):
-        start = generator.normal(scale=scale, size=(N, n))
-        np.testing.assert_allclose(game.solve(start=start), game.solve(), atol=1e-8)
-
-
 def test_a_nonlinear_game_is_solved():
     targets = np.array([0.5, 1.0, 2.0])
 

@@ -122,14 +122,6 @@ def test_norms_are_bounded_by_rates_and_largest_at_corners(seed):
     assert value >= player_distances(many)[0][0].of(np.ones((1, 14)))[0]
 
 
-def test_diagonal_matrices_make_distances_separable():
-    distance = player_distances(make_mechanism(n_dims=2, P=np.diag([1.0, 2.0]), Q=np.diag([0.5, 0.0])))[0][0]
-    differences = np.random.default_rng(0).normal(size=(20, 2))
-    assert distance.separable
-    assert np.allclose(distance.of(differences), np.abs(differences) @ distance.rates, rtol=0, atol=1e-12)
-    assert distance.largest(np.array([np.inf, 1.0])) == (np.inf, True)
-
-
 def test_allowances_are_paid_in_every_round_for_different_secrets_only():
     mechanism = make_mechanism(n_dims=2, allowance=0.01)
     paid = 2 * 0.01 * (1 / mechanism.noise_scales).sum()
