@@ -1,14 +1,18 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Keys that are the same in every run, and messages damaged in every way."""
+"""Messages of every kind, forged or damaged, and keys that are the same in every run."""
 
+import hashlib
+import json
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from skprivate.collaborative._protocols.messages import Answer, Query, SiteCard
+
 #: True of most random responses and parties, and tested by name where they are: here they say nothing new.
-EXPECTED = ("BSTDAggregator protects less than its parameters promise. a party", "A prediction rests on few")
+EXPECTED = (r"\w+Aggregator protects less than its parameters promise. a party", "A prediction rests on few")
 
 
 def pytest_collection_modifyitems(items):
@@ -16,6 +20,44 @@ def pytest_collection_modifyitems(items):
         if Path(__file__).parent in item.path.parents:
             for message in EXPECTED:
                 item.add_marker(pytest.mark.filterwarnings(f"ignore:{message}"), append=False)
+
+
+ID = bytes(range(16))
+
+
+def forged(message, *, body=None, **fields):
+    """The message with other fields in its header, and another payload of the right checksum."""
+    end = 4 + int.from_bytes(message[:4], "little")
+    if body is not None:
+        fields["sha256"] = hashlib.sha256(body).hexdigest()
+    head = json.dumps(json.loads(message[4:end]) | fields, sort_keys=True, separators=(",", ":")).encode()
+    return len(head).to_bytes(4, "little") + head + (message[end:] if body is None else body)
+
+
+def headed(head, body=b""):
+    """A message with this very text as its header."""
+    return len(head).to_bytes(4, "little") + head + body
+
+
+def header(message):
+    return message[4 : 4 + int.from_bytes(message[:4], "little")]
+
+
+def numbers(*values):
+    return np.array(values, dtype="<f8").tobytes()
+
+
+ASKED = bytes(range(32))
+QUERY = Query(ID, np.array([[1.0, 5e-324], [-0.0, 1e308]]), ("a", "b"), ASKED).to_bytes()
+TABLE = Query(ID, np.array([["x", None], [np.nan, True]], dtype=object)).to_bytes()
+ANSWER = Answer(ID, "north", 7, np.array([[0.5], [np.nan]]), ASKED).to_bytes()
+CARD = SiteCard("north", 7, 2, ("high", "low"), 70, ("age", "sbp")).to_bytes()
+READERS = {
+    QUERY: Query.from_bytes,
+    TABLE: Query.from_bytes,
+    ANSWER: Answer.from_bytes,
+    CARD: SiteCard.from_bytes,
+}
 
 
 @pytest.fixture

@@ -171,25 +171,6 @@ def test_a_row_keeps_its_values_and_its_sum(row, lower, width, order, seed):
     assert math.fsum(swapped).hex() == math.fsum(row).hex()
 
 
-def test_a_row_alone_is_swapped_as_in_a_batch():
-    values = shuffled(50, 20)
-    alone = np.concatenate([swap(values[i : i + 1], 3, 8) for i in range(50)])
-    np.testing.assert_array_equal(swap(values, 3, 8), alone)
-
-
-def test_the_seed_and_the_row_decide_and_fresh_entropy_does_not_repeat():
-    values = shuffled(50, 20)
-    np.testing.assert_array_equal(swap(values, 3, 8, seed=1), swap(values, 3, 8, seed=1))
-    assert (swap(values, 3, 8, seed=1) != swap(values, 3, 8, seed=2)).any(axis=1).all()
-    # 50 rows that repeat by chance: far below 1e-9.
-    assert (swap(values, 3, 8, seed=None) != swap(values, 3, 8, seed=None)).any(axis=1).sum() > 25
-
-
-def test_nothing_is_swapped_where_nobody_has_a_partner():
-    values = shuffled(10, 3)
-    np.testing.assert_array_equal(swap(values, 3, 2), values)
-
-
 # ---------------------------------------------------------------------------------------------------------
 # How many keep their value
 # ---------------------------------------------------------------------------------------------------------
@@ -225,36 +206,12 @@ def worst_leftover(m, lower, upper):
     raise AssertionError("a maximal sequence of swaps always exists")
 
 
-@pytest.mark.parametrize(
-    ("m", "lower", "upper", "worst"),
-    [(20, 2, 10, 4), (20, 3, 8, 6), (20, 4, 10, 8), (20, 1, 2, 6), (10, 2, 8, 2)],
-)
-def test_worst_leftover_by_enumeration(m, lower, upper, worst):
-    assert worst_leftover(m, lower, upper) == worst
-    swapped = pairings(shuffled(3000, m), swap(shuffled(3000, m), lower, upper, "random"))
-    assert (swapped == np.arange(m)).sum(axis=1).max() <= worst
-
-
 def test_leftover_bounds_by_enumeration():
     for m in range(2, 11):
         for lower, upper in itertools.combinations(range(1, m), 2):
             worst, width = worst_leftover(m, lower, upper), lower + upper
             assert worst <= lower * math.ceil(m / width)
             assert worst <= lower * (m // width) + min(m % width, lower)
-
-
-@pytest.mark.parametrize(("lower", "upper"), [(2, 10), (3, 8), (4, 10)])
-def test_more_than_the_papers_bound_may_keep_their_value(lower, upper):
-    """The paper says at most lower - 1 of 20."""
-    values = shuffled(3000, 20)
-    kept = (pairings(values, swap(values, lower, upper, "random")) == np.arange(20)).sum(axis=1)
-    assert kept.max() > lower - 1
-
-
-@pytest.mark.parametrize("order", ORDERS)
-def test_one_of_an_odd_number_always_keeps_its_value(order):
-    values = shuffled(100, 7)
-    assert ((swap(values, 1, 6, order) == values).sum(axis=1) == 1).all()
 
 
 def exact_distribution(m, lower, upper, order):
@@ -401,7 +358,7 @@ def exact_sum(row):
     return out[0]
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=200, deadline=None)
 @given(st.lists(st.floats(-1e250, 1e250), min_size=1, max_size=40), st.randoms(use_true_random=False))
 def test_sums_are_rounded_once(row, random):
     row = [*row, *(-value for value in row[: len(row) // 2])]

@@ -62,19 +62,6 @@ def test_public_parts_out_of_range_end_a_run(public):
     assert not sent([0.0], [0], public=public)[1]
 
 
-def test_sizes_must_fit():
-    private, noise = np.zeros((3, 2)), np.zeros(6, dtype=np.int64)
-    for wrong in (
-        (private, np.zeros((2, 2)), 1.0, 1.0, noise, private.copy()),
-        (private, np.zeros((1, 3)), 1.0, 1.0, noise, private.copy()),
-        (private, private, 1.0, 1.0, noise[1:], private.copy()),
-        (private, private, 1.0, 1.0, noise, private[1:].copy()),
-        (private, private, 1.0, 2.0**60, noise, private.copy()),
-    ):
-        with pytest.raises(ValueError, match="must"):
-            fill_broadcast(*wrong)
-
-
 @pytest.mark.parametrize("row", [[np.nan, 1.0], [np.inf, 1.0], [-np.inf, np.inf], [1e308, 1e308]])
 def test_no_gradient_leaves_the_clipping_bound(row):
     rows = np.array([row, [3.0, -1.0], [0.5, 0.5]])

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from scipy.stats import uniform
 from sklearn.base import clone
-from sklearn.exceptions import ConvergenceWarning, NotFittedError
+from sklearn.exceptions import ConvergenceWarning
 
 from skprivate import PrivacyLedger, config_context, privacy_report
 from skprivate.exceptions import (
@@ -20,10 +20,9 @@ from skprivate.exceptions import (
     PrivacyUnboundedError,
     UtilityWarning,
 )
-from skprivate.games import Box, PrivateNashSolver, QuadraticAggregativeGame, TypePrior, VaccinationGame
+from skprivate.games import PrivateNashSolver, QuadraticAggregativeGame, TypePrior, VaccinationGame
 from skprivate.games._plan import Schedules
 from skprivate.games._rounds import PlayerStates, SolverState
-from skprivate.utils._compat import ProgressBar
 from tests.marks import needs_callbacks
 
 RING = (np.eye(5) + np.roll(np.eye(5), 1, axis=0) + np.roll(np.eye(5), -1, axis=0)) / 3
@@ -46,15 +45,14 @@ def solver(**parameters):
     return PrivateNashSolver(**{"max_iter": 50, "random_state": 0, **parameters})
 
 
-@pytest.mark.parametrize("weights", [None, RING])
+@pytest.mark.parametrize("weights", [None, RING, lambda k: RING if k % 3 else 1.5 * RING - np.eye(5) / 2])
 @pytest.mark.parametrize("algorithm", ["wang_nedic", "ye"])
 def test_rounds_follow_the_equations(game, algorithm, weights):
-    fitted = solver(algorithm=algorithm, weights=weights, store="all", step_size=0.2, consensus_step=0.3).fit(
-        game
-    )
-    L = np.full((5, 5), 0.2) if weights is None else weights
+    steps = {"step_size": 0.2, "consensus_step": 0.3}
+    fitted = solver(algorithm=algorithm, weights=weights, store="all", **steps).fit(game)
     x = v = np.zeros((5, 2))
     for k, o in enumerate(fitted.observations_):
+        L = np.full((5, 5), 0.2) if weights is None else weights(k) if callable(weights) else weights
         assert np.allclose(fitted.history_["strategies"][k], x, atol=1e-12)
         assert np.allclose(fitted.history_["estimates"][k], v, atol=1e-12)
         moved = x - 0.2 * ((1 + 0.5 / 5) * x + 0.5 * v + R)
@@ -74,16 +72,6 @@ def test_strategies_are_projected_with_wang_nedic_alone():
     one, other = (solver(algorithm="ye", noise_scale=1e-9).fit(each).strategies_ for each in (game, free))
     assert np.allclose(one, other, atol=1e-6)
     assert np.abs(one).max() > 1
-
-
-def test_mean_estimates(game):
-    kept = solver(weights=RING, store="all").fit(game)
-    for x, v in zip(kept.history_["strategies"], kept.history_["estimates"], strict=True):
-        assert np.allclose(v.mean(axis=0), x.mean(axis=0), atol=1e-12)
-    drifting = solver(algorithm="ye", weights=RING, store="all").fit(game)
-    noise = drifting.observations_ - drifting.history_["estimates"][:-1]
-    drift = (drifting.history_["estimates"] - drifting.history_["strategies"]).mean(axis=1)
-    assert np.allclose(drift[1:], np.cumsum(noise.mean(axis=1), axis=0), atol=1e-9)
 
 
 @pytest.mark.parametrize("bounds", [None, (-1, 1), "simplex"])
@@ -118,22 +106,23 @@ def test_wang_nedic_reaches_the_unique_equilibrium_without_noise(herd):
 
 @pytest.mark.slow
 def test_error_with_noise(game):
-    # Mean over 20 seeds of the mean error: about .02 with M = 1 and .2 with M = 10.
+    # The mean error over 8 seeds, which are fixed: about .02 with M = 1 and .2 with M = 10.
     equilibrium = game.solve()
 
     def error(scale, seed):
         fitted = solver(noise_scale=scale, max_iter=1000, random_state=seed).fit(game)
         return np.abs(fitted.strategies_ - equilibrium).mean()
 
-    errors = [np.mean([error(scale, seed) for seed in range(20)]) for scale in (0.0001, 1.0, 10.0)]
-    assert errors[0] < 1e-3
-    assert 0.01 < errors[1] < 0.05
-    assert 0.1 < errors[2] < 0.5
+    assert error(0.0001, 0) < 1e-3
+    small, large = (np.mean([error(scale, seed) for seed in range(8)]) for scale in (1.0, 10.0))
+    assert 0.01 < small < 0.05
+    assert 0.1 < large < 0.5
 
 
-def test_the_mean_of_an_unconstrained_game_is_not_disturbed(game):
-    quiet, loud = (solver(noise_scale=scale, max_iter=300).fit(game) for scale in (1e-6, 5.0))
-    assert np.allclose(quiet.aggregate_, loud.aggregate_, atol=1e-9)
+def test_a_start_is_one_for_all_players_or_one_for_each(game):
+    assert np.array_equal(solver().fit(game, x0=[0.5, -0.5]).start_, np.tile([0.5, -0.5], (5, 1)))
+    pair = QuadraticAggregativeGame(1.0, 0.5, [0.1, 0.2], r_bounds=(0, 1))
+    assert solver().fit(pair, x0=[0.3, 0.4]).start_.tolist() == [[0.3], [0.4]]
 
 
 def test_what_is_stored(game):
@@ -179,13 +168,6 @@ def test_partial_fit_refuses_parameters_under_which_the_first_rounds_leak_less(g
     with pytest.raises(ValueError, match=f"{next(iter(changed))} differs"):
         fitted.set_params(**changed).partial_fit(game)
     assert fitted.privacy_guarantee(criterion="dp").epsilon == before
-
-
-@pytest.mark.parametrize(("bounds", "reach"), [(None, 0.001), ((-0.1, 0.1), 1)])
-def test_partial_fit_refuses_a_game_with_other_bounds(game, bounds, reach):
-    fitted = PrivateNashSolver(max_iter=10).fit(game)
-    with pytest.raises(ValueError, match="public"):
-        fitted.partial_fit(QuadraticAggregativeGame(1.0, 0.5, R, bounds, r_bounds=(-reach, reach)))
 
 
 def test_a_resumed_run_allows_for_the_coarsest_of_its_grids(game):
@@ -264,32 +246,16 @@ def test_a_ledger_that_comes_late_is_charged_for_all_rounds(game, tmp_path):
     assert other.entries()[-1].epsilon == fitted.privacy_spent_.epsilon
 
 
-@pytest.mark.parametrize(
-    "changed", [{"step_size": 1e-9}, {"clip_norm": 1e-9}, {"algorithm": "ye"}, {"consensus_step": 0.1}]
-)
-def test_parameters_of_the_rounds_before_cannot_be_made_cheaper(game, changed):
-    fitted = solver(max_iter=10).fit(game)
-    before = fitted.privacy_guarantee(criterion="dp")
-    with pytest.raises(ValueError, match=f"{next(iter(changed))} differs"):
-        fitted.set_params(**changed).partial_fit(game)
-    assert fitted.privacy_guarantee(criterion="dp") == before
-
-
 def test_public_bounds_of_the_rounds_before_cannot_be_made_narrower():
     def make(width, bounds=None):
         return QuadraticAggregativeGame(1.0, 0.5, R, bounds, r_bounds=width)
 
     boxed = solver(max_iter=10).fit(make((-1, 1), (-1, 1)))
-    for other in (make((-1e-9, 1e-9), (-1, 1)), make((-1, 1), (-1e-9, 1e-9)), make(None, (-1, 1))):
+    smaller = QuadraticAggregativeGame(1.0, 0.5, R[:3], (-1, 1), r_bounds=(-1, 1))
+    for other in (make((-1e-9, 1e-9), (-1, 1)), make((-1, 1), (-1e-9, 1e-9)), make(None, (-1, 1)), smaller):
         with pytest.raises(ValueError, match="public"):
             boxed.partial_fit(other)
     assert boxed.partial_fit(make((-1, 1), (-1, 1))).n_iter_ == 20
-
-
-def test_rounds_on_a_coarser_grid_keep_their_allowance(game):
-    fitted = solver(max_iter=2, noise_scale=lambda k: 1.0 if k < 2 else 2.0**-10).fit(game)
-    before = fitted.mechanism_.allowance
-    assert fitted.partial_fit(game).mechanism_.allowance == before
 
 
 def test_an_exhausted_ledger_leaves_the_rounds_before(game, tmp_path):
@@ -366,13 +332,6 @@ def test_clipping_clips(game):
     assert moves.max() > 0.0099 * fitted.steps_.min()
 
 
-def test_no_noise_has_no_guarantee(game):
-    with pytest.warns(PrivacyLeakWarning, match="no noise"):
-        fitted = solver(noise_scale=[1.0] * 49 + [0.0]).fit(game)
-    with pytest.raises(ValueError, match="noise"):
-        fitted.privacy_guarantee(uniform(-1, 2))
-
-
 def test_growing_noise_warns_with_ye_alone(game):
     with pytest.warns(UtilityWarning, match="growing noise"):
         solver(algorithm="ye", noise_scale=(1, 1, 1)).fit(game)
@@ -388,17 +347,12 @@ def test_games_that_are_not_monotone_warn():
 
 
 @pytest.mark.parametrize("method", ["fit", "partial_fit"])
-@pytest.mark.parametrize(
-    ("parameters", "category"),
-    [
-        ({"algorithm": "ye", "noise_scale": (1, 1, 1), "step_size": 0.1}, UtilityWarning),
-        ({"noise_scale": 0}, PrivacyLeakWarning),
-    ],
-)
-def test_warnings_name_the_users_line(game, parameters, category, method):
-    with pytest.warns(category) as caught:
-        getattr(solver(max_iter=3, **parameters), method)(game)
-    assert {warning.filename for warning in caught} == {__file__}
+def test_warnings_name_the_users_line(game, method):
+    growing = {"algorithm": "ye", "noise_scale": (1, 1, 1), "step_size": 0.1}
+    for parameters, category in ((growing, UtilityWarning), ({"noise_scale": 0}, PrivacyLeakWarning)):
+        with pytest.warns(category) as caught:
+            getattr(solver(max_iter=3, **parameters), method)(game)
+        assert {warning.filename for warning in caught} == {__file__}
 
 
 def test_schedules_of_the_first_rounds():
@@ -414,45 +368,6 @@ def test_a_run_that_diverges_is_told(game):
     with pytest.raises(OverflowError, match="diverges"), pytest.warns(PrivacyLeakWarning):
         fitted.set_params(step_size=50.0, max_iter=500).fit(game)
     assert fitted.strategies_ is before
-
-
-@pytest.mark.parametrize(
-    ("x0", "match"),
-    [(2.0 * np.ones((5, 2)), "constraint set"), (np.zeros((4, 2)), "shape"), (np.full(2, np.nan), "finite")],
-)
-def test_bad_starting_points(x0, match):
-    game = QuadraticAggregativeGame(1.0, 0.5, R, bounds=Box(-1, 1), r_bounds=(-1, 1))
-    with pytest.raises(ValueError, match=match):
-        solver().fit(game, x0=x0)
-    with pytest.raises(TypeError, match="x0 must hold numbers"):
-        solver().fit(game, x0=["0", "0"])
-    assert np.array_equal(solver(store="all").fit(game, x0=[0.5, -0.5]).start_, np.tile([0.5, -0.5], (5, 1)))
-
-
-@pytest.mark.parametrize(
-    ("parameters", "error"),
-    [
-        ({"algorithm": "other"}, ValueError),
-        ({"max_iter": 0}, ValueError),
-        ({"noise_scale": -1.0}, ValueError),
-        ({"step_size": 0.0}, ValueError),
-        ({"clip_norm": 0.0}, ValueError),
-        ({"store": "some"}, ValueError),
-        ({"weights": 2 * RING}, ValueError),
-        ({"weights": np.eye(5)}, ValueError),
-        ({"random_state": "x"}, ValueError),
-    ],
-)
-def test_bad_parameters(game, parameters, error):
-    with pytest.raises(error):
-        solver(**parameters).fit(game)
-
-
-def test_not_a_game_and_not_fitted(game):
-    with pytest.raises(TypeError, match="AggregativeGame"):
-        solver().fit(R)
-    with pytest.raises(NotFittedError):
-        solver().privacy_guarantee(uniform(-1, 2))
 
 
 def test_it_is_an_estimator_but_for_its_input(game):
@@ -473,14 +388,6 @@ def test_strict_mode_travels_with_a_pickle():
         packed = pickle.dumps(solver())
     with pytest.raises(PrivacyLeakError):
         pickle.loads(packed).fit(game)
-
-
-@needs_callbacks
-def test_progress_is_reported(game, capsys):
-    pytest.importorskip("rich")
-    fitted = solver(max_iter=250).set_callbacks(ProgressBar()).fit(game)
-    assert fitted.n_iter_ == 250
-    assert "PrivateNashSolver" in capsys.readouterr().out
 
 
 @needs_callbacks

@@ -2,14 +2,10 @@
 """The estimator: scikit-learn's checks, public ranges, refinement, and what it shows of its rows."""
 
 import math
-import pickle
 import re
 
 import numpy as np
 import pytest
-from sklearn.base import clone
-from sklearn.exceptions import NotFittedError
-from sklearn.model_selection import GridSearchCV
 
 from skprivate.collaborative import LocalAverageRegressor
 from tests.marks import needs_names_of_polars
@@ -109,78 +105,6 @@ def test_refinement_is_a_step_of_its_own(kernel):
         np.testing.assert_array_equal(refined.predict(X), same.fit(X, y).predict(X))
 
 
-def test_refinement_counts_at_least_the_own_rows():
-    X, y = make_rows(30)
-    LocalAverageRegressor(refine_to=30).fit(X, y)
-    with pytest.raises(ValueError, match="refine_to must be at least") as error:
-        LocalAverageRegressor(refine_to=29).fit(X, y)
-    assert not re.search(r"\d", str(error.value))
-
-
-@pytest.mark.parametrize("kernel", KERNELS)
-def test_one_row_and_a_constant_target(kernel):
-    one = LocalAverageRegressor(kernel, refine_to=1000).fit([[3.0, 4.0]], [2.5])
-    np.testing.assert_allclose(one.predict([[3.0, 4.0], [-100.0, 7.0]]), 2.5)
-    assert one.bandwidth_ == (None if kernel == "knn" else 1.0)
-    X, _ = make_rows(40)
-    constant = LocalAverageRegressor(kernel).fit(X, np.full(40, -3.0))
-    np.testing.assert_allclose(constant.predict(X), -3.0, rtol=1e-12)
-
-
-@pytest.mark.parametrize("bandwidth", [1e-320, 1e-5, 1e5, 1e200])
-@pytest.mark.parametrize("kernel", KERNELS[:-1])
-def test_the_limits_of_bandwidths(kernel, bandwidth):
-    X, y = make_rows(200)
-    predicted = LocalAverageRegressor(kernel, bandwidth=bandwidth, bounds=(-3, 3)).fit(X, y).predict(X)
-    expected = y if bandwidth < 1 else np.full(200, y.mean())
-    np.testing.assert_allclose(predicted, expected, rtol=1e-4)
-
-
-@pytest.mark.parametrize(
-    "options",
-    [
-        *({"bandwidth": value} for value in (0, -1.0, math.nan, math.inf, "auto", None)),
-        *({"n_neighbors": value} for value in (0, -1, 2.5, "auto", None)),
-        {"kernel": "cosine"},
-        {"refine_to": 0},
-        {"n_jobs": 1.5},
-        {"bounds": (1, 0)},
-        {"bounds": ([0, 0, 0], [1, 1, 1])},
-        {"bounds": {0: (0, 1)}},
-    ],
-)
-def test_bad_parameters(options):
-    X, y = make_rows(20)
-    with pytest.raises((TypeError, ValueError)):
-        LocalAverageRegressor(**options).fit(X, y)
-
-
-@pytest.mark.parametrize("bad", [math.nan, math.inf])
-def test_missing_and_infinite_values_are_refused(bad):
-    X, y = make_rows(20)
-    model = LocalAverageRegressor().fit(X, y)
-    spoilt = X.copy()
-    spoilt[3, 1] = bad
-    with pytest.raises(ValueError, match=r"NaN|infinity"):
-        model.predict(spoilt)
-    with pytest.raises(ValueError, match=r"NaN|infinity"):
-        LocalAverageRegressor().fit(spoilt, y)
-    with pytest.raises(ValueError, match=r"NaN|infinity"):
-        LocalAverageRegressor().fit(X, spoilt[:, 1])
-
-
-@pytest.mark.parametrize("queries", [np.zeros((2, 3)), np.zeros((2, 1)), np.zeros((0, 2)), np.zeros(2)])
-def test_queries_of_another_shape_are_refused(queries):
-    model = LocalAverageRegressor().fit(*make_rows(20))
-    with pytest.raises(ValueError, match=r"features|sample|2D"):
-        model.predict(queries)
-
-
-def test_a_query_before_fit_is_refused():
-    with pytest.raises(NotFittedError):
-        LocalAverageRegressor().predict(np.zeros((1, 2)))
-
-
 @pytest.mark.parametrize("kernel", KERNELS)
 def test_any_form_of_a_query_has_the_same_answer(kernel):
     X, y = make_rows()
@@ -205,23 +129,6 @@ def test_threads_do_not_change_a_bit(kernel):
         np.testing.assert_array_equal(ours, theirs)
         assert ours.dtype == theirs.dtype
         assert ours.shape == theirs.shape == (1001,)
-
-
-@pytest.mark.parametrize("kernel", KERNELS)
-def test_pickles_and_clones(kernel):
-    X, y = make_rows()
-    model = LocalAverageRegressor(kernel, refine_to=10**5).fit(X, y)
-    np.testing.assert_array_equal(pickle.loads(pickle.dumps(model)).predict(X), model.predict(X))
-    assert not hasattr(clone(model), "bandwidth_")
-    np.testing.assert_array_equal(clone(model).fit(X, y).predict(X), model.predict(X))
-
-
-def test_grid_search():
-    X, y = make_rows()
-    grid = {"kernel": KERNELS[:4], "bandwidth": [0.001, 0.05, 1.0]}
-    search = GridSearchCV(LocalAverageRegressor(), grid, cv=3).fit(X, y)
-    assert search.best_params_["bandwidth"] == 0.05
-    assert search.best_score_ > 0.9
 
 
 @pytest.mark.parametrize("library", ["pandas", pytest.param("polars", marks=needs_names_of_polars)])

@@ -74,19 +74,6 @@ def test_floats_are_carried_bit_for_bit():
         assert opened[:, place].tobytes() == column.tobytes()
 
 
-def test_whole_numbers():
-    opened = Platform(values=np.arange(8, dtype=np.int32).reshape(2, 4)).open()
-    np.testing.assert_array_equal(opened, np.arange(8.0).reshape(2, 4))
-
-
-def test_a_later_query_opens_with_the_same_keys(platform):
-    for _ in range(3):
-        query = fresh()
-        sealed = platform.seal(query, VALUES + 1)
-        opened = platform.open(query=query, sealed=sealed, consents=platform.consent(query, sealed))
-        np.testing.assert_array_equal(opened, VALUES + 1)
-
-
 def test_any_missing_consent_or_column_stops_everything(platform):
     for count in range(len(NAMES)):
         for some in itertools.combinations(NAMES, count):
@@ -171,12 +158,6 @@ def test_one_replayed_message_stops_everything(platform):
             refuses(lambda r=replayed, m=member: platform.box.consent(m, platform.keys[m], platform.query, r))
 
 
-def test_nobody_consents_to_columns_of_another_query(platform):
-    other = fresh()
-    for name, key in platform.keys.items():
-        refuses(lambda n=name, k=key: platform.box.consent(n, k, other, platform.sealed))
-
-
 def test_a_member_consents_to_one_set_of_columns_per_query(platform):
     again = platform.seal(platform.query, VALUES)
     for name, key in platform.keys.items():
@@ -207,20 +188,6 @@ def test_columns_under_anothers_name_are_refused(platform):
             doubled = {**sent, one: sent[two]}
             refuses(lambda p=part, s=swapped: platform.open(**{p: s}))
             refuses(lambda p=part, d=doubled: platform.open(**{p: d}))
-
-
-def test_foreign_names_types_and_containers_are_refused(platform):
-    for part in ("sealed", "consents"):
-        sent = getattr(platform, part)
-        for bad in (
-            {**sent, "stranger": sent["north"]},
-            {**sent, "north": None},
-            {**sent, "north": sent["north"].hex()},
-            {**sent, "north": list(sent["north"])},
-            list(sent.values()),
-            None,
-        ):
-            refuses(lambda p=part, b=bad: platform.open(**{p: b}))
 
 
 def test_members_of_another_roster_cannot_join_in():
@@ -287,18 +254,17 @@ def test_every_member_sees_values_that_were_altered(platform):
         assert platform.box.consent(name, key, platform.query, platform.sealed)
 
 
-@pytest.mark.parametrize(
-    ("values", "error"),
-    [
-        ([["secret"]], TypeError),
-        (["secret"], TypeError),
-        ([1j], TypeError),
-        (None, TypeError),
-        ([[1.0]], ValueError),
-        (1.0, ValueError),
-    ],
-)
-def test_bad_values_are_refused_without_being_repeated(platform, values, error):
-    with pytest.raises(error) as caught:
-        platform.box.seal("north", platform.keys["north"], fresh(1), values)
-    assert "secret" not in str(caught.value)
+def test_consents_to_other_rows_open_nothing(platform):
+    other = ConsentBox.new_query(np.arange(7)[:, np.newaxis] + 1e-9)
+    refuses(lambda: platform.open(query=other), match="asked other rows")
+    for name, key in platform.keys.items():
+        refuses(lambda n=name, k=key: platform.box.consent(n, k, other, platform.sealed), match="asked other")
+    # With tags of the right rows in front, the keys are still those of other ones.
+    binding = platform.box._bind(other)[1]
+    forged = {
+        part: {
+            name: platform.box._pack(binding, sent[HEAD:]) for name, sent in getattr(platform, part).items()
+        }
+        for part in ("sealed", "consents")
+    }
+    refuses(lambda: platform.open(query=other, **forged))

@@ -2,7 +2,6 @@
 """Masked rows against Python's whole numbers."""
 
 import numpy as np
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -39,12 +38,3 @@ def test_rows_are_masked_modulo_2_to_the_256(data, n_rows, n_peers):
             sign = -1 if peer < n_before else 1
             expected = [a + sign * b for a, b in zip(expected, read(stream, place), strict=True)]
         assert read(out, place) == [number % RING for number in expected]
-
-
-@pytest.mark.parametrize(
-    ("shape", "n_masks", "n_out"),
-    [((2, 16), 127, 128), ((2, 16), 192, 128), ((2, 16), 0, 64), ((2, 8), 0, 128), ((0, 16), 0, 0)],
-)
-def test_buffers_of_other_sizes_are_refused(shape, n_masks, n_out):
-    with pytest.raises(ValueError):  # noqa: PT011
-        mask_rows(np.zeros(shape, dtype=np.int64), bytes(n_masks), 0, bytearray(n_out))

@@ -45,27 +45,14 @@ def test_projections_land_inside_stay_and_contract_in_l2(pair):
     for constraint in make_sets(*first.shape):
         near, far = constraint.project(first), constraint.project(second)
         assert constraint.contains(near).all()
+        assert constraint.contains(constraint.start(*first.shape)).all()
         np.testing.assert_allclose(constraint.project(near), near, rtol=1e-12, atol=1e-12)
         before = np.linalg.norm(first - second, axis=1)
         assert (np.linalg.norm(near - far, axis=1) <= before * (1 + 1e-12) + 1e-12).all()
-
-
-@given(points)
-def test_no_pair_is_moved_apart_or_lies_apart_by_more_than_promised(pair):
-    first, second = pair
-    for constraint in make_sets(*first.shape):
-        apart = np.abs(constraint.project(first) - constraint.project(second)).sum(axis=1)
+        # No pair is moved apart, or lies apart, by more than is promised.
+        apart, before = (np.abs(gap).sum(axis=1) for gap in (near - far, first - second))
         assert (apart <= constraint.diameter * (1 + 1e-12)).all()
-        before = np.abs(first - second).sum(axis=1)
         assert (apart <= constraint.expansion * before * (1 + 1e-12) + 1e-9).all()
-
-
-@pytest.mark.parametrize("n_dims", [1, 2, 3, 7])
-def test_start_is_inside(n_dims):
-    for constraint in make_sets(4, n_dims):
-        start = constraint.start(4, n_dims)
-        assert start.shape == (4, n_dims)
-        assert constraint.contains(start).all()
 
 
 def test_simplex_projection_is_the_nearest_point():
@@ -91,13 +78,6 @@ def test_simplex_projection_of_huge_points_is_a_vertex(n_dims):
     np.testing.assert_array_equal(Simplex().project(rows), np.eye(n_dims)[[1]])
 
 
-def test_two_coordinates_agree_with_sorting():
-    generator = np.random.default_rng(1)
-    pairs = generator.normal(size=(50, 2))
-    sorted_way = Simplex().project(np.column_stack([pairs, np.full(50, -10.0)]))
-    np.testing.assert_allclose(Simplex().project(pairs), sorted_way[:, :2], atol=1e-15)
-
-
 @pytest.mark.parametrize("n_dims", [3, 5, 8])
 def test_simplex_projection_expands_in_l1_by_exactly_its_expansion(n_dims):
     constraint = check_constraint("simplex", 1, n_dims)
@@ -108,15 +88,6 @@ def test_simplex_projection_expands_in_l1_by_exactly_its_expansion(n_dims):
     assert ratio > 1.3
     assert ratio == pytest.approx(constraint.expansion, rel=1e-9)
     assert constraint.expansion < math.sqrt(n_dims)
-
-
-def test_a_users_projection_expands_in_l1_by_less_than_promised():
-    disc = ProjectionSet(clip_to_disc, 2)
-    angle = np.pi * 3 / 8
-    point = np.array([[np.cos(angle), np.sin(angle)]])
-    moved = point + [[1e-6, 0.0]]
-    ratio = np.abs(disc.project(moved) - point).sum() / 1e-6
-    assert 1.2 < ratio < disc.expansion == math.sqrt(2)
 
 
 def test_diameters():
@@ -170,65 +141,6 @@ def test_corners_cannot_be_written():
         box.lower[0] = -5.0
 
 
-@pytest.mark.parametrize(
-    ("lower", "upper", "error", "message"),
-    [
-        (1, 0, ValueError, "above upper"),
-        ([0, 2], [1, 1], ValueError, "above upper"),
-        (np.nan, 1, ValueError, "NaN"),
-        (0, [1, np.nan], ValueError, "NaN"),
-        (np.inf, np.inf, ValueError, "infinity"),
-        (-np.inf, -np.inf, ValueError, "infinity"),
-        ([0, 0], [1, 1, 1], ValueError, "fit together"),
-        (np.zeros((2, 2, 2)), 1, ValueError, "shape"),
-        ("a", 1, TypeError, "numbers"),
-        (True, 1, TypeError, "numbers"),
-    ],
-)
-def test_bad_corners(lower, upper, error, message):
-    with pytest.raises(error, match=message):
-        Box(lower, upper)
-
-
-@pytest.mark.parametrize(
-    ("bounds", "error", "message"),
-    [
-        (Box([0, 0, 0], 1), ValueError, r"\(2,\) or \(4, 2\)"),
-        (([0, 0, 0, 0], 1), ValueError, r"\(2,\) or \(4, 2\)"),
-        (3, TypeError, "pair"),
-        ("disc", TypeError, "pair"),
-        ((0, 1, 2), TypeError, "pair"),
-        (check_constraint("simplex", 4, 3), ValueError, "3 coordinates"),
-    ],
-)
-def test_bad_bounds(bounds, error, message):
-    with pytest.raises(error, match=message):
-        check_constraint(bounds, 4, 2)
-
-
-@pytest.mark.parametrize("total", [0, -1, np.inf, np.nan])
-def test_bad_totals(total):
-    with pytest.raises(ValueError, match="total"):
-        Simplex(total)
-
-
-@pytest.mark.parametrize(
-    ("projection", "diameter", "error", "message"),
-    [
-        (3, None, TypeError, "callable"),
-        (lambda z: z[0], None, ValueError, "shape"),
-        (lambda z: z * np.nan, None, ValueError, "finite"),
-        (lambda z: z + 1, None, ValueError, "leave its own results"),
-        (clip_to_disc, -1.0, ValueError, "diameter"),
-        (clip_to_disc, np.nan, ValueError, "diameter"),
-        (clip_to_disc, [1.0, 2.0], ValueError, "diameter"),
-    ],
-)
-def test_bad_projections(projection, diameter, error, message):
-    with pytest.raises(error, match=message):
-        ProjectionSet.checked(projection, diameter, 3, 2)
-
-
 class Ball(ConstraintSet):
     def __init__(self, diameter, expansion, radius=1.0, middle=0.0):
         self.diameter, self.expansion, self.radius, self.middle = diameter, expansion, radius, middle
@@ -256,9 +168,3 @@ def test_a_users_own_set_is_taken_as_it_is_unless_points_show_it_larger(radius, 
         check_constraint(Ball(2 * radius, widest, radius, middle), 4, 2)
     with pytest.raises(ValueError, match="expansion is too small"):
         check_constraint(Ball(longest, 1.0, radius, middle), 4, 2)
-
-
-def test_a_users_projection_that_leaves_its_diameter_is_refused():
-    assert ProjectionSet.checked(clip_to_disc, 2 * np.sqrt(2), 1, 2).diameter == 2 * np.sqrt(2)
-    with pytest.raises(ValueError, match="diameter is too small: ProjectionSet"):
-        ProjectionSet.checked(clip_to_disc, 2.0, 1, 2)

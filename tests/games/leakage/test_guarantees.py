@@ -4,7 +4,6 @@
 import itertools
 import math
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 import pytest
@@ -12,152 +11,116 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import integrate, stats
 
-from skprivate.exceptions import PrivacyUnboundedError
 from skprivate.games import Box, ContinuousPrior, JointPrior, SampledPrior, TwoTypePrior, TypePrior
-from skprivate.games._games.sets import Unconstrained
 from skprivate.games._leakage.broadcast_sensitivity import player_distances
 from skprivate.games._leakage.guarantees import privacy_guarantee
 from skprivate.games._leakage.priors import _INTERVALS
-from skprivate.games._plan import BroadcastMechanism
+from tests.games.conftest import HIDDEN, make_mechanism, mechanism_of_rate
 from tests.marks import slow
 
-CRITERIA: Any = ("pml", "corollary1", "dp")
-HIDDEN = frozenset({"P", "Q", "r"})
+CRITERIA = ("pml", "corollary1", "dp")
 
 
-def make_mechanism(**changes: Any) -> BroadcastMechanism:
-    n, n_rounds = changes.get("n_dims", 1), changes.pop("n_rounds", 8)
-    fields: dict[str, Any] = {
-        "n_players": 3,
-        "n_dims": n,
-        "algorithm": "ye",
-        "noise_scales": 1.0 + 0.5 * np.arange(n_rounds),
-        "steps": 1 / (1.0 + np.arange(n_rounds)),
-        "constraint": Unconstrained(),
-        "clip_norm": None,
-        "private": frozenset({"r"}),
-        "P": np.eye(n),
-        "Q": 0.5 * np.eye(n),
-        "private_bounds": None,
-        "allowance": 0.0,
-    }
-    mechanism = BroadcastMechanism(**{**fields, **changes})
-    return replace(mechanism, constraint=mechanism.constraint.fit_to(mechanism.n_players, n))
-
-
-def mechanism_of_rate(rate: float, **changes: Any) -> BroadcastMechanism:
-    """One step of length 1 in the second of two rounds: D(r, r') = rate |r - r'|."""
-    return make_mechanism(**{"noise_scales": np.array([1.0, 1 / rate]), "steps": np.ones(2), **changes})
-
-
-def epsilon(*arguments: Any, **options: Any) -> float:
+def epsilon(*arguments, **options):
     return float(privacy_guarantee(*arguments, **options))
 
 
 # ------------------------------------------------------------------ replays of the paper's updates
-def estimates(mechanism: BroadcastMechanism, r: Any, observed: Any, start: Any, weights: Any) -> Any:
-    """v^k of shape (n_rounds, N) for given broadcasts, or the noiseless ones if `observed` is None."""
+def estimates(mechanism, profiles, observed, start, weights):
+    """v^k of shape (n_rounds, n_profiles, N), for given broadcasts or the noiseless ones."""
     P, Q = (np.ravel(matrix) for matrix in (mechanism.P, mechanism.Q))
-    x, v, path = start, start, []
+    x = v = np.broadcast_to(start, profiles.shape)
+    path = []
     for k, step in enumerate(mechanism.steps):
         path.append(v)
         o = v if observed is None else observed[k]
-        moved = x - step * (P * x + Q * v + r)
+        moved = x - step * (P * x + Q * v + profiles)
         if mechanism.algorithm == "ye":
-            v = weights @ o + moved - x
+            v = o @ weights.T + moved - x
         else:
-            v = v + 0.3 * (weights * (o[None, :] - o[:, None])).sum(axis=1) + moved - x
+            v = v + 0.3 * (o @ weights.T - weights.sum(axis=1) * o) + moved - x
         x = moved
     return np.array(path)
 
 
-def log_likelihoods(
-    mechanism: BroadcastMechanism, profiles: Any, observed: Any, start: Any, weights: Any
-) -> Any:
-    scales = mechanism.noise_scales[:, None]
-    paths = [estimates(mechanism, r, observed, start, weights) for r in profiles]
-    return np.array([-(np.abs(observed - path) / scales + np.log(2 * scales)).sum() for path in paths])
+def log_likelihoods(mechanism, profiles, observed, start, weights):
+    scales = mechanism.noise_scales[:, None, None]
+    paths = estimates(mechanism, profiles, observed, start, weights)
+    return -(np.abs(observed[:, None] - paths) / scales + np.log(2 * scales)).sum(axis=(0, 2))
 
 
-def enumeration_case(algorithm: str) -> tuple[BroadcastMechanism, JointPrior, Any, Any]:
-    rng = np.random.default_rng(5)
-    mechanism = make_mechanism(
-        n_players=2, n_rounds=4, algorithm=algorithm, P=np.array([1.0, 0.4]).reshape(2, 1, 1),
-        Q=np.array([0.5, -0.3]).reshape(2, 1, 1), noise_scales=np.array([0.7, 0.9, 1.1, 1.6]),
-        steps=np.array([0.8, 0.5, 0.4, 0.3]),
-    )  # fmt: skip
-    profiles = list(itertools.product([-1.0, 0.2, 1.5], repeat=2))
-    prior = JointPrior(profiles, rng.dirichlet(np.full(9, 0.5)))
-    return mechanism, prior, np.array([0.3, -0.8]), np.array([[0.7, 0.3], [0.3, 0.7]])
-
-
-def random_broadcasts(
-    mechanism: BroadcastMechanism, profiles: Any, start: Any, weights: Any, rng: Any
-) -> Any:
+def random_broadcasts(mechanism, profiles, start, weights, rng):
     """Noisy around a path of a profile, noiseless, or anywhere: what is likely, and what is not."""
     shape = (mechanism.n_rounds, mechanism.n_players)
     if rng.uniform() < 0.3:
         return rng.normal(size=shape) * 10 ** rng.uniform(-1, 2)
-    path = estimates(mechanism, profiles[rng.integers(len(profiles))], None, start, weights)
+    path = estimates(mechanism, profiles[[rng.integers(len(profiles))]], None, start, weights)[:, 0]
     return path + rng.laplace(size=shape) * mechanism.noise_scales[:, None] * rng.choice([0.01, 1.0])
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("algorithm", ["ye", "wang_nedic"])
-def test_enumeration_of_a_correlated_game_equals_theorem_1(algorithm: str) -> None:
-    mechanism, prior, start, weights = enumeration_case(algorithm)
-    guarantee = privacy_guarantee(mechanism, prior)
-    assert guarantee.status == "exact"
+def leakage_about_all(logs, prior):
+    return float(logs.max() - np.logaddexp.reduce(logs + np.log(prior.probabilities)))
+
+
+def leakage_about_one(logs, prior):
+    secrets, found = prior.profiles[:, :, 0], []
+    joint = logs + np.log(prior.probabilities)
+    for player, value in itertools.product(range(secrets.shape[1]), np.unique(secrets)):
+        of_it = secrets[:, player] == value
+        given_it = np.logaddexp.reduce(joint[of_it]) - np.log(prior.probabilities[of_it].sum())
+        found.append(given_it - np.logaddexp.reduce(joint))
+    return max(found)
+
+
+def search(leakage, mechanism, prior, start, weights, rng, n_random):
+    """Return the largest leakage of the noiseless broadcasts, and of random ones."""
     profiles = prior.profiles[:, :, 0]
 
-    def leakage(observed: Any) -> float:
-        logs = log_likelihoods(mechanism, profiles, observed, start, weights)
-        return float(logs.max() - np.logaddexp.reduce(logs + np.log(prior.probabilities)))
+    def at(observed):
+        return leakage(log_likelihoods(mechanism, profiles, observed, start, weights), prior)
 
-    attained = max(leakage(estimates(mechanism, r, None, start, weights)) for r in profiles)
-    assert guarantee.epsilon == pytest.approx(attained, abs=1e-9)
-    rng = np.random.default_rng(11)
-    # 8,000 for each of the two algorithms; no chance is involved: the bound holds for all.
-    seen = max(leakage(random_broadcasts(mechanism, profiles, start, weights, rng)) for _ in range(8000))
-    assert 0.9 * guarantee.epsilon < seen <= guarantee.epsilon + 1e-9
+    attained = max(map(at, estimates(mechanism, profiles, None, start, weights).swapaxes(0, 1)))
+    random = (random_broadcasts(mechanism, profiles, start, weights, rng) for _ in range(n_random))
+    return attained, max(map(at, random))
 
 
 @pytest.mark.parametrize("algorithm", [slow("ye"), "wang_nedic"])
-def test_enumeration_of_single_players_stays_within_their_guarantee(algorithm: str) -> None:
+def test_enumeration_of_a_correlated_game_equals_theorem_1(algorithm):
+    rng = np.random.default_rng(5)
+    mechanism = make_mechanism(
+        n_players=2, algorithm=algorithm, P=np.array([1.0, 0.4]).reshape(2, 1, 1),
+        Q=np.array([0.5, -0.3]).reshape(2, 1, 1), noise_scales=np.array([0.7, 0.9, 1.1, 1.6]),
+        steps=np.array([0.8, 0.5, 0.4, 0.3]),
+    )  # fmt: skip
+    prior = JointPrior(list(itertools.product([-1.0, 0.2, 1.5], repeat=2)), rng.dirichlet(np.full(9, 0.5)))
+    guarantee = privacy_guarantee(mechanism, prior)
+    assert guarantee.status == "exact"
+    start, weights = np.array([0.3, -0.8]), np.array([[0.7, 0.3], [0.3, 0.7]])
+    # 8,000 for each of the two algorithms; no chance is involved: the bound holds for all.
+    attained, seen = search(leakage_about_all, mechanism, prior, start, weights, rng, 8000)
+    assert guarantee.epsilon == pytest.approx(attained, abs=1e-9)
+    assert 0.9 * guarantee.epsilon < seen <= guarantee.epsilon + 1e-9
+
+
+@pytest.mark.parametrize("algorithm", ["ye", "wang_nedic"])
+def test_enumeration_of_single_players_stays_within_their_guarantee(algorithm):
     """Two types: attained at one of the 2^N vertices. Three types: between the certified bounds."""
     rng = np.random.default_rng(2)
     for types in ([0.0, 2.0], [-1.0, 0.2, 1.5]):
         mechanism = make_mechanism(
-            n_players=3, n_rounds=3, algorithm=algorithm, noise_scales=np.array([0.7, 0.9, 1.1]),
+            algorithm=algorithm, noise_scales=np.array([0.7, 0.9, 1.1]),
             steps=np.array([0.8, 0.5, 0.4]), P=np.array([1.0, 0.4, 0.1]).reshape(3, 1, 1),
         )  # fmt: skip
         profiles = np.array(list(itertools.product(types, repeat=3)))
         prior = JointPrior(profiles, rng.dirichlet(np.full(len(profiles), 0.4)))
         guarantee = privacy_guarantee(mechanism, prior, view="individual")
         start, weights = np.array([0.3, -0.8, 0.0]), np.full((3, 3), 1 / 3)
-
-        def leakage(
-            observed: Any, prior: Any = prior, mechanism: Any = mechanism, weights: Any = weights
-        ) -> float:
-            secrets = prior.profiles[:, :, 0]
-            logs = log_likelihoods(mechanism, secrets, observed, np.array([0.3, -0.8, 0.0]), weights)
-            joint, found = logs + np.log(prior.probabilities), []
-            for player, value in itertools.product(range(3), np.unique(secrets)):
-                of_it = secrets[:, player] == value
-                given_it = np.logaddexp.reduce(joint[of_it]) - np.log(prior.probabilities[of_it].sum())
-                found.append(given_it - np.logaddexp.reduce(joint))
-            return max(found)
-
-        attained = max(leakage(estimates(mechanism, r, None, start, weights)) for r in profiles)
-        seen = max(leakage(random_broadcasts(mechanism, profiles, start, weights, rng)) for _ in range(1500))
+        attained, seen = search(leakage_about_one, mechanism, prior, start, weights, rng, 1500)
         assert seen <= guarantee.epsilon + 1e-9
         assert guarantee.epsilon <= epsilon(mechanism, prior)
-        if len(types) == 2:
-            assert guarantee.status == "exact"
-            assert guarantee.epsilon == pytest.approx(attained, abs=1e-9)
-        else:
-            assert guarantee.status == "upper_bound"
-            assert guarantee.lower == pytest.approx(attained, abs=1e-9)
+        exact = len(types) == 2
+        assert guarantee.status == ("exact" if exact else "upper_bound")
+        assert (guarantee.epsilon if exact else guarantee.lower) == pytest.approx(attained, abs=1e-9)
 
 
 # ------------------------------------------------------------------ published figures
@@ -165,7 +128,7 @@ def test_enumeration_of_single_players_stays_within_their_guarantee(algorithm: s
 @pytest.mark.parametrize(
     ("p2", "figures"), [(0.5, "7.44 12.67 17.31"), (1, "5.63 9.26 12.56"), (1.5, "4.54 7.32 9.90")]
 )
-def test_uniform_scalars_give_the_figures_of_the_closed_forms(n_rounds: int, p2: float, figures: str) -> None:
+def test_uniform_scalars_give_the_figures_of_the_closed_forms(n_rounds, p2, figures):
     k = np.arange(n_rounds)
     mechanism = make_mechanism(n_players=10, n_rounds=n_rounds, noise_scales=1 + p2 * k, steps=1 / (1 + k))
     uniform = stats.uniform(-1, 2)
@@ -178,11 +141,11 @@ def test_uniform_scalars_give_the_figures_of_the_closed_forms(n_rounds: int, p2:
     assert found[2].prior == ""
 
 
-def test_the_worst_point_of_a_u_shaped_prior_is_inside() -> None:
+def test_the_worst_point_of_a_u_shaped_prior_is_inside():
     """Solving Beta(.2, .2) at the vertices alone would claim 1.20 nats where 2.82 leak."""
     mechanism, prior = mechanism_of_rate(11.65, n_players=1), stats.beta(0.2, 0.2)
 
-    def at(point: float) -> float:
+    def at(point):
         kink = float(prior.cdf(point))
         pieces = [
             integrate.quad(lambda u: np.exp(-11.65 * abs(prior.ppf(u) - point)), *ends)[0]
@@ -202,11 +165,11 @@ def test_the_worst_point_of_a_u_shaped_prior_is_inside() -> None:
 
 
 # ------------------------------------------------------------------ order and limits
-def random_case(seed: int) -> tuple[BroadcastMechanism, Any]:
+def random_case(seed):
     rng = np.random.default_rng(seed)
     n, n_players, m = int(rng.integers(1, 3)), int(rng.integers(2, 5)), int(rng.integers(2, 5))
     shape = (n_players, n, n) if rng.uniform() < 0.5 else (n, n)
-    kinds: list[dict[str, Any]] = [
+    kinds = [
         {"algorithm": "ye"},
         {"algorithm": "wang_nedic"},
         {"algorithm": "wang_nedic", "constraint": Box(-1.0, 1.0)},
@@ -229,7 +192,7 @@ def random_case(seed: int) -> tuple[BroadcastMechanism, Any]:
     return mechanism, priors[rng.integers(len(priors))]
 
 
-def information(prior: Any, n_players: int) -> float:
+def information(prior, n_players):
     """log 1 / p of the rarest profile."""
     if isinstance(prior, TypePrior):
         rows = np.broadcast_to(prior.probabilities, (n_players, prior.probabilities.shape[-1]))
@@ -242,7 +205,7 @@ def information(prior: Any, n_players: int) -> float:
 @settings(max_examples=150)
 @given(st.integers(0, 2**32 - 1))
 @pytest.mark.slow
-def test_each_criterion_is_at_most_the_next(seed: int) -> None:
+def test_each_criterion_is_at_most_the_next(seed):
     mechanism, prior = random_case(seed)
     for view in ("entire", "individual"):
         found = [privacy_guarantee(mechanism, prior, view, criterion) for criterion in CRITERIA]
@@ -259,7 +222,7 @@ def test_each_criterion_is_at_most_the_next(seed: int) -> None:
 
 
 @pytest.mark.parametrize("seed", range(12))
-def test_much_noise_tells_nothing(seed: int) -> None:
+def test_much_noise_tells_nothing(seed):
     mechanism, prior = random_case(seed)
     loud = replace(mechanism, noise_scales=mechanism.noise_scales * 1e12)
     for view, criterion in itertools.product(("entire", "individual"), CRITERIA):
@@ -274,7 +237,7 @@ def test_much_noise_tells_nothing(seed: int) -> None:
         SampledPrior(lambda n, rng: np.full(n, 0.25), (0, 0.5)),
     ],
 )
-def test_what_is_known_beforehand_does_not_leak(prior: Any) -> None:
+def test_what_is_known_beforehand_does_not_leak(prior):
     limit = 0.05 if isinstance(prior, SampledPrior) else 0.0
     mechanism = make_mechanism(allowance=1e-3 if limit == 0 else 0.0)
     if isinstance(prior, SampledPrior):
@@ -284,14 +247,14 @@ def test_what_is_known_beforehand_does_not_leak(prior: Any) -> None:
         assert epsilon(mechanism, prior, view) <= limit
 
 
-def test_players_without_a_difference_leak_nothing_under_any_prior() -> None:
+def test_players_without_a_difference_leak_nothing_under_any_prior():
     mechanism = make_mechanism(n_rounds=1)
     for prior in (stats.norm(), stats.uniform(), TypePrior([0.0, 1e9], [0.5, 0.5])):
         assert epsilon(mechanism, prior) == 0
         assert epsilon(mechanism, prior, criterion="dp") == 0
 
 
-def test_independent_players_add_up_and_the_worst_counts() -> None:
+def test_independent_players_add_up_and_the_worst_counts():
     P = np.array([0.2, 1.0, 0.2]).reshape(3, 1, 1)
     mechanism, prior = make_mechanism(P=P), TypePrior([0.0, 1.0, 3.0], [0.5, 0.3, 0.2])
     alone = [epsilon(replace(mechanism, n_players=1, P=matrix), prior) for matrix in P]
@@ -307,26 +270,20 @@ def test_independent_players_add_up_and_the_worst_counts() -> None:
     assert epsilon(mechanism, TypePrior([[[0.0], [1.0]]] * 3, rows), "individual") == max(each)
 
 
-def test_a_joint_prior_of_independent_players_is_a_product() -> None:
+def test_a_joint_prior_of_independent_players_is_a_product():
     mechanism = make_mechanism(P=np.array([0.2, 1.0, 0.7]).reshape(3, 1, 1))
     types, weights = [0.0, 1.0, 3.0], np.array([0.5, 0.3, 0.2])
     product = [math.prod(rows) for rows in itertools.product(weights, repeat=3)]
     joint = JointPrior(list(itertools.product(types, repeat=3)), product)
-    assert epsilon(mechanism, joint) == pytest.approx(
-        epsilon(mechanism, TypePrior(types, weights)), abs=1e-12
-    )
-    for view in ("entire", "individual"):
-        for prior in (joint, TypePrior(types, weights)):
-            assert epsilon(mechanism, prior, view, "dp") == pytest.approx(
-                epsilon(mechanism, joint, view, "dp")
-            )
-    assert epsilon(mechanism, joint, "entire", "corollary1") == pytest.approx(
-        epsilon(mechanism, TypePrior(types, weights), "entire", "corollary1")
-    )
+    each = TypePrior(types, weights)
+    for question in (*itertools.product(["entire"], CRITERIA), ("individual", "dp")):
+        assert epsilon(mechanism, joint, *question) == pytest.approx(
+            epsilon(mechanism, each, *question), abs=1e-12
+        )
 
 
 # ------------------------------------------------------------------ several dimensions
-def test_separable_coordinates_add_up() -> None:
+def test_separable_coordinates_add_up():
     mechanism = make_mechanism(n_dims=2, P=np.diag([1.0, 2.0]), Q=np.diag([0.5, 0.0]))
     parts = [make_mechanism(P=np.array([[p]]), Q=np.array([[q]])) for p, q in ((1.0, 0.5), (2.0, 0.0))]
     prior = ContinuousPrior([stats.uniform(), stats.beta(0.5, 2)])
@@ -336,7 +293,7 @@ def test_separable_coordinates_add_up() -> None:
     assert guarantee.epsilon == pytest.approx(sum(each))
 
 
-def test_mixed_coordinates_give_a_bound_above_the_exact_value() -> None:
+def test_mixed_coordinates_give_a_bound_above_the_exact_value():
     rng = np.random.default_rng(0)
     mechanism = make_mechanism(n_players=1, n_dims=2, P=np.array([[1.0, 0.4], [0.4, 1.0]]), Q=np.eye(2) * 0.3)
     guarantee = privacy_guarantee(mechanism, stats.uniform(-1, 2))
@@ -359,7 +316,7 @@ def test_mixed_coordinates_give_a_bound_above_the_exact_value() -> None:
         {"algorithm": "wang_nedic", "constraint": Box(-0.5, 0.5), "clip_norm": 0.4},
     ],
 )
-def test_bounds_profit_from_the_prior_and_from_the_ceiling(changes: dict[str, Any]) -> None:
+def test_bounds_profit_from_the_prior_and_from_the_ceiling(changes):
     mechanism, ceiling = make_mechanism(**changes), player_distances(make_mechanism(**changes))[0][0].ceiling
     near, far = (privacy_guarantee(mechanism, stats.uniform(0, width)) for width in (0.01, 100.0))
     assert near.status == far.status == "upper_bound"
@@ -372,7 +329,7 @@ def test_bounds_profit_from_the_prior_and_from_the_ceiling(changes: dict[str, An
     assert epsilon(mechanism, TypePrior([-1e6, 1e6], [0.3, 0.7])) < 3 * math.log(1 / 0.3)
 
 
-def test_labels_of_hidden_functions_are_all_different() -> None:
+def test_labels_of_hidden_functions_are_all_different():
     mechanism = make_mechanism(private=HIDDEN, P=None, Q=None, clip_norm=1.0)
     ceiling = player_distances(mechanism)[0][0].ceiling
     same = epsilon(mechanism, TypePrior([5.0, 5.0], [0.5, 0.5]))
@@ -382,7 +339,7 @@ def test_labels_of_hidden_functions_are_all_different() -> None:
 
 
 # ------------------------------------------------------------------ differential privacy, allowance, errors
-def test_differential_privacy_over_declared_bounds() -> None:
+def test_differential_privacy_over_declared_bounds():
     bounds = (np.full((3, 1), -1.0), np.array([[0.0], [1.0], [1.0]]))
     mechanism = mechanism_of_rate(0.5, private_bounds=bounds)
     whole, one = (privacy_guarantee(mechanism, None, view, "dp") for view in ("entire", "individual"))
@@ -390,11 +347,9 @@ def test_differential_privacy_over_declared_bounds() -> None:
     assert whole.status == one.status == "exact"
     assert epsilon(mechanism, TypePrior([-0.5, 0.0], [0.5, 0.5]), "entire", "dp") == pytest.approx(0.75)
     assert epsilon(mechanism_of_rate(0.5), stats.norm(), criterion="dp") == math.inf
-    with pytest.raises(PrivacyUnboundedError, match="bounds of the private vectors"):
-        privacy_guarantee(mechanism_of_rate(0.5), None, "entire", "dp")
 
 
-def test_an_unbounded_support_has_no_guarantee() -> None:
+def test_an_unbounded_support_has_no_guarantee():
     guarantee = privacy_guarantee(make_mechanism(allowance=1e-3), stats.norm())
     assert guarantee.epsilon == math.inf
     assert guarantee.statement().startswith("No bound holds")
@@ -410,7 +365,7 @@ def test_an_unbounded_support_has_no_guarantee() -> None:
         JointPrior([[0, 0, 0], [1, 1, 1], [0, 0, 1]], [0.3, 0.3, 0.4]),
     ],
 )
-def test_the_allowance_is_part_of_epsilon_and_told(view: Any, prior: Any) -> None:
+def test_the_allowance_is_part_of_epsilon_and_told(view, prior):
     mechanism = make_mechanism(allowance=1e-3)
     paid = 1e-3 * (1 / mechanism.noise_scales).sum()
     for criterion in CRITERIA:
@@ -427,7 +382,7 @@ def test_the_allowance_is_part_of_epsilon_and_told(view: Any, prior: Any) -> Non
             assert guarantee.lower < plain.epsilon
 
 
-def test_guarantees_speak_of_the_run() -> None:
+def test_guarantees_speak_of_the_run():
     mechanism, prior = make_mechanism(n_players=10), TypePrior([0.0, 1.0], [0.3, 0.7])
     whole, one = (privacy_guarantee(mechanism, prior, view) for view in ("entire", "individual"))
     assert whole.subject == "this run (the values of all 10 players as one)"
@@ -441,48 +396,7 @@ def test_guarantees_speak_of_the_run() -> None:
     assert "clipping" in privacy_guarantee(replace(mechanism, clip_norm=1.0), prior).method
 
 
-@pytest.mark.parametrize(
-    ("error", "words", "arguments"),
-    [
-        (ValueError, "view", (None, "both")),
-        (ValueError, "criterion", (None, "entire", "ldp")),
-        (ValueError, "needs a prior", (None,)),
-        (ValueError, "needs a prior", (None, "individual", "corollary1")),
-        (TypeError, "prior must be", (0.5,)),
-        (ValueError, "coordinates", (TypePrior([[0, 0], [1, 1]], [0.5, 0.5]),)),
-    ],
-)
-def test_wrong_questions_are_refused(error: type[Exception], words: str, arguments: tuple[Any, ...]) -> None:
-    with pytest.raises(error, match=words):
-        privacy_guarantee(make_mechanism(), *arguments)
-
-
-def test_no_guarantee_without_noise_or_bounds() -> None:
-    scales = make_mechanism().noise_scales.copy()
-    scales[0] = 0
-    with pytest.raises(ValueError, match="without noise"):
-        privacy_guarantee(make_mechanism(noise_scales=scales), stats.uniform())
-    with pytest.raises(PrivacyUnboundedError, match="clip_norm"):
-        privacy_guarantee(make_mechanism(private=HIDDEN), stats.uniform())
-
-
-class _Named(stats.rv_continuous):
-    """X^(1/50) of a uniform X: mass near 1."""
-
-    def _cdf(self, x: Any) -> Any:
-        return x**50
-
-    def _ppf(self, q: Any) -> Any:
-        return q ** (1 / 50)
-
-
-def test_another_distribution_of_the_name_uniform_is_not_taken_for_it() -> None:
-    priors = [_Named(a=0, b=1, name=name)() for name in ("uniform", "power")]
-    named, other = (float(privacy_guarantee(mechanism_of_rate(2.0), prior)) for prior in priors)
-    assert named == other
-
-
-def test_what_is_told_about_one_player_does_not_move_to_another_prior() -> None:
+def test_what_is_told_about_one_player_does_not_move_to_another_prior():
     # Seven players show a fair coin each, the first one hides a rare type. Under half of the other prior that
     # type goes with one outcome of the coins.
     types = np.array(list(itertools.product([0.0, 1.0], repeat=8)))
@@ -501,10 +415,10 @@ def test_what_is_told_about_one_player_does_not_move_to_another_prior() -> None:
     assert whole[1].epsilon <= whole[0].under_prior(0.5).epsilon
 
 
-_SHAPES: dict[str, list[tuple[float, ...]]] = {
+_SHAPES = {
     "beta": [(0.2, 0.2), (5, 2), (1, 1)],
     "bradford": [(3.0,)],
-    "irwinhall": [(1,), (4,)],
+    "irwinhall": [(4,)],
     "johnsonsb": [(0.5, 2.0), (4.0, 0.3)],
     "loguniform": [(0.01, 2.0)],
     "powerlaw": [(0.3,), (4.0,)],
@@ -516,7 +430,7 @@ _SHAPES: dict[str, list[tuple[float, ...]]] = {
     "truncnorm": [(-1.0, 2.0), (3.0, 9.0)],
     "truncpareto": [(2.0, 5.0)],
     "truncweibull_min": [(2.0, 0.1, 1.5), (0.5, 0.1, 1.5)],
-    "vonmises_line": [(0.5,), (4.0,)],
+    "vonmises_line": [(4.0,)],
     "wrapcauchy": [(0.3,), (0.9,)],
 }
 
@@ -524,20 +438,20 @@ _SHAPES: dict[str, list[tuple[float, ...]]] = {
 class _Gap(stats.rv_continuous):
     """Uniform on [0, 0.1] and [0.9, 1]."""
 
-    def _cdf(self, x: Any) -> Any:
+    def _cdf(self, x):
         return np.interp(x, [0, 0.1, 0.9, 1], [0, 0.5, 0.5, 1])
 
-    def _ppf(self, q: Any) -> Any:
+    def _ppf(self, q):
         return np.interp(q, [0, 0.5, 0.5 + 1e-15, 1], [0, 0.1, 0.9, 1])
 
 
 class _Narrow(stats.rv_continuous):
     """Uniform on [0, 0.1], with a support that is named wider."""
 
-    def _cdf(self, x: Any) -> Any:
+    def _cdf(self, x):
         return np.clip(10 * x, 0, 1)
 
-    def _ppf(self, q: Any) -> Any:
+    def _ppf(self, q):
         return q / 10
 
 
@@ -558,9 +472,7 @@ class _Beta(type(stats.beta)):  # type: ignore[misc]
     ],
     ids=["gap", "gap named uniform", "named wider", "subclass", "other ends", "histogram"],
 )
-def test_nothing_is_exact_where_the_support_is_not_known_to_be_an_interval(
-    prior: Any, criterion: Any
-) -> None:
+def test_nothing_is_exact_where_the_support_is_not_known_to_be_an_interval(prior, criterion):
     mechanism = mechanism_of_rate(8.0, n_players=1)
     found = privacy_guarantee(mechanism, prior, criterion=criterion)
     assert found.status == "upper_bound"
@@ -576,16 +488,14 @@ def test_nothing_is_exact_where_the_support_is_not_known_to_be_an_interval(
     assert (still.status, still.epsilon) == ("exact", 0.0)
 
 
-def test_the_worst_point_of_a_gap_is_no_point_of_the_support() -> None:
-    found = privacy_guarantee(mechanism_of_rate(8.0, n_players=1), _Gap(a=0, b=1)())
-    # In the middle of the gap all values are at least 0.4 away; the support's own worst point is at its ends.
-    assert found.epsilon > 3.2
-    assert -np.log(np.mean(np.exp(-8 * np.linspace(0, 0.1, 1001))) / 2) < 1.1
-
-
-@pytest.mark.parametrize("criterion", ["pml", "dp"])
-@pytest.mark.parametrize("name", _INTERVALS)
-def test_known_families_are_positive_between_their_ends_and_exact(name: str, criterion: Any) -> None:
+@pytest.mark.parametrize(
+    ("name", "criterion"),
+    [
+        slow(*case) if case in (("irwinhall", "pml"), ("vonmises_line", "pml")) else case
+        for case in itertools.product(_INTERVALS, ("pml", "dp"))
+    ],
+)
+def test_known_families_are_positive_between_their_ends_and_exact(name, criterion):
     family = getattr(stats, name, None)
     if family is None:
         pytest.skip(f"this SciPy has no {name}")

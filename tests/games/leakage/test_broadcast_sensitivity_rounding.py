@@ -96,7 +96,7 @@ CASES = [
     for algorithm, names in (("wang_nedic", SETS), ("ye", ["none"]))
     for name in names
     for clip in (None, 50.0)
-    for n in (1, 2, 3)
+    for n in (1, 3)
 ]
 
 
@@ -173,13 +173,6 @@ def test_exact_arithmetic_adds_nothing():
     mechanism = BroadcastMechanism(**{**vars(mechanism), "limit": 0.0})
     assert affine_rounding(mechanism, game.P_, game.Q_) == 0
     assert constant_bound(mechanism, rounded=True) == constant_bound(mechanism)
-
-
-def test_a_usual_run_pays_little():
-    game = QuadraticAggregativeGame(1.0, 0.5, np.linspace(-4, 0, 10), r_bounds=(-4, 0))
-    solver = PrivateNashSolver(max_iter=1000, noise_scale=1.0).fit(game)
-    guarantee = solver.privacy_guarantee(stats.uniform(-4, 4), view="individual")
-    assert 0 < guarantee.allowance < 1e-6
 
 
 def test_secrets_beyond_the_range_of_the_run_are_refused():

@@ -1,20 +1,25 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Collaborative classification: class by class, sites that know some classes only."""
+"""Collaborative classification, class by class, and the preset, whose parameters reach their parts."""
 
 import numpy as np
 import pytest
+from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.datasets import load_iris
 from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import train_test_split
-from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
-from sklearn.preprocessing import StandardScaler
-from sklearn.svm import LinearSVC
+from sklearn.neighbors import KNeighborsClassifier
 
-from skprivate import BSTDAggregator, CollaborativeClassifier, SecureSumAggregator, TQMATransformer
-from skprivate.collaborative import CollaborativeSite, LocalAverageRegressor
-from skprivate.exceptions import SiteError, SiteWarning
+from skprivate import (
+    BSTDAggregator,
+    CollaborativeClassifier,
+    CollaborativeLARRegressor,
+    SecureSumAggregator,
+    TQMATransformer,
+)
+from skprivate.datasets import make_parties
+from skprivate.exceptions import SiteError, SiteWarning, UtilityWarning
 
 M = 10
 RNG = np.random.default_rng(0)
@@ -87,11 +92,34 @@ def test_parts_and_failures():
     np.testing.assert_allclose(found, rest.predict_proba(X_TEST), atol=1e-12)
 
 
-def test_nothing_active_is_undecided():
-    platform = CollaborativeClassifier(aggregator=BSTDAggregator(active_rule="box"))
+@pytest.mark.parametrize(
+    ("synthesis", "expected"),
+    [([[0.0, 0.0, 0.0]], [[1 / 3] * 3]), ([[-0.5, 0.5, 1.5]], [[0, 0.25, 0.75]])],
+    ids=["nothing active is undecided", "below zero is no probability"],
+)
+def test_a_synthesis_becomes_probabilities(synthesis, expected):
+    platform = CollaborativeClassifier().fit(X_TRAIN, Y_TRAIN, sites=SITES)
+    platform._synthesise = lambda answers: np.array(synthesis)
+    np.testing.assert_allclose(platform.predict_proba(X_TEST[:1]), expected)
+
+
+class Silent(ClassifierMixin, BaseEstimator):
+    """A classifier whose probabilities are too small to count under the box rule."""
+
+    def fit(self, X, y):
+        self.classes_ = np.unique(y)
+        return self
+
+    def predict_proba(self, X):
+        return np.full((len(X), len(self.classes_)), 1e-9)
+
+
+def test_few_active_sites_are_announced_once_for_all_classes():
+    platform = CollaborativeClassifier(Silent(), aggregator=BSTDAggregator(active_rule="box"))
     platform.fit(X_TRAIN, Y_TRAIN, sites=SITES)
-    platform._synthesise = lambda answers: np.zeros((1, 3))
-    np.testing.assert_allclose(platform.predict_proba(X_TEST[:1]), 1 / 3)
+    with pytest.warns(UtilityWarning, match="rests on few") as caught:
+        platform.predict_proba(X_TEST)
+    assert len(caught) == 1
 
 
 def test_messages_give_what_the_process_gives_where_probabilities_must_be_normalised():
@@ -106,25 +134,10 @@ def test_messages_give_what_the_process_gives_where_probabilities_must_be_normal
     np.testing.assert_array_equal(found, platform.predict_proba(X_TEST))
 
 
-def test_a_synthesis_below_zero_is_no_probability():
-    platform = CollaborativeClassifier().fit(X_TRAIN, Y_TRAIN, sites=SITES)
-    platform._synthesise = lambda answers: np.array([[-0.5, 0.5, 1.5]])
-    np.testing.assert_allclose(platform.predict_proba(X_TEST[:1]), [[0, 0.25, 0.75]])
-
-
 def test_default_models_are_refined_to_all_rows():
     platform = CollaborativeClassifier().fit(X_TRAIN, Y_TRAIN, sites=SITES)
     models = [model for own in platform.estimators_.values() for model in own.models_]
     assert {model.refine_to for model in models} == {len(X_TRAIN)}
-
-
-def test_errors_name_what_is_wrong_and_no_value():
-    with pytest.raises(ValueError, match="no model for site 1"):
-        CollaborativeClassifier({0: LogisticRegression()}).fit(X_TRAIN, Y_TRAIN, sites=SITES)
-    platform = CollaborativeClassifier(query_perturber=StandardScaler()).fit(X_TRAIN, Y_TRAIN, sites=SITES)
-    with pytest.raises(ValueError, match="could not convert") as caught:
-        platform.predict([["Miss Marple", 1, 1, 1]])
-    assert "Marple" not in str(caught.value)
 
 
 def test_missing_values_reach_models_that_take_them():
@@ -132,13 +145,6 @@ def test_missing_values_reach_models_that_take_them():
     trees = HistGradientBoostingClassifier(max_iter=2)
     platform = CollaborativeClassifier(trees).fit(holes, Y_TRAIN, sites=SITES)
     np.testing.assert_allclose(platform.predict_proba(holes), by_hand(platform, holes), atol=1e-12)
-
-
-def test_classes_of_a_site_may_stand_in_any_order():
-    model = KNeighborsClassifier(3).fit(X_TRAIN, Y_TRAIN)
-    order = [2, 0, 1]
-    site = CollaborativeSite("a", model, len(X_TRAIN), classes=model.classes_[order])
-    np.testing.assert_array_equal(site.respond(X_TEST), model.predict_proba(X_TEST)[:, order])
 
 
 def test_a_class_that_the_collaboration_does_not_know_is_a_failure():
@@ -158,14 +164,6 @@ def test_a_fitted_model_stays_where_a_site_has_one_class_only():
     assert isinstance(platform.estimators_[3], FrozenEstimator)
 
 
-@pytest.mark.parametrize(
-    "estimator", [KNeighborsRegressor(), LocalAverageRegressor(), LinearSVC(), {0: "tree"}, "tree"]
-)
-def test_local_models_need_probabilities(estimator):
-    with pytest.raises(TypeError, match=r"estimator must be .* with fit and predict_proba"):
-        CollaborativeClassifier(estimator).fit(X_TRAIN, Y_TRAIN)
-
-
 def test_an_operator_observes_every_class():
     platform = CollaborativeClassifier(random_state=0).fit(X_TRAIN, Y_TRAIN, sites=SITES)
     answers, seen = platform.site_responses(X_TEST), platform.observe(X_TEST)
@@ -173,3 +171,29 @@ def test_an_operator_observes_every_class():
     submitted = answers * (platform.site_sizes_ / platform.site_sizes_.mean())[:, None]
     np.testing.assert_allclose(np.sort(seen, axis=1), np.sort(submitted, axis=1), rtol=1e-14)
     assert (seen[:, :, 0] != submitted[:, :, 0]).any()
+
+
+NUMBERS = make_parties(600, 14, n_features=3, random_state=0)
+
+
+@pytest.mark.parametrize(
+    ("part", "parameters", "own"),
+    [
+        ("query_perturber_", {"depth": 3, "bounds": (0, 1), "quasi_identifiers": [1]}, {}),
+        ("aggregator_", {"p_lower": 3, "p_upper": 7, "order": "random", "active_rule": None}, {}),
+        ("estimators_", {"kernel": "laplace", "bandwidth": 0.3, "bounds": (0, 2)}, {"refine_to": 600}),
+        ("estimators_", {"kernel": "knn", "n_neighbors": 3}, {"bandwidth": "cv", "n_jobs": None}),
+    ],
+)
+def test_parameters_reach_their_part(part, parameters, own):
+    platform = CollaborativeLARRegressor(**{"bounds": (0, 1), **parameters}).fit(*NUMBERS)
+    found = getattr(platform, part)
+    found = found[0] if part == "estimators_" else found
+    assert {**parameters, **own}.items() <= found.get_params().items()
+
+
+def test_only_quasi_identifiers_are_coarsened():
+    platform = CollaborativeLARRegressor(2, bounds=(0, 1), quasi_identifiers=[1]).fit(*NUMBERS)
+    asked = platform.query_perturber_.transform(NUMBERS[0])
+    np.testing.assert_array_equal(asked[:, [0, 2]], NUMBERS[0][:, [0, 2]])
+    assert len(np.unique(asked[:, 1])) == 4

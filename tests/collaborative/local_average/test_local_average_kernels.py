@@ -55,21 +55,12 @@ def assert_equals_reference(kernel, X, y, queries, sizes):
 
 
 @pytest.mark.parametrize("kernel", KERNELS)
-@pytest.mark.parametrize("d", [1, 2, 5, 20])
-@pytest.mark.parametrize("n", [1, 2, 8, 9, 33, 700])
+@pytest.mark.parametrize(("n", "d"), [(1, 1), (8, 2), (9, 5), (33, 20), (700, 1), (700, 20), (4000, 3)])
 def test_random_rows(kernel, d, n):
     rng = np.random.default_rng(n * d)
     X, y, queries = rng.uniform(size=(n, d)), rng.normal(size=n), rng.uniform(size=(70, d))
     queries[: min(n, 20)] = X[:20]
     assert_equals_reference(kernel, X, y, queries, sizes_for(kernel, n))
-
-
-@pytest.mark.parametrize("kernel", KERNELS)
-@pytest.mark.parametrize("d", [1, 3])
-def test_many_leaves_and_blocks(kernel, d):
-    rng = np.random.default_rng(d)
-    X, y, queries = rng.beta(0.5, 2, size=(4000, d)), rng.normal(size=4000), rng.uniform(size=(100, d))
-    assert_equals_reference(kernel, X, y, queries, sizes_for(kernel, 4000))
 
 
 @pytest.mark.parametrize("kernel", KERNELS)
@@ -80,14 +71,6 @@ def test_duplicates_and_ties(kernel):
     queries = rng.integers(0, 9, size=(200, 2)) / 8
     sizes = [1, 7, 64, 599] if kernel == "knn" else [0.125, 0.25, 0.5, 1.0]
     assert_equals_reference(kernel, X, y, queries, sizes)
-
-
-@pytest.mark.parametrize("kernel", KERNELS)
-def test_equal_rows(kernel):
-    rng = np.random.default_rng(0)
-    X, y = np.full((1000, 3), 0.5), rng.normal(size=1000)
-    sizes = [1, 10, 1000] if kernel == "knn" else [0.1, 1.0]
-    assert_equals_reference(kernel, X, y, np.array([[0.5, 0.5, 0.5], [0.5, 0.5, 0.55]]), sizes)
 
 
 @settings(max_examples=150, deadline=None)
@@ -118,7 +101,7 @@ def test_rows_at_and_very_near_a_query(kernel, gap):
 @pytest.mark.parametrize(("kernel", "power"), [("gaussian", 2), ("laplace", 1)])
 def test_powers_have_a_relative_error_below_1e_14(kernel, power):
     # Two rows: the one at the query weighs 1, so that the mean of (0, 1) is w / (1 + w).
-    for distance in np.linspace(0.001, 1, 2000):
+    for distance in np.linspace(0.001, 1, 300):
         for size in (1.0, 0.1, 0.02):
             X, y = np.array([[0.0], [distance]]), np.array([0.0, 1.0])
             value = averages(kernel, X, y, X[:1], [size])[0][0, 0]
@@ -186,23 +169,6 @@ def test_rows_elsewhere_in_memory_give_the_same_bits(kernel):
     np.testing.assert_array_equal(other.averages(queries, unit(3))[0], model.averages(queries, unit(3))[0])
 
 
-@pytest.mark.parametrize("kernel", KERNELS)
-def test_several_sizes_and_each_alone_agree_bit_for_bit(kernel):
-    rng = np.random.default_rng(1)
-    X, y, queries = rng.uniform(size=(900, 3)), rng.normal(size=900), rng.uniform(size=(30, 3))
-    sizes = [1, 5, 200] if kernel == "knn" else [0.01, 0.1, 0.7]
-    together, _ = averages(kernel, X, y, queries, sizes)
-    alone = [averages(kernel, X, y, queries, [size])[0] for size in sizes]
-    np.testing.assert_array_equal(together, np.hstack(alone))
-
-
-@pytest.mark.parametrize("kernel", KERNELS)
-def test_queries_with_another_number_of_columns_are_refused(kernel):
-    model = MODELS[kernel](np.zeros((3, 2)), np.zeros(3), [1])
-    with pytest.raises(ValueError, match=r"^$"):
-        model.averages(np.zeros((1, 3)), unit(2))
-
-
 def organ_pipe(n):
     return np.minimum(np.arange(n), np.arange(n)[::-1])
 
@@ -238,15 +204,3 @@ def test_scaling_clips_and_reaches_both_ends_exactly():
     X = np.array([[-9.0, 0.1, 5.0, -1.7e308], [4.0, 0.3, 7.0, 0.0], [0.5, 9.0, -7.0, 1.7e308]])
     expected = [[0, 0, 0, 0], [1, 1, 0, 0.5], [0.5, 1, 0, 1]]
     np.testing.assert_array_equal(scaled(X, make_ranges(lower, upper)), expected)
-
-
-@pytest.mark.parametrize("kernel", KERNELS)
-def test_queries_are_scaled_as_rows_are(kernel):
-    rng = np.random.default_rng(0)
-    X, y, queries = rng.normal(size=(200, 3)), rng.normal(size=200), rng.normal(size=(50, 3))
-    ranges = make_ranges(np.array([-1.0, -2.0, 0.0]), np.array([1.0, 3.0, 0.7]))
-    model = MODELS[kernel](scaled(X, ranges), y, [1] if kernel == "knn" else [0.2])
-    for part, expected in zip(
-        model.averages(queries, ranges), model.averages(scaled(queries, ranges), unit(3)), strict=True
-    ):
-        np.testing.assert_array_equal(part, expected)

@@ -1,10 +1,25 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The grid of broadcasts: fine against the noise, with room for the estimates, or refused."""
+"""Schedules over rounds in every form, and the grid of broadcasts: fine against the noise, or refused."""
 
 import numpy as np
 import pytest
 
-from skprivate.games._plan import make_grid
+from skprivate.games._plan import check_schedule, hyperbolic_schedule, make_grid, power_schedule
+
+
+@pytest.mark.parametrize("value", [(1.0, 0.5, 2.0), [1.0, 1.5, 3.0, 5.5, 9.0], lambda k: 1 + 0.5 * k**2])
+def test_forms_of_growing_noise_agree(value):
+    found = check_schedule(value, "noise_scale", 4, power_schedule, positive=False)
+    assert found.tolist() == [1.0, 1.5, 3.0, 5.5]
+
+
+def test_a_number_is_constant_and_three_numbers_fall():
+    assert check_schedule(2, "step_size", 3, hyperbolic_schedule, positive=True).tolist() == [2.0, 2.0, 2.0]
+    assert check_schedule((1, 2, 1), "step_size", 3, hyperbolic_schedule, positive=True).tolist() == [
+        1 / 2,
+        1 / 3,
+        1 / 4,
+    ]
 
 
 @pytest.mark.parametrize(

@@ -10,29 +10,14 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from joblib import Parallel, delayed
 from sklearn.base import clone
-from sklearn.datasets import make_regression
-from sklearn.ensemble import StackingRegressor
-from sklearn.linear_model import LinearRegression, Ridge
-from sklearn.tree import DecisionTreeRegressor
-from sklearn.utils import estimator_html_repr, get_tags
+from sklearn.utils import estimator_html_repr
 
-from skprivate import BSTDAggregator, SecureSumAggregator
+from skprivate import SecureSumAggregator
 from skprivate.collaborative import _aggregators
-from skprivate.exceptions import ConsentError, DisclosureWarning
+from skprivate.exceptions import DisclosureWarning
 
 RULES = ["box", "support", None]
-
-
-@pytest.mark.parametrize("rule", RULES)
-def test_tags_say_what_it_takes_and_that_it_learns_nothing_from_y(rule):
-    tags = get_tags(SecureSumAggregator(active_rule=rule))
-    assert not any((tags._skip_test, tags.no_validation, tags.non_deterministic))
-    assert tags.regressor_tags.poor_score
-    assert not tags.target_tags.required
-    assert tags.input_tags.allow_nan is (rule == "support")
-    assert not hasattr(SecureSumAggregator, "transform")
 
 
 def synthesis(responses, sizes, rule):
@@ -54,10 +39,10 @@ def synthesis(responses, sizes, rule):
 @pytest.mark.parametrize(
     "sizes", [None, np.arange(1, 21) * 37, np.random.default_rng(3).uniform(0.01, 5, 20)]
 )
-@pytest.mark.parametrize("unit", [1e-20, 1e-6, 1.0, 1e6, 1e20])
+@pytest.mark.parametrize("unit", [1e-20, 1.0, 1e20])
 def test_predictions_are_the_rules_own(rule, sizes, unit):
     rng = np.random.default_rng(0)
-    X = rng.normal(size=(30, 20)) * unit
+    X = rng.normal(size=(12, 20)) * unit
     X[rng.uniform(size=X.shape) < 0.2] = np.nan if rule == "support" else 0.0
     X[0] = np.nan if rule == "support" else 0.0
     expected = synthesis(X, np.ones(20) if sizes is None else sizes, rule)
@@ -143,16 +128,13 @@ def test_keys_are_made_anew_before_their_memory_grows(monkeypatch):
     assert [sessions.index(session) for session in sessions] == [0, 0, 0, 3, 3, 3, 6]
 
 
-@pytest.mark.slow
-def test_processes_and_threads():
+def test_threads():
     X = np.random.default_rng(4).normal(size=(6, 5))
     aggregator = SecureSumAggregator().fit(X)
     expected = aggregator.predict(X)
     with ThreadPoolExecutor(4) as pool:
         for predicted in pool.map(aggregator.predict, [X] * 40):
             np.testing.assert_array_equal(predicted, expected)
-    for predicted in Parallel(n_jobs=2)(delayed(aggregator.predict)(X) for _ in range(2)):
-        np.testing.assert_array_equal(predicted, expected)
 
 
 def test_a_forked_process_makes_keys_of_its_own(monkeypatch):
@@ -162,31 +144,6 @@ def test_a_forked_process_makes_keys_of_its_own(monkeypatch):
     monkeypatch.setattr(_aggregators.os, "getpid", lambda: -1)
     np.testing.assert_array_equal(aggregator.predict(X), expected)
     assert aggregator._session is not session
-
-
-@pytest.mark.parametrize("rule", RULES)
-@pytest.mark.parametrize("sizes", [None, np.arange(1, 13) * 11.5])
-def test_predictions_are_those_of_swapping(rule, sizes):
-    X = np.random.default_rng(7).normal(size=(50, 12))
-    if rule == "support":
-        X[X < -1] = np.nan
-    swapped = BSTDAggregator(party_sizes=sizes, active_rule=rule).fit(X).predict(X)
-    summed = SecureSumAggregator(party_sizes=sizes, active_rule=rule).fit(X).predict(X)
-    np.testing.assert_allclose(summed, swapped, rtol=0, atol=1e-13)
-
-
-def test_a_lost_message_stops_the_prediction(monkeypatch):
-    X = np.ones((2, 4))
-    aggregator = SecureSumAggregator().fit(X)
-    protocol = aggregator._session._sum
-    send = protocol.mask
-
-    def lose(name, *args):
-        return send(name, *args) if name != "party 2" else None
-
-    monkeypatch.setattr(protocol, "mask", lose)
-    with pytest.raises(ConsentError, match="of every member is needed"):
-        aggregator.predict(X)
 
 
 @pytest.mark.parametrize(("n_parties", "message"), [(1, "its answer"), (2, "the other's answer")])
@@ -212,42 +169,3 @@ def test_the_risk_promises_nothing_for_one_party():
     assert "not differential privacy" in str(risk)
     assert "alone" in str(risk)
     assert pickle.loads(pickle.dumps(risk)) == risk
-
-
-def test_y_is_checked_where_given_and_changes_nothing():
-    X = np.random.default_rng(5).normal(size=(6, 3))
-    expected = SecureSumAggregator().fit(X).predict(X)
-    np.testing.assert_array_equal(SecureSumAggregator().fit(X, np.arange(6)).predict(X), expected)
-    for bad in (np.arange(5), np.ones((6, 2)), [np.nan] * 6):
-        with pytest.raises(ValueError, match=r"."):
-            SecureSumAggregator().fit(X, bad)
-
-
-def test_bad_input():
-    X = np.ones((2, 3))
-    with pytest.raises(ValueError, match="active_rule"):
-        SecureSumAggregator(active_rule="receiver").fit(X)
-    with pytest.raises(ValueError, match="party_sizes"):
-        SecureSumAggregator(party_sizes=[1, 2]).fit(X)
-    with pytest.raises(ValueError, match="party_sizes"):
-        SecureSumAggregator(party_sizes=[1, 2, 0]).fit(X)
-    with pytest.raises(ValueError, match="NaN"):
-        SecureSumAggregator(active_rule="box").fit([[1.0, np.nan, 1.0]])
-    with pytest.raises(ValueError, match="infinity"):
-        SecureSumAggregator(active_rule="support").fit([[1.0, np.inf, 1.0]])
-    with pytest.raises(ValueError, match=r"below 2\^100") as caught:
-        SecureSumAggregator().fit(X).predict([[1.0, 1.23456e33, 1.0]])
-    assert "1.23456" not in str(caught.value)
-    aggregator = SecureSumAggregator(party_sizes=[1, 2, 3]).fit(X)
-    with pytest.raises(ValueError, match="features"):
-        aggregator.predict(np.ones((2, 4)))
-
-
-def test_as_the_last_step_of_stacking():
-    X, y = make_regression(n_samples=200, n_features=5, noise=1.0, random_state=0)
-    stack = StackingRegressor(
-        [("line", LinearRegression()), ("ridge", Ridge()), ("tree", DecisionTreeRegressor(random_state=0))],
-        final_estimator=SecureSumAggregator(active_rule=None),
-    ).fit(X, y)
-    expected = np.mean([fitted.predict(X) for fitted in stack.estimators_], axis=0)
-    np.testing.assert_allclose(stack.predict(X), expected, atol=1e-9)
