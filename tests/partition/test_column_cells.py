@@ -1,14 +1,13 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Cells of declared columns: levels, missing cells and bins of numbers, and what is refused."""
+"""Bins of numbers, and cells of declared columns: levels, missing cells and bins of numbers."""
 
 import json
 import pickle
 
 import numpy as np
-import pytest
 
 from skprivate.domain import CategoricalColumn, NumberColumn, TableDomain
-from skprivate.partition import TableCells
+from skprivate.partition import ColumnBins, TableCells
 from skprivate.partition._column_cells import MOST_LEVEL_CELLS
 
 DOMAIN = TableDomain(
@@ -37,6 +36,24 @@ EXPECTED = [
     [3, 0, 0, 0, 0, 3],
     [4, 0, 0, 0, 0, 3],
 ]
+
+
+def test_bins_have_equal_width():
+    lower, upper = np.array([-1.0, 5.0]), np.array([3.0, 6.0])
+    X = np.random.default_rng(0).uniform(lower, upper, size=(500, 2))
+    expected = np.floor((X - lower) / (upper - lower) * 8)
+    np.testing.assert_array_equal(ColumnBins.of(lower, upper, 8).apply(X), expected)
+
+
+def test_values_beyond_the_box_and_at_thresholds():
+    bins = ColumnBins.of([0.0], [1.0], 4)
+    values = np.array([-1e308, 0.0, 0.25, np.nextafter(0.25, 0), 1.0, 1e308])[:, np.newaxis]
+    assert bins.apply(values).ravel().tolist() == [0, 0, 1, 0, 3, 3]
+
+
+def test_the_widest_box_and_one_without_width():
+    bins = ColumnBins.of([-1.7e308, 2.0], [1.7e308, 2.0], 2)
+    assert bins.apply([[-1.0, 2.0], [1.0, 2.0]]).tolist() == [[0, 1], [1, 1]]
 
 
 def test_every_row_has_a_cell_in_every_column():
@@ -91,27 +108,7 @@ def test_json_and_pickles_restore_them():
         assert other.groups == CELLS.groups
         assert other.to_dict() == CELLS.to_dict()
         np.testing.assert_array_equal(other.apply(DOMAIN.encode(ROWS)), EXPECTED)
-
-
-@pytest.mark.parametrize(
-    "change",
-    [
-        {"n_bins": 1},
-        {"n_bins": 4.0},
-        {"upper": [1.0]},
-        {"groups": []},
-        {"groups": CELLS.to_dict()["groups"][:-1]},
-        {"groups": [CELLS.to_dict()["groups"][0] | {"n_levels": -1}]},
-        {"groups": [CELLS.to_dict()["groups"][0] | {"indicator": 1}]},
-        {"groups": [*CELLS.to_dict()["groups"][:-1], CELLS.to_dict()["groups"][-1] | {"values": [1, 0]}]},
-        {"more": 1},
-    ],
-)
-def test_what_is_refused(change):
-    with pytest.raises(ValueError, match=r"n_bins|lower|groups|column|values|cells"):
-        TableCells.from_dict(CELLS.to_dict() | change)
-
-
-def test_rows_of_another_width_are_refused():
-    with pytest.raises(ValueError, match=r"shape \(n, 11\)"):
-        CELLS.apply([[0.5]])
+    bins = ColumnBins.of([0.1, -3.0], [0.7, 1e9], 16)
+    again = ColumnBins.from_dict(bins.to_dict())
+    assert again.to_dict() == bins.to_dict()
+    assert (again.n_features, again.n_leaves) == (2, 16)
