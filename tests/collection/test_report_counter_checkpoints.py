@@ -201,10 +201,3 @@ def test_the_end_of_a_process_lets_the_file_go_in_silence(curator, tmp_path):
     done = subprocess.run([sys.executable, "-c", HOLDER, str(state)], capture_output=True, text=True)
     assert (done.returncode, done.stderr) == (0, "")
     TreeCurator.from_file(state).close()
-
-
-def test_a_state_holds_the_weights_of_the_classes():
-    weights = {"no": 1.0, "yes": 3.0}
-    again = TreeCurator.from_bytes(make_curator(class_weight=weights).to_bytes())
-    again.update(again.specification.randomizer.randomize(np.zeros(50, dtype=np.int64)))
-    assert again.release().class_weight == weights
