@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Trees of declared tables: levels, missing cells, numbers, through fits, predictions, pickles and texts."""
+"""What all trees do: a curator's statement, noise and persons; and fits to declared tables."""
 
 import copy
-import json
 import pickle
+from fractions import Fraction
 
 import numpy as np
 import pandas as pd
@@ -11,13 +11,100 @@ import pytest
 from sklearn.pipeline import make_pipeline
 
 import skprivate
-from skprivate import DPTreeClassifier, LocallyPrivateTreeClassifier
+from skprivate import DPTreeClassifier, LocallyPrivateTreeClassifier, PrivacyLedger
+from skprivate.datasets import make_posterior_drift
 from skprivate.domain import BooleanColumn, CategoricalColumn, NumberColumn, TableDomain
+from skprivate.exceptions import BudgetExceededError
 from skprivate.partition import build_partition
 from skprivate.preprocessing import DomainEncoder
-from skprivate.tree import LeafCountAccumulator, export_text
+from skprivate.tree import export_text
 from skprivate.tree._release import slope_of_public_rows
 from skprivate.tree._rows import PublicVotes
+
+XC, YC, IS_PUBLIC = make_posterior_drift(4000, 200, random_state=0)
+BINARY = {"bounds": (0.0, 1.0), "classes": [0, 1]}
+
+
+class TestCurator:
+    def test_what_is_claimed(self):
+        spent = DPTreeClassifier(Fraction(1, 2), **BINARY).fit(XC, YC, is_public=IS_PUBLIC).privacy_spent_
+        assert (spent.epsilon, spent.relation, spent.deployment) == (Fraction(1, 2), "replace-one", "curator")
+        assert (spent.sensitivity, spent.noise_scale, spent.private) == (2, 4, True)
+        assert spent.unprotected["private rows"] == 4000
+        assert spent.public_inputs == ("public rows with their labels", "bounds", "classes")
+        assert DPTreeClassifier(**BINARY).fit(XC, YC).privacy_spent_.public_inputs == ("bounds", "classes")
+
+    def test_groups_multiply_the_sensitivity(self):
+        groups = np.repeat(np.arange(1050), 4)
+        tree = DPTreeClassifier(1.0, max_rows_per_group=3, **BINARY)
+        tree.fit(XC, YC, is_public=IS_PUBLIC, groups=groups)
+        spent = tree.privacy_spent_
+        assert (spent.sensitivity, spent.unit, spent.max_rows_per_unit) == (6, "group", 3)
+        assert tree.n_reports_ == spent.unprotected["private rows"] == 3000
+        without = DPTreeClassifier(1.0, max_rows_per_group=3, **BINARY).fit(XC, YC, is_public=IS_PUBLIC)
+        assert (without.privacy_spent_.sensitivity, without.privacy_spent_.unit) == (2, "row")
+
+    def test_how_many_rows_a_person_has_shows_nowhere(self):
+        groups, fewer = np.repeat(np.arange(1050), 4), np.repeat(np.arange(1050), 4)
+        # A person has one row instead of four, and somebody else has more than count anyway.
+        person = np.flatnonzero(groups == groups[~IS_PUBLIC][0])
+        fewer[person[1:]] = groups[~IS_PUBLIC][-1]
+        tree = DPTreeClassifier(1.0, max_rows_per_group=3, **BINARY)
+        told = []
+        for persons in (groups, fewer):
+            tree.fit(XC, YC, is_public=IS_PUBLIC, groups=persons)
+            told.append((tree.n_reports_, tree.max_depth_, tree.privacy_spent_))
+        assert told[0] == told[1]
+        assert told[0][0] == 3000
+
+    def test_noise_is_fresh_and_added_to_every_count(self):
+        X, y, public = make_posterior_drift(400, 100, random_state=0)
+        trees = (DPTreeClassifier(0.5, max_depth=4, random_state=seed, **BINARY) for seed in range(200))
+        runs = [tree.set_params(split_share=0).fit(X, y, is_public=public) for tree in trees]
+        counts = np.array([run.report_counts_ for run in runs])
+        leaves = runs[0].apply(X[~public])
+        exact = np.bincount(2 * leaves + y[~public], minlength=2 * runs[0].n_leaves_).reshape(-1, 2)
+        # A count has half the variance of a difference.
+        variance = runs[0].randomizer_.variance(400)[0] / 2
+        # 32 means and variances at 6 standard errors of a Laplace draw. Seeded: sums of squares of such draws
+        # pass 6 standard errors far more often than normal ones.
+        assert np.abs(counts.mean(axis=0) - exact).max() < 6 * np.sqrt(variance / 200)
+        assert np.abs(counts.var(axis=0) / variance - 1).max() < 6 * np.sqrt(5 / 200)
+
+    def test_unseeded_fits_differ(self):
+        # 16 draws of scale 4 agree twice with a probability below 1e-12.
+        tree = DPTreeClassifier(0.5, max_depth=4, **BINARY)
+        counts = [tree.fit(XC, YC, is_public=IS_PUBLIC).report_counts_ for _ in range(2)]
+        assert (counts[0] != counts[1]).any()
+
+    def test_ledger(self, tmp_path):
+        ledger = PrivacyLedger(tmp_path / "one.ledger", epsilon=1)
+        tree = DPTreeClassifier(0.75, ledger=ledger, **BINARY)
+        tree.fit(XC, YC, is_public=IS_PUBLIC)
+        with pytest.raises(BudgetExceededError):
+            tree.fit(XC, YC, is_public=IS_PUBLIC)
+        (entry,) = ledger.entries()
+        assert (entry.estimator, entry.relation) == ("DPTreeClassifier", "replace-one")
+
+
+def test_better_than_local_reports_at_one_epsilon():
+    X_test, y_test, _ = make_posterior_drift(5000, 0, random_state=9)
+    means = []
+    for kind in (DPTreeClassifier, LocallyPrivateTreeClassifier):
+        trees = (kind(0.5, random_state=seed, **BINARY) for seed in range(5))
+        means.append(np.mean([tree.fit(XC, YC, is_public=IS_PUBLIC).score(X_test, y_test) for tree in trees]))
+    assert means[0] > means[1] + 0.03
+
+
+def test_same_partition_rule_as_the_local_tree():
+    trees = [
+        kind(1.0, max_depth=5, split_share=0, **BINARY).fit(XC, YC, is_public=IS_PUBLIC)
+        for kind in (DPTreeClassifier, LocallyPrivateTreeClassifier)
+    ]
+    assert trees[0].partition_ == trees[1].partition_
+
+
+# Declared tables
 
 LEVELS = [f"l{level}" for level in range(12)]
 FLIPPED = ["l1", "l4", "l6", "l9"]
@@ -82,8 +169,7 @@ def test_one_split_by_levels_finds_what_one_hot_columns_do_not(rule, mechanism):
 
 @pytest.mark.parametrize("kind", TREES)
 @pytest.mark.parametrize("rule", ["max-edge", "cart", "random"])
-@pytest.mark.parametrize("public", [True, False])
-@pytest.mark.parametrize("share", ["auto", 0])
+@pytest.mark.parametrize(("public", "share"), [(True, 0), (False, "auto")])
 def test_every_rule_grows_on_levels_and_holes(kind, rule, public, share):
     tree = fitted(kind, public=public, rule=rule, split_share=share)
     fresh, labels = draw(4000, 1, holes=0.3)
@@ -144,34 +230,6 @@ def test_in_strict_mode_no_cell_fails_and_garbage_counts_as_missing(kind):
 
 
 @pytest.mark.parametrize("kind", TREES)
-@pytest.mark.parametrize(
-    ("column", "cell", "message"),
-    [
-        ("age", "fifty", "column 'age' holds a value that is no finite number"),
-        ("job", "pilot", "column 'job' holds a value that is none of the declared levels"),
-        ("married", "maybe", "column 'married' holds a value that is neither true nor false"),
-        ("size", None, "column 'size' holds a missing value"),
-    ],
-)
-def test_cells_that_are_no_values_are_refused_by_name_of_their_column(kind, column, cell, message):
-    bad = FRAME.astype(object).copy()
-    bad.loc[1234, column] = cell
-    tree = kind(4.0, domain=DOMAIN, classes=[0, 1])
-    with pytest.raises(ValueError, match=message) as caught:
-        tree.fit(bad, Y, is_public=PUBLIC)
-    assert "fifty" not in str(caught.value)
-    assert "pilot" not in str(caught.value)
-    with pytest.raises(ValueError, match=message):
-        fitted(kind).predict(bad)
-
-
-@pytest.mark.parametrize("levels", [["a", "b", "a"], ["a", 1], [], ["a", None]])
-def test_declarations_that_contradict_themselves_are_refused(levels):
-    with pytest.raises((TypeError, ValueError), match="column 'job': "):
-        TableDomain({"job": levels})
-
-
-@pytest.mark.parametrize("kind", TREES)
 def test_pickles_copies_and_other_pruning_keep_the_columns(kind):
     tree = fitted(kind, rule="cart")
     reference = tree.predict_proba(FRAME)
@@ -206,21 +264,3 @@ def test_places_are_fitted_anew_on_every_fold():
     honest = slope_of_public_rows(grow, votes, 2)
     leaking = slope_of_public_rows(lambda rows, marks: grow(rows, marks, True), votes, 2)
     assert honest < 0.5 < leaking
-
-
-def test_counts_of_batches_are_those_of_a_fit():
-    tree = DPTreeClassifier(4.0, domain=DOMAIN, classes=[0, 1], rule="cart", max_depth=3)
-    public = FRAME[PUBLIC], Y[PUBLIC]
-    private = FRAME[~PUBLIC].reset_index(drop=True), Y[~PUBLIC]
-    counts = LeafCountAccumulator(tree, n_rows=5700, public=public)
-    for part in range(3):
-        here = np.arange(part * 1900, (part + 1) * 1900)
-        counts.update(private[0].iloc[here], private[1][here], batch_id=str(part))
-    released = counts.release(tree, public=public)
-    plain = fitted(DPTreeClassifier, rule="cart", max_depth=3)
-    assert released.partition_ == plain.partition_
-    # Noise of scale 1/2 at epsilon 4, on counts: 40 is beyond e^-79 for each of at most 16 of them.
-    exact = np.zeros_like(released.report_counts_)
-    np.add.at(exact.reshape(-1), 2 * released.partition_.apply(DOMAIN.encode(private[0])) + private[1], 1)
-    assert abs(released.report_counts_ - exact).max() <= 40
-    json.dumps(released.partition_.to_dict())

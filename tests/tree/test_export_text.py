@@ -1,19 +1,16 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What a fitted tree tells: paths, importances, logarithms, and its rules as text."""
+"""The rules of a tree as text: where rows go, what leaves estimate, and declared columns in words."""
 
 import numpy as np
 import pytest
-from sklearn.exceptions import NotFittedError
-from sklearn.tree import DecisionTreeClassifier
 
 from skprivate import DPTreeClassifier, LocallyPrivateTreeClassifier
 from skprivate.collection import TreeCurator
 from skprivate.domain import BooleanColumn, CategoricalColumn, DateColumn, NumberColumn, TableDomain
-from skprivate.partition import DerivedColumns, Partition, build_partition
+from skprivate.partition import DerivedColumns, Partition
 from skprivate.partition._partition import FilledColumn, LevelsColumn, ValueColumn
 from skprivate.tree import export_text
 from skprivate.tree._export_text import SplitRules
-from skprivate.tree._nodes import NodeEstimates, gini_importances, leaf_paths, round_to_noise
 
 RNG = np.random.default_rng(3)
 X = RNG.uniform(size=(4000, 3))
@@ -27,85 +24,6 @@ def fitted(kind=DPTreeClassifier, **parameters):
 
 
 TREES = [fitted(), fitted(LocallyPrivateTreeClassifier, rule="max-edge")]
-
-
-@pytest.mark.parametrize("tree", TREES)
-def test_paths_are_the_turns_that_rows_take(tree):
-    partition, rows = tree.partition_, X[:200]
-    paths = tree.decision_path(rows)
-    assert paths.shape == (200, len(partition.left))
-    assert (paths.format, paths.dtype) == ("csr", DecisionTreeClassifier().fit(X, Y).decision_path(X).dtype)
-    for row, path in zip(rows, np.split(paths.indices, paths.indptr[1:-1]), strict=True):
-        node, expected = 0, [0]
-        while partition.leaf_index[node] < 0:
-            right = row[partition.feature[node]] >= partition.threshold[node]
-            node = int(partition.left[node]) + int(right)
-            expected.append(node)
-        assert path.tolist() == expected
-    np.testing.assert_array_equal(paths.data, 1)
-
-
-@pytest.mark.parametrize("tree", TREES)
-def test_depth_leaves_and_logarithms(tree):
-    assert (tree.get_depth(), tree.get_n_leaves()) == (tree.partition_.max_depth, tree.n_leaves_)
-    np.testing.assert_allclose(np.exp(tree.predict_log_proba(X)), tree.predict_proba(X))
-
-
-def test_importances_are_those_of_scikit_learn_where_counts_are_exact():
-    # Its tree on the same rows has exact counts; its splits are given to the partition.
-    model = DecisionTreeClassifier(max_depth=3, random_state=0).fit(X, Y)
-    partition, leaf_of_node = partition_of(model.tree_)
-    proba = np.empty((partition.n_leaves, 2))
-    sizes = np.empty(partition.n_leaves)
-    leaves = model.tree_.children_left < 0
-    proba[leaf_of_node[leaves]] = model.tree_.value[leaves, 0]
-    sizes[leaf_of_node[leaves]] = model.tree_.n_node_samples[leaves]
-    nodes = NodeEstimates.of(partition, sizes, proba)
-    np.testing.assert_allclose(gini_importances(partition, nodes), model.feature_importances_, atol=1e-12)
-    assert nodes.sizes[0] == len(X)
-
-
-def partition_of(found):
-    """Return scikit-learn's tree as a partition, and the leaf of every one of its nodes."""
-    from skprivate.partition import Partition
-
-    order, features, thresholds = [0], [], []
-    for node in order:
-        features.append(found.feature[node] if found.children_left[node] >= 0 else -1)
-        if features[-1] >= 0:
-            order += [found.children_left[node], found.children_right[node]]
-            thresholds.append(found.threshold[node])
-    partition = Partition.from_splits(features, thresholds, np.zeros(3), np.ones(3))
-    leaf_of_node = np.full(found.node_count, -1)
-    leaf_of_node[np.array(order)] = partition.leaf_index
-    return partition, leaf_of_node
-
-
-@pytest.mark.parametrize("tree", TREES)
-def test_importances_add_up_and_find_what_matters(tree):
-    importances = tree.feature_importances_
-    assert importances.shape == (3,)
-    assert importances.sum() == pytest.approx(1)
-    assert importances[2] < 0.1 < min(importances[:2])
-
-
-def test_nothing_is_gained_by_one_leaf_or_by_equal_leaves():
-    partition = build_partition(X, (Y == "yes").astype(int), lower=[0] * 3, upper=[1] * 3, max_depth=3)
-    equal = np.tile([0.3, 0.7], (partition.n_leaves, 1))
-    nodes = NodeEstimates.of(partition, RNG.uniform(1, 9, partition.n_leaves), equal)
-    assert gini_importances(partition, nodes).tolist() == [0, 0, 0]
-    root = partition.truncate(0)
-    nodes = NodeEstimates.of(root, np.array([5.0]), equal[:1])
-    assert gini_importances(root, nodes).tolist() == [0, 0, 0]
-    assert leaf_paths(root).toarray().tolist() == [[1]]
-
-
-def test_an_unfitted_tree_tells_nothing():
-    tree = DPTreeClassifier()
-    for ask in (tree.get_depth, tree.get_n_leaves, lambda: tree.decision_path(X), lambda: export_text(tree)):
-        with pytest.raises(NotFittedError):
-            ask()
-    assert not hasattr(tree, "feature_importances_")
 
 
 @pytest.mark.parametrize("tree", TREES)
@@ -189,14 +107,6 @@ def test_declared_columns_are_put_in_words():
         export_text(tree, feature_names=["a"] * 4)
 
 
-@pytest.mark.filterwarnings("ignore::skprivate.exceptions.UtilityWarning")
-def test_a_root_that_no_split_was_paid_for_has_the_declared_columns():
-    domain = TableDomain({"job": ["clerk", "smith"], "age": (0, 1)})
-    tree = DPTreeClassifier(1e-3, domain=domain, classes=[0, 1], random_state=0)
-    tree.fit([{"job": "clerk", "age": 0.2}, {"job": "smith", "age": 0.4}] * 50, [0, 1] * 50)
-    assert (tree.n_leaves_, tree.feature_importances_.tolist()) == (1, [0, 0])
-
-
 def test_values_without_missing_cells_are_put_in_words():
     columns = {"age": (0, 100), "married": bool, "since": ("2001-01-01", "2020-12-31")}
     domain = TableDomain(columns)
@@ -277,19 +187,3 @@ def test_levels_and_missing_cells_are_put_in_words():
             "code in {l12, l13, l14, l15, l16, l17, ... 2 more}",
         ),
     ]
-
-
-@pytest.mark.parametrize(
-    ("size", "error", "expected"),
-    [(1234.5, 0.031, 1230), (1234.5, 0.2, 1200), (1234.4, 0.0001, 1234), (3.2, 40.0, 0), (0.2, 0.1, 0)],
-)
-def test_no_digit_of_a_size_lies_below_its_noise(size, error, expected):
-    assert round_to_noise(size, error) == expected
-
-
-def test_bad_input():
-    with pytest.raises(TypeError, match="not DecisionTreeClassifier"):
-        export_text(DecisionTreeClassifier().fit(X, Y))
-    for wrong in ({"max_depth": -1}, {"spacing": 0}, {"decimals": -1}, {"feature_names": ["a"]}):
-        with pytest.raises(ValueError, match=next(iter(wrong))):
-            export_text(TREES[0], **wrong)
