@@ -58,13 +58,6 @@ class TestReports:
         inside = TreeClient(sharp()).randomize([1, 0], 1)
         assert TreeClient(sharp()).randomize([1e300, -1e300], 1) == inside
 
-    def test_are_drawn_by_the_randomizer(self):
-        specification, n = make_specification("krr", depth=0, epsilon=1.0), 4000
-        told = sum(TreeClient(specification).randomize([0, 0], 1)[0] for _ in range(n))
-        # 6 standard deviations: below 2e-9.
-        expected = np.e / (1 + np.e)
-        assert abs(told / n - expected) < 6 * np.sqrt(expected * (1 - expected) / n)
-
     def test_of_different_people_differ(self, specification):
         reports = {TreeClient(specification).randomize(ROW, 1) for _ in range(50)}
         assert len(reports) > 10  # 50 draws of 512 near-uniform answers

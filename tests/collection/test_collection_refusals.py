@@ -57,13 +57,9 @@ ANSWERS = [
             ({"a": SECRET}, "'b' is missing"),
             ({"a": SECRET, "b": SECRET, "c": SECRET}, "'c' is unknown"),
             (pd.Series([SECRET] * 3, index=["a", "b", "a"]), "'a' is repeated"),
-            (pd.DataFrame({"a": [SECRET], "b": [SECRET]}), "'a' must hold a finite number"),
             ([SECRET], "2 values .a, b., got 1"),
-            ([SECRET] * 3, "2 values .a, b., got 3"),
             ([[SECRET, SECRET]], "2 values .a, b., got 1"),
-            (np.full((2, 2), SECRET), "'a' must hold a finite number"),
             ([SECRET, NAN], "'b' must hold a finite number"),
-            ([INF, SECRET], "'a' must hold a finite number"),
             ([SECRET, 10**400], "'b' must hold a finite number"),
             ([str(SECRET), 1], "'a' must hold a finite number"),
             ([SECRET, None], "'b' must hold a finite number"),
@@ -132,7 +128,6 @@ MEMORIES = {
     "empty": lambda data: b"",
     "cut": lambda data: data[:-5],
     "binary": lambda data: b"\xff" + data,
-    "a list": lambda data: b"[]",
     "another format": lambda data: data.replace(b"skprivate.client", b"skprivate.server"),
     "a newer version": lambda data: data.replace(b'"version": 1', b'"version": 2'),
     "less spent": lambda data: data.replace(b'"spent": "1/4"', b'"spent": "1/9"'),
@@ -166,7 +161,6 @@ TABLES = [
     (LABELS, ROWS, None, ValueError, "y is missing"),
     (LABELS, ROWS, [1] * 2, ValueError, "one value per row"),
     (LABELS, ROWS, np.ones((3, 2)), ValueError, "one-dimensional"),
-    (LABELS, ROWS, "no!", ValueError, "one-dimensional"),
     (LABELS, np.full((3, 3), SECRET), [1] * 3, ValueError, "X must have 2 columns"),
     (LABELS, np.full(3, SECRET), [1] * 3, ValueError, "two-dimensional"),
     (LABELS, [[SECRET], [SECRET, SECRET]], [1] * 2, ValueError, "two-dimensional"),
@@ -174,9 +168,7 @@ TABLES = [
     (LABELS, ROWS, np.array(["0", "1", "1"]), TypeError, "y holds text"),
     (DECLARED, [RECORD] * 3, np.full(3, SECRET), TypeError, "y holds numbers or booleans"),
     (LABELS, ROWS, np.full(3, 4711, "M8[D]"), TypeError, "dates"),
-    (LABELS, np.full((3, 2), 4711, "M8[D]"), [1] * 3, TypeError, "dates"),
     (LABELS, np.ma.masked_all((3, 2)), [1] * 3, TypeError, "masked"),
-    (LABELS, pd.DataFrame({"a": [SECRET], "sick": [1]}), None, ValueError, "b"),
     (LABELS, pd.DataFrame({"a": [SECRET], "b": [SECRET]}), None, ValueError, "sick"),
     (LABELS, pa.table({"a": [SECRET], "b": [SECRET], "sick": [1]}), [1], ValueError, "leave y out"),
     (LABELS, iter([ROWS]), None, ValueError, "y is missing"),
@@ -216,16 +208,13 @@ def of_domain(**options):
             (functools.partial(make_specification, **arguments), match)
             for arguments, match in (
                 ({"classes": [0, 0]}, "different labels"),
-                ({"classes": [1, True]}, "different labels"),
                 ({"classes": [0, "1"]}, "all text or all finite numbers"),
                 ({"classes": [0, None]}, "all text or all finite numbers"),
                 ({"classes": ["no", " no"]}, "white space"),
                 ({"classes": [0, NAN]}, "finite"),
                 ({"classes": [0, 10**400]}, r"2\^53"),
-                ({"features": ["a", "a"]}, "different names"),
                 ({"features": ["a", "label"]}, "different names"),
                 ({"features": ["a"]}, "2 columns, but features has 1"),
-                ({"features": ["a", ""]}, "not empty"),
                 ({"features": ["a", 1]}, "texts"),
                 ({"label": None}, "texts"),
             )
@@ -236,9 +225,7 @@ def of_domain(**options):
                 ({}, "either classes or bounds_y"),
                 ({"classes": [0, 1, 2, 3, 4], "bounds_y": (0, 1)}, "either classes or bounds_y"),
                 ({"bounds_y": (0, 1, 2)}, "pair"),
-                ({"bounds_y": ("0", "1")}, "pair"),
                 ({"bounds_y": (0, INF)}, "finite"),
-                ({"bounds_y": (NAN, 1)}, "finite"),
                 ({"bounds_y": (1, 1)}, "below"),
             )
         ),
@@ -278,13 +265,11 @@ DOCUMENTS = [
             *(({"version": version}, "version is not 5") for version in (0, True, "5")),
             ({"more": 1}, "fields must be"),
             ({"target": {"classes": "ab"}}, "classes must be a list"),
-            ({"target": {"classes": {"a": 1, "b": 2}}}, "classes must be a list"),
             ({"target": {"classes": [0, 0]}}, "different labels"),
             ({"target": {"classes": [0, [1]]}}, "one-dimensional"),
             ({"target": {"classes": [0, 1, 2]}}, "another number of cells or labels"),
             ({"target": {"classes": [0, 1], "lower": 0.0}}, "the target must have the fields"),
             ({"features": "xy"}, "features must be a list"),
-            ({"features": ["a", "a"]}, "different names"),
             ({"label": 1}, "texts"),
             ({"randomizer": None}, "randomizer must be an object"),
             # Of another size, before it is made.
@@ -295,10 +280,8 @@ DOCUMENTS = [
     *(
         (NUMBER, {"target": target}, match)
         for target, match in (
-            ({"lower": 0.0, "upper": 10.0}, "must have the fields"),
             (TARGET | {"more": 1}, "must have the fields"),
             (TARGET | {"levels": 6}, "another number of cells or labels"),
-            (TARGET | {"levels": True}, "whole number"),
             (TARGET | {"levels": 10**9}, "whole number from 2 to 1024"),
             (TARGET | {"lower": 10.0}, "lower one below the upper one"),
             (TARGET | {"lower": "0"}, "finite number"),
@@ -412,11 +395,7 @@ PLANS = [
     ),
     *(
         (collection(number_plan(), number_rows(50)[0], y), ValueError, match)
-        for y, match in (
-            (["many"] * 50, "y holds text"),
-            ([NAN] * 50, "NaN"),
-            (np.ones((50, 2)), "1d array"),
-        )
+        for y, match in ((["many"] * 50, "y holds text"), ([NAN] * 50, "NaN"), (np.ones((50, 2)), "1d array"))
     ),
     (collection(OF_DOMAIN), PrivacyLeakError, "classes must be declared"),
     (
@@ -513,7 +492,6 @@ LABEL_STATES = {
     "binary": lambda data: b"\x80" + data,
     "pickle": lambda data: b"cos\nsystem\n(S'true'\ntR.",
     "deep": lambda data: b"[" * 100_000,
-    "a number": lambda data: b"1",
     "foreign": replaced(b"skprivate.curator", b"skprivate.other"),
     "newer": replaced(b'"version": 4', b'"version": 5'),
     "older": replaced(b'"version": 4', b'"version": 3'),
@@ -674,13 +652,11 @@ def patched(where, content):
         *((lambda data, n=n: data[:n], f"byte {n}: the file ends within its header") for n in (0, 3, 8, 12)),
         *((lambda data, n=n: data[:n], f"byte {n}: the file ends") for n in (71, 72, 73, 91)),
         (patched(0, b"P"), "byte 0: this is no file of reports"),
-        (patched(7, b"\r"), "byte 0: this is no file of reports"),
         (patched(8, b"\x02"), "byte 8: a newer version.*update"),
         (patched(8, b"\x00"), "byte 8: the version must be 1"),
         (patched(12, b"\x00" * 32), "byte 12: these reports answer another specification, 00000000"),
         (patched(60, b"\x04"), "byte 60: reports of 4 bytes"),
         (patched(64, b"\x0b"), "byte 92: the file ends here, but should have 94 bytes"),
-        (patched(64, b"\xff" * 8), "byte 92: the file ends here"),
         (patched(64, b"\x09"), "byte 90: something follows the last report"),
     ],
 )

@@ -274,10 +274,7 @@ def test_progress(folder, capsys, monkeypatch, terminal):
                 (["--classes", "[0, 1]"], "--classes does not go with --target numbers"),
                 (["--prune"], "--prune does not go with --target numbers"),
                 (["--criterion", "gini"], "--criterion does not go with --target numbers"),
-                (
-                    ["--target", "labels", "--bounds-y", "[0, 1]"],
-                    "--bounds-y does not go with",
-                ),
+                (["--target", "labels", "--bounds-y", "[0, 1]"], "--bounds-y does not go with"),
             )
         ),
     ],

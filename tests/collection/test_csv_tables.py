@@ -6,12 +6,7 @@ import pytest
 
 from skprivate.collection import _commands, _csv_tables
 from skprivate.collection._csv_tables import CsvTable, guess_labels
-from tests.collection.studies import (
-    SECRET,
-    domain_specification,
-    make_specification,
-    number_specification,
-)
+from tests.collection.studies import SECRET, domain_specification, make_specification, number_specification
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ import pytest
 from skprivate import LocallyPrivateTreeClassifier, TableDomain
 from skprivate.collection import SplitCurator, TreeClient, TreeCurator, TreeSpecification
 from skprivate.exceptions import BudgetExceededError
-from tests.collection.studies import draw, number_plan, number_rows, resealed, write_reports
+from tests.collection.studies import draw, number_plan, number_rows, resealed
 
 NAMES = ["a", "b", "c"]
 LABEL_PLAN = LocallyPrivateTreeClassifier(3.0, bounds=(0, 1), classes=["no", "yes"])
@@ -70,17 +70,6 @@ def test_two_phases_are_those_of_fit():
         np.testing.assert_array_equal(curator.release().predict(ROWS), fitted.predict(ROWS))
 
 
-def test_the_specification_is_read_by_clients(first, tmp_path):
-    again = TreeSpecification.from_json(first.specification.to_json())
-    assert again == first.specification
-    report = TreeClient(again).randomize({"a": 0.5, "b": 0.1, "c": 0.9}, "no")
-    assert len(report) == again.randomizer.report_bytes
-    path = write_reports(tmp_path / "one.bin", again, report)
-    assert first.update_file(path)
-    assert not first.update_file(path)
-    assert first.n_reports == 5401
-
-
 @pytest.mark.parametrize("kind", PLANS)
 def test_a_memory_that_both_phases_share_answers_one(kind, tmp_path):
     first, targets = SplitCurator.from_bytes(first_phase(kind)), PLANS[kind][1]
@@ -98,14 +87,6 @@ def test_each_phase_has_its_own_class(first):
         SplitCurator.from_bytes(second.to_bytes())
     with pytest.raises(TypeError, match="must be a TreeCurator"):
         second.merge(first)
-
-
-def test_workers_are_merged():
-    parts = [SplitCurator(LABEL_PLAN, n_clients=9000, features=NAMES) for _ in range(2)]
-    for part, rows in zip(parts, (slice(0, 100), slice(100, 300)), strict=True):
-        part.update(part.specification.randomize_many(ROWS[rows], LABELS[rows]))
-    parts[0].merge(parts[1])
-    assert parts[0].n_reports == 300
 
 
 @pytest.mark.parametrize(

@@ -14,9 +14,6 @@ from skprivate.domain import BooleanColumn, CategoricalColumn, NumberColumn, Tab
 from skprivate.partition import DerivedColumns, Partition, build_partition
 from skprivate.partition._derived_columns import _pseudo_rows, derive_columns, levels_columns
 from skprivate.partition._partition import FilledColumn, ValueColumn
-from skprivate.rounds._plans.masses import HistogramsPlan
-from skprivate.rounds._rows import PreparedRows
-from skprivate.rounds._task import plan_from_dict
 
 RULES = ("max-edge", "cart", "random")
 DOMAIN = TableDomain(
@@ -111,20 +108,6 @@ def test_nan_goes_to_the_lower_bound_of_a_filled_number():
     derived = DerivedColumns(2, (FilledColumn(0, 0, 1, 9.0, 1.0, 3.0),))
     X = [[np.nan, 0.0], [np.nan, 1.0], [np.inf, 0.0], [-np.inf, 0.0]]
     assert derived.apply(X).ravel().tolist() == [1.0, 9.0, 3.0, 1.0]
-
-
-def test_groups_name_the_encoded_columns():
-    for group in DOMAIN.groups:
-        names = DOMAIN.encoded_names[group.start : group.stop]
-        levels = tuple(f"job=l{level}" for level in range(7))
-        wanted = {"job": levels, "kind": ("kind=a", "kind=b", "kind=c")}.get(group.name, (group.name,))
-        assert names == wanted
-        assert group.n_levels == (len(wanted) if group.name in ("job", "kind") else 0)
-        if group.indicator is not None:
-            assert DOMAIN.encoded_names[group.indicator] == f"{group.name}:missing"
-    assert DOMAIN.groups[-1].end == len(DOMAIN.encoded_names)
-    assert [group.values for group in DOMAIN.groups] == [(), (), (0.0, 1.0), (), (), (0.0, 1.0, 2.0, 3.0)]
-    assert [group.name for group in DOMAIN.groups if group.absent] == ["kind"]
 
 
 def test_places_are_the_shrunk_shares_of_the_second_label():
@@ -298,26 +281,6 @@ def test_json_and_pickles_restore_the_derived_columns(rule):
         X = DOMAIN.encode(table(rng, 100))
         np.testing.assert_array_equal(again.apply(X), partition.apply(X))
     assert partition.truncate(0) != Partition.from_splits([-1], [], partition.lower, partition.upper)
-
-
-def test_histograms_count_derived_columns_and_their_plan_is_read_from_json():
-    rng = np.random.default_rng(10)
-    rows = table(rng, 300)
-    labels = labels_of(rows, rng)
-    partition = grow(rows, labels, max_depth=2)
-    plan = HistogramsPlan(partition, (5,) * partition.n_columns, 2)
-    X = DOMAIN.encode(rows)
-    sums = plan.sums(PreparedRows(X, labels=labels))
-    plan.check_sums(sums, 300)
-    Z, leaves, low = partition.derive(X), partition.apply(X), 0
-    for column, counts in enumerate(plan.by_column(sums)):
-        cuts = plan.thresholds[leaves, low : low + 4]
-        low += 4
-        found = np.zeros_like(counts)
-        np.add.at(found, (leaves, labels, np.sum(Z[:, [column]] >= cuts, axis=1)), 1)
-        np.testing.assert_array_equal(counts, found)
-    again = plan_from_dict(json.loads(json.dumps(plan.to_dict())))
-    np.testing.assert_array_equal(again.sums(PreparedRows(X, labels=labels)), sums)
 
 
 def test_levels_left_of_a_node_that_splits_levels():

@@ -5,7 +5,6 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from sklearn.tree import DecisionTreeClassifier
 
 from skprivate.partition import build_partition
 from skprivate.partition._growth import MOST_CUTS, candidate_cuts
@@ -199,23 +198,6 @@ class TestCart:
         partition = build(X=values[:, None], **task)
         np.testing.assert_array_equal(partition.apply(values[:, None]), [0, 0, 0, 1, 2, 2])
         assert partition == build(X=np.array([[0.0], [0.0], [0.0], [1.0], [2.0], [2.0]]), **task)
-
-    @pytest.mark.parametrize("n_labels", [2, 3])
-    @pytest.mark.parametrize("criterion", ["gini", "entropy"])
-    @pytest.mark.parametrize("least", [1, 7])
-    def test_leaves_are_those_of_scikit_learn(self, n_labels, criterion, least):
-        # Fewer than 256 distinct values: the candidates are all of scikit-learn's, up to the place within a
-        # gap. Many rows and few levels, so that no two cuts tie.
-        rng = np.random.default_rng(n_labels)
-        X = rng.integers(0, 250, (3000, 5)) / 256
-        chance = 0.5 + 0.4 * np.sign((X[:, 0] - 1 / 3) * (X[:, 1] - 1 / 3))
-        labels = (rng.random(3000) < chance).astype(int) + (n_labels - 2) * (X[:, 2] > 0.6)
-        options = {"max_depth": 3, "criterion": criterion, "min_samples_leaf": least}
-        theirs = DecisionTreeClassifier(**options, random_state=0).fit(X, labels)
-        box = {"lower": np.zeros(5), "upper": np.ones(5)}
-        ours = build(X=X, labels=labels, n_labels=n_labels, **box, **options)
-        pairs = np.unique(np.stack([ours.apply(X), theirs.apply(X)]), axis=1)
-        assert pairs.shape[1] == ours.n_leaves == theirs.get_n_leaves()
 
     def cuts(self, values):
         cuts = candidate_cuts(np.asarray(values, dtype=float)[:, None], np.zeros(1), np.array([1e9]))[0]

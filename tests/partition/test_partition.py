@@ -53,12 +53,7 @@ def test_copies_and_pickles_are_equal_and_read_only():
 
 
 def test_equality_looks_at_every_field():
-    splits = {
-        "feature": [0, -1, -1],
-        "threshold": [0.5],
-        "lower": [0.0, 0.0],
-        "upper": [1.0, 1.0],
-    }
+    splits = {"feature": [0, -1, -1], "threshold": [0.5], "lower": [0.0, 0.0], "upper": [1.0, 1.0]}
     changes = {"feature": [1, -1, -1], "threshold": [0.25], "lower": [0.0, -1.0], "upper": [2.0, 1.0]}
     partition = Partition.from_splits(**splits)
     assert partition == Partition.from_splits(**splits)

@@ -118,17 +118,6 @@ def test_a_bit_is_decided_by_the_first_digit_that_differs(scripted_entropy, bit_
     assert as_numbers(out) == [coin << 5 | expected << lane]
 
 
-@pytest.mark.parametrize("category", range(5))
-def test_only_the_own_bit_is_a_coin(category) -> None:
-    # With the largest threshold all others are 0, with the least they are 1.
-    for threshold, others in ((WORD - 1, 0), (0, 0b11111)):
-        out = empty(200, 5)
-        with WordStream(check_entropy(7), 1000) as stream:
-            randomize_unary(np.full(200, category), 5, threshold, stream, out)
-        rest = others & ~(1 << category)
-        assert set(out.ravel().tolist()) == {rest, rest | 1 << category}
-
-
 @pytest.mark.parametrize("width", [1, 7, 8, 9, 64, 67])
 @pytest.mark.parametrize("n", [0, 1, 255, 256, 700])
 def test_counts_are_those_of_numpy(n, width) -> None:

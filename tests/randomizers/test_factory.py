@@ -72,21 +72,6 @@ def test_unsigned_hadamard_against_subset_selection(epsilon, ratio) -> None:
     assert seen == pytest.approx(ratio, abs=0.05)
 
 
-def test_where_the_other_mechanisms_are_furthest_from_subset_selection() -> None:
-    made = [kind(0.25, 2, 3) for kind in (HadamardRandomizer, KRRRandomizer, UnaryRandomizer)]
-    best = SubsetRandomizer(0.25, 2, 3)
-    ratio = min(randomizer.variance(1)[0] for randomizer in made) / best.variance(1)[0]
-    assert ratio == pytest.approx(1.19, abs=0.01)
-
-    # Differences count here; the number of a single category, on average, is 1.43 times as uncertain.
-    def of_a_category(randomizer):
-        own, other = randomizer._shares()
-        return (own * (1 - own) / 6 + other * (1 - other) * 5 / 6) / (own - other) ** 2
-
-    single = [made[0].variance(1)[0] / 2, *map(of_a_category, made[1:])]
-    assert float(min(single) / of_a_category(best)) == pytest.approx(1.43, abs=0.01)
-
-
 @pytest.mark.parametrize(
     ("kind", "at_1", "at_4"), [(SignedLaplaceRandomizer, 8, 0.5), (LaplaceRandomizer, 160, 10)]
 )

@@ -2,8 +2,6 @@
 """What every randomizer does: unbiased, the stated variance, data-independent draws, clear refusals."""
 
 import json
-import subprocess
-import sys
 
 import numpy as np
 import pytest
@@ -150,14 +148,3 @@ def test_every_difference_shows_in_the_specification() -> None:
     ]
     made += [HadamardRandomizer(1, 4, n_blocks=4), SubsetRandomizer(1, 6, 3, subset_size=2)]
     assert len({randomizer.specification for randomizer in made}) == len(made)
-
-
-def test_a_client_needs_numpy_only() -> None:
-    code = (
-        "import sys, skprivate.randomizers as r\n"
-        "made = [r.make_randomizer(m, 1.0, 4) for m in ('auto', 'subset', 'unary', 'laplace')]\n"
-        "[m.estimate(m.simulate([0, 7]), 2) for m in [*made, r.LabelRandomizer(1.0, 4)]]\n"
-        "print({'sklearn', 'scipy', 'joblib'} & set(sys.modules))"
-    )
-    out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert out.stdout.strip() == "set()"

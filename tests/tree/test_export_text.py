@@ -5,7 +5,6 @@ import numpy as np
 import pytest
 
 from skprivate import DPTreeClassifier, LocallyPrivateTreeClassifier
-from skprivate.collection import TreeCurator
 from skprivate.domain import BooleanColumn, CategoricalColumn, DateColumn, NumberColumn, TableDomain
 from skprivate.partition import DerivedColumns, Partition
 from skprivate.partition._partition import FilledColumn, LevelsColumn, ValueColumn
@@ -72,25 +71,9 @@ def test_text_ends_at_the_depth_that_was_asked_for():
     assert "|   |   |   |" not in text
 
 
-def test_a_released_tree_tells_as_one_that_was_fitted():
-    curator = TreeCurator(
-        LocallyPrivateTreeClassifier(4.0, bounds=(0, 1), max_depth=2), X[PUBLIC], Y[PUBLIC], n_clients=4000
-    )
-    for reports in curator.specification.randomize_many(X, Y, random_state=2):
-        curator.update(reports)
-    tree = curator.release()
-    assert export_text(tree).count("class: ") == tree.get_n_leaves() == 4
-    assert tree.feature_importances_.sum() == pytest.approx(1)
-
-
 def test_declared_columns_are_put_in_words():
     domain = TableDomain(
-        {
-            "age": (0, 100),
-            "job": ["clerk", "smith"],
-            "married": bool,
-            "since": ("2001-01-01", "2020-12-31"),
-        },
+        {"age": (0, 100), "job": ["clerk", "smith"], "married": bool, "since": ("2001-01-01", "2020-12-31")},
         missing_values=["?"],
     )
     records = [

@@ -65,10 +65,6 @@ class TestAncestors:
             assert ancestors[depth].max() == cut.n_leaves - 1
             np.testing.assert_array_equal(ancestors[depth][leaf], cut.apply(rows))
 
-    def test_a_single_leaf(self):
-        partition = build_partition(np.zeros((0, 2)), [], lower=[0, 0], upper=[1, 1], max_depth=0)
-        assert leaf_ancestors(partition).tolist() == [[0]]
-
 
 class TestExtremes:
     def prune(self, signed, variance, public=NO_PUBLIC, n=4000, **options):
@@ -151,17 +147,6 @@ class TestExtremes:
         assert second(self.prune(signed, 0.1, public, weight=0.0)) == [0, 1, 0, 1]
         assert second(self.prune(signed, 0.1, public, weight=1e12)) == [1, 0, 1, 0]
 
-    @pytest.mark.parametrize("public", [NO_PUBLIC, NO_PUBLIC + [3, 1]])
-    def test_without_reports_the_public_rows_decide(self, public):
-        found = self.prune([0.0] * 4, 1.0, public, n=0)
-        assert second(found) == [0, 0, 0, 0]
-
-    def test_a_single_leaf(self):
-        root = np.zeros((1, 1), dtype=np.int32)
-        found = prune_leaves(root, LeafCounts.of(estimates_of([3.0]), 10, NO_PUBLIC[:1], 1.0))
-        assert found[1].tolist() == [0]
-        assert second(found) == [1]
-
 
 def random_release(seed, n_labels):
     rng = np.random.default_rng(seed)
@@ -186,17 +171,6 @@ class TestInvariants:
         np.testing.assert_array_equal(other[1], one[1])
         np.testing.assert_allclose(one[0].probabilities.sum(axis=1), 1)
         assert len(np.unique(one[1])) > 2
-
-    def test_leaves_may_be_renumbered(self):
-        ancestors, leaves = random_release(0, 3)
-        order = np.random.default_rng(1).permutation(leaves.n_leaves)
-        one = prune_leaves(ancestors, leaves)
-        names = ("label_estimates", "public_counts", "cell_sizes")
-        other = prune_leaves(
-            ancestors[:, order], replace(leaves, **{name: getattr(leaves, name)[order] for name in names})
-        )
-        np.testing.assert_allclose(other[0].probabilities, one[0].probabilities[order], rtol=1e-6)
-        np.testing.assert_array_equal(other[1], one[1][order])
 
     @pytest.mark.parametrize("n_labels", [2, 4])
     def test_every_leaf_repeats_the_decision_of_its_node(self, n_labels):
@@ -340,12 +314,6 @@ def test_the_tree_has_leaves_of_unequal_depths(release):
     assert depth.min() < depth.max() == release.partition.max_depth
 
 
-def test_the_variance_is_a_row_s(release):
-    # The variance of a sum of reports is that of one, times their number.
-    assert variance_per_row(release.randomizer, 10) == pytest.approx(release.randomizer.variance(1)[0])
-    assert np.isfinite(variance_per_row(release.randomizer, 0))
-
-
 def test_without_pruning(release):
     found = release.estimate("auto", False)
     weight = choose_weight(release.leaves)
@@ -480,8 +448,14 @@ MECHANISMS = {
 
 
 @pytest.mark.statistical
-@pytest.mark.parametrize("design", DESIGNS)
-@pytest.mark.parametrize("name", MECHANISMS)
+@pytest.mark.parametrize(
+    ("name", "design"),
+    [
+        (name, design) if (at - place) % len(DESIGNS) == 0 else slow(name, design)
+        for place, name in enumerate(MECHANISMS)
+        for at, design in enumerate(DESIGNS)
+    ],
+)
 def test_intervals_of_90_percent_cover_about_as_many_means(name, design):
     """Of 480 leaves 85 to 97 % are covered; the seeds are fixed, and were not chosen."""
     kind, epsilon, n, options = MECHANISMS[name]

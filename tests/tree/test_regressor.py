@@ -10,7 +10,7 @@ import pytest
 from sklearn.base import clone
 from sklearn.linear_model import LinearRegression
 
-from skprivate import DPTreeRegressor, LocallyPrivateTreeRegressor, PrivacyLedger, TableDomain, config_context
+from skprivate import DPTreeRegressor, LocallyPrivateTreeRegressor, PrivacyLedger, config_context
 from skprivate.audit import sensitivity_fuzz
 from skprivate.exceptions import BudgetExceededError, PrivacyLeakError, PrivacyLeakWarning
 from skprivate.rounds import TableSource, fit_rounds
@@ -199,22 +199,6 @@ def test_what_the_tree_tells(kind):
     assert abs(tree.feature_importances_.sum() - 1) < 1e-9
 
 
-@pytest.mark.parametrize("kind", KINDS)
-def test_levels_and_missing_cells(kind):
-    rng = np.random.default_rng(4)
-    job = rng.choice(["a", "b", "c", "d"], N)
-    y = np.where(np.isin(job, ["a", "d"]), 10.0, 0.0) + rng.normal(size=N)
-    cells = pd.Series(job, dtype=object).where(rng.random(N) > 0.1)
-    frame = pd.DataFrame({"job": cells, "age": rng.uniform(size=N)})
-    domain = TableDomain({"job": ["a", "b", "c", "d"], "age": (0, 1)}, missing="indicator")
-    tree = kind(8.0, domain=domain, bounds_y=(-5, 15), random_state=1, split_share=0, max_depth=3)
-    tree.fit(frame, y, is_public=PUBLIC)
-    seen = cells.notna().to_numpy()
-    assert tree.score(frame[seen], y[seen]) > 0.8
-    assert len(tree.feature_importances_) == 2
-    assert tree.feature_importances_[0] > 0.8
-
-
 @pytest.mark.statistical
 @pytest.mark.parametrize(
     ("mechanism", "epsilon"),
@@ -243,24 +227,6 @@ def test_estimates_of_reports_are_unbiased_at_every_number_of_levels(mechanism, 
     assert tree.randomizer_.n_labels in (2, 3, 5, 9)
 
 
-class Killed(Exception):
-    """Stands for a signal."""
-
-
-class Mortal:
-    """Tables whose driver dies when it asks for sums the so many-th time."""
-
-    def __init__(self, tables, dies_at):
-        self.tables, self.left = tables, dies_at
-
-    def map_partitions(self, function):
-        if "Partition" in type(function).__name__:
-            self.left -= 1
-            if not self.left:
-                raise Killed
-        return [function(table, place) for place, table in enumerate(self.tables)]
-
-
 class TestRounds:
     FRAME = pd.DataFrame({"a": X[:, 0], "b": X[:, 1], "y": Y, "who": np.arange(N) // 4})
 
@@ -279,28 +245,6 @@ class TestRounds:
         np.testing.assert_array_equal(found.leaf_values_, memory.leaf_values_)
         np.testing.assert_array_equal(found.leaf_intervals(), memory.leaf_intervals())
         assert found.privacy_spent_ == memory.privacy_spent_
-
-    def test_public_rows_beside_a_source(self):
-        tree = DPTreeRegressor(1.0, random_state=3, split_share=0, **BOUNDS)
-        memory = clone(tree).fit(self.FRAME[["a", "b"]], Y, is_public=PUBLIC)
-        private, public = self.FRAME[~PUBLIC], self.FRAME[PUBLIC]
-        source = TableSource(self.tables(private), features=["a", "b"], target="y")
-        found = fit_rounds(clone(tree), source, public=(public[["a", "b"]], public["y"]))
-        np.testing.assert_array_equal(found.report_counts_, memory.report_counts_)
-        np.testing.assert_array_equal(found.leaf_values_, memory.leaf_values_)
-
-    def test_a_fit_that_was_stopped_goes_on_and_is_charged_once(self, tmp_path):
-        def tables(dies_at):
-            return TableSource(Mortal(self.tables(self.FRAME), dies_at), features=["a", "b"], target="y")
-
-        ledger = PrivacyLedger(epsilon=1, path=tmp_path / "ledger")
-        tree = DPTreeRegressor(1.0, ledger=ledger, max_depth=3, **BOUNDS)
-        with pytest.raises(Killed):
-            fit_rounds(tree, tables(3), checkpoint=tmp_path / "run")
-        found = fit_rounds(tree, tables(0), checkpoint=tmp_path / "run")
-        assert ledger.spent()[0] == 1
-        assert found.rule_ == "private"
-        assert found.score(self.FRAME[["a", "b"]], Y) > 0.5
 
 
 class TestSensitivity:
@@ -342,12 +286,6 @@ class TestRange:
         assert -10 < low < 0 < 3 < high < 13
         assert tree.score(self.X, self.Y) > 0.8
 
-    def test_targets_that_fill_their_bounds_keep_them(self):
-        y = np.random.default_rng(2).uniform(size=20_000)
-        with pytest.warns(UserWarning, match="a constant may predict as well"):
-            tree = DPTreeRegressor(2.0, bounds_X=(0, 1), bounds_y=(0, 1), random_state=1).fit(self.X, y)
-        assert tree.range_y_ == (0, 1)
-
     def test_free_splits_and_a_public_model_leave_bounds_as_they_are(self):
         public = np.arange(20_000) < 50
         for options in ({"split_share": 0}, {"rule": "random"}):
@@ -385,12 +323,3 @@ class TestRange:
         cost = Fraction(1, 2) * SPLIT_SHARE * RANGE_SHARE
         said = f"counts of targets by bins at epsilon {float(cost):g}, sensitivity 2; then report-noisy-max"
         assert said in tree.privacy_spent_.mechanism
-
-    def test_a_box_that_is_a_point_is_charged_once(self, tmp_path):
-        ledger = PrivacyLedger(tmp_path / "one.ledger")
-        tree = DPTreeRegressor(1.0, bounds_y=(-100, 100), ledger=ledger)
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            tree.fit(np.ones_like(self.X), self.Y)
-        assert ledger.spent()[0] == 1
-        assert tree.n_leaves_ == 1

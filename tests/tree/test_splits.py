@@ -254,15 +254,6 @@ def grow(source, entropy, n_labels=2, epsilons=(8, 8, 8), n_bins=(32, 2, 5), rec
 
 
 class TestRounds:
-    def test_an_interaction_is_found(self):
-        partition = grow(RowsInMemory(PreparedRows(X, labels=LABELS)), 1, epsilons=(2, 2))
-        assert partition.max_depth == 2
-        leaf = partition.apply(X)
-        counts = np.zeros((partition.n_leaves, 2))
-        np.add.at(counts, (leaf, LABELS), 1)
-        # The largest label of a leaf is right about 60 % without splits.
-        assert counts.max(axis=1).sum() > 0.9 * len(X)
-
     @pytest.mark.parametrize("n_labels", [2, 3, 10])
     def test_thresholds_are_those_of_the_boxes(self, n_labels):
         labels = RNG.integers(n_labels, size=len(X)).astype(np.int32)

@@ -371,10 +371,7 @@ def changed_randomizer(state, **changes):
                 {"bins": {"lower": [0], "upper": [1], "n_bins": 4}},
             )
         ),
-        (
-            lambda: FirstPhase.from_dict(changed_randomizer(LEVELS, n_cells=99)),
-            "not for its columns",
-        ),
+        (lambda: FirstPhase.from_dict(changed_randomizer(LEVELS, n_cells=99)), "not for its columns"),
         (lambda: FEW.fit_model(0), "not there yet"),
         (lambda: selection_noise(1e-13), "epsilon is too small"),
         *(
