@@ -69,35 +69,8 @@ def test_estimates_are_unbiased_and_their_variance_is_known(randomizer):
     assert abs(np.mean(errors**2) - 1) < 6 * np.sqrt(2 / errors.size)
 
 
-def test_batches_add_up(randomizer, categories):
-    reports = randomizer.randomize(categories, random_state=1)
-    parts = [randomizer.aggregate(part) for part in np.array_split(reports, 3)]
-    np.testing.assert_array_equal(sum(parts), randomizer.aggregate(reports))
-
-
 def test_a_dictionary_restores_it(randomizer):
     again = randomizer_from_dict(randomizer.to_dict())
     assert again.specification == randomizer.specification
     assert again.n_columns == 5
     assert again.blanket() == SubsetRandomizer(1.5, 4, 3).blanket()
-
-
-def test_forged_reports_are_refused(randomizer, categories):
-    reports = randomizer.randomize(categories[:10])
-    for place, byte, message in ((0, 5, "names no column"), (2, 255, "number of ones")):
-        forged = reports.copy()
-        forged[3, place] = byte
-        with pytest.raises(ValueError, match=message):
-            randomizer.aggregate(forged)
-
-
-def test_counts_and_categories_of_another_shape_are_refused(randomizer, categories):
-    counts = randomizer.simulate(categories[:100])
-    with pytest.raises(ValueError, match="cannot come from n reports"):
-        randomizer.estimate(counts, 99)
-    with pytest.raises(ValueError, match="one for every column"):
-        randomizer.randomize(categories[:, 0])
-    with pytest.raises(ValueError, match="categories must lie in"):
-        randomizer.randomize(categories + 1)
-    with pytest.raises(ValueError, match="at most 65536"):
-        ColumnRandomizer(1.0, 4, n_columns=2**16 + 1)

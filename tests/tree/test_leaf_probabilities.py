@@ -1,0 +1,427 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Probabilities of leaves from noisy counts and public rows: weight, drift, smoothing, and limits."""
+
+import itertools
+from dataclasses import fields
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.stats import truncnorm
+
+from skprivate import DPTreeRegressor
+from skprivate.metrics._probabilities import estimate_base_rate
+from skprivate.partition import build_partition
+from skprivate.tree import _leaf_probabilities
+from skprivate.tree._leaf_probabilities import (
+    LeafCounts,
+    choose_weight,
+    estimate_drift,
+    estimate_public_drift,
+    estimate_shares,
+    estimate_shares_of_classes,
+    estimate_slope,
+    measure_drift,
+    smooth_over_tree,
+    with_variances,
+)
+from skprivate.tree._release import slope_of_public_rows
+from skprivate.tree._rows import PublicVotes
+
+PUBLIC = np.array([[6, 2], [1, 3]])  # by leaf and label: 8 and 4 rows, signed -4 and 2
+SHARES = np.array([9 / 14, 5 / 14])
+NONE = np.zeros((2, 2))
+
+
+# Counts
+
+PARENT = np.array([0, 1, 0, 2], dtype=np.int32)
+
+
+def random_leaves(n_labels=3, n_leaves=4, with_cells=True):
+    rng = np.random.default_rng(n_labels)
+    public = rng.integers(0, 9, size=(n_leaves, n_labels))
+    cells = rng.uniform(1, 90, size=n_leaves) if with_cells else None
+    return LeafCounts.of(rng.normal(0, 9, size=public.shape), 200, public, rng.uniform(size=n_leaves), cells)
+
+
+@pytest.mark.parametrize("with_cells", [True, False])
+def test_a_node_has_the_sums_of_its_leaves(with_cells):
+    parent, leaves = PARENT, random_leaves(with_cells=with_cells)
+    nodes = leaves.aggregate(parent)
+    for name in (field.name for field in fields(leaves)):
+        own, sums = getattr(leaves, name), getattr(nodes, name)
+        if isinstance(own, int | float) or own is None:
+            assert own == sums
+        else:
+            np.testing.assert_allclose(sums, [own[parent == k].sum(axis=0) for k in range(3)])
+    assert (nodes.n_leaves, nodes.n_labels, nodes.n_public) == (3, 3, leaves.n_public)
+    np.testing.assert_array_equal(nodes.public_rows, nodes.public_counts.sum(axis=1))
+
+
+def test_cell_sizes_are_those_of_the_rows_at_hand():
+    leaves = random_leaves()
+    # Less is taken from the release where others like them are meant: sampling is between.
+    own, others = (
+        np.abs(sizes - leaves.cell_estimates) for sizes in (leaves.cell_sizes, 200 * leaves.shares())
+    )
+    assert own.sum() < others.sum()
+    exact = LeafCounts.of(leaves.label_estimates, 200, leaves.public_counts, 0.0, np.array([90.0, 60, 50, 0]))
+    np.testing.assert_allclose(exact.cell_sizes, [90, 60, 50, 200 / 204])
+    # With cell estimates they follow these, and else the public rows.
+    assert not np.allclose(leaves.shares(), estimate_shares(leaves.public_counts))
+    apart = random_leaves(with_cells=False)
+    np.testing.assert_array_equal(apart.shares(), estimate_shares(apart.public_counts))
+
+
+# Weight of public rows
+
+
+def estimates_of(signed):
+    return np.column_stack([-np.asarray(signed) / 2, np.asarray(signed) / 2])
+
+
+def posterior_drift(drift, error):
+    """Posterior mean of a normal estimate under the exponential prior of mean .05, cut off at 0 and 1."""
+    scale = max(error, 0.003)
+    centre = drift - error**2 / 0.05
+    mean = truncnorm.mean((0 - centre) / scale, (1 - centre) / scale, centre, scale)
+    return np.clip(mean, 0.003, 1)
+
+
+def binary_weight(signed, n, public, v):
+    """The rule for signed sums, written out."""
+    per_leaf, wanted = public.sum(axis=1), public[:, 1] - public[:, 0]
+    share = (per_leaf + 1) / (per_leaf.sum() + len(per_leaf))
+    ratio = n / per_leaf.sum()
+    own, theirs = n * v + n * share, ratio**2 * per_leaf.sum() * share
+    wanted = ratio * wanted
+    signal = np.sum(wanted**2) - theirs.sum()
+    slope = 1.0
+    if signal > 0:
+        noise = own.mean() * np.sum(wanted**2)
+        noise += theirs.mean() * max(np.sum(signed**2) - own.sum(), 0)
+        slope = np.clip((signal * np.sum(signed * wanted) + noise) / (signal**2 + noise), 0, 10)
+    explained = own + slope**2 * theirs
+    excess = np.sum((signed - slope * wanted) ** 2) - explained.sum()
+    unit = np.sum((n * share) ** 2)
+    drift = posterior_drift(excess / unit, np.sqrt(2 * np.sum(explained**2)) / unit)
+    # What a leaf's own counts contradict by more than three standard errors, a public row.
+    apart = np.maximum((signed - slope * wanted) ** 2 - 9 * explained, 0) / theirs
+    return slope * (1 + v / share) / (slope**2 + drift * per_leaf + apart)
+
+
+class TestByHand:
+    def test_shares(self):
+        np.testing.assert_allclose(estimate_shares(PUBLIC), SHARES)
+        np.testing.assert_allclose(estimate_shares(np.zeros((4, 2), dtype=int)), 0.25)
+
+    def test_shares_follow_precise_cell_estimates(self):
+        cells = np.array([1000.0, 9000.0])
+        np.testing.assert_allclose(
+            LeafCounts.of(NONE, 10_000, PUBLIC, 0.0, cells).shares(), [0.1, 0.9], atol=2e-3
+        )
+        # With a variance of 1e5 a report, their noise explains all of the difference.
+        np.testing.assert_allclose(LeafCounts.of(NONE, 10_000, PUBLIC, 1e5, cells).shares(), SHARES)
+
+    def test_shares_stay_positive(self):
+        shares = LeafCounts.of(NONE, 10_000, PUBLIC, 0.0, np.array([-50.0, 10_050.0])).shares()
+        assert np.all(shares > 0)
+        assert shares.sum() == pytest.approx(1)
+
+    @pytest.mark.parametrize(
+        ("signed", "product", "private_signal"),
+        # Products with (-40, 20); squares less 2 n v + n = 240, at least 0.
+        [([30.0, -10.0], -1400, 760), ([-40.0, 20.0], 2000, 1760), ([120.0, -120.0], -7200, 28560)],
+    )
+    def test_weight(self, signed, product, private_signal):
+        # The public signal is 40^2 + 20^2 - 1200, the errors are 120 a leaf, and 600.
+        noise = 120 * 2000 + 600 * private_signal
+        slope = max((800 * product + noise) / (800**2 + noise), 0)
+        signed = np.array(signed)
+        leaves = LeafCounts.of(estimates_of(signed), 120, PUBLIC, 0.5)
+        assert estimate_slope(leaves) == pytest.approx(slope)
+        np.testing.assert_allclose(choose_weight(leaves), binary_weight(signed, 120, PUBLIC, 0.5))
+
+    @pytest.mark.parametrize(("clearer", "tolerance"), [(0.5, 0.05), (1.0, 0.05), (3.0, 0.15)])
+    def test_the_slope_is_found(self, clearer, tolerance):
+        # 64 leaves, contrasts of +-.3 of public labels, reports without noise.
+        rng = np.random.default_rng(0)
+        contrast = 0.3 * rng.choice([-1, 1], size=64)
+        public = np.stack([1000 * (1 - contrast), 1000 * (1 + contrast)], axis=1)
+        found = estimate_slope(
+            LeafCounts.of(estimates_of(clearer * contrast * 1e6 / 64), 1_000_000, public, 1e-6)
+        )
+        assert found == pytest.approx(clearer, abs=tolerance)
+
+    def test_no_public_rows_have_no_weight(self):
+        leaves = LeafCounts.of(np.ones((2, 2)), 10, np.zeros((2, 2), dtype=int), 1.0)
+        assert choose_weight(leaves).tolist() == [0, 0]
+
+
+tables = st.integers(2, 5).flatmap(
+    lambda labels: st.integers(1, 6).flatmap(
+        lambda leaves: st.integers(0, 2**32 - 1).map(lambda seed: draw_tables(labels, leaves, seed))
+    )
+)
+
+
+def draw_tables(n_labels, n_leaves, seed):
+    rng = np.random.default_rng(seed)
+    votes = rng.normal(0, 10 ** rng.uniform(0, 4), size=(n_leaves, n_labels))
+    public = rng.integers(0, 20, size=(n_leaves, n_labels)) * rng.integers(0, 2, size=(n_leaves, 1))
+    return votes, public, 10 ** rng.uniform(-6, 2)
+
+
+class TestInvariants:
+    @given(tables)
+    def test_a_constant_a_leaf_changes_no_weight(self, case):
+        votes, public, variance = case
+        moved = votes + np.arange(len(votes))[:, np.newaxis]
+        np.testing.assert_allclose(
+            choose_weight(LeafCounts.of(moved, 1000, public, variance)),
+            choose_weight(LeafCounts.of(votes, 1000, public, variance)),
+        )
+
+    @pytest.mark.parametrize("n_labels", [2, 3, 6])
+    def test_unrelated_public_rows_lose_their_weight(self, n_labels):
+        rng = np.random.default_rng(n_labels)
+        truth = rng.permuted(np.tile(np.eye(n_labels), (64, 1)), axis=1)
+        n = 64 * n_labels * 1000
+        private = 1000 * truth + rng.normal(0, 30, size=truth.shape)
+        right, wrong = (20 * truth).astype(int), rng.integers(0, 20, size=truth.shape)
+        variance = 2 * 900 / n
+        tables = [LeafCounts.of(private, n, public, variance) for public in (right, wrong)]
+        drifts = [estimate_drift(leaves) for leaves in tables]
+        assert drifts[0] < 0.05 < 0.3 < drifts[1]
+        trusted, mistrusted = (choose_weight(leaves) for leaves in tables)
+        assert np.median(trusted) > 3 * np.median(mistrusted)
+
+    def test_cell_estimates_undo_a_shift_of_private_rows(self):
+        # The same labels in every leaf, but private rows crowd where public rows are few.
+        cells = np.array([9000.0, 500.0, 500.0])
+        public = np.array([[5, 45], [30, 270], [65, 585]])
+        votes = cells[:, np.newaxis] * [0.1, 0.9]
+        assert estimate_drift(LeafCounts.of(votes, 10_000, public, 1e-4, cells)) < 0.02
+        assert estimate_drift(LeafCounts.of(votes, 10_000, public, 1e-4)) > 0.5
+
+
+# Probabilities
+
+QUARTERS = np.array([[0] * 4, [0, 0, 1, 1], range(4)], dtype=np.int32)
+ONE = np.zeros((1, 1), dtype=np.int32)
+
+
+def counts_of(estimates, n_rows, variance=0.01, public=None):
+    estimates = np.asarray(estimates, dtype=float)
+    public = np.zeros(estimates.shape, dtype=np.int64) if public is None else np.asarray(public)
+    return LeafCounts.of(estimates, n_rows, public, variance, estimates.sum(axis=1))
+
+
+def hostile(seed, n_labels, n_leaves):
+    """Counts that are negative, zero or huge, with noise of any size and public rows here and there."""
+    rng = np.random.default_rng(seed)
+    size = 10.0 ** rng.uniform(-3, 12)
+    estimates = rng.choice([0.0, -1.0, 1.0, 1e3], size=(n_leaves, n_labels)) * size
+    estimates = estimates * rng.uniform(size=estimates.shape)
+    public = rng.integers(0, 50, size=estimates.shape) * rng.integers(0, 2, size=(n_leaves, 1))
+    return counts_of(estimates, int(rng.choice([1, 50, 10**6])), 10.0 ** rng.uniform(-12, 12), public)
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.integers(0, 2**32 - 1), st.integers(2, 10), st.booleans())
+def test_are_never_0_or_1_and_add_to_1(seed, n_labels, single):
+    ancestors = ONE if single else QUARTERS
+    counts = hostile(seed, n_labels, ancestors.shape[1])
+    for weight in (choose_weight(counts), np.full(counts.n_leaves, 1e12)):
+        with np.errstate(invalid="raise", divide="raise", over="raise"):
+            found = estimate_shares_of_classes(counts, weight, ancestors, estimate_public_drift(counts))
+        assert np.isfinite(found.probabilities).all()
+        assert found.probabilities.min() > 0
+        assert found.probabilities.max() < 1
+        np.testing.assert_allclose(found.probabilities.sum(axis=1), 1)
+        assert found.base.shares.min() > 0
+        assert found.base.shares.sum() == pytest.approx(1)
+        assert (found.errors > 0).all()
+
+
+@settings(max_examples=50, deadline=None)
+@given(st.integers(0, 2**32 - 1), st.integers(2, 10))
+def test_labels_may_be_renamed(seed, n_labels):
+    rng = np.random.default_rng(seed)
+    truth = rng.dirichlet(np.ones(n_labels), size=4) * 500
+    public = rng.integers(0, 9, size=truth.shape)
+    order = rng.permutation(n_labels)
+    found, renamed = (
+        estimate_shares_of_classes(counts, choose_weight(counts), QUARTERS, estimate_public_drift(counts))
+        for counts in (
+            counts_of(truth, 2000, 0.5, public),
+            counts_of(truth[:, order], 2000, 0.5, public[:, order]),
+        )
+    )
+    np.testing.assert_allclose(renamed.probabilities, found.probabilities[:, order], rtol=1e-6, atol=1e-9)
+    np.testing.assert_allclose(renamed.base.shares, found.base.shares[order], rtol=1e-9)
+    np.testing.assert_allclose(renamed.errors, found.errors, rtol=1e-6)
+
+
+def test_without_noise_they_are_the_shares():
+    truth = np.array([[0.9, 0.1], [0.2, 0.8], [0.5, 0.5], [0.35, 0.65]])
+    found = estimate_shares_of_classes(counts_of(1e8 * truth, 4 * 10**8, 1e-30), np.zeros(4), QUARTERS)
+    np.testing.assert_allclose(found.probabilities, truth, atol=1e-4)
+    np.testing.assert_allclose(found.base.shares, truth.mean(axis=0), atol=1e-4)
+    # Sampling is all that is left: that of the leaf, and that of the base rate.
+    np.testing.assert_allclose(found.errors, np.sqrt(truth[:, 0] * truth[:, 1] / 1e8 + 0.25 / 4e8), rtol=0.1)
+
+
+def test_with_endless_noise_they_are_the_base_rate_of_public_rows_or_even():
+    noisy = np.array([[3e7, -1e7], [-2e7, 5e7], [4e7, 1e7], [0, -3e7]])
+    even = estimate_shares_of_classes(counts_of(noisy, 1000, 1e30), np.zeros(4), QUARTERS)
+    np.testing.assert_allclose(even.probabilities, 0.5, atol=1e-3)
+    public = np.full((4, 2), [900, 100])
+    counts = counts_of(noisy, 1000, 1e30, public)
+    told = estimate_shares_of_classes(counts, np.full(4, 1e-6), QUARTERS)
+    np.testing.assert_allclose(told.base.shares, [0.9, 0.1], atol=0.02)
+
+
+@pytest.mark.parametrize("n_labels", [2, 3, 7])
+def test_the_base_rate(n_labels):
+    shares = np.arange(1, n_labels + 1) / np.arange(1, n_labels + 1).sum()
+    np.testing.assert_allclose(estimate_base_rate(1e9 * shares, 10**9, 1.0).shares, shares, atol=1e-4)
+    np.testing.assert_allclose(estimate_base_rate(1e9 * shares, 10**3, 1e40).shares, 1 / n_labels, atol=1e-6)
+    # Public rows count where the noise hides private ones, and not where it does not.
+    public = np.round(1e6 * shares[::-1]).astype(int)
+    noisy = estimate_base_rate(np.zeros(n_labels), 1000, 1e40, public).shares
+    np.testing.assert_allclose(noisy, shares[::-1], atol=0.02)
+    np.testing.assert_allclose(estimate_base_rate(1e9 * shares, 10**9, 1.0, public).shares, shares, atol=1e-3)
+
+
+class TestDrift:
+    PUBLIC = np.array([[700, 300], [300, 700], [600, 400], [400, 600]])
+
+    def test_is_small_where_public_labels_agree_and_large_where_they_do_not(self):
+        right, wrong = (
+            counts_of(1e4 * table, 4 * 10**7, 1e-9, self.PUBLIC) for table in (self.PUBLIC, self.PUBLIC[::-1])
+        )
+        drift, error = measure_drift(right)
+        assert abs(drift) < 3 * error
+        drift, error = measure_drift(wrong)
+        assert drift > 10 * error
+
+    def test_where_noise_hides_it_the_prior_counts(self):
+        found = [
+            estimate_public_drift(counts_of(1e4 * self.PUBLIC, 4 * 10**7, variance, self.PUBLIC))
+            for variance in (1e-9, 1e12, 1e30, 1e60)
+        ]
+        assert found[0] < 0.01
+        # An exponential prior of mean .05, cut off at 1.
+        np.testing.assert_allclose(found[1:], 0.05, rtol=0.05)
+
+
+class TestPublicSlope:
+    @staticmethod
+    def slope(X, labels):
+        def grow(X, labels):
+            return build_partition(X, labels, lower=np.zeros(3), upper=np.ones(3), max_depth=5, rule="cart")
+
+        return slope_of_public_rows(grow, PublicVotes(X, labels.astype(np.int32), 2), 5)
+
+    def test_clear_labels_hold_elsewhere_and_coins_do_not(self):
+        rng = np.random.default_rng(0)
+        X = rng.uniform(size=(500, 3))
+        assert self.slope(X, X[:, 0] > 0.5) > 0.9
+        coins = [self.slope(X, rng.integers(2, size=500)) for _ in range(5)]
+        assert np.mean(coins) < 0.2
+
+
+@pytest.mark.parametrize("spread", [0.01, 0.05, 0.2])
+def test_the_variance_within_leaves_is_found_without_noise(spread):
+    rng = np.random.default_rng(3)
+    X = rng.random((20_000, 1))
+    y = np.where(X[:, 0] > 0.5, 0.7, 0.3) + spread * rng.uniform(-1, 1, 20_000)
+    tree = DPTreeRegressor(1e4, bounds_X=(0, 1), bounds_y=(0, 1), rule="random", max_depth=1, random_state=4)
+    tree.fit(X, y)
+    design, released = tree._design_of_release(), tree.report_counts_
+    counts = LeafCounts.from_release(design, released, tree.n_reports_)
+    found = with_variances(counts, design, released, tree._shares[:, 1])
+    assert found.total_variance == pytest.approx(np.var(y) / (y.mean() * (1 - y.mean())), rel=0.02)
+    assert found.row_variance == pytest.approx(
+        max(spread**2 / 3 / 0.21, found.total_variance / 100), rel=0.05
+    )
+
+
+# Smoothing over a tree
+
+# A complete tree of depth 3, one of unequal depths with only children, and leaves below one root.
+COMPLETE = np.array([[0] * 8, [0, 0, 0, 0, 1, 1, 1, 1], [0, 0, 1, 1, 2, 2, 3, 3], range(8)], dtype=np.int32)
+UNEQUAL = np.array([[0] * 5, [0, 1, 1, 1, 1], [0, 1, 1, 2, 2], [0, 1, 2, 3, 4]], dtype=np.int32)
+STAR = np.array([[0] * 5, range(5)], dtype=np.int32)
+TREES = {"complete": COMPLETE, "unequal": UNEQUAL, "star": STAR}
+
+
+def draw(ancestors, seed, n_columns=2):
+    rng, n_leaves = np.random.default_rng(seed), ancestors.shape[1]
+    values = rng.normal(0, 0.4, size=(n_leaves, n_columns))
+    return values, rng.uniform(0.01, 0.2, n_leaves), rng.uniform(10, 1000, n_leaves)
+
+
+def dense_posterior(ancestors, values, variance, spreads):
+    """Mean and variances of leaves whose covariance is what their common ancestors below the root vary by."""
+    n_leaves = ancestors.shape[1]
+    prior = np.zeros((n_leaves, n_leaves))
+    for level, (above, below) in enumerate(itertools.pairwise(ancestors)):
+        children = [len(np.unique(below[above == node])) for node in above]
+        common = below[:, np.newaxis] == below
+        # An only child is its parent.
+        prior += np.where(common & (np.array(children) > 1), spreads[level], 0.0)
+    gain = prior @ np.linalg.inv(prior + np.diag(variance))
+    return gain @ values, np.diag(prior - gain @ prior)
+
+
+@pytest.mark.parametrize("name", sorted(TREES))
+@pytest.mark.parametrize("seed", range(3))
+def test_is_the_normal_posterior(name, seed):
+    ancestors = TREES[name]
+    values, variance, weights = draw(ancestors, seed)
+    mean, variances = smooth_over_tree(ancestors, values, variance, weights, largest=0.25)
+    upward = _leaf_probabilities._spreads(ancestors, values, variance, weights, 0.25, 0.0)
+    spreads = np.minimum(upward[::-1], 0.25)
+    assert spreads.max() > 0
+    expected, of_expected = dense_posterior(ancestors, values, variance, spreads)
+    np.testing.assert_allclose(mean, expected, atol=1e-9)
+    np.testing.assert_allclose(variances, of_expected, atol=1e-9)
+
+
+@pytest.mark.parametrize("name", sorted(TREES))
+def test_without_noise_values_stay(name):
+    ancestors = TREES[name]
+    values, variance, weights = draw(ancestors, 4)
+    mean, variances = smooth_over_tree(ancestors, values, 1e-14 * variance, weights, largest=10.0)
+    np.testing.assert_allclose(mean, values, atol=1e-9)
+    assert variances.max() < 1e-12
+
+
+@pytest.mark.parametrize("name", sorted(TREES))
+@pytest.mark.parametrize("scale", [1e4, 1e8, 1e16, 1e60])
+def test_with_endless_noise_leaves_are_the_root(name, scale):
+    ancestors = TREES[name]
+    values, variance, weights = draw(ancestors, 5)
+    values = values * np.sqrt(scale)
+    mean, variances = smooth_over_tree(ancestors, values, variance * scale, weights, largest=0.25)
+    # What is left of a value is its part of 1 / noise: the spread is that of the prior, .01.
+    assert np.abs(mean).max() < 5 / np.sqrt(scale)
+    assert variances.max() <= 3 * 0.25
+
+
+@pytest.mark.parametrize("n_children", [2, 3, 64])
+def test_the_spread_of_siblings_is_found(n_children):
+    # 4096 leaves of variance .04 and noise .01 to .05; the error of the estimate is some 3 %.
+    rng = np.random.default_rng(n_children)
+    parent = np.repeat(np.arange(4096 // n_children), n_children)
+    noise = rng.uniform(0.01, 0.05, len(parent))
+    values = rng.normal(0, np.sqrt(0.04 + noise))[:, np.newaxis] + rng.normal(size=4096)[parent, np.newaxis]
+    found, error = _leaf_probabilities._spread_of_siblings(
+        parent, np.ones(len(parent), dtype=bool), values, noise
+    )
+    assert found == pytest.approx(0.04, rel=0.15)
+    assert 0 < error < 0.01
