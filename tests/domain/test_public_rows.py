@@ -76,24 +76,6 @@ def test_arrays_have_numbered_names():
 
 
 @pytest.mark.parametrize(
-    ("values", "message"),
-    [
-        ([1, 1], "column 'x': it has the same value"),
-        ([None, None], "column 'x': it holds no value"),
-        (["a", 1], "column 'x': its cells are neither"),
-        ([1, np.inf], "column 'x': it holds infinity"),
-        (["1", "-inf"], "column 'x': it holds infinity"),
-        ([f"{i:02}/{j:02}/2012" for i in range(1, 12) for j in range(1, 12)], "by '%m/%d/%Y'. Declare which"),
-        (["2001-01-01", "2001-01-01"], "same value"),
-        ([f"level {i}" for i in range(101)], "more than max_levels"),
-    ],
-)
-def test_what_cannot_be_said(values, message):
-    with pytest.raises(ValueError, match=message):
-        TableDomain.from_public({"x": values})
-
-
-@pytest.mark.parametrize(
     ("texts", "declared", "values"),
     [
         (["2012/01/01", "2012/03/01"], {"format": "%Y/%m/%d"}, [0, 60]),
@@ -136,14 +118,3 @@ def test_levels_that_look_like_numbers_or_dates_are_told(texts, told):
 )
 def test_other_levels_are_taken_in_silence(texts):
     assert TableDomain.from_public({"x": texts}).columns["x"].levels == tuple(sorted(texts))
-
-
-def test_columns_of_one_name_are_refused():
-    for rows in (pd.DataFrame([[1, 2]], columns=["a", "a"]), pa.table([[1], [2]], names=["a", "a"])):
-        with pytest.raises(ValueError, match="more than one column 'a'"):
-            TableDomain.from_public(rows)
-
-
-def test_a_declaration_of_no_column():
-    with pytest.raises(ValueError, match="the table does not have"):
-        TableDomain.from_public({"x": [1, 2]}, columns={"y": (0, 1)})

@@ -9,7 +9,6 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
-from scipy.sparse import csr_array
 
 from skprivate.domain import CategoricalColumn, TableDomain
 
@@ -138,29 +137,6 @@ def test_categories_that_no_row_has_do_not_matter():
     np.testing.assert_array_equal(domain.encode(pd.DataFrame({"x": column})), [[0, 1]])
 
 
-@pytest.mark.parametrize(
-    ("table", "message"),
-    [
-        (PANDAS.drop(columns="age"), "lacks 'age'"),
-        (PANDAS.assign(more=1), "does not declare: 'more'"),
-        (
-            PANDAS.rename(columns={"age": "Age"}),
-            "lacks 'age' and has columns that .* not declare: 'Age'",
-        ),
-        (pd.concat([PANDAS, PANDAS[["age"]]], axis=1), "a column twice"),
-        (np.zeros((2, 3)), "has 3 columns, and the domain declares 6"),
-        (np.zeros(3), "must be a data frame"),
-        ([1, 2], "rows of one length"),
-        ([[1, 2], [1]], "rows of one length"),
-        ({"age": [1, 2], **{name: [1] for name in DOMAIN.names[1:]}}, "different lengths"),
-        ([{"age": 1}], "a record lacks 'job'"),
-    ],
-)
-def test_what_is_no_table_of_the_domain(table, message):
-    with pytest.raises(ValueError, match=message):
-        DOMAIN.encode(table)
-
-
 def test_in_strict_mode_a_record_may_lack_a_field_or_have_another():
     np.testing.assert_array_equal(
         DOMAIN.encode([{"secret": 1, "age": 17.5}], strict=True), DOMAIN.encode([{"age": 17.5}], strict=True)
@@ -168,26 +144,6 @@ def test_in_strict_mode_a_record_may_lack_a_field_or_have_another():
     with pytest.raises(ValueError, match="a field that is not declared") as refused:
         DOMAIN.encode([{**dict.fromkeys(DOMAIN.names), "secret": 1}])
     assert "secret" not in str(refused.value)
-
-
-def test_kinds_that_are_no_table():
-    for table in (np.ma.masked_array(np.zeros((2, 6))), csr_array(np.zeros((2, 6)))):
-        with pytest.raises(TypeError, match="masked array or a sparse matrix"):
-            DOMAIN.encode(table)
-    with pytest.raises(TypeError, match="column 'age'"):
-        DOMAIN.encode(PANDAS.assign(age=pd.Timedelta(1, "D")), strict=True)
-    with pytest.raises(TypeError, match="column 'age'"):
-        DOMAIN.encode(POLARS.with_columns(age=pl.lit(1).cast(pl.Duration)), strict=True)
-    with pytest.raises(TypeError, match="column 'age'"):
-        DOMAIN.encode(ARROW.set_column(0, "age", pa.array([1] * 4, pa.duration("s"))), strict=True)
-    for nested in (
-        POLARS.with_columns(age=pl.concat_list("age")),
-        ARROW.set_column(0, "age", pa.array([[1]] * 4)),
-    ):
-        with pytest.raises(TypeError, match="column 'age'"):
-            DOMAIN.encode(nested, strict=True)
-    with pytest.raises(TypeError, match="column 'age'"):
-        DOMAIN.encode({**COLUMNS, "age": np.ma.masked_array(np.zeros(4))})
 
 
 def test_arrow_text_in_another_encoding_is_a_cell_that_cannot_be_used():
