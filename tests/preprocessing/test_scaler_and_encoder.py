@@ -1,18 +1,21 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The encoder of declared columns: what it writes, its names, and that it learns nothing."""
+"""BoundsScaler and DomainEncoder: what they write, its names, and that they learn nothing."""
 
 import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
-from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 
 import skprivate
-from skprivate import DomainEncoder, DPTreeClassifier, PrivateGridSearch, TableDomain, privacy_report
-from skprivate.audit import check_private_pipeline
-from skprivate.base import PublicShape
+from skprivate import (
+    BoundsScaler,
+    DomainEncoder,
+    DPTreeClassifier,
+    TableDomain,
+    privacy_report,
+)
 
 DOMAIN = TableDomain({"age": (0, 100), "job": ["clerk", "smith", "king"], "old": bool}, missing_values=["?"])
 TABLE = pd.DataFrame(
@@ -90,18 +93,6 @@ def test_output_in_a_frame_has_the_encoded_names(library):
     assert list(out.columns) == list(DOMAIN.encoded_names)
 
 
-def test_names_of_other_columns_are_refused():
-    encoder = DomainEncoder(DOMAIN).fit(TABLE)
-    assert encoder.n_features_in_ == 3
-    assert encoder.feature_names_in_.tolist() == list(DOMAIN.names)
-    with pytest.raises(ValueError, match="input_features is not equal"):
-        encoder.get_feature_names_out(["a", "b", "c"])
-    with pytest.raises(ValueError, match="lacks 'old'"):
-        encoder.transform(TABLE[["age", "job"]])
-    with pytest.raises(ValueError, match="not those of domain"):
-        DomainEncoder(DOMAIN).check_public(PublicShape(n_features=2, n_rows=5))
-
-
 def test_without_a_domain_numbers_pass():
     X = np.array([[1.0, -2.0], [3.0, 4.0]])
     encoder = DomainEncoder().fit(X)
@@ -122,24 +113,42 @@ def test_a_report_knows_that_it_learns_nothing():
     assert privacy_report(make_pipeline(DomainEncoder(DOMAIN), LogisticRegression()).fit(ROWS, y)).uncovered
 
 
-def test_the_test_of_pipelines_finds_nothing():
-    tree = DPTreeClassifier(bounds=DOMAIN.bounds, classes=[0, 1], max_depth=1)
-    with skprivate.config_context(strict=True, allow_seeds=True):
-        check = check_private_pipeline(
-            make_pipeline(DomainEncoder(DOMAIN), tree), ROWS.astype({"old": object})[:12], np.arange(12) % 2
-        )
-    assert check.passed
+# Scaling to declared bounds
 
 
-def test_a_search_takes_frames_through_it():
-    tree = DPTreeClassifier(2.0, bounds=DOMAIN.bounds, classes=[0, 1])
-    search = PrivateGridSearch(
-        make_pipeline(DomainEncoder(DOMAIN), tree), {"dptreeclassifier__max_depth": [1, 2]}
-    )
-    search.fit(ROWS, np.arange(N) % 2)
-    assert privacy_report(search).claim == "dp"
-    assert search.predict(ROWS).shape == (N,)
+def test_maps_bounds_to_the_unit_interval_and_clips():
+    X = np.array([[0.0, 18.0], [100.0, 98.0], [-5.0, 58.0], [1e300, 1e300]])
+    scaled = BoundsScaler(([0, 18], [100, 98])).fit_transform(X)
+    np.testing.assert_allclose(scaled, [[0, 0], [1, 1], [0, 0.5], [1, 1]])
 
 
-def test_a_clone_has_the_same_domain():
-    assert clone(DomainEncoder(DOMAIN)).domain is DOMAIN
+@pytest.mark.parametrize("strict", [False, True])
+def test_no_cell_is_an_error_of_its_own(strict):
+    cells = [["text"], [None], [np.inf], [-(10**400)], ["3"]]
+    with skprivate.config_context(strict=strict):
+        scaled = BoundsScaler((0, 4)).fit_transform(cells)
+    none, high, low = (0.5, 1, 0) if strict else (np.nan, np.nan, np.nan)
+    np.testing.assert_array_equal(scaled, [[none], [none], [high], [low], [0.75]])
+
+
+def test_the_result_does_not_depend_on_the_rows_of_fit():
+    X, scaler = np.random.default_rng(0).normal(size=(50, 3)), BoundsScaler((-3, 3))
+    scaled = scaler.transform(X)
+    assert vars(scaler) == {"bounds": (-3, 3)}
+    np.testing.assert_array_equal(BoundsScaler((-3, 3)).fit(X[:10]).transform(X), scaled)
+    np.testing.assert_array_equal(BoundsScaler((-3, 3)).fit(1e6 * X[10:]).transform(X), scaled)
+
+
+def test_the_widest_and_the_narrowest_bounds():
+    scaled = BoundsScaler((-1.7e308, 1.7e308)).fit_transform([[-1.7e308], [0.0], [1.7e308]])
+    np.testing.assert_allclose(scaled.ravel(), [0, 0.5, 1])
+    assert BoundsScaler((0, 5e-324)).fit_transform([[0.0], [5e-324]]).ravel().tolist() == [0, 1]
+
+
+def test_bounds_by_name_and_back():
+    frame = pd.DataFrame({"dose": [0.0, 5.0], "age": [18.0, 98.0]})
+    scaler = BoundsScaler({"age": (18, 98), "dose": (0, 5)}).set_output(transform="pandas")
+    scaled = scaler.fit_transform(frame)
+    assert list(scaled.columns) == ["dose", "age"]
+    np.testing.assert_array_equal(scaled.to_numpy(), [[0, 0], [1, 1]])
+    np.testing.assert_allclose(scaler.inverse_transform(scaled), frame)

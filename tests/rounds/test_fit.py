@@ -643,30 +643,6 @@ class TestOddTables:
         assert number_units(list(names.to_numpy()), np.ones(3, dtype=bool), strict=True).n_units == 2
 
 
-class TestBounds:
-    def test_a_source_gives_the_bits_of_a_table(self):
-        want = estimate_bounds(ROWS[NAMES], 1.0, random_state=5)
-        tables = [pa.Table.from_pandas(part) for part in split(ROWS, [50, 300])]
-        got = estimate_bounds(TableSource(tables, features=NAMES), 1.0, random_state=5)
-        np.testing.assert_array_equal(got, want)
-        assert str(got.spent) == str(want.spent)
-
-    def test_persons(self):
-        options = {"random_state": 5, "max_rows_per_group": 2}
-        want = estimate_bounds(ROWS[NAMES], 20.0, groups=ROWS["person"], **options)
-        tables = [part for _, part in ROWS.groupby(ROWS["person"].map(code_of) % 3)]
-        source = TableSource(tables, features=NAMES, groups="person", groups_within_tables=True)
-        np.testing.assert_array_equal(estimate_bounds(source, 20.0, **options), want)
-
-    def test_an_accumulator_gives_the_bits_of_a_table(self):
-        want = estimate_bounds(ROWS[NAMES], 1.0, random_state=5)
-        first, second = BoundsAccumulator(NAMES), BoundsAccumulator(NAMES)
-        first.update(ROWS[:100][NAMES], batch_id="a").update(ROWS[100:150][NAMES])
-        second.update(pa.Table.from_pandas(ROWS[150:]), batch_id="b")
-        merged = BoundsAccumulator.from_bytes(first.to_bytes()).merge(second)
-        np.testing.assert_array_equal(merged.release(1.0, random_state=5), want)
-        with pytest.raises(RuntimeError, match="once"):
-            merged.release(1.0)
 
 
 class TestLeafCounts:
