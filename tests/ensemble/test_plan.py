@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Audits of one step of boosting on the worst pairs of rows, with planted half-noise and half-sensitivity."""
+"""Schedules and projections, and audits of one step on the worst pairs of rows, with planted mistakes."""
 
 from fractions import Fraction
 from unittest import mock
@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from skprivate.audit import audit_epsilon
-from skprivate.ensemble._plan import NoiseShares, Sensitivity
+from skprivate.ensemble._plan import ColumnCells, NoiseShares, Sensitivity, make_schedule, project
 from skprivate.noise._mechanisms import FitBudget
 from skprivate.rounds._plans.boosting import (
     AdditiveModel,
@@ -86,3 +86,40 @@ def test_half_the_sensitivity_is_caught(name):
 
     with mock.patch.object(Sensitivity, "of_residuals", half):
         assert audited(name).epsilon > EPSILON
+
+
+BUDGETS = {
+    "laplace": FitBudget.of(1.5, 0, "laplace"),
+    "gaussian": FitBudget.of(1.5, 1e-6, "gaussian"),
+}
+
+
+class TestSchedule:
+    @pytest.mark.parametrize("kind", BUDGETS)
+    def test_more_rows_buy_more(self, kind):
+        noise = NoiseShares(BUDGETS[kind], "replace-one")
+        made = [make_schedule(n, 10, 1, noise) for n in (100, 10_000, 1_000_000)]
+        for name in ("n_bins", "n_grids", "depth"):
+            values = [getattr(one, name) for one in made]
+            assert values == sorted(values)
+        assert made[-1].n_bins == 32
+        assert made[-1].n_grids == 80
+        assert made[0].n_grids == 0
+
+    @pytest.mark.parametrize("n", [1, 2, 3])
+    def test_there_are_no_more_first_bins_than_rows(self, n):
+        assert make_schedule(n, 3, 1, NoiseShares(BUDGETS["laplace"], "replace-one")).n_bins <= n
+
+    def test_one_feature_has_no_grids(self):
+        noise = NoiseShares(BUDGETS["gaussian"], "replace-one")
+        assert make_schedule(10**6, 1, 1, noise, n_grids=7).n_grids == 0
+
+
+def test_projections_are_monotone_and_keep_missing_values():
+    rng = np.random.default_rng(0)
+    column = ColumnCells("x", CodedFeature(0, np.empty(0), missing=1), 0.0, 1.0)
+    for sign in (1, -1):
+        table = rng.integers(-(2**34), 2**34, (9, 1))
+        found = project(table, rng.uniform(0, 9, 9), sign, column)
+        assert (sign * np.diff(found[:8, 0]) >= 0).all()
+        assert found[8, 0] == table[8, 0]

@@ -5,7 +5,6 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn.base import clone
-from sklearn.linear_model import LogisticRegression
 
 from skprivate import DPBoostingClassifier, DPBoostingRegressor, PrivacyLedger, TableDomain
 from skprivate.domain import CategoricalColumn, NumberColumn
@@ -132,24 +131,3 @@ def test_rounds_in_memory_keep_what_they_made():
         fitted = clone(model).set_params(random_state=3).fit(ROWS[NAMES], ROWS[target])
     assert fitted.n_steps_ > 6
     assert len(made) <= 3
-
-
-@pytest.mark.parametrize(
-    ("model", "public", "reason"),
-    [
-        (DPBoostingClassifier(classes=["no", "yes"]), None, "not read for bounds"),
-        (
-            DPBoostingClassifier(**{**LABELS, "public_model": LogisticRegression()}),
-            (ROWS[NAMES][PUBLIC], ROWS["ill"][PUBLIC]),
-            "public_model predicts rows in memory",
-        ),
-        (DPBoostingClassifier(**{**LABELS, "mechanism": "gaussian"}), None, "delta above 0"),
-        (DPBoostingClassifier(**LABELS), ROWS, "tuple"),
-    ],
-)
-def test_what_cannot_be_fitted_is_refused_before_anything_is_charged(model, public, reason, tmp_path):
-    model.set_params(ledger=PrivacyLedger(tmp_path / "fits.ledger", epsilon=10))
-    source = TableSource([ROWS], target="ill", features=NAMES)
-    with pytest.raises((TypeError, ValueError), match=reason):
-        fit_rounds(model, source, public=public)
-    assert model.ledger.entries() == []
