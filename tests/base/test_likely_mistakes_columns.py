@@ -18,9 +18,9 @@ from skprivate import (
 from skprivate.base._likely_mistakes import BoundedColumn, columns_at_a_bound, least_share
 from skprivate.domain import BooleanColumn, CategoricalColumn, NumberColumn
 
-# Noise of the operating system, for strict mode takes no seed; at this epsilon its deviation is below 5 rows,
+# Noise of the operating system, for strict mode takes no seed; at this epsilon its deviation is below 1.7 rows,
 # and every limit is 20 of them away.
-N, EPSILON = 6_000, 100.0
+N, EPSILON = 2_000, 300.0
 RNG = np.random.default_rng(0)
 AGE = RNG.integers(20, 80, N)
 WARD = RNG.choice(["surgery", "medicine"], N)
@@ -71,10 +71,9 @@ def told(kind, declared):
     [
         ({"age": (0.2, 0.8)}, "values of 'age' lie at the upper bound.*unit", EVERY),
         ({"age": (200, 800)}, "values of 'age' lie at the lower bound.*unit", EVERY),
-        ({"age": NumberColumn(0.2, 0.8, missing="indicator")}, "values of 'age' lie at the upper", EVERY),
         ({"empty": NumberColumn(0.2, 0.8, missing="indicator")}, "values of 'empty' lie at the upper", EVERY),
-        ({"day": ("1991-01-01", "1992-01-01")}, "values of 'day' lie at the upper bound", EVERY),
-        ({"day": ("2011-01-01", "2012-01-01")}, "values of 'day' lie at the lower bound", EVERY),
+        ({"day": ("1991-01-01", "1992-01-01")}, "values of 'day' lie at the upper bound", COUNTED),
+        ({"day": ("2011-01-01", "2012-01-01")}, "values of 'day' lie at the lower bound", COUNTED),
         ({"age": [0, 3000]}, r"cells of 'age' are missing, or.*\(0, 3000\) all numbers", EVERY),
         ({"ward": ["Surgery", "Medicine"]}, "cells of 'ward'.*spelling.*'Surgery', 'Medicine'", EVERY),
         (
