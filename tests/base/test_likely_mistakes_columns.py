@@ -18,8 +18,8 @@ from skprivate import (
 from skprivate.base._likely_mistakes import BoundedColumn, columns_at_a_bound, least_share
 from skprivate.domain import BooleanColumn, CategoricalColumn, NumberColumn
 
-# Noise of the operating system, for strict mode takes no seed; at this epsilon its deviation is below 1.7 rows,
-# and every limit is 20 of them away.
+# Noise of the operating system, for strict mode takes no seed; at this epsilon its deviation is below 2 rows,
+# and every limit is 20 of them away or more.
 N, EPSILON = 2_000, 300.0
 RNG = np.random.default_rng(0)
 AGE = RNG.integers(20, 80, N)
