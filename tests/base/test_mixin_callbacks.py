@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """scikit-learn's callbacks: progress of what has rounds or sites, no rows, nothing of a private search."""
 
+import functools
 import threading
 
 import numpy as np
@@ -30,7 +31,7 @@ from skprivate import (
 from skprivate.audit._observation.fitted_objects import flatten_object
 from skprivate.exceptions import BudgetExceededError
 from skprivate.utils._compat import CallbackSupportMixin, ProgressBar
-from tests.marks import needs_callbacks, slow
+from tests.marks import needs_callbacks
 
 RNG = np.random.default_rng(0)
 N = 400
@@ -111,7 +112,15 @@ def test_every_estimator_with_rounds_or_sites_takes_callbacks():
     assert taking == {type(estimator).__name__ for estimator, _, _ in CASES.values()}
 
 
-@pytest.mark.parametrize("name", CASES)
+@functools.cache
+def heard(name):
+    """Return the fitted estimator of a case, and what a callback heard."""
+    estimator, data, _ = CASES[name]
+    recorder = Recorder()
+    return clone(estimator).set_callbacks(recorder).fit(**data), recorder
+
+
+@pytest.mark.parametrize("name", ["censored, rounds declared", "platform", "game"])
 def test_a_progress_bar(name, capsys):
     estimator, data, _ = CASES[name]
     clone(estimator).set_callbacks(ProgressBar()).fit(**data)
@@ -122,12 +131,10 @@ def test_a_progress_bar(name, capsys):
 
 @pytest.mark.parametrize("name", CASES)
 def test_callbacks_hear_of_every_part(name):
-    estimator, data, n_parts = CASES[name]
-    recorder = Recorder()
-    fitted = clone(estimator).set_callbacks(recorder).fit(**data)
-    expected = 1 + fitted.n_iter_ if n_parts is None else n_parts
-    assert len(parts(recorder)) == expected
-    assert recorder.ended[-1] == (type(estimator).__name__, "fit")
+    fitted, recorder = heard(name)
+    n_parts = CASES[name][2]
+    assert len(parts(recorder)) == (1 + fitted.n_iter_ if n_parts is None else n_parts)
+    assert recorder.ended[-1] == (type(fitted).__name__, "fit")
     assert recorder.begun.count(recorder.ended[-1]) == recorder.ended.count(recorder.ended[-1]) == 1
     assert recorder.open == 0
     assert not {"_callback_fit_ctx", "_skl_callbacks_to_teardown"} & vars(fitted).keys()
@@ -136,25 +143,22 @@ def test_callbacks_hear_of_every_part(name):
 @pytest.mark.parametrize("name", [name for name in CASES if name != "game"])
 def test_callbacks_are_given_no_row(name):
     """Neither as arguments nor on the estimator; the values of X and y appear nowhere in what they see."""
-    estimator, data, _ = CASES[name]
-    recorder = Recorder()
-    clone(estimator).set_callbacks(recorder).fit(**data)
+    _, recorder = heard(name)
     given = [value for value in recorder.seen if not isinstance(value, dict)]
     assert given
     assert all(value is None for value in given)
     rows = np.unique(np.concatenate([X.ravel(), TARGET, LIFE["time"], np.log(LIFE["time"])]))
-    states = [value for value in recorder.seen if isinstance(value, dict)]
-    assert states
-    for path, leaf in [pair for state in states for pair in state.items()]:
+    leaves = [pair for state in recorder.seen if isinstance(state, dict) for pair in state.items()]
+    assert leaves
+    for path, leaf in leaves:
         values = np.asarray(leaf)
         assert values.dtype.kind != "f" or not np.isin(values, rows).any(), path
 
 
 def test_callbacks_change_no_result():
-    estimator, data, _ = CASES["censored, rounds declared"]
-    plain = clone(estimator).fit(**data).coef_
-    told = clone(estimator).set_callbacks(Recorder()).fit(**data).coef_
-    np.testing.assert_array_equal(plain, told)
+    told, _ = heard("moments")
+    estimator, data, _ = CASES["moments"]
+    np.testing.assert_array_equal(clone(estimator).fit(**data).coef_, told.coef_)
 
 
 def test_a_failing_fit_ends_its_callbacks(tmp_path):
@@ -190,10 +194,9 @@ def test_a_failing_callback_ends_all_and_undoes_the_fit(name):
     assert vars(fresh) == before
 
 
-@pytest.mark.parametrize("n_jobs", [None, slow(2)])
-def test_local_models_are_not_handed_the_callbacks(n_jobs):
+def test_local_models_are_not_handed_the_callbacks():
     recorder = Recorder()
-    platform = CollaborativeClassifier(LogisticRegression(), n_jobs=n_jobs)
+    platform = CollaborativeClassifier(LogisticRegression())
     platform.set_callbacks(recorder).fit(X, TARGET > 0, sites=SITES)
     assert {name for name, _ in recorder.begun} == {"CollaborativeClassifier"}
     assert len(parts(recorder)) == 5
@@ -224,9 +227,8 @@ class TestPrivateSearches:
             assert not hasattr(search, "set_callbacks")
             assert not hasattr(search.fit(X, TARGET), "set_callbacks")
 
-    @pytest.mark.parametrize("n_jobs", [None, slow(2)])
     @pytest.mark.parametrize("where", ["estimator", "step", "pipeline", "grid"])
-    def test_callbacks_of_candidates_hear_nothing(self, where, n_jobs):
+    def test_callbacks_of_candidates_hear_nothing(self, where):
         recorder = Recorder()
         model = DPNormalLLSRegressor(**LLS)
         pipeline = make_pipeline(BoundsScaler((-1, 1)), model)
@@ -241,7 +243,7 @@ class TestPrivateSearches:
             plain = DPNormalLLSRegressor(**LLS)
             estimator = make_pipeline(BoundsScaler((-1, 1)), plain)
             grid = {"dpnormalllsregressor": [model, plain]}
-        search = PrivateGridSearch(estimator, grid, n_jobs=n_jobs, random_state=0).fit(X, TARGET)
+        search = PrivateGridSearch(estimator, grid, random_state=0).fit(X, TARGET)
         assert (recorder.begun, recorder.ended, recorder.open) == ([], [], 0)
         assert not any("_skl_callbacks" in path for path in flatten_object(search.best_estimator_))
 
