@@ -32,7 +32,7 @@ from skprivate import (
 from skprivate.domain._labels import number_labels
 from skprivate.exceptions import BudgetExceededError, PrivacyLeakError
 from skprivate.linear_model._censored.histograms import PARTS
-from skprivate.preprocessing import BoundsAccumulator, estimate_bounds
+from skprivate.preprocessing import BoundsAccumulator
 from skprivate.rounds import PartialSums, TableSource, fit_rounds
 from skprivate.tree import LeafCountAccumulator
 from skprivate.utils._arguments import number_units
@@ -641,8 +641,6 @@ class TestOddTables:
         names = pd.to_timedelta([1, 1, 2], unit="D")
         assert number_units(names, np.ones(3, dtype=bool)).n_units == 2
         assert number_units(list(names.to_numpy()), np.ones(3, dtype=bool), strict=True).n_units == 2
-
-
 
 
 class TestLeafCounts:

@@ -2,7 +2,6 @@
 """Plans over codes: sums against NumPy, proven bounds on neighbours, kept scores, JSON."""
 
 import itertools
-import json
 
 import numpy as np
 import pytest
@@ -22,7 +21,6 @@ from skprivate.rounds._plans.boosting import (
     to_units,
 )
 from skprivate.rounds._rows import PreparedRows
-from skprivate.rounds._task import plan_from_dict
 
 ONE = 2**20
 LAYOUT = FeatureCodes(
@@ -198,42 +196,6 @@ def test_sums_of_parts_add_up_and_pass_the_checks(name):
         impossible[0] += 2 * 200 * ONE
         with pytest.raises(ValueError, match="so many rows"):
             plan.check_sums(impossible, 200)
-
-
-@pytest.mark.parametrize("name", LOSSES)
-def test_json(name):
-    loss = LOSSES[name]
-    rows = rows_of(8, n_labels=getattr(loss, "n_labels", 2))
-    for plan in (
-        ResidualsPlan(model_of(9, loss.n_outputs), loss, GRIDS[2], 17),
-        CodeCountsPlan(LAYOUT, GRIDS),
-    ):
-        written = json.loads(json.dumps(plan.to_dict()))
-        again = plan_from_dict(written)
-        assert again.to_dict() == plan.to_dict()
-        np.testing.assert_array_equal(again.sums(rows), plan.sums(rows))
-        assert again.n_sums == plan.n_sums == len(plan.sums(rows))
-
-
-@pytest.mark.parametrize(
-    ("change", "reason"),
-    [
-        (lambda plan: plan["grid"]["groups"].__setitem__(0, [0, 0, 5, 1]), "whole numbers"),
-        (lambda plan: plan["grid"]["groups"].__setitem__(0, [0, 1]), "of its features"),
-        (lambda plan: plan["grid"].__setitem__("features", [9]), "of its features"),
-        (lambda plan: plan["model"]["tables"].pop(), "a table for every feature"),
-        (lambda plan: plan["model"].__setitem__("offsets", [0, 1]), "offsets"),
-        (lambda plan: plan["model"]["features"][0].__setitem__("thresholds", [0.0, 0.0]), "ascend"),
-        (lambda plan: plan["loss"].__setitem__("kind", "rank"), "unknown kind"),
-        (lambda plan: plan["loss"].__setitem__("n_labels", 3), "outputs"),
-        (lambda plan: plan.__setitem__("bits", 21), "bits"),
-    ],
-)
-def test_what_no_plan_writes_is_refused(change, reason):
-    content = ResidualsPlan(model_of(9, 1), ClassLoss(2), GRIDS[0], 20).to_dict()
-    change(content)
-    with pytest.raises(ValueError, match=reason):
-        plan_from_dict(content)
 
 
 def test_offsets_are_columns_of_the_rows():

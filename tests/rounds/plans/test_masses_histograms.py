@@ -1,17 +1,19 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Histograms of masses: exact sums by node, cell and bin, which are checked when they come back."""
+"""Histograms of labels and of masses: exact sums by node, cell and bin; bins are those of the splits."""
 
-import json
+import math
 
 import numpy as np
 import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
 
-from skprivate.partition import DerivedColumns, Partition, build_partition
+from skprivate.partition import DerivedColumns, Partition
 from skprivate.partition._partition import FilledColumn
 from skprivate.rounds import PartialSums
 from skprivate.rounds._plans.masses import HistogramsPlan, LabelMasses, MassHistogramsPlan, NumberMasses
 from skprivate.rounds._rows import PreparedRows
-from skprivate.rounds._task import plan_from_dict
+from tests.rounds.plans.example_plans import halved
 
 ALL_MASSES = [
     LabelMasses(3),
@@ -21,18 +23,6 @@ ALL_MASSES = [
     NumberMasses(0.5, 0.5),
 ]
 N_BINS = (32, 2, 7)
-
-
-def partition_of(depth):
-    return build_partition(
-        np.empty((0, 3)),
-        np.empty(0, dtype=np.int32),
-        lower=np.zeros(3),
-        upper=np.ones(3),
-        max_depth=depth,
-        n_labels=2,
-        rule="random",
-    )
 
 
 def rows_of(n, seed=0):
@@ -49,7 +39,7 @@ def rows_of(n, seed=0):
 @pytest.mark.parametrize("depth", [0, 1, 5])
 def test_sums_are_those_of_numpy(masses, depth):
     # More rows than a block, and rows outside the box.
-    plan, rows = MassHistogramsPlan.of(partition_of(depth), N_BINS, masses), rows_of(12_000)
+    plan, rows = MassHistogramsPlan.of(halved(3, depth), N_BINS, masses), rows_of(12_000)
     leaf, row_masses = plan.partition.apply(rows.X), masses.row_masses(rows)
     cuts_of_columns = np.split(plan.thresholds, np.cumsum(np.array(N_BINS) - 1)[:-1], axis=1)
     sums = plan.sums(rows)
@@ -62,7 +52,7 @@ def test_sums_are_those_of_numpy(masses, depth):
 
 
 def test_masses_of_labels_are_counts():
-    partition, rows = partition_of(4), rows_of(5000)
+    partition, rows = halved(3, 4), rows_of(5000)
     found = MassHistogramsPlan.of(partition, N_BINS, LabelMasses(3)).sums(rows)
     np.testing.assert_array_equal(found, HistogramsPlan(partition, N_BINS, 3).sums(rows))
 
@@ -85,7 +75,7 @@ def test_derived_columns_are_those_of_counts():
 
 @pytest.mark.parametrize("masses", ALL_MASSES)
 def test_parts_of_the_rows_add_up(masses):
-    plan, rows = MassHistogramsPlan.of(partition_of(3), N_BINS, masses), rows_of(300)
+    plan, rows = MassHistogramsPlan.of(halved(3, 3), N_BINS, masses), rows_of(300)
     parts = [plan.sums(rows.keeping(np.arange(k, 300, 3))) for k in range(3)]
     first, second, third = (PartialSums.of_batch("t", str(k), parts[k], 100, 100) for k in range(3))
     merged = third.merge(first.merge(second)).merge(first)
@@ -95,52 +85,104 @@ def test_parts_of_the_rows_add_up(masses):
     np.testing.assert_array_equal(plan.sums(single), plan.sums(double))
 
 
-@pytest.mark.parametrize("masses", ALL_MASSES)
-def test_sums_that_no_rows_have_are_refused(masses):
-    plan, rows = MassHistogramsPlan.of(partition_of(1), N_BINS, masses), rows_of(200)
-    sums = plan.sums(rows)
-    plan.check_sums(sums, 200)
-    moved, negative, huge = sums.copy(), sums.copy(), np.full_like(sums, 2**62)
-    # One column has a row more of one cell, and one less of another.
-    plan.by_column(moved)[1][0, :2, 0] += [masses.total, -masses.total]
-    for table in plan.by_column(negative):
-        table[0, 0, :2] = [-1, table[0, 0, :2].sum() + 1]
-    wrong = [(moved, 200), (negative, 200), (huge, 200), (sums, 0 if masses.largest > 1 else 201)]
-    for values, n in wrong:
-        with pytest.raises(ValueError, match="not those of so many rows"):
-            plan.check_sums(values, n)
-    with pytest.raises(OverflowError, match="too many rows"):
-        plan.check_room(2**62)
+LARGEST = float(np.finfo(np.float64).max)
 
 
-@pytest.mark.parametrize("masses", ALL_MASSES)
-def test_plans_travel_as_json_and_are_checked(masses):
-    plan, rows = MassHistogramsPlan.of(partition_of(2), N_BINS, masses), rows_of(100)
-    text = json.dumps(plan.to_dict())
-    again = plan_from_dict(json.loads(text))
-    assert isinstance(again, MassHistogramsPlan)
-    assert (again.masses, again.n_labels) == (masses, masses.n_cells)
-    assert json.dumps(again.to_dict()) == text
-    np.testing.assert_array_equal(again.sums(rows), plan.sums(rows))
-    for change in (
-        {"n_bins": [8]},
-        {"n_bins": [8, 2, 1]},
-        {"n_bins": [2**24] * 3},
-        {"masses": None},
-        {"masses": {"kind": "others"}},
-        {"partition": None},
-        {"n_labels": 7},
-    ):
-        with pytest.raises(ValueError, match=r"plan|must|masses"):
-            plan_from_dict(json.loads(text) | change)
+SMALLEST = 5e-324
 
 
-def test_rows_that_the_plan_does_not_fit_are_refused():
-    rows = PreparedRows(np.zeros((2, 3)), labels=np.array([0, 3]), y=np.array([0.0, np.nan]))
-    for masses, match in ((LabelMasses(3), "more classes"), (NumberMasses(0.0, 1.0), "NaN or infinity")):
-        with pytest.raises(ValueError, match=match):
-            MassHistogramsPlan.of(partition_of(1), N_BINS, masses).sums(rows)
-    with pytest.raises(ValueError, match=r"X must have shape"):
-        MassHistogramsPlan.of(partition_of(1), N_BINS, LabelMasses(4)).sums(
-            PreparedRows(rows.X[:, :2], labels=rows.labels)
-        )
+EXTREMES = [0.0, -0.0, 1.0, SMALLEST, 3e-323, 1e-308, 1e16, -LARGEST, LARGEST, LARGEST / 3]
+
+
+def reference(plan, X, labels):
+    leaf, ends = plan.partition.apply(X), np.cumsum(np.array(plan.n_bins) - 1)
+    tables = [
+        np.zeros((plan.partition.n_leaves, plan.n_labels, bins), dtype=np.int64) for bins in plan.n_bins
+    ]
+    for j, cuts in enumerate(np.split(plan.thresholds, ends[:-1], axis=1)):
+        np.add.at(tables[j], (leaf, labels, (X[:, j, np.newaxis] >= cuts[leaf]).sum(axis=1)), 1)
+    return tables
+
+
+def assert_counts(plan, X, labels):
+    found = plan.by_column(plan.sums(PreparedRows(X, labels=labels)))
+    for table, expected in zip(found, reference(plan, X, labels), strict=True):
+        np.testing.assert_array_equal(table, expected)
+
+
+@pytest.mark.parametrize(("n_labels", "n_bins"), [(2, (32, 2, 7)), (3, (2, 2, 2)), (10, (32, 31, 300))])
+@pytest.mark.parametrize("depth", [0, 1, 5])
+def test_counts_are_those_of_numpy(n_labels, n_bins, depth):
+    rng = np.random.default_rng(depth)
+    # More rows than a block, and rows outside the box.
+    X, labels = rng.normal(0.5, 0.4, size=(12_000, 3)), rng.integers(n_labels, size=12_000).astype(np.int32)
+    assert_counts(HistogramsPlan(halved(3, depth), n_bins, n_labels), X, labels)
+
+
+def test_rows_that_do_not_count_are_left_out():
+    rng = np.random.default_rng(0)
+    X, labels = rng.uniform(size=(500, 2)), rng.integers(3, size=500).astype(np.int32)
+    plan, kept = HistogramsPlan(halved(2, 3), (8, 4), 3), rng.uniform(size=500) < 0.3
+    expected = plan.sums(PreparedRows(X[kept], labels=labels[kept]))
+    for mark in (kept, np.flatnonzero(kept)):
+        np.testing.assert_array_equal(plan.sums(PreparedRows(X, labels=labels, kept=mark)), expected)
+    assert plan.sums(PreparedRows(X[:0], labels=labels[:0])).tolist() == [0] * plan.n_sums
+
+
+def values_near(cuts):
+    """Return thresholds, their neighbours, and what is no number in a box."""
+    ends = [-math.inf, math.inf, math.nan, -LARGEST, LARGEST, 0.0]
+    near = [math.nextafter(cut, end) for cut in cuts for end in (-math.inf, math.inf)]
+    return np.array([*cuts, *near, *ends])
+
+
+corner = st.one_of(st.sampled_from(EXTREMES), st.floats(allow_nan=False, allow_infinity=False))
+
+
+@settings(max_examples=150, deadline=None)
+@given(
+    low=corner,
+    high=st.one_of(corner, st.integers(0, 40)),
+    n_bins=st.sampled_from([2, 3, 7, 32, 100]),
+    more=st.lists(st.floats(), max_size=20),
+)
+@example(low=-LARGEST, high=LARGEST, n_bins=7, more=[])
+@example(low=0.0, high=SMALLEST, n_bins=32, more=[])
+@example(low=1e16, high=5, n_bins=32, more=[])
+@example(low=1.0, high=0, n_bins=3, more=[1.0, math.nan])
+@example(low=1.0, high=3.0, n_bins=49, more=[])
+def test_bins_before_a_threshold_are_the_rows_that_it_sends_left(low, high, n_bins, more):
+    """An integer `high` stands for a box of so many units in the last place."""
+    if isinstance(high, int):
+        steps, high = high, low
+        for _ in range(steps):
+            high = math.nextafter(high, math.inf)
+    low, high = min(low, high, LARGEST), min(max(low, high), LARGEST)
+    root = Partition.from_splits([-1], [], [low], [high])
+    plan = HistogramsPlan(root, (n_bins,), 2)
+    cuts = plan.thresholds[0]
+    if low == high:
+        assert np.isnan(cuts).all()
+        cuts = np.array([low])
+    values = np.concatenate([values_near(cuts), more])
+    X, labels = values[:, np.newaxis], (np.arange(len(values)) % 2).astype(np.int32)
+    assert_counts(plan, X, labels)
+    table = plan.by_column(plan.sums(PreparedRows(X, labels=labels)))[0]
+    for k, cut in enumerate(plan.thresholds[0] if low < high else []):
+        # It refuses thresholds outside (low, high].
+        sides = Partition.from_splits([0, -1, -1], [cut], [low], [high]).apply(X)
+        expected = np.bincount(2 * sides + labels, minlength=4).reshape(2, 2)
+        assert table[0, :, : k + 1].sum(axis=1).tolist() == expected[0].tolist()
+        assert table[0, :, k + 1 :].sum(axis=1).tolist() == expected[1].tolist()
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.data())
+def test_bins_are_equal_in_width_within_the_box_of_a_leaf(data):
+    low, width = data.draw(st.floats(-1e3, 1e3)), data.draw(st.floats(1e-3, 1e3))
+    plan = HistogramsPlan(halved(2, 3, low, low + width), (4, 5), 2)
+    lower, upper = plan.partition.cells()
+    for j, cuts in enumerate(np.split(plan.thresholds, [3], axis=1)):
+        shares = np.arange(1, plan.n_bins[j]) / plan.n_bins[j]
+        expected = lower[:, [j]] + (upper - lower)[:, [j]] * shares
+        np.testing.assert_allclose(cuts, expected, rtol=0, atol=1e-12 * (abs(low) + width))
