@@ -73,44 +73,6 @@ def test_numbers_are_read_on_the_scale_of_the_model():
     np.testing.assert_array_equal(read_target(-TIMES, False).time_on_model_scale, -TIMES)
 
 
-@pytest.mark.parametrize(
-    ("y", "error", "message"),
-    [
-        (structured(event=[1, 0, 1]), TypeError, "not boolean.*life_data\\(time=y"),
-        (structured(event=[1.0, 0.0, 1.0]), TypeError, "not boolean"),
-        (structured(event=np.array([True, None, False], dtype=object)), TypeError, "not boolean"),
-        (pd.DataFrame({"time": TIMES, "event": EVENT}), TypeError, "event comes first"),
-        (pd.DataFrame({"e": [1, 0, 1], "t": TIMES}), TypeError, "not boolean"),
-        (structured(times=EVENT), TypeError, "the time is of type bool"),
-        (structured(times=["7.25", "1.5", "1234.5"]), TypeError, "not a number"),
-        (structured(times=np.array([1, 2, 3], dtype="m8[D]")), TypeError, "timedelta64"),
-        (structured(times=[7.25, 0.0, 1234.5]), ValueError, "not above 0"),
-        (structured(times=[7.25, -1.5, 1234.5]), ValueError, "not above 0"),
-        (structured(times=[7.25, np.nan, 1234.5]), ValueError, "contains NaN"),
-        (structured(times=[7.25, np.inf, 1234.5]), ValueError, "infinity"),
-        (pd.DataFrame({"e": EVENT, "t": pd.array([7.25, None, 1234.5])}), ValueError, "contains NaN"),
-        (pd.DataFrame({"e": EVENT, "t": TIMES, "u": TIMES}), ValueError, "two fields.*it has 3"),
-        (structured()[["event"]], ValueError, "it has 1"),
-        (np.ma.masked_array(structured()), TypeError, "masked"),
-        (structured()[:, None], ValueError, "one-dimensional"),
-        (np.zeros(3, dtype=[("e", bool), ("t", float, (2,))]), ValueError, "one-dimensional"),
-        (pd.DataFrame(np.zeros((3, 2)), columns=["e", "e"]), ValueError, "one-dimensional"),
-    ],
-)
-def test_errors_repeat_no_value(y, error, message):
-    with pytest.raises(error, match=message) as caught:
-        read_target(y, False)
-    assert not any(text in str(caught.value) for text in ("7.25", "1.5", "1234"))
-
-
-@pytest.mark.parametrize("bad", [0.0, -1.5, -0.0])
-def test_numeric_times_are_above_zero(bad):
-    y = np.array([7.25, bad, 1234.5])
-    with pytest.raises(ValueError, match="not above 0") as caught:
-        read_target(y, True)
-    assert "1.5" not in str(caught.value)
-
-
 @pytest.mark.parametrize("missing", [False, True])
 def test_what_strict_mode_says_of_a_nullable_column_does_not_depend_on_a_cell(missing):
     whole, truth = (pd.array([one, pd.NA if missing else one]) for one in (1, True))

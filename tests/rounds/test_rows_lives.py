@@ -11,7 +11,6 @@ import pytest
 from skprivate.rounds._rows import (
     CODES,
     KINDS,
-    check_observations,
     find_roles,
     read_target,
     replace_target,
@@ -97,65 +96,6 @@ def test_entries():
         ("exact", 0, 5, 2),
         ("right", 0, 5, 2),
     ]
-
-
-@pytest.mark.parametrize(
-    ("y", "error", "message"),
-    [
-        (ends((7.25, 1.5)), ValueError, "lower end is above"),
-        (ends((-7.25, 1.5)), ValueError, "below 0"),
-        (ends((0, 0)), ValueError, "not above 0"),
-        (ends((-INF, -7.25)), ValueError, "not above 0"),
-        (ends((7.25, np.nan)), ValueError, "NaN: an end"),
-        (ends((np.nan, 7.25)), ValueError, "NaN: an end"),
-        (ends((INF, INF)), ValueError, "infinite"),
-        (ends((7.25, INF, 7.25)), ValueError, "entry that is not before"),
-        (ends((7.25, 7.25, 7.25)), ValueError, "entry that is not before"),
-        (ends((1.5, 7.25, 7.25)), ValueError, "entry that is not before"),
-        (ends((1.5, 7.25, np.nan)), ValueError, "NaN"),
-        (ends((1.5, 7.25, INF)), ValueError, "infinity"),
-        (watched((True, 7.25, 7.25)), ValueError, "entry that is not before"),
-        (watched((False, 7.25, 8)), ValueError, "entry that is not before"),
-        (pd.DataFrame({"lower": ["7.25"], "upper": [8.0]}), TypeError, "lower is of type"),
-        (pd.DataFrame({"lower": [True], "upper": [8.0]}), TypeError, "lower is of type bool"),
-        (pd.DataFrame({"lower": [7.25], "upper": [8.0], "entry": ["1.5"]}), TypeError, "entry is of type"),
-        (pd.DataFrame({"lower": [7.25], "upper": [8.0], "event": [True]}), ValueError, "it has 3"),
-        (pd.DataFrame({"event": [True], "entry": [7.25]}), ValueError, "it has 2"),
-        (np.ma.masked_array(PAIRS), TypeError, "masked"),
-    ],
-)
-def test_errors_repeat_no_value(y, error, message):
-    with pytest.raises(error, match=message) as caught:
-        read_target(y, True, KINDS)
-    assert not any(text in str(caught.value) for text in ("7.25", "1.5"))
-
-
-@pytest.mark.parametrize(
-    ("row", "kind", "name"),
-    [
-        ((2, 2), "exact", "an event at a known time"),
-        ((2, INF), "right", "right-censored"),
-        ((0, 2), "left", "left-censored"),
-        ((2, 3), "interval", "interval-censored"),
-    ],
-)
-def test_undeclared_kinds_are_named(row, kind, name):
-    others = tuple(other for other in KINDS if other != kind)
-    with pytest.raises(ValueError, match=f"{name}.*observations does not declare"):
-        read_target(ends(row), True, others)
-    assert texts(read_target(ends(row), True, (kind,)))[0][0] == kind
-    if kind == "right":
-        with pytest.raises(ValueError, match="right-censored"):
-            read_target(watched((False, 2, 0)), True, ("exact", "entry"))
-
-
-def test_declarations_of_fields():
-    with pytest.raises(ValueError, match="lower and upper: declare"):
-        check_observations(None, True, ("lower", "upper"))
-    assert check_observations(["right"], True, ("lower", "upper")) == ("right",)
-    for observations in (None, ["exact"]):
-        with pytest.raises(ValueError, match="declare 'entry'"):
-            check_observations(observations, True, ("event", "time", "entry"))
 
 
 ALL = ("exact", "right", "left", "interval", "entry")

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.dataset as ds
 import pytest
 
-from skprivate import DPTreeClassifier, PrivacyLedger
+from skprivate import DPTreeClassifier
 from skprivate.rounds import TableSource, fit_rounds
 from skprivate.rounds._sources import DatasetFile
 from skprivate.rounds._tables import TableColumns
@@ -76,12 +76,3 @@ def test_a_file_is_read_by_the_columns_that_are_named(folder):
         assert table.num_rows == N_ROWS // N_PARTS
         for _ in range(2):
             assert pa.table(table).column_names == read
-
-
-@pytest.mark.parametrize("n_rows", [None, N_ROWS])
-def test_a_file_without_a_column_is_no_column_of_nulls(folder, rows, n_rows, tmp_path):
-    rows[3::N_PARTS].drop(columns="dose").to_parquet(folder / "3.parquet", index=False)
-    ledger = PrivacyLedger(tmp_path / "study.ledger")
-    with pytest.raises(ValueError, match="each of these columns once: dose"):
-        fit_rounds(tree(ledger=ledger), source_of(ds.dataset(folder), n_rows=n_rows))
-    assert len(ledger.entries()) == (n_rows is not None)  # unless it was found before the charge

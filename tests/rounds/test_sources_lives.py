@@ -146,22 +146,6 @@ def test_a_table_of_another_form_is_refused():
         fit_rounds(model(), [(X, target("ends")), (X, target("entries"))])
 
 
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"lower": "last"}, "belong together"),
-        ({"lower": "last", "upper": "first", "target": "life"}, "in place of a target"),
-        ({"lower": "last", "upper": "first", "event": "seen"}, "event needs target"),
-        ({"entry": "bought"}, "entry needs"),
-        ({"target": "life", "entry": "bought"}, "entry needs"),
-        ({"lower": "last", "upper": "last"}, "different columns"),
-    ],
-)
-def test_roles_that_contradict_each_other(options, message):
-    with pytest.raises(ValueError, match=message):
-        TableSource(ROWS, **options)
-
-
 def test_schemas_of_other_kinds_are_written():
     columns = TableColumns(("a",), lower="l", upper="u", entry="v")
     kinds = ("exact", "interval", "entry")
@@ -211,21 +195,6 @@ def test_declared_codes_are_read_where_the_tables_are(table, strict):
     np.testing.assert_array_equal(coded.coef_, plain.coef_)
 
 
-@pytest.mark.parametrize("table", [pd.DataFrame, pl.DataFrame, pa.table])
-def test_codes_that_are_not_declared_are_refused_by_their_type(table, tmp_path):
-    rows = table({"load": [0.5] * N, "life": [2.0] * N, "status": [1, 2] * (N // 2)})
-    ledger = PrivacyLedger(tmp_path / "ledger", epsilon=9)
-    source = TableSource(rows, target="life", event="status")
-    with pytest.raises(TypeError, match=r"not boolean.*event='status', happened="):
-        fit_rounds(model(observations=None, ledger=ledger), source)
-    assert not ledger.entries()
-    with pytest.raises(ValueError, match="name its column"):
-        TableSource(rows, target="life", happened=2)
-    columns = TableColumns(("load",), "life", "status", coding=EventCoding.of([2, 3], 1))
-    schema = RowSchema(columns=columns, n_features=1)
-    assert RowSchema.from_dict(json.loads(json.dumps(schema.to_dict()))).to_dict() == schema.to_dict()
-
-
 @pytest.mark.parametrize("declared", [True, False])
 @pytest.mark.parametrize("missing", [True, False])
 @pytest.mark.parametrize(
@@ -268,3 +237,9 @@ def _beside(table, *names):
         if isinstance(table, pd.DataFrame)
         else table.with_columns(**{name: pl.Series(column) for name, column in values.items()})
     )
+
+
+def test_declared_codes_travel_with_the_schema():
+    columns = TableColumns(("load",), "life", "status", coding=EventCoding.of([2, 3], 1))
+    schema = RowSchema(columns=columns, n_features=1)
+    assert RowSchema.from_dict(json.loads(json.dumps(schema.to_dict()))).to_dict() == schema.to_dict()

@@ -2,7 +2,6 @@
 """Whatever form a batch has, the same rows come out of it."""
 
 import builtins
-from datetime import datetime
 from decimal import Decimal
 
 import numpy as np
@@ -12,7 +11,7 @@ import pyarrow as pa
 import pytest
 
 from skprivate.rounds import _tables
-from skprivate.rounds._tables import iter_batches
+from skprivate.rounds._tables import PIECE_ROWS, TableColumns, iter_batches, read_pieces
 
 ROWS = {"a": [1.0, 2.5, -3.0], "hours": [9.0, 8.0, 7.0], "b": [4, 5, 6]}
 X = np.array([[1.0, 4.0], [2.5, 5.0], [-3.0, 6.0]])
@@ -111,51 +110,6 @@ def test_no_rows(form):
         assert not list(iter_batches(frame.iloc[:0], target="hours")[1])
 
 
-@pytest.mark.parametrize("form", FORMS)
-@pytest.mark.parametrize(
-    ("kwargs", "message"),
-    [
-        ({"target": "nowhere"}, "nowhere"),
-        ({"target": "hours", "features": ["a", "c"]}, "once: c"),
-        ({}, "target="),
-    ],
-)
-def test_missing_columns(form, kwargs, message):
-    with pytest.raises(ValueError, match=message):
-        iter_batches(FORMS[form](ROWS), **kwargs)
-
-
-def test_columns_of_one_name():
-    frame = pd.DataFrame([[1.0, 2.0, 3.0]], columns=["a", "a", "hours"])
-    for batch in (frame, pa.table([[1.0], [2.0], [3.0]], names=["a", "a", "hours"])):
-        with pytest.raises(ValueError, match="once: a, a"):
-            iter_batches(batch, target="hours")
-
-
-def test_arrays_need_y_and_arrow_data_hold_it():
-    with pytest.raises(ValueError, match="y is missing"):
-        iter_batches(X)
-    with pytest.raises(ValueError, match="column of Arrow data"):
-        iter_batches(pa.table(ROWS), Y, target="hours")
-    with pytest.raises(ValueError, match="one value per row"):
-        iter_batches(pd.DataFrame(ROWS), Y[:2])
-
-
-@pytest.mark.parametrize("make", [pd.DataFrame, pl.DataFrame, pa.table])
-def test_dates_are_no_numbers(make):
-    with pytest.raises(TypeError, match="holds dates or durations"):
-        read(make({"a": [datetime(2020, 1, 1)] * 2, "hours": [1.0, 2.0]}), target="hours")
-
-
-@pytest.mark.parametrize("make", [pd.DataFrame, pl.DataFrame, pa.table])
-@pytest.mark.parametrize("values", [["secret", "12"], [None, b"secret"]])
-def test_what_is_no_number_is_not_repeated(make, values):
-    with pytest.raises(TypeError, match=r'domain=TableDomain\({"a": \["...", ...\]}\)') as caught:
-        read(make({"a": values, "hours": [1.0, 2.0]}), target="hours")
-    assert "secret" not in str(caught.value)
-    assert caught.value.__context__ is None
-
-
 @pytest.mark.parametrize("make", [pd.DataFrame, pl.DataFrame, pa.table])
 @pytest.mark.parametrize("values", [[1, None], [1.5, None], [True, None], [Decimal("1.5"), None]])
 def test_missing_values_stay_missing(make, values):
@@ -181,3 +135,15 @@ def test_pyarrow_is_optional(monkeypatch):
     with pytest.raises(ImportError, match=r"skprivate\[dask\]"):
         iter_batches(table, target="hours")
     assert read(pl.DataFrame(ROWS), target="hours")[0] == ("a", "b")
+
+
+@pytest.mark.parametrize("n_rows", [0, 1, PIECE_ROWS, 2 * PIECE_ROWS + 1])
+@pytest.mark.parametrize("form", [pa.table, pd.DataFrame], ids=["arrow", "pandas"])
+def test_pieces_hold_every_row_once(form, n_rows):
+    numbers = np.arange(n_rows)
+    table = form({"age": numbers / 2, "ill": numbers, "dose": -numbers})
+    pieces = list(read_pieces(table, TableColumns(("dose", "age"), "ill")))
+    assert max((len(piece.X) for piece in pieces), default=0) <= PIECE_ROWS
+    parts = [np.empty((0, 3)), *(np.column_stack([piece.X, piece.target]) for piece in pieces)]
+    rows = np.concatenate(parts)
+    np.testing.assert_array_equal(rows, np.column_stack([-numbers, numbers / 2, numbers]))
