@@ -7,7 +7,6 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
-from sklearn.exceptions import NotFittedError
 
 from skprivate import BoundsScaler, DomainEncoder, MomentAccumulator, TableDomain
 from skprivate.base import PublicShape
@@ -30,30 +29,31 @@ def several_estimates():
 
 
 ESTIMATES = {
-    "epsilon 0": (estimated(epsilon=0), ValueError, "epsilon"),
-    "infinite epsilon": (estimated(epsilon=np.inf), ValueError, "epsilon"),
-    "tiny epsilon": (estimated(epsilon=1e-30), ValueError, "epsilon is too small"),
-    "coverage 0": (estimated(coverage=0.0), ValueError, "coverage"),
-    "local": (estimated(relation="local"), ValueError, "relation"),
-    "no rows of a person": (estimated(max_rows_per_group=0), ValueError, "max_rows_per_group"),
-    "a seed of text": (estimated(random_state="seed"), ValueError, "random_state"),
-    "no ledger": (estimated(ledger=3), ValueError, "ledger"),
-    "two persons of ten": (estimated(groups=[1, 2]), ValueError, "groups must have shape"),
-    "NaN": (estimated(pd.DataFrame({"a": [54321.0, np.nan]})), ValueError, "X"),
-    "infinity": (estimated(pd.DataFrame({"a": [54321.0, np.inf]})), ValueError, "X"),
-    "text": (estimated(pd.DataFrame({"a": [54321.0, "secret"]})), (TypeError, ValueError), "X"),
-    "complex": (estimated(pd.DataFrame({"a": [54321.0, 3 + 4j]})), ValueError, "Complex"),
-    "a scalar": (estimated(54321.5), TypeError, "got a scalar"),
-    "no rows": (estimated(np.zeros((0, 2))), ValueError, "Found array"),
-    "no columns": (estimated(np.zeros((3, 0))), ValueError, "Found array"),
-    "three dimensions": (estimated(np.zeros((2, 2, 2))), ValueError, "Found array"),
-    "no spending": (lambda: EstimatedBounds(0.0, 1.0, 1.0), TypeError, "spent must be"),
-    "two estimates": (several_estimates, ValueError, "one call of estimate_bounds"),
+    "epsilon 0": (estimated(epsilon=0), "epsilon"),
+    "infinite epsilon": (estimated(epsilon=np.inf), "epsilon"),
+    "tiny epsilon": (estimated(epsilon=1e-30), "epsilon is too small"),
+    "coverage 0": (estimated(coverage=0.0), "coverage"),
+    "local": (estimated(relation="local"), "relation"),
+    "no rows of a person": (estimated(max_rows_per_group=0), "max_rows_per_group"),
+    "a seed of text": (estimated(random_state="seed"), "random_state"),
+    "no ledger": (estimated(ledger=3), "ledger"),
+    "two persons of ten": (estimated(groups=[1, 2]), "groups must have shape"),
+    "NaN": (estimated(pd.DataFrame({"a": [54321.0, np.nan]})), "X"),
+    "infinity": (estimated(pd.DataFrame({"a": [54321.0, np.inf]})), "X"),
+    "complex": (estimated(pd.DataFrame({"a": [54321.0, 3 + 4j]})), "Complex"),
+    "no rows": (estimated(np.zeros((0, 2))), "Found array"),
+    "no columns": (estimated(np.zeros((3, 0))), "Found array"),
+    "three dimensions": (estimated(np.zeros((2, 2, 2))), "Found array"),
+    "two estimates": (several_estimates, "one call of estimate_bounds"),
     "columns without names": (
         lambda: BoundsAccumulator(2).update(pd.DataFrame(ONES, columns=["a", "b"])),
-        ValueError,
         "name the features",
     ),
+}
+ESTIMATES_TYPES = {
+    "text": (estimated(pd.DataFrame({"a": [54321.0, "secret"]})), "X"),
+    "a scalar": (estimated(54321.5), "got a scalar"),
+    "no spending": (lambda: EstimatedBounds(0.0, 1.0, 1.0), "spent must be"),
 }
 
 
@@ -69,73 +69,67 @@ PEOPLE = {"name": ["Ann", "Bob"], "seen": [datetime.datetime(2020, 1, day) for d
 NAMED = pd.DataFrame(np.zeros((2, 2)), columns=["a", "b"])
 QUASI = "column '{}' is a quasi-identifier"
 QUERIES = {
-    "depth -1": (coarse(depth=-1), ValueError, "depth"),
-    "depth 17": (coarse(depth=17), ValueError, "depth"),
-    "depth of a float": (coarse(depth=2.0), ValueError, "depth"),
-    "one depth": (coarse(depth=[2]), ValueError, "2 quasi-identifiers need 2 depths"),
-    "one of depth 17": (coarse(depth=[2, 17]), ValueError, "at most 16"),
-    "half a depth": (coarse(depth=[2, 2.5]), TypeError, "depth must be an int"),
-    "a depth is missing": (coarse(depth={0: 2}), ValueError, "one entry for every quasi-identifier"),
-    "a depth too many": (coarse(depth={0: 2, 5: 3}), ValueError, "no column 5"),
-    "bounds in another order": (coarse(bounds=(1, 0)), ValueError, "lower must be below upper"),
-    "bounds of one": (coarse(bounds={0: (0, 1)}), ValueError, "column 1 has no bounds"),
-    "bounds too many": (coarse(bounds={0: (0, 1), 1: (0, 1), 7: (0, 1)}), ValueError, "no column 7"),
-    "three bounds": (coarse(bounds=([0, 0, 0], [1, 1, 1])), ValueError, "one value per column"),
-    "no value": (coarse(np.array([[0.0, np.nan]]), bounds=None), ValueError, "no value to read bounds"),
-    "no names": (coarse(quasi_identifiers="age"), ValueError, "no column names"),
-    "one twice": (coarse(quasi_identifiers=[0, 0]), ValueError, "twice"),
-    "column 2": (coarse(quasi_identifiers=[2]), ValueError, "no column 2"),
-    "column a half": (coarse(quasi_identifiers=[0.5]), TypeError, "names or positions"),
-    "a function's half": (coarse(quasi_identifiers=lambda X: 0.5), TypeError, "names or positions"),
-    "a short mask": (coarse(quasi_identifiers=[True]), ValueError, "one value per column"),
-    "a slice of names": (coarse(quasi_identifiers=slice("a", "b")), TypeError, "positions"),
-    "perturb_fit of text": (coarse(perturb_fit="no"), ValueError, "perturb_fit"),
-    "an array of text": (coarse(np.array([["7", "1"]])), ValueError, QUASI.format("x0")),
+    "unfitted": (lambda: TQMATransformer(bounds=(0, 1)).transform(ONES), "fitted"),
+    "depth -1": (coarse(depth=-1), "depth"),
+    "depth 17": (coarse(depth=17), "depth"),
+    "depth of a float": (coarse(depth=2.0), "depth"),
+    "one depth": (coarse(depth=[2]), "2 quasi-identifiers need 2 depths"),
+    "one of depth 17": (coarse(depth=[2, 17]), "at most 16"),
+    "a depth is missing": (coarse(depth={0: 2}), "one entry for every quasi-identifier"),
+    "a depth too many": (coarse(depth={0: 2, 5: 3}), "no column 5"),
+    "bounds in another order": (coarse(bounds=(1, 0)), "lower must be below upper"),
+    "bounds of one": (coarse(bounds={0: (0, 1)}), "column 1 has no bounds"),
+    "bounds too many": (coarse(bounds={0: (0, 1), 1: (0, 1), 7: (0, 1)}), "no column 7"),
+    "three bounds": (coarse(bounds=([0, 0, 0], [1, 1, 1])), "one value per column"),
+    "no value": (coarse(np.array([[0.0, np.nan]]), bounds=None), "no value to read bounds"),
+    "no names": (coarse(quasi_identifiers="age"), "no column names"),
+    "one twice": (coarse(quasi_identifiers=[0, 0]), "twice"),
+    "column 2": (coarse(quasi_identifiers=[2]), "no column 2"),
+    "a short mask": (coarse(quasi_identifiers=[True]), "one value per column"),
+    "perturb_fit of text": (coarse(perturb_fit="no"), "perturb_fit"),
+    "an array of text": (coarse(np.array([["7", "1"]])), QUASI.format("x0")),
     **{
-        f"{name} of pandas": (
-            coarse(pd.DataFrame(PEOPLE), quasi_identifiers=[name]),
-            ValueError,
-            QUASI.format(name),
-        )
+        f"{name} of pandas": (coarse(pd.DataFrame(PEOPLE), quasi_identifiers=[name]), QUASI.format(name))
         for name in PEOPLE
     },
-    "no rows to coarsen": (coarse(pd.DataFrame({"a": []})), ValueError, "sample"),
-    "unfitted": (lambda: TQMATransformer(bounds=(0, 1)).transform(ONES), NotFittedError, "fitted"),
-    "another width": (queried(np.zeros((2, 2))), ValueError, "features"),
-    "one dimension": (queried(np.zeros(3)), ValueError, "2D"),
-    "no query": (queried(np.zeros((0, 3))), ValueError, "sample"),
-    "another order": (queried(NAMED[["b", "a"]], NAMED), ValueError, "names should match"),
+    "no rows to coarsen": (coarse(pd.DataFrame({"a": []})), "sample"),
+    "another width": (queried(np.zeros((2, 2))), "features"),
+    "one dimension": (queried(np.zeros(3)), "2D"),
+    "no query": (queried(np.zeros((0, 3))), "sample"),
+    "another order": (queried(NAMED[["b", "a"]], NAMED), "names should match"),
+}
+QUERIES_TYPES = {
+    "half a depth": (coarse(depth=[2, 2.5]), "depth must be an int"),
+    "column a half": (coarse(quasi_identifiers=[0.5]), "names or positions"),
+    "a function's half": (coarse(quasi_identifiers=lambda X: 0.5), "names or positions"),
+    "a slice of names": (coarse(quasi_identifiers=slice("a", "b")), "positions"),
 }
 TABLE = pd.DataFrame({"age": [20.0], "job": ["clerk"]})
 DOMAIN = TableDomain({"age": (0, 100), "job": ["clerk", "smith"]})
 STEPS = {
-    "no range": (lambda: BoundsScaler((1, 0)).fit([[1.0]]), ValueError, "lower must be below upper"),
-    "fewer columns": (
-        lambda: BoundsScaler((0, 2)).fit(ONES).inverse_transform([[0.5]]),
-        ValueError,
-        "columns",
-    ),
+    "no range": (lambda: BoundsScaler((1, 0)).fit([[1.0]]), "lower must be below upper"),
+    "fewer columns": (lambda: BoundsScaler((0, 2)).fit(ONES).inverse_transform([[0.5]]), "columns"),
     "no such names": (
         lambda: DomainEncoder(DOMAIN).fit(TABLE).get_feature_names_out(["a", "b"]),
-        ValueError,
         "input_features is not equal",
     ),
-    "no job": (
-        lambda: DomainEncoder(DOMAIN).fit(TABLE).transform(TABLE[["age"]]),
-        ValueError,
-        "lacks 'job'",
-    ),
+    "no job": (lambda: DomainEncoder(DOMAIN).fit(TABLE).transform(TABLE[["age"]]), "lacks 'job'"),
     "one column in public": (
         lambda: DomainEncoder(DOMAIN).check_public(PublicShape(n_features=1, n_rows=5)),
-        ValueError,
         "not those of domain",
     ),
 }
-REFUSALS = {**ESTIMATES, **QUERIES, **STEPS}
+ERRORS = {
+    ValueError: {**ESTIMATES, **QUERIES, **STEPS},
+    TypeError: {**ESTIMATES_TYPES, **QUERIES_TYPES},
+}
+REFUSALS = [
+    pytest.param(error, *row, id=name) for error, rows in ERRORS.items() for name, row in rows.items()
+]
 
 
-@pytest.mark.parametrize(("call", "error", "match"), REFUSALS.values(), ids=REFUSALS)
-def test_what_is_refused(call, error, match):
+@pytest.mark.parametrize(("error", "call", "match"), REFUSALS)
+def test_what_is_refused(error, call, match):
     with pytest.raises(error, match=match) as caught:
         call()
     assert not any(text in str(caught.value) for text in SECRETS)
