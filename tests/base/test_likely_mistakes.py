@@ -145,15 +145,10 @@ def test_boosted_numbers_without_a_signal_are_told():
 
 
 def test_an_evaluation_says_the_same_sentence():
-    model = LogisticRegression().fit(X[:1000], labels_of(0.3)[:1000])
-    wrong = np.char.add(labels_of(0.3)[1000:], ".")
-    evaluation = said(lambda: private_evaluate(model, X[1000:], wrong, 1.0, random_state=0))
-    fitted = said(lambda: FITS["boosting"](np.char.add(labels_of(0.3), ".")))
-    sentence = evaluation.removeprefix("private_evaluate: ").partition(" Otherwise")[0]
-    assert RARE in sentence
-    assert f": {sentence} Otherwise" in fitted
-    right = said(lambda: private_evaluate(model, X[1000:], labels_of(0.3)[1000:], 1.0, random_state=0))
-    assert right == ""
+    model, y = LogisticRegression().fit(X[:1000], labels_of(0.3)[:1000]), labels_of(0.3)[1000:]
+    assert said(lambda: private_evaluate(model, X[1000:], y, 1.0, random_state=0)) == ""
+    evaluation = said(lambda: private_evaluate(model, X[1000:], np.char.add(y, "."), 1.0, random_state=0))
+    assert evaluation.startswith(f"private_evaluate: By the released counts, {RARE} 'yes'.")
 
 
 DOMAIN = TableDomain(

@@ -57,22 +57,15 @@ class TestLeaks:
         assert len(tree.privacy_spent_.reasons) == 2
         assert tree.privacy_spent_.effective_epsilon == math.inf
 
-    def test_strict_mode_refuses_before_anything_is_fitted(self):
-        tree = LocallyPrivateTreeClassifier()
-        with config_context(strict=True), pytest.raises(PrivacyLeakError, match="bounds"):
-            tree.fit(X, Y)
-        assert not [name for name in vars(tree) if name.endswith("_")]
-
-    def test_strict_mode_refuses_before_anything_is_charged(self, tmp_path):
+    @pytest.mark.parametrize("parameters", [{}, {"bounds": (0, 1)}, {"classes": [0, 1]}])
+    def test_strict_mode_refuses_before_anything_is_read_fitted_or_charged(self, parameters, tmp_path):
         ledger = PrivacyLedger(tmp_path / "strict.ledger")
-        with config_context(strict=True), pytest.raises(PrivacyLeakError):
-            LocallyPrivateTreeClassifier(ledger=ledger).fit(X, Y)
+        tree = LocallyPrivateTreeClassifier(ledger=ledger, **parameters)
+        for labels in (Y, np.zeros(400), np.arange(400) % 3, np.linspace(0, 1, 400)):
+            with config_context(strict=True), pytest.raises(PrivacyLeakError, match=r"bounds|classes"):
+                tree.fit(X, labels)
+        assert not [name for name in vars(tree) if name.endswith("_")]
         assert ledger.entries() == []
-
-    @pytest.mark.parametrize("parameters", [{"bounds": (0, 1)}, {"classes": [0, 1]}])
-    def test_one_missing_declaration_is_a_leak(self, parameters):
-        with config_context(strict=True), pytest.raises(PrivacyLeakError):
-            LocallyPrivateTreeClassifier(**parameters).fit(X, Y)
 
     def test_declared_or_public_is_no_leak(self):
         with config_context(strict=True):
@@ -94,21 +87,10 @@ class TestStrictModeTravels:
             with pytest.raises(PrivacyLeakError):
                 tree.fit(X, Y)
 
-    def test_is_decided_before_private_labels_are_looked_at(self):
-        for labels in (Y, np.zeros(400), np.arange(400) % 3, np.linspace(0, 1, 400)):
-            with config_context(strict=True), pytest.raises(PrivacyLeakError):
-                LocallyPrivateTreeClassifier().fit(X, labels)
-
-    def test_not_otherwise(self):
-        with pytest.warns(PrivacyLeakWarning):
-            pickle.loads(pickle.dumps(LocallyPrivateTreeClassifier())).fit(X, Y)
-
-    @pytest.mark.parametrize("backend", ["loky", "threading"])
-    def test_into_workers(self, backend):
-        search = GridSearchCV(
-            LocallyPrivateTreeClassifier(), {"epsilon": [1, 2]}, cv=2, n_jobs=2, error_score="raise"
-        )
-        with config_context(strict=True), joblib.parallel_backend(backend), pytest.raises(PrivacyLeakError):
+    def test_into_workers(self):
+        tree = LocallyPrivateTreeClassifier()
+        search = GridSearchCV(tree, {"epsilon": [1, 2]}, cv=2, n_jobs=2, error_score="raise")
+        with config_context(strict=True), joblib.parallel_backend("loky"), pytest.raises(PrivacyLeakError):
             search.fit(X, Y)
 
 

@@ -46,23 +46,6 @@ def captions(estimator):
     return re.findall('<div class="caption">(.*?)</div>', html(estimator))
 
 
-def test_private_run():
-    tree = DPTreeClassifier(bounds=(0, 1), classes=[0, 1])
-    assert "skprivate-label" not in html(tree)
-    page = html(tree.fit(X, Y))
-    assert "ε = 1<" in page
-    assert "claimed by the software, not certified" in page
-    assert ("Fitted attributes" in page) is SHOWS_ATTRIBUTES
-    # scikit-learn's diagram comes first and is whole.
-    assert page.rindex("sk-estimator") < page.index("skprivate-label")
-
-
-def test_run_that_is_not_private():
-    page = html(DPTreeClassifier(bounds=(0, 1), classes=[0, 1], random_state=0).fit(X, Y))
-    assert "NOT PRIVATE" in page
-    assert "ε =" not in page
-
-
 def test_a_label_of_a_step_is_none_of_its_pipeline():
     pipe = make_pipeline(StandardScaler(), DPTreeClassifier(bounds=(-3, 3), classes=[0, 1])).fit(X, Y)
     tree = pipe[-1]
@@ -122,7 +105,10 @@ def holders():
     yield "game", PrivateNashSolver(max_iter=3, random_state=0).fit(game)
 
 
-@pytest.mark.parametrize(("name", "holder"), list(holders()))
+HOLDERS = dict(holders())
+
+
+@pytest.mark.parametrize(("name", "holder"), HOLDERS.items())
 def test_no_value_of_what_must_not_be_published(name, holder):
     page = html(holder)
     assert "1234" not in page
@@ -134,25 +120,6 @@ def test_no_value_of_what_must_not_be_published(name, holder):
         assert "Fitted attributes" not in page
 
 
-def test_the_notice_says_where_the_statement_is():
-    pages = {name: html(holder) for name, holder in holders()}
-    assert "stated in privacy_spent_." in pages["game"]
-    assert "stated in disclosure_risk_." in pages["platform"]
-    assert "stated in" not in pages["local"]
-
-
-def test_values_would_show_otherwise(monkeypatch):
-    monkeypatch.setattr(LocalAverageRegressor, "releases_state", True)
-    page = html(dict(holders())["local"])
-    assert ("n_samples_" in page) is SHOWS_ATTRIBUTES
-    assert "Never publish" not in page
-
-
-def test_unfitted_holder_has_no_notice():
-    assert "Never publish" not in html(LocalAverageRegressor())
-    assert captions(LocalAverageRegressor()) == []
-
-
 def test_captions_in_diagrams():
     tree = DPTreeClassifier(epsilon=0.5, bounds=(-3, 3), classes=[0, 1])
     pipe = make_pipeline(StandardScaler(), tree)
@@ -162,7 +129,7 @@ def test_captions_in_diagrams():
     assert captions(DPTreeClassifier(epsilon="much")) == []
     seeded = make_pipeline(DPTreeClassifier(bounds=(0, 1), classes=[0, 1], random_state=0))
     assert captions(seeded.fit(X, Y)) == ["NOT PRIVATE: no ε holds"]
-    holder = dict(holders())["pipeline"]
+    holder = HOLDERS["pipeline"]
     assert captions(holder) == ["not differential privacy: no ε holds", "never publish this object"]
 
 
@@ -255,3 +222,31 @@ def test_a_composition_without_a_bound_shows_none(hostile):
     page = mixed._repr_html_()
     assert "NO BOUND" in page
     assert "ε =" not in page
+
+
+def test_runs_that_are_private_and_one_that_is_not():
+    tree = DPTreeClassifier(bounds=(0, 1), classes=[0, 1])
+    assert "skprivate-label" not in html(tree)
+    page = html(tree.fit(X, Y))
+    assert "ε = 1<" in page
+    assert "claimed by the software, not certified" in page
+    assert ("Fitted attributes" in page) is SHOWS_ATTRIBUTES
+    # scikit-learn's diagram comes first and is whole.
+    assert page.rindex("sk-estimator") < page.index("skprivate-label")
+    page = html(tree.set_params(random_state=0).fit(X, Y))
+    assert "NOT PRIVATE" in page
+    assert "ε =" not in page
+
+
+def test_the_notice_says_where_the_statement_is(monkeypatch):
+    pages = {name: html(holder) for name, holder in HOLDERS.items()}
+    assert "stated in privacy_spent_." in pages["game"]
+    assert "stated in disclosure_risk_." in pages["platform"]
+    assert "stated in" not in pages["local"]
+    assert "Never publish" not in html(LocalAverageRegressor())
+    assert captions(LocalAverageRegressor()) == []
+    # Values would show otherwise.
+    monkeypatch.setattr(LocalAverageRegressor, "releases_state", True)
+    page = html(HOLDERS["local"])
+    assert ("n_samples_" in page) is SHOWS_ATTRIBUTES
+    assert "Never publish" not in page

@@ -143,15 +143,8 @@ def test_known_to_learn_nothing(step):
         (columns(("same", "passthrough", [0])), "sparse_threshold=0"),
         (columns(SCALED, ("words", OneHotEncoder(**WORDS), ["word"])), "sparse_threshold=0"),
         (columns(SCALED, ("unit", Normalizer(), [1])), "sparse_threshold=0"),
-        (
-            columns(SCALED, ("hash", make_pipeline(FeatureHasher(), FunctionTransformer()), [1])),
-            "sparse_threshold",
-        ),
+        (columns(SCALED, ("hash", make_pipeline(FeatureHasher()), [1])), "sparse_threshold"),
         (columns(("none", BoundsScaler((0, 1)), []), ("same", "passthrough", [0])), "sparse_threshold=0"),
-        (
-            columns(("none", BoundsScaler((0, 1)), [False]), ("same", "passthrough", [True])),
-            "sparse_threshold=0",
-        ),
         (columns(("indicator", MissingIndicator(features="all"), [0])), "sparse_threshold=0"),
     ],
 )
