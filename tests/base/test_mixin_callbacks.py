@@ -120,15 +120,6 @@ def heard(name):
     return clone(estimator).set_callbacks(recorder).fit(**data), recorder
 
 
-@pytest.mark.parametrize("name", ["censored, rounds declared", "platform", "game"])
-def test_a_progress_bar(name, capsys):
-    estimator, data, _ = CASES[name]
-    clone(estimator).set_callbacks(ProgressBar()).fit(**data)
-    shown = capsys.readouterr().out
-    assert type(estimator).__name__ in shown
-    assert "100%" in shown
-
-
 @pytest.mark.parametrize("name", CASES)
 def test_callbacks_hear_of_every_part(name):
     fitted, recorder = heard(name)
@@ -202,17 +193,6 @@ def test_local_models_are_not_handed_the_callbacks():
     assert len(parts(recorder)) == 5
 
 
-def test_in_pipelines_and_searches(capsys):
-    steps = make_pipeline(BoundsScaler((-1, 1)), CASES["censored, rounds declared"][0])
-    recorder = Recorder()
-    with pytest.warns(UserWarning, match="BoundsScaler does not support callbacks"):
-        steps.set_callbacks(recorder).fit(X, LIFE)
-    assert len([name for name in recorder.ended if name[0] == "DPLogLocationScaleRegressor"]) == 5
-    search = GridSearchCV(CASES["moments"][0], {"epsilon": [1.0, 2.0]}, cv=2)
-    search.set_callbacks(ProgressBar(max_propagation_depth=None)).fit(X, TARGET)
-    assert "DPNormalLLSRegressor" in capsys.readouterr().out
-
-
 GRID = {"regularization": ["floor", "none"]}
 
 
@@ -261,3 +241,11 @@ class TestPrivateSearches:
         grid = {"pipeline__dpnormalllsregressor__epsilon": [1.0, 2.0]}
         PrivateGridSearch(make_pipeline(inner), grid).fit(X, TARGET)
         assert recorder.begun == []
+
+
+def test_progress_in_a_search(capsys):
+    search = GridSearchCV(CASES["moments"][0], {"epsilon": [1.0, 2.0]}, cv=2)
+    search.set_callbacks(ProgressBar(max_propagation_depth=None)).fit(X, TARGET)
+    shown = capsys.readouterr().out
+    assert "DPNormalLLSRegressor" in shown
+    assert "100%" in shown

@@ -14,14 +14,6 @@ from skprivate.domain._labels import (
 )
 from tests.domain.typed_columns import BOOLEANS, NUMBERS, TEXT, TEXTS
 
-
-@pytest.mark.parametrize("labels", [[0.0, 1.0], [-3.0, 2.0**40], [True, False]])
-def test_whole_numbers_are_integers(labels):
-    classes = find_classes(np.array(labels))
-    assert classes.dtype.kind in "ib"
-    assert classes.tolist() == sorted(labels)
-
-
 # No type of theirs is public: each cell is read by itself.
 CELLS = {
     "list": TEXT,

@@ -30,6 +30,7 @@ def test_events_as_files_write_them(event):
     y = life_data(time=[str(hours) for hours in HOURS], event=event)
     assert y["event"].tolist() == FAILED
     assert y["time"].tolist() == HOURS
+    assert life_data(time=HOURS)["event"].all()
 
 
 CODES = [2, 1, 2]
@@ -75,10 +76,6 @@ def test_an_undeclared_code_is_missing(event, declared, known):
     assert y["event"].tolist() == [True, False, False]
     with pytest.raises(ValueError, match=r"happened|does not say"):
         life_data(time=HOURS, event=event, **declared)
-
-
-def test_all_events():
-    assert life_data(time=HOURS)["event"].all()
 
 
 @pytest.mark.parametrize("missing", [None, np.nan, ""])

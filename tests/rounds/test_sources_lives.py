@@ -91,13 +91,6 @@ def test_persons_and_declared_columns():
     assert_same(fit_rounds(model(**changed), source(ROWS, "ends and entries", groups="person")), reference)
 
 
-def test_dask():
-    dask = pytest.importorskip("dask.dataframe")
-    frame = dask.from_pandas(ROWS, npartitions=3, sort=False)
-    reference = model().fit(ROWS[["load", "heat"]], target("ends"))
-    assert_same(fit_rounds(model(), source(frame, "ends")), reference)
-
-
 @pytest.mark.parametrize("strict", [False, True])
 @pytest.mark.parametrize(
     ("form", "kinds", "message"),
@@ -195,26 +188,27 @@ def test_declared_codes_are_read_where_the_tables_are(table, strict):
     np.testing.assert_array_equal(coded.coef_, plain.coef_)
 
 
+BESIDE = {"life": np.full(41, 2.0), "load": np.full(41, 2.0)}
+
+
 @pytest.mark.parametrize("declared", [True, False])
 @pytest.mark.parametrize("missing", [True, False])
 @pytest.mark.parametrize(
     "table",
     [
-        lambda seen: pd.DataFrame({"seen": pd.array(seen, dtype="boolean")}),
-        lambda seen: pd.DataFrame({"seen": pd.Categorical(seen, categories=[False, True])}),
-        lambda seen: pl.DataFrame({"seen": pl.Series(seen, dtype=pl.Boolean)}),
-        lambda seen: pa.table({"seen": pa.array(seen, pa.bool_())}),
+        lambda seen: pd.DataFrame({"seen": pd.array(seen, dtype="boolean"), **BESIDE}),
+        lambda seen: pd.DataFrame({"seen": pd.Categorical(seen, categories=[False, True]), **BESIDE}),
+        lambda seen: pl.DataFrame({"seen": pl.Series(seen, dtype=pl.Boolean), **BESIDE}),
+        lambda seen: pa.table({"seen": pa.array(seen, pa.bool_()), **BESIDE}),
     ],
 )
 def test_no_missing_event_changes_what_is_said_of_the_type(table, missing, declared):
     rows = table([None if missing else True, *[True, False] * 20])
-    columns = {"target": "life", "event": "seen", "happened": "yes"}
-    source = TableSource(
-        _beside(rows, "life", "load"), **columns, features=["load"], n_rows=41 if declared else None
-    )
-    model = DPLogLocationScaleRegressor(bounds_X=(0, 3), bounds_y=(1, 3))
+    columns = {"target": "life", "event": "seen", "happened": "yes", "features": ["load"]}
+    tables = TableSource(rows, **columns, n_rows=41 if declared else None)
+    fresh = DPLogLocationScaleRegressor(bounds_X=(0, 3), bounds_y=(1, 3))
     with config_context(strict=True), pytest.raises(TypeError, match="holds numbers, and happened is text"):
-        fit_rounds(model, source)
+        fit_rounds(fresh, tables)
 
 
 @pytest.mark.parametrize("missing", [True, False])
@@ -223,20 +217,6 @@ def test_no_missing_target_changes_what_is_read_of_text(missing):
     model = DPLogLocationScaleRegressor(bounds_X=(0, 3), bounds_y=(1, 3))
     with config_context(strict=True):
         fit_rounds(model, TableSource(rows, target="life"))
-
-
-def _beside(table, *names):
-    """Return the table and columns of numbers."""
-    if isinstance(table, pa.Table):
-        for name in names:
-            table = table.append_column(name, pa.array(np.full(table.num_rows, 2.0)))
-        return table
-    values = {name: np.full(len(table), 2.0) for name in names}
-    return (
-        table.assign(**values)
-        if isinstance(table, pd.DataFrame)
-        else table.with_columns(**{name: pl.Series(column) for name, column in values.items()})
-    )
 
 
 def test_declared_codes_travel_with_the_schema():
