@@ -72,8 +72,8 @@ def told(kind, declared):
         ({"age": (0.2, 0.8)}, "values of 'age' lie at the upper bound.*unit", EVERY),
         ({"age": (200, 800)}, "values of 'age' lie at the lower bound.*unit", EVERY),
         ({"empty": NumberColumn(0.2, 0.8, missing="indicator")}, "values of 'empty' lie at the upper", EVERY),
-        ({"day": ("1991-01-01", "1992-01-01")}, "values of 'day' lie at the upper bound", COUNTED),
-        ({"day": ("2011-01-01", "2012-01-01")}, "values of 'day' lie at the lower bound", COUNTED),
+        ({"day": ("1991-01-01", "1992-01-01")}, "values of 'day' lie at the upper bound", EVERY),
+        ({"day": ("2011-01-01", "2012-01-01")}, "values of 'day' lie at the lower bound", EVERY),
         ({"age": [0, 3000]}, r"cells of 'age' are missing, or.*\(0, 3000\) all numbers", EVERY),
         ({"ward": ["Surgery", "Medicine"]}, "cells of 'ward'.*spelling.*'Surgery', 'Medicine'", EVERY),
         (

@@ -243,9 +243,12 @@ class TestPrivateSearches:
         assert recorder.begun == []
 
 
-def test_progress_in_a_search(capsys):
+def test_a_progress_bar_alone_and_in_a_search(capsys):
+    estimator, data, _ = CASES["platform"]
+    clone(estimator).set_callbacks(ProgressBar()).fit(**data)
+    shown = capsys.readouterr().out
+    assert "CollaborativeRegressor" in shown
+    assert "100%" in shown
     search = GridSearchCV(CASES["moments"][0], {"epsilon": [1.0, 2.0]}, cv=2)
     search.set_callbacks(ProgressBar(max_propagation_depth=None)).fit(X, TARGET)
-    shown = capsys.readouterr().out
-    assert "DPNormalLLSRegressor" in shown
-    assert "100%" in shown
+    assert "DPNormalLLSRegressor" in capsys.readouterr().out

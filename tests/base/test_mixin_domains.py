@@ -3,6 +3,7 @@
 
 import pickle
 
+import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -22,6 +23,8 @@ from skprivate import (
     TableDomain,
     privacy_report,
 )
+from skprivate.audit import check_private_pipeline
+from skprivate.inspection import PartitionDisplay
 from skprivate.rounds import TableSource, fit_rounds
 from skprivate.tree import LeafCountAccumulator
 
@@ -191,3 +194,11 @@ def test_a_search_takes_raw_frames_and_refuses_other_columns_before_it_pays(stri
         search.fit(dates, LABELS)
     assert privacy_report(search).claim == "dp"
     assert search.predict(dates).shape == (N,)
+
+
+def test_a_picture_and_the_battery_know_the_declared_columns():
+    tree = DPTreeClassifier(max_depth=1, domain=DOMAIN, classes=[0, 1])
+    assert check_private_pipeline(tree).passed
+    display = PartitionDisplay.from_estimator(tree.fit(TABLE, LABELS), features=("age", "job"))
+    assert (display.xlabel, display.ylabel) == ("age", "job")
+    plt.close("all")

@@ -37,6 +37,7 @@ Y = np.arange(200) % 2
 WORDS = {"categories": [["x", "y"]], "handle_unknown": "ignore"}
 CONSTANT = {"strategy": "constant", "fill_value": 0.0, "keep_empty_features": True}
 SCALED = ("scaled", BoundsScaler((0, 1)), [0])
+HASHED = make_pipeline(FeatureHasher(), FunctionTransformer())
 
 
 def tree(**parameters):
@@ -143,7 +144,8 @@ def test_known_to_learn_nothing(step):
         (columns(("same", "passthrough", [0])), "sparse_threshold=0"),
         (columns(SCALED, ("words", OneHotEncoder(**WORDS), ["word"])), "sparse_threshold=0"),
         (columns(SCALED, ("unit", Normalizer(), [1])), "sparse_threshold=0"),
-        (columns(SCALED, ("hash", make_pipeline(FeatureHasher()), [1])), "sparse_threshold"),
+        (columns(SCALED, ("hash", HASHED, [1])), "sparse_threshold"),
+        (columns(("none", SCALED[1], [False]), ("same", "passthrough", [True])), "sparse_threshold=0"),
         (columns(("none", BoundsScaler((0, 1)), []), ("same", "passthrough", [0])), "sparse_threshold=0"),
         (columns(("indicator", MissingIndicator(features="all"), [0])), "sparse_threshold=0"),
     ],

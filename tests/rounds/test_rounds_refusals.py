@@ -284,13 +284,6 @@ FITS = {
         {"features": None},
     ),
     "text": ([ROWS, ROWS.assign(age="777")], TypeError, 'holds text.*"age": \\["...", ...\\]', 0, {}),
-    "objects": (
-        [ROWS[:100], ROWS[100:].astype({"age": object})],
-        TypeError,
-        r'domain=TableDomain\({"load": \(low, high\), "heat": \(low, high\), "age": \["',
-        0,
-        {},
-    ),
     "no row": ([ROWS[:0], ROWS[:0]], ValueError, "empty", 0, {}),
     "one name": (Answers([ROWS[:10], ROWS[10:]], one_name, one_name), ValueError, TWICE, 0, {}),
     # As many rows, which only their sums tell apart.
@@ -319,10 +312,13 @@ def test_fits_that_are_refused(name, tmp_path):
 
 
 @pytest.mark.filterwarnings("ignore::skprivate.exceptions.UtilityWarning")
-def test_strict_mode_takes_any_value_and_no_seed():
+def test_strict_mode_takes_any_value_and_neither_objects_nor_a_seed():
     with config_context(strict=True):
         model = DPSEVRegressor(1.0, bounds_X=(-3, 3), bounds_y=(0.1, 50))
         assert fit_rounds(model, TableSource([BAD], **NAMED)).privacy_spent_.private
+        objects = TableSource([ROWS[:100], ROWS[100:].astype({"age": object})], **NAMED)
+        with pytest.raises(TypeError, match=r'domain=TableDomain\({"load": \(low, high\), .*"age": \["'):
+            fit_rounds(model, objects)
         with pytest.raises(PrivacyLeakError):
             fit_rounds(unfitted("moments"), TableSource([ROWS], **NAMED))
 
