@@ -4,42 +4,31 @@
 import doctest
 import math
 import pickle
-from fractions import Fraction
 
 import joblib
 import numpy as np
 import pytest
-import sklearn
-from sklearn.base import BaseEstimator, TransformerMixin, clone
+from sklearn.base import clone
 from sklearn.calibration import CalibratedClassifierCV
-from sklearn.compose import ColumnTransformer, make_column_transformer
 from sklearn.ensemble import BaggingClassifier, VotingClassifier
-from sklearn.exceptions import NotFittedError
-from sklearn.model_selection import GridSearchCV, GroupKFold
+from sklearn.model_selection import GridSearchCV
 from sklearn.multiclass import OneVsRestClassifier
 from sklearn.multioutput import MultiOutputClassifier
-from sklearn.pipeline import FeatureUnion, Pipeline, make_pipeline
-from sklearn.preprocessing import FunctionTransformer, MinMaxScaler, Normalizer, StandardScaler
+from sklearn.pipeline import make_pipeline
 
 from skprivate import (
     BoundsScaler,
-    CollaborativeLARRegressor,
     DPSEVRegressor,
     LocallyPrivateTreeClassifier,
     MomentAccumulator,
     PrivacyLedger,
-    PrivacySpent,
     PrivateGridSearch,
-    PublicPrivateSplit,
-    TQMATransformer,
     config_context,
 )
-from skprivate.accounting import PrivacyReport, StepReport
 from skprivate.audit import check_private_estimator
-from skprivate.base import PrivateEstimatorMixin, StatelessMixin, privacy_report
-from skprivate.base._pipeline_report import reads_rows
+from skprivate.base import PrivateEstimatorMixin, privacy_report
 from skprivate.exceptions import PrivacyLeakError, PrivacyLeakWarning
-from skprivate.preprocessing import SilentUfunc, estimate_bounds
+from skprivate.preprocessing import estimate_bounds
 
 X = np.random.default_rng(0).uniform(size=(400, 2))
 Y = (X[:, 0] > 0.5).astype(int)
@@ -48,62 +37,6 @@ IS_PUBLIC = np.arange(400) < 40
 
 def declared(**parameters):
     return LocallyPrivateTreeClassifier(**{"bounds": (0, 1), "classes": [0, 1], **parameters})
-
-
-class DuckCentring:
-    """Reads rows, and is no BaseEstimator."""
-
-    def __sklearn_tags__(self):  # asked for by pipelines of scikit-learn 1.7
-        return BaseEstimator().__sklearn_tags__()
-
-    def fit(self, rows, y=None):
-        self.mean_ = rows.mean(axis=0)
-        return self
-
-    def transform(self, rows):
-        return rows - self.mean_
-
-    def fit_transform(self, rows, y=None):
-        return self.fit(rows).transform(rows)
-
-
-class LearningWithoutTheTag(TransformerMixin, BaseEstimator):
-    """Reads rows, and denies that it has to be fitted."""
-
-    def fit(self, rows, y=None):
-        self.mean_ = rows.mean(axis=0)
-        return self
-
-    def transform(self, rows):
-        return rows - self.mean_
-
-    def __sklearn_tags__(self):
-        tags = super().__sklearn_tags__()
-        tags.requires_fit = False
-        return tags
-
-
-class Delegating(BaseEstimator):
-    """Reads rows, and passes on the attributes of the private tree inside."""
-
-    def __init__(self, tree):
-        self.tree = tree
-
-    def fit(self, rows, y):
-        self.inner_ = clone(self.tree).fit(rows - rows.mean(axis=0), y)
-        return self
-
-    def transform(self, rows):
-        return rows
-
-    def __getattr__(self, name):
-        if name == "privacy_spent_":
-            return self.inner_.privacy_spent_
-        raise AttributeError(name)
-
-
-def choose_by_variance(rows):
-    return [int(np.argmax(rows.var(axis=0)))]
 
 
 def of_leaks(caught):
@@ -124,22 +57,15 @@ class TestLeaks:
         assert len(tree.privacy_spent_.reasons) == 2
         assert tree.privacy_spent_.effective_epsilon == math.inf
 
-    def test_strict_mode_refuses_before_anything_is_fitted(self):
-        tree = LocallyPrivateTreeClassifier()
-        with config_context(strict=True), pytest.raises(PrivacyLeakError, match="bounds"):
-            tree.fit(X, Y)
-        assert not [name for name in vars(tree) if name.endswith("_")]
-
-    def test_strict_mode_refuses_before_anything_is_charged(self, tmp_path):
+    @pytest.mark.parametrize("parameters", [{}, {"bounds": (0, 1)}, {"classes": [0, 1]}])
+    def test_strict_mode_refuses_before_anything_is_read_fitted_or_charged(self, parameters, tmp_path):
         ledger = PrivacyLedger(tmp_path / "strict.ledger")
-        with config_context(strict=True), pytest.raises(PrivacyLeakError):
-            LocallyPrivateTreeClassifier(ledger=ledger).fit(X, Y)
+        tree = LocallyPrivateTreeClassifier(ledger=ledger, **parameters)
+        for labels in (Y, np.zeros(400), np.arange(400) % 3, np.linspace(0, 1, 400)):
+            with config_context(strict=True), pytest.raises(PrivacyLeakError, match=r"bounds|classes"):
+                tree.fit(X, labels)
+        assert not [name for name in vars(tree) if name.endswith("_")]
         assert ledger.entries() == []
-
-    @pytest.mark.parametrize("parameters", [{"bounds": (0, 1)}, {"classes": [0, 1]}])
-    def test_one_missing_declaration_is_a_leak(self, parameters):
-        with config_context(strict=True), pytest.raises(PrivacyLeakError):
-            LocallyPrivateTreeClassifier(**parameters).fit(X, Y)
 
     def test_declared_or_public_is_no_leak(self):
         with config_context(strict=True):
@@ -161,21 +87,10 @@ class TestStrictModeTravels:
             with pytest.raises(PrivacyLeakError):
                 tree.fit(X, Y)
 
-    def test_is_decided_before_private_labels_are_looked_at(self):
-        for labels in (Y, np.zeros(400), np.arange(400) % 3, np.linspace(0, 1, 400)):
-            with config_context(strict=True), pytest.raises(PrivacyLeakError):
-                LocallyPrivateTreeClassifier().fit(X, labels)
-
-    def test_not_otherwise(self):
-        with pytest.warns(PrivacyLeakWarning):
-            pickle.loads(pickle.dumps(LocallyPrivateTreeClassifier())).fit(X, Y)
-
-    @pytest.mark.parametrize("backend", ["loky", "threading"])
-    def test_into_workers(self, backend):
-        search = GridSearchCV(
-            LocallyPrivateTreeClassifier(), {"epsilon": [1, 2]}, cv=2, n_jobs=2, error_score="raise"
-        )
-        with config_context(strict=True), joblib.parallel_backend(backend), pytest.raises(PrivacyLeakError):
+    def test_into_workers(self):
+        tree = LocallyPrivateTreeClassifier()
+        search = GridSearchCV(tree, {"epsilon": [1, 2]}, cv=2, n_jobs=2, error_score="raise")
+        with config_context(strict=True), joblib.parallel_backend("loky"), pytest.raises(PrivacyLeakError):
             search.fit(X, Y)
 
 
@@ -257,16 +172,6 @@ class TestSeeds:
             pickle.loads(allowed).fit(X, Y)
 
 
-def test_a_splitter_by_group_without_routing_is_named_in_the_report():
-    groups = np.arange(400) // 4
-    caution = "protect a row, not a group"
-    by_group = GridSearchCV(declared(), {"max_depth": [1]}, cv=GroupKFold(2))
-    assert caution in str(privacy_report(by_group.fit(X, Y, groups=groups)))
-    assert caution not in str(privacy_report(GridSearchCV(declared(), {"max_depth": [1]}, cv=2).fit(X, Y)))
-    with sklearn.config_context(enable_metadata_routing=True):
-        assert caution not in str(privacy_report(by_group.fit(X, Y, groups=groups)))
-
-
 class TestFailedFit:
     def test_leaves_a_previous_fit_as_it_was(self):
         tree = declared(random_state=0).fit(X, Y)
@@ -316,168 +221,6 @@ class TestFailedFit:
         fitted = declared().fit(X, Y)
         with pytest.raises(ValueError, match="X holds text"):
             fitted.predict(text)
-
-
-class TestPrivacyReport:
-    def test_private_alone(self):
-        report = privacy_report(declared(epsilon=0.5).fit(X, Y))
-        assert report.claim == "dp"
-        assert report.private
-        assert report.epsilon == Fraction(1, 2)
-        assert report.effective_epsilon == 0.5
-        assert "epsilon = 0.5" in str(report)
-
-    def test_stateless_steps_do_not_matter(self):
-        root = SilentUfunc(np.sqrt)
-        steps = (BoundsScaler((0, 1)), FunctionTransformer(), FunctionTransformer(root), Normalizer())
-        steps += (FunctionTransformer(np.fabs, np.square, check_inverse=False),)
-        report = privacy_report(make_pipeline(*steps, "passthrough", declared()).fit(X, Y))
-        assert report.private
-        assert [step.status for step in report.steps] == ["stateless"] * 5 + ["covered"]
-
-    @pytest.mark.parametrize(
-        "step",
-        [
-            StandardScaler(),
-            FeatureUnion([("inner", MinMaxScaler()), ("fine", BoundsScaler((0, 1)))]),
-            make_column_transformer((StandardScaler(), [0]), remainder="passthrough", sparse_threshold=0),
-            ColumnTransformer(
-                [("inner", make_pipeline(BoundsScaler(), MinMaxScaler()), [0, 1])], sparse_threshold=0
-            ),
-        ],
-    )
-    def test_an_unpaid_step_is_named(self, step):
-        tree = LocallyPrivateTreeClassifier(bounds=(-5, 5), classes=[0, 1])
-        report = privacy_report(make_pipeline(step, tree).fit(X, Y))
-        assert not report.private
-        assert report.effective_epsilon == math.inf
-        (culprit,) = report.uncovered
-        assert culprit.estimator in ("StandardScaler", "MinMaxScaler")
-        assert culprit.estimator in str(report)
-        assert culprit.path in str(report)
-
-    @pytest.mark.parametrize(
-        "step",
-        [
-            DuckCentring(),
-            LearningWithoutTheTag(),
-            FunctionTransformer(lambda rows: rows - rows.mean(axis=0)),
-            FunctionTransformer(np.sqrt, kw_args={"where": True}),
-            FunctionTransformer(np.sqrt, np.square),
-            FeatureUnion([("duck", DuckCentring())]),
-            ColumnTransformer([("same", "passthrough", choose_by_variance)]),
-            Delegating(declared()),
-        ],
-        ids=lambda step: type(step).__name__,
-    )
-    def test_unknown_means_unpaid(self, step):
-        tree = LocallyPrivateTreeClassifier(bounds=(-5, 5), classes=[0, 1])
-        report = privacy_report(make_pipeline(step, tree).fit(X, Y))
-        assert not report.private
-        assert len(report.uncovered) == 1
-
-    def test_a_ufunc_that_takes_rows_together_may_mix_them(self):
-        assert reads_rows(FunctionTransformer(np.matmul)) is not None
-        assert reads_rows(FunctionTransformer(np.modf)) is not None
-        assert reads_rows(FunctionTransformer(np.fabs)) is None
-
-    def test_a_delegating_wrapper_does_not_borrow_the_claim(self):
-        assert not privacy_report(Delegating(declared()).fit(X, Y)).private
-
-    def test_a_subclass_of_a_container_may_do_anything(self):
-        class Reading(Pipeline):
-            pass
-
-        assert not privacy_report(Reading([("tree", declared())]).fit(X, Y)).private
-
-    def test_a_memory_keeps_rows(self, tmp_path):
-        pipe = make_pipeline(BoundsScaler(), declared(), memory=str(tmp_path)).fit(X, Y)
-        report = privacy_report(pipe)
-        assert not report.private
-        assert "memory" in str(report)
-
-    def test_a_seeded_step_is_not_private(self):
-        report = privacy_report(make_pipeline(BoundsScaler(), declared(random_state=0)).fit(X, Y))
-        assert report.claim == "not-private"
-        assert "seed" in str(report)
-
-    def test_a_search_chooses_without_paying(self):
-        search = GridSearchCV(declared(), {"epsilon": [1, 2]}, cv=PublicPrivateSplit(2))
-        with sklearn.config_context(enable_metadata_routing=True):
-            search.fit(X, Y, is_public=IS_PUBLIC)
-        report = privacy_report(search)
-        assert not report.private
-        assert [step.estimator for step in report.uncovered] == ["GridSearchCV"]
-        assert [step.path for step in report.steps] == ["estimator", "best_estimator_"]
-
-    def test_an_unknown_meta_estimator_is_not_private(self):
-        with pytest.warns(PrivacyLeakWarning, match="seeded, by what cloned it"):
-            bag = BaggingClassifier(declared(), n_estimators=2).fit(X, Y)
-        report = privacy_report(bag)
-        assert not report.private
-        assert report.uncovered[0].estimator == "BaggingClassifier"
-        assert [step.status for step in report.steps] == ["uncovered", "covered", "covered"]
-
-    def test_nothing_paid_is_not_private(self):
-        report = privacy_report(BoundsScaler())
-        assert report.claim == "not-private"
-        assert (report.epsilon, report.delta) == (0, 0)
-
-    def test_costs_of_several_steps_add_up(self):
-        spent = PrivacySpent(
-            mechanism="m",
-            epsilon=Fraction(1, 2),
-            delta=Fraction(1, 100),
-            relation="replace-one",
-            noise_scale=None,
-            noise_source="os-entropy",
-            deployment="curator",
-            claim="dp",
-        )
-        step = StepReport(path="a", estimator="A", status="covered", reason="", spent=spent)
-        report = PrivacyReport((step, step))
-        assert (report.epsilon, report.delta) == (1, Fraction(1, 50))
-        assert "delta = 0.02" in str(report)
-
-    def test_estimators_in_a_dict_are_found(self):
-        class Holder(BaseEstimator):
-            def fit(self, rows, y):
-                self.parts_ = {"first": [declared().fit(rows, y)]}
-                return self
-
-        report = privacy_report(Holder().fit(X, Y))
-        assert [step.path for step in report.steps] == ["estimator", "parts_['first'][0]"]
-        assert not report.private
-
-    def test_coarsening_is_not_differential_privacy(self):
-        class Coarse(StatelessMixin, BaseEstimator):
-            disclosure_risk_ = "some"
-
-            def fit(self, rows, y=None):
-                return self
-
-        (step,) = privacy_report(Coarse()).steps
-        assert step.status == "uncovered"
-
-    def test_coarsening_within_declared_bounds_reads_nothing(self):
-        pipeline = make_pipeline(TQMATransformer(bounds=(0, 1)), declared()).fit(X, Y)
-        report = privacy_report(pipeline)
-        assert [step.status for step in report.steps] == ["stateless", "covered"]
-        assert report.private
-        with pytest.warns(PrivacyLeakWarning):
-            pipeline.set_params(tqmatransformer__bounds=None).fit(X, Y)
-        (step,) = privacy_report(pipeline).uncovered
-        assert "bounds of X were read from the rows" in step.reason
-
-    def test_what_holds_rows_of_sites_is_not_to_be_published(self):
-        platform = CollaborativeLARRegressor(bounds=(0, 1))
-        report = privacy_report(platform.fit(X, Y, sites=np.arange(len(X)) % 12))
-        assert not report.private
-        assert "never to be published" in report.steps[0].reason
-
-    def test_unfitted(self):
-        with pytest.raises(NotFittedError):
-            privacy_report(make_pipeline(BoundsScaler(), declared()))
 
 
 def test_the_example_of_the_contract_keeps_it():

@@ -1,390 +1,280 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Which steps of a pipeline a report believes to learn nothing from rows, and what it says of the others."""
+"""What a report says of pipelines, searches and other meta-estimators: who paid, and who may have read."""
 
+import math
 import pickle
+from dataclasses import replace
+from fractions import Fraction
 
 import numpy as np
-import pandas as pd
 import pytest
-from sklearn.base import BaseEstimator, clone
-from sklearn.compose import ColumnTransformer, make_column_selector
-from sklearn.feature_extraction import FeatureHasher
-from sklearn.feature_extraction.text import HashingVectorizer
+import sklearn
+from sklearn.base import BaseEstimator, TransformerMixin, clone
+from sklearn.compose import ColumnTransformer, make_column_transformer
+from sklearn.ensemble import BaggingClassifier
+from sklearn.exceptions import NotFittedError
 from sklearn.frozen import FrozenEstimator
-from sklearn.impute import MissingIndicator, SimpleImputer
-from sklearn.pipeline import FeatureUnion, Pipeline, make_pipeline
-from sklearn.preprocessing import (
-    Binarizer,
-    FunctionTransformer,
-    Normalizer,
-    OneHotEncoder,
-    OrdinalEncoder,
-    StandardScaler,
+from sklearn.model_selection import GridSearchCV, GroupKFold
+from sklearn.pipeline import FeatureUnion, make_pipeline
+from sklearn.preprocessing import FunctionTransformer, MinMaxScaler, Normalizer, StandardScaler
+
+from skprivate import (
+    BoundsScaler,
+    CollaborativeLARRegressor,
+    LocallyPrivateTreeClassifier,
+    PrivateGridSearch,
+    PublicPrivateSplit,
+    TQMATransformer,
+    privacy_report,
 )
-
-from skprivate import BoundsScaler, DPTreeClassifier, PrivacyLedger, TQMATransformer, config_context
-from skprivate.accounting import PrivacyReport
-from skprivate.base import PublicEstimator, StatelessMixin, privacy_report
+from skprivate.accounting import PrivacyReport, StepReport
+from skprivate.base import PublicEstimator, StatelessMixin
 from skprivate.base._pipeline_report import reads_rows
-from skprivate.base._stateless_steps import _NEVER_WARN, _UFUNCS, holds_any_row
-from skprivate.exceptions import PrivacyLeakError, PrivacyLeakWarning
-from skprivate.model_selection import PrivateGridSearch
+from skprivate.exceptions import PrivacyLeakWarning
 from skprivate.preprocessing import SilentUfunc, estimate_bounds
-from skprivate.utils._compat import ProgressBar
-from tests.marks import needs_callbacks
 
-X = np.random.default_rng(0).uniform(size=(200, 2))
-Y = np.arange(200) % 2
-WORDS = {"categories": [["x", "y"]], "handle_unknown": "ignore"}
-CONSTANT = {"strategy": "constant", "fill_value": 0.0, "keep_empty_features": True}
-SCALED = ("scaled", BoundsScaler((0, 1)), [0])
+X = np.random.default_rng(0).uniform(size=(400, 2))
+Y = (X[:, 0] > 0.5).astype(int)
+PRUNED = {"locallyprivatetreeclassifier__prune": [True]}
 
 
-def tree(**parameters):
-    return DPTreeClassifier(max_depth=1, **{"bounds": (0, 1), "classes": [0, 1], **parameters})
+def declared(**parameters):
+    return LocallyPrivateTreeClassifier(**{"bounds": (-5, 5), "classes": [0, 1], **parameters})
 
 
-def columns(*parts, **options):
-    return ColumnTransformer(list(parts), **options)
+def behind(step):
+    return make_pipeline(step, declared())
 
 
-def chosen(selector):
-    return columns(("same", "passthrough", selector), sparse_threshold=0)
+class DuckCentring:
+    """Reads rows, and is no BaseEstimator."""
+
+    def __sklearn_tags__(self):  # asked for by pipelines of scikit-learn 1.7
+        return BaseEstimator().__sklearn_tags__()
+
+    def fit(self, rows, y=None):
+        self.mean_ = rows.mean(axis=0)
+        return self
+
+    def transform(self, rows):
+        return rows - self.mean_
+
+    def fit_transform(self, rows, y=None):
+        return self.fit(rows).transform(rows)
 
 
-def patched(step):
-    step.transform = lambda rows: rows - rows.mean(axis=0)
-    return step
+class LearningWithoutTheTag(DuckCentring, TransformerMixin, BaseEstimator):
+    """Reads rows, and denies that it has to be fitted."""
+
+    def __sklearn_tags__(self):
+        tags = BaseEstimator().__sklearn_tags__()
+        tags.requires_fit = False
+        return tags
 
 
-def with_fit_transform(step):
-    """A pipeline takes it, though the class has none."""
-    step.fit_transform = lambda rows, y=None: rows - rows.mean(axis=0)
-    return step
+class Delegating(BaseEstimator):
+    """Reads rows, and passes on the attributes of the private estimator inside."""
+
+    def __init__(self, inside):
+        self.inside = inside
+
+    def fit(self, rows, y=None):
+        self.inner_ = clone(self.inside).fit(rows - rows.mean(axis=0), y)
+        return self
+
+    def transform(self, rows):
+        return rows
+
+    def __getattr__(self, name):
+        if name in ("privacy_spent_", "disclosure_risk_"):
+            return getattr(self.inner_, name)
+        raise AttributeError(name)
 
 
-def rebound(function):
-    function.ufunc = np.frompyfunc(float, 1, 1)
-    return function
+def choose_by_variance(rows):
+    return [int(np.argmax(rows.var(axis=0)))]
+
+
+def test_a_private_estimator_alone():
+    report = privacy_report(declared(epsilon=0.5).fit(X, Y))
+    assert (report.claim, report.private) == ("dp", True)
+    assert (report.epsilon, report.effective_epsilon) == (Fraction(1, 2), 0.5)
+    assert "epsilon = 0.5" in str(report)
+    with pytest.raises(NotFittedError):
+        privacy_report(behind(BoundsScaler()))
+
+
+def test_costs_of_several_steps_add_up(tenth):
+    spent = replace(tenth, delta=Fraction(1, 100), releases=())
+    step = StepReport(path="a", estimator="A", status="covered", reason="", spent=spent)
+    report = PrivacyReport((step, step))
+    assert (report.epsilon, report.delta) == (Fraction(1, 5), Fraction(1, 50))
+    assert "delta = 0.02" in str(report)
+
+
+def test_stateless_steps_do_not_matter():
+    root = SilentUfunc(np.sqrt)
+    steps = (BoundsScaler((0, 1)), FunctionTransformer(), FunctionTransformer(root), Normalizer())
+    steps += (FunctionTransformer(np.fabs, np.square, check_inverse=False),)
+    report = privacy_report(make_pipeline(*steps, "passthrough", declared()).fit(X, Y))
+    assert report.private
+    assert [step.status for step in report.steps] == ["stateless"] * 5 + ["covered"]
+
+
+def test_nothing_paid_is_not_private():
+    report = privacy_report(BoundsScaler())
+    assert report.claim == "not-private"
+    assert (report.epsilon, report.delta) == (0, 0)
 
 
 @pytest.mark.parametrize(
     "step",
     [
-        *(Binarizer(), Normalizer(), Normalizer("max"), FeatureHasher(), HashingVectorizer()),
-        *(FunctionTransformer(), FunctionTransformer(np.isnan), FunctionTransformer(SilentUfunc(np.log))),
-        FunctionTransformer(np.sign, np.square, check_inverse=False, feature_names_out="one-to-one"),
-        *(OneHotEncoder(**WORDS), OneHotEncoder(sparse_output=False, **WORDS)),
-        OneHotEncoder(categories=[["x"]], handle_unknown="infrequent_if_exist"),
-        OrdinalEncoder(categories=[["x"]], handle_unknown="use_encoded_value", unknown_value=-1),
-        *(SimpleImputer(**CONSTANT), SimpleImputer(**{**CONSTANT, "fill_value": "none"})),
-        *(MissingIndicator(features="all"), MissingIndicator(features="all", sparse=True)),
-        PublicEstimator(StandardScaler().fit(X)),
-        chosen(["a"]),
-        chosen(make_column_selector(pattern="^a")),
-        chosen(make_column_selector()),
-        # No step takes and returns a sparse matrix, so nothing can be sparse.
-        columns(SCALED, ("same", "passthrough", [1])),
-        columns(SCALED, remainder="passthrough"),
-        columns(("both", make_pipeline(BoundsScaler((0, 1)), FunctionTransformer(np.fabs)), [0, 1])),
-        columns(("words", OneHotEncoder(sparse_output=False, **WORDS), ["word"]), remainder="passthrough"),
-        columns(("coarse", TQMATransformer(bounds=(0, 1)), [0]), ("inner", chosen(["a"]), ["a"])),
-        columns(
-            SCALED, ("inner", FeatureUnion([("one", "passthrough"), ("two", BoundsScaler((0, 1)))]), [1])
+        StandardScaler(),
+        FeatureUnion([("inner", MinMaxScaler()), ("fine", BoundsScaler((0, 1)))]),
+        make_column_transformer((StandardScaler(), [0]), remainder="passthrough", sparse_threshold=0),
+        ColumnTransformer(
+            [("inner", make_pipeline(BoundsScaler(), MinMaxScaler()), [0, 1])], sparse_threshold=0
         ),
-        columns(("words", OneHotEncoder(**WORDS), ["word"]), sparse_threshold=0),
     ],
 )
-def test_known_to_learn_nothing(step):
-    assert reads_rows(step) is None
+def test_an_unpaid_step_is_named(step):
+    report = privacy_report(behind(step).fit(X, Y))
+    assert not report.private
+    assert report.effective_epsilon == math.inf
+    (culprit,) = report.uncovered
+    assert culprit.estimator in ("StandardScaler", "MinMaxScaler")
+    assert culprit.estimator in str(report)
+    assert culprit.path in str(report)
 
 
 @pytest.mark.parametrize(
-    ("step", "reason"),
+    "step",
     [
-        (Normalizer("l1"), "overflow"),
-        (patched(Normalizer()), "methods of its own"),
-        (patched(BoundsScaler((0, 1))), "methods of its own"),
-        (patched(FeatureUnion([("one", "passthrough")])), "methods of its own"),
-        (HashingVectorizer(tokenizer=str.split), "code of its user"),
-        (HashingVectorizer(strip_accents=str.lower), "code of its user"),
-        (HashingVectorizer(input="filename"), "files"),
-        (FunctionTransformer(np.frompyfunc(float, 1, 1)), "all rows at once"),
-        (FunctionTransformer(np.vectorize(float)), "all rows at once"),
-        (FunctionTransformer(np.matmul), "all rows at once"),
-        (FunctionTransformer(np.modf), "all rows at once"),
-        (FunctionTransformer(np.rint, kw_args={"where": True}), "all rows at once"),
-        (FunctionTransformer(SilentUfunc(np.log), kw_args={"where": True}), "all rows at once"),
-        (FunctionTransformer(np.log), r"pass SilentUfunc\(np.log\)"),
-        (FunctionTransformer(np.rint), r"pass SilentUfunc\(np.rint\)"),
-        (FunctionTransformer(np.rint, feature_names_out=lambda self, names: names), "names its columns"),
-        (FunctionTransformer(np.rint, np.rint), "inverse"),
-        (OneHotEncoder(handle_unknown="ignore"), "categories were read"),
-        (OneHotEncoder(categories=[["x"]]), "fails on a row"),
-        (OneHotEncoder(categories=[["x"]], handle_unknown="warn"), "warns"),
-        (OneHotEncoder(drop="if_binary", **WORDS), "warns"),
-        (OneHotEncoder(min_frequency=2, **WORDS), "counts the rows"),
-        (OneHotEncoder(max_categories=2, **WORDS), "counts the rows"),
-        (OneHotEncoder(feature_name_combiner=lambda name, one: name, **WORDS), "names its columns"),
-        (OrdinalEncoder(categories=[["x"]]), "fails on a row"),
-        (SimpleImputer(), "without paying"),
-        (SimpleImputer(**{**CONSTANT, "fill_value": None}), "pass fill_value"),
-        (SimpleImputer(**{**CONSTANT, "keep_empty_features": False}), "keep_empty_features"),
-        (SimpleImputer(**CONSTANT, add_indicator=True), "add_indicator"),
-        (MissingIndicator(), 'features="all"'),
-        (FrozenEstimator(StandardScaler().fit(X)), "see PublicEstimator"),
-        (chosen(make_column_selector(dtype_include="int")), "types of the columns"),
-        (chosen(make_column_selector("a", dtype_exclude="int")), "types of the columns"),
-        (with_fit_transform(PublicEstimator(StandardScaler().fit(X))), "methods of its own"),
-        (FunctionTransformer(rebound(SilentUfunc(np.log))), "all rows at once"),
-        (columns(SCALED, transformer_weights={"scaled": 2.0}), "weights warn"),
-        (FeatureUnion([("one", "passthrough")], transformer_weights={"one": 2.0}), "weights warn"),
-        (chosen(lambda rows: [0]), "a function of the rows"),
-        (columns(SCALED, verbose_feature_names_out=lambda step, name: name), "names its columns"),
-        (columns(("same", "passthrough", [0])), "sparse_threshold=0"),
-        (columns(SCALED, ("words", OneHotEncoder(**WORDS), ["word"])), "sparse_threshold=0"),
-        (columns(SCALED, ("unit", Normalizer(), [1])), "sparse_threshold=0"),
-        (
-            columns(SCALED, ("hash", make_pipeline(FeatureHasher(), FunctionTransformer()), [1])),
-            "sparse_threshold",
-        ),
-        (columns(("none", BoundsScaler((0, 1)), []), ("same", "passthrough", [0])), "sparse_threshold=0"),
-        (
-            columns(("none", BoundsScaler((0, 1)), [False]), ("same", "passthrough", [True])),
-            "sparse_threshold=0",
-        ),
-        (columns(("indicator", MissingIndicator(features="all"), [0])), "sparse_threshold=0"),
+        DuckCentring(),
+        LearningWithoutTheTag(),
+        FunctionTransformer(lambda rows: rows - rows.mean(axis=0)),
+        FeatureUnion([("duck", DuckCentring())]),
+        ColumnTransformer([("same", "passthrough", choose_by_variance)]),
+        Delegating(declared()),
     ],
+    ids=lambda step: type(step).__name__,
 )
-def test_reasons_against_a_step(step, reason):
-    with pytest.raises(AssertionError, match=reason):
-        assert reads_rows(step) is None, reads_rows(step)
+def test_unknown_means_unpaid(step):
+    report = privacy_report(behind(step).fit(X, Y))
+    assert not report.private
+    assert len(report.uncovered) == 1
 
 
-@needs_callbacks
-def test_callbacks_may_keep_rows_but_for_a_progress_bar():
-    from sklearn.callback import ScoringMonitor
-
-    steps = make_pipeline(BoundsScaler((0, 1)))
-    assert reads_rows(steps.set_callbacks(ProgressBar())) is None
-    assert "callbacks" in reads_rows(steps.set_callbacks(ScoringMonitor(scoring="accuracy")))
+@pytest.mark.parametrize("inside", [declared(), TQMATransformer(bounds=(0, 1))])
+def test_a_wrapper_borrows_neither_a_claim_nor_a_risk_without_leaks(inside):
+    assert not privacy_report(Delegating(inside).fit(X, Y)).private
+    assert reads_rows(Delegating(inside).fit(X, Y)) == "read private rows without paying"
 
 
-@pytest.mark.parametrize(
-    "kind",
-    [
-        *(Normalizer, OneHotEncoder, SimpleImputer, PublicEstimator, make_column_selector),
-        *(Pipeline, FeatureUnion, ColumnTransformer),
-    ],
-)
-def test_a_subclass_may_do_anything(kind):
-    class Sub(kind):
-        pass
-
-    step = Sub.__new__(Sub)
-    if kind is make_column_selector:
-        step.__init__()
-        assert reads_rows(chosen(step)) is not None
-    else:
-        assert reads_rows(step) is not None
+def test_a_search_chooses_without_paying():
+    search = GridSearchCV(declared(), {"epsilon": [1, 2]}, cv=PublicPrivateSplit(2))
+    with sklearn.config_context(enable_metadata_routing=True):
+        search.fit(X, Y, is_public=np.arange(400) < 40)
+    report = privacy_report(search)
+    assert not report.private
+    assert [step.estimator for step in report.uncovered] == ["GridSearchCV"]
+    assert [step.path for step in report.steps] == ["estimator", "best_estimator_"]
 
 
-def test_a_memory_keeps_rows(tmp_path):
-    steps = BoundsScaler((0, 1)), BoundsScaler((0, 1))
-    assert reads_rows(make_pipeline(*steps)) is None
-    assert "memory keeps" in reads_rows(make_pipeline(*steps, memory=str(tmp_path)))
+def test_a_splitter_by_group_without_routing_is_named_in_the_report():
+    groups, caution = np.arange(400) // 4, "protect a row, not a group"
+    by_group = GridSearchCV(declared(), {"max_depth": [1]}, cv=GroupKFold(2))
+    assert caution in str(privacy_report(by_group.fit(X, Y, groups=groups)))
+    assert caution not in str(privacy_report(GridSearchCV(declared(), {"max_depth": [1]}, cv=2).fit(X, Y)))
+    with sklearn.config_context(enable_metadata_routing=True):
+        assert caution not in str(privacy_report(by_group.fit(X, Y, groups=groups)))
 
 
-def test_every_step_is_reported():
-    pipeline = make_pipeline(*(BoundsScaler((0, 1)) for _ in range(4)), StandardScaler()).fit(X)
+def test_an_unknown_meta_estimator_is_not_private():
+    with pytest.warns(PrivacyLeakWarning, match="seeded, by what cloned it"):
+        report = privacy_report(BaggingClassifier(declared(), n_estimators=2).fit(X, Y))
+    assert not report.private
+    assert report.uncovered[0].estimator == "BaggingClassifier"
+    assert [step.status for step in report.steps] == ["uncovered", "covered", "covered"]
+
+
+def test_estimators_in_a_dict_are_found():
+    class Holder(BaseEstimator):
+        def fit(self, rows, y):
+            self.parts_ = {"first": [declared().fit(rows, y)]}
+            return self
+
+    report = privacy_report(Holder().fit(X, Y))
+    assert [step.path for step in report.steps] == ["estimator", "parts_['first'][0]"]
+    assert not report.private
+
+
+def test_coarsening_is_not_differential_privacy():
+    class Coarse(StatelessMixin, BaseEstimator):
+        disclosure_risk_ = "some"
+
+        def fit(self, rows, y=None):
+            return self
+
+    (step,) = privacy_report(Coarse()).steps
+    assert step.status == "uncovered"
+
+
+def test_coarsening_within_declared_bounds_reads_nothing():
+    pipeline = behind(TQMATransformer(bounds=(0, 1))).fit(X, Y)
     report = privacy_report(pipeline)
-    assert [step.status for step in report.steps] == ["stateless"] * 4 + ["uncovered"]
+    assert [step.status for step in report.steps] == ["stateless", "covered"]
+    assert report.private
+    with pytest.warns(PrivacyLeakWarning):
+        pipeline.set_params(tqmatransformer__bounds=None).fit(X, Y)
+    (step,) = privacy_report(pipeline).uncovered
+    assert "bounds of X were read from the rows" in step.reason
 
 
-def test_functions_that_never_warn_do_not():
-    values = np.array([0.0, -0.0, 1, -1.5, 5e-324, -1e-310, 1.7e308, -1.7e308, np.nan, np.inf, -np.inf] * 3)
-    signaling = np.full(9, 0x7FF0000000000001, dtype=np.uint64).view(np.float64)
-    with np.errstate(all="raise"):
-        for ufunc in _UFUNCS:
-            if ufunc.__name__ in _NEVER_WARN:
-                ufunc(signaling)
-                for start in range(9):  # whatever the alignment of a loop
-                    ufunc(values[start:])
-                    ufunc(np.arange(-9, 9 + start))
-    with pytest.raises(TypeError, match="NumPy's own"):
-        SilentUfunc(np.frompyfunc(float, 1, 1))
+def test_what_holds_rows_of_sites_is_not_to_be_published():
+    platform = CollaborativeLARRegressor(bounds=(0, 1))
+    report = privacy_report(platform.fit(X, Y, sites=np.arange(len(X)) % 12))
+    assert not report.private
+    assert "never to be published" in report.steps[0].reason
 
 
-def test_a_silent_function_is_silent_and_survives():
-    log = pickle.loads(pickle.dumps(SilentUfunc(np.log)))
-    with np.errstate(all="raise"):
-        assert log(np.array([0.0])) == -np.inf
-    assert log == SilentUfunc(np.log) != SilentUfunc(np.exp)
-    assert hash(log) == hash(SilentUfunc(np.log))
-    assert repr(log) == "SilentUfunc(np.log)"
-    assert reads_rows(clone(FunctionTransformer(log))) is None
+@pytest.mark.parametrize(
+    "step",
+    [
+        ColumnTransformer([("same", "passthrough", [0, 1])]),
+        FunctionTransformer(np.sqrt),
+        FunctionTransformer(np.frompyfunc(float, 1, 1)),
+    ],
+    ids=str,
+)
+def test_a_hole_is_a_leak_of_a_private_search_too(step):
+    search = PrivateGridSearch(behind(step), PRUNED)
+    with pytest.warns(PrivacyLeakWarning):
+        search.fit(X, Y)
+    assert search.privacy_spent_.claim == "not-private"
 
 
-class TestTypes:
-    """A fitted step keeps the type of its table, into which one row may not have fitted."""
-
-    steps = (SimpleImputer(**{**CONSTANT, "fill_value": 0}),)
-    steps += (OneHotEncoder(categories=[[0, 1], [0, 1]], handle_unknown="ignore"),)
-
-    @pytest.mark.parametrize("step", steps)
-    def test_integers_and_floats(self, step):
-        whole = np.zeros((4, 2), dtype=int)
-        for table in (whole, pd.DataFrame(whole), whole.astype(np.float32)):
-            assert "keeps the type" in reads_rows(clone(step).fit(table))
-        for table in (whole.astype(float), whole.astype(object), pd.DataFrame(whole.astype(float))):
-            assert reads_rows(clone(step).fit(table)) is None
-
-    def test_words_stay_objects_whatever_the_rows(self):
-        encoder = OneHotEncoder(**WORDS)
-        for words in ([["x"], ["z"]], np.array([["x"], ["zzz"]]), pd.DataFrame({"w": ["x", None]})):
-            assert reads_rows(clone(encoder).fit(words)) is None
-        assert reads_rows(encoder, any_row_fits=False) is None
-        # Digits are read as numbers where all rows are numbers.
-        digits = OneHotEncoder(categories=[["0", "1"]], handle_unknown="ignore")
-        assert "keeps the type" in reads_rows(digits, any_row_fits=False)
-
-    @pytest.mark.parametrize(
-        ("table", "fits"),
-        [
-            (X, True),
-            (X.astype(np.float32), False),
-            (np.array([["a"]]), True),
-            (X > 0.5, False),
-            (pd.DataFrame({"a": [0.5], "b": ["x"]}), True),
-            (pd.DataFrame({"a": [0.5], "b": [1]}), False),
-            (pd.DataFrame({"a": pd.Categorical(["x"])}), False),
-            ([[1, 2]], False),
-            ([[0.5, 1.5]], False),
-        ],
-    )
-    def test_tables_that_hold_any_row(self, table, fits):
-        assert holds_any_row(table) == fits
-
-    def test_a_search_says_so_before_it_charges(self, tmp_path):
-        ledger = PrivacyLedger(tmp_path / "ledger")
-        pipe = make_pipeline(SimpleImputer(**{**CONSTANT, "fill_value": 0}), tree(bounds=(0, 9)))
-        search = PrivateGridSearch(pipe, {"dptreeclassifier__prune": [True]}, ledger=ledger)
-        whole = np.arange(400).reshape(200, 2) % 10
-        with config_context(strict=True), pytest.raises(PrivacyLeakError, match="keeps the type"):
-            search.fit(whole, Y)
-        assert not ledger.entries()
-        with pytest.warns(PrivacyLeakWarning, match="keeps the type"):
-            assert not search.fit(whole, Y).privacy_spent_.private
-        assert search.fit(whole.astype(float), Y).privacy_spent_.private
-
-
-class TestSearches:
-    @pytest.mark.parametrize(
-        "step",
-        [
-            columns(("same", "passthrough", [0, 1])),
-            FunctionTransformer(np.sqrt),
-            FunctionTransformer(np.frompyfunc(float, 1, 1)),
-        ],
-        ids=str,
-    )
-    def test_a_hole_is_a_leak_of_the_search_too(self, step):
-        search = PrivateGridSearch(make_pipeline(step, tree()), {"dptreeclassifier__prune": [True]})
-        with pytest.warns(PrivacyLeakWarning):
-            search.fit(X, Y)
-        assert search.privacy_spent_.claim == "not-private"
-
-    def test_a_declaration_works_in_a_search_and_survives_a_pickle(self):
-        steps = make_pipeline(PublicEstimator(StandardScaler().fit(X)), tree(bounds=(-3, 3)))
-        search = PrivateGridSearch(steps, {"dptreeclassifier__prune": [True, False]}).fit(X, Y)
+class TestDeclaredPublic:
+    def test_works_in_a_search_and_survives_a_pickle(self):
+        steps = behind(PublicEstimator(StandardScaler().fit(X)))
+        search = PrivateGridSearch(steps, {"locallyprivatetreeclassifier__prune": [True, False]}).fit(X, Y)
         assert search.privacy_spent_.private
         report = privacy_report(pickle.loads(pickle.dumps(search.best_estimator_)))
         assert report.private
         assert "declared public by you: the StandardScaler inside" in str(report)
         assert report.steps[0].status == "public"
         assert PrivacyReport.from_dict(report.to_dict()) == report
-        mean = search.best_estimator_[0].mean_
-        np.testing.assert_array_equal(mean, X.mean(axis=0))
+        np.testing.assert_array_equal(search.best_estimator_[0].mean_, X.mean(axis=0))
 
-    def test_without_a_declaration_the_report_asks_for_one(self):
-        report = privacy_report(make_pipeline(FrozenEstimator(StandardScaler().fit(X)), tree()).fit(X, Y))
+    def test_a_report_asks_for_it(self):
+        report = privacy_report(behind(FrozenEstimator(StandardScaler().fit(X))).fit(X, Y))
         assert not report.private
         assert "PublicEstimator" in report.uncovered[0].reason
 
-
-def test_a_wrapper_does_not_borrow_a_risk_without_leaks():
-    class Delegating(BaseEstimator):
-        def __getattr__(self, name):
-            if name.startswith("__") or name == "inner_":
-                raise AttributeError(name)
-            return getattr(self.inner_, name)
-
-        def fit(self, rows, y=None):
-            self.inner_ = TQMATransformer(bounds=(0, 1)).fit(rows)
-            self.mean_ = rows.mean(axis=0)
-            return self
-
-    assert reads_rows(Delegating().fit(X)) == "read private rows without paying"
-
-
-def test_quasi_identifiers_chosen_by_type_are_a_leak():
-    coarse = TQMATransformer(bounds=(0, 1), quasi_identifiers=make_column_selector(dtype_include=float))
-    frame = pd.DataFrame(X, columns=["a", "b"])
-    with pytest.warns(PrivacyLeakWarning, match="types of the columns"):
-        coarse.fit(frame)
-    coarse.set_params(quasi_identifiers=make_column_selector(pattern="a")).fit(frame)
-    assert coarse.disclosure_risk_.leaks == ()
-
-
-def test_a_promise_is_believed_with_its_own_methods():
-    class Steady(StatelessMixin, BaseEstimator):
-        def fit(self, rows, y=None):
-            return self
-
-    assert reads_rows(Steady()) is None
-
-    class Further(Steady):
-        pass
-
-    assert "subclass" in reads_rows(Further())
-    assert "subclass" in reads_rows(type("Scaler", (BoundsScaler,), {})((0, 1)))
-    assert reads_rows(type("Promised", (BoundsScaler, StatelessMixin), {})((0, 1))) is None
-
-
-@pytest.mark.parametrize(
-    ("learns", "later", "reason"),
-    [
-        (OneHotEncoder(), OneHotEncoder(categories=[[0.0, 1.0]] * 2, handle_unknown="ignore"), "categories"),
-        (OneHotEncoder(categories=[[0.0], [0.0]], handle_unknown="ignore"), OneHotEncoder(), "categories"),
-        (SimpleImputer(), SimpleImputer(**CONSTANT), "constants"),
-    ],
-)
-def test_parameters_that_are_set_after_the_fit_do_not_hide_it(learns, later, reason):
-    step = clone(learns).fit(np.round(X, 1)).set_params(**later.get_params())
-    assert reason in reads_rows(step)
-
-
-def test_values_are_compared_in_the_type_of_the_table():
-    known = {"handle_unknown": "use_encoded_value", "unknown_value": -1}
-    for given in ([None, 1.0], [1, np.nan], ["0", "1"]):
-        encoder = OrdinalEncoder(categories=[sorted(given, key=str)], **known)
-        table = np.array([[1.0]], dtype=object if None in given else float)
-        assert reads_rows(encoder.fit(table)) is None
-    constant = SimpleImputer(**{**CONSTANT, "fill_value": np.nan}, missing_values=-1.0)
-    assert reads_rows(constant.fit(X)) is None
-
-
-def test_a_private_step_with_methods_of_its_own_is_no_claim():
-    own = tree().fit(X, Y)
-    assert privacy_report(own).private
-    own.predict = lambda rows: Y[: len(rows)]
-    assert "methods of its own" in privacy_report(own).uncovered[0].reason
-
-
-def test_a_declaration_does_not_hide_estimated_bounds():
-    scaler = PublicEstimator(BoundsScaler(estimate_bounds(X, 1.0, random_state=0)).fit(X))
-    report = privacy_report(make_pipeline(scaler, tree()).fit(X, Y))
-    assert not report.private
-    assert [str(step.spent.epsilon) for step in report.steps if step.status == "covered before"] == ["1"]
-    search = PrivateGridSearch(make_pipeline(scaler, tree()), {"dptreeclassifier__prune": [True]})
-    assert not search.fit(X, Y).privacy_spent_.private
+    def test_does_not_hide_estimated_bounds(self):
+        steps = behind(PublicEstimator(BoundsScaler(estimate_bounds(X, 1.0, random_state=0)).fit(X)))
+        report = privacy_report(steps.fit(X, Y))
+        assert not report.private
+        assert [str(step.spent.epsilon) for step in report.steps if step.status == "covered before"] == ["1"]
+        assert not PrivateGridSearch(steps, PRUNED).fit(X, Y).privacy_spent_.private

@@ -1,16 +1,21 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Declarations of columns: short forms, rules of missing cells, and mistakes that are named."""
+"""Declarations of columns: short forms, rules of missing cells, names, bounds, and laws of stresses."""
 
-import copy
-import pickle
 from datetime import date, datetime
 
 import numpy as np
+import pandas as pd
 import pytest
-from sklearn.base import clone
 
-from skprivate.domain import BooleanColumn, CategoricalColumn, DateColumn, NumberColumn, TableDomain
-from skprivate.preprocessing import BoundsScaler
+from skprivate import config_context, private_describe
+from skprivate.domain import (
+    BooleanColumn,
+    CategoricalColumn,
+    DateColumn,
+    NumberColumn,
+    StressColumn,
+    TableDomain,
+)
 
 DOMAIN = TableDomain(
     {
@@ -77,100 +82,91 @@ def test_rule_of_missing_cells(column, table, rule):
     assert TableDomain({"x": column}, **table).columns["x"].missing == rule
 
 
-@pytest.mark.parametrize(
-    ("columns", "table", "error", "message"),
-    [
-        ({"x": (2, 1)}, {}, ValueError, "column 'x': lower must be below upper"),
-        ({"x": (1, 1)}, {}, ValueError, "lower must be below upper"),
-        ({"x": (0, np.inf)}, {}, ValueError, "upper must be finite"),
-        ({"x": (0, 10**400)}, {}, ValueError, "upper must be finite"),
-        ({"x": (False, True)}, {}, TypeError, "two numbers or two dates"),
-        ({"x": ("a", "b")}, {}, ValueError, r"levels are a list: \['a', 'b'\]"),
-        ({"x": ("2001-01-01", "b")}, {}, ValueError, "upper must be a date"),
-        ({"x": ("a", "b", "c")}, {}, ValueError, "levels are a list"),
-        ({"x": ("2020-01-01", "2001-01-01")}, {}, ValueError, "lower must be below upper"),
-        ({"x": []}, {}, ValueError, "there are no levels"),
-        ({"x": ["a", " a "]}, {}, ValueError, "a level is given twice"),
-        ({"x": [1, 1.0]}, {}, ValueError, "a level is given twice"),
-        ({"x": ["a", 1]}, {}, TypeError, "all text, all numbers or all booleans"),
-        ({"x": [0, True]}, {}, TypeError, "all text, all numbers or all booleans"),
-        ({"x": [0, np.nan]}, {}, ValueError, "must be finite"),
-        ({"x": ["a", " "]}, {}, ValueError, "empty text"),
-        ({"x": ["\ud800"]}, {}, ValueError, "surrogates"),
-        ({"x": {"a", "b"}}, {}, TypeError, "a declaration must be"),
-        ({"x": int}, {}, TypeError, "a declaration must be"),
-        ({"x": "text"}, {}, TypeError, "a declaration must be"),
-        ({"x": ["a", "?"]}, {"missing_values": ["?"]}, ValueError, "also a level"),
-        ({"x": [1, 2]}, {"missing_values": ["1.0"]}, ValueError, "also a level"),
-        ({"x": ["1", "2"]}, {"missing_values": [1]}, ValueError, "also a level"),
-        ({"x": bool}, {"missing_values": ["NO"]}, ValueError, "reads as true or false"),
-        ({"x": [False, True]}, {"missing_values": [0]}, ValueError, "also a level"),
-        ({"x": (0, 1)}, {"missing_values": "?"}, TypeError, "missing_values must be a list"),
-        ({"x": (0, 1)}, {"missing_values": [True]}, TypeError, "texts and numbers"),
-        ({"x": (0, 1)}, {"missing_values": [np.inf]}, ValueError, "finite"),
-        ({"x": (0, 1)}, {"missing": "drop"}, ValueError, "missing must be one of"),
-        ({1: (0, 1)}, {}, TypeError, "must be text"),
-        ({"": (0, 1)}, {}, TypeError, "must be text"),
-        ({}, {}, ValueError, "at least one column"),
-        (["x"], {}, TypeError, "must be a dict"),
-        ({"x": ["a"], "x=a": (0, 1)}, {}, ValueError, "same name"),
-    ],
-)
-def test_mistakes_are_named(columns, table, error, message):
-    with pytest.raises(error, match=message):
-        TableDomain(columns, **table)
-
-
-@pytest.mark.parametrize(
-    ("make", "message"),
-    [
-        (lambda: NumberColumn(0, 1, fill=2), "within the bounds"),
-        (lambda: DateColumn("2001-01-01", "2002-01-01", fill="2003-01-01"), "within the bounds"),
-        (lambda: NumberColumn(0, 1, missing="error", fill=1), "does not use it"),
-        (lambda: CategoricalColumn(["a"], ordered=True), "one level has no order"),
-        (lambda: CategoricalColumn(["a"], fill="b"), "one of the levels"),
-        (lambda: CategoricalColumn([0, 1], fill=True), "one of the levels"),
-        (lambda: NumberColumn(0, 1, decimal=",,"), "decimal must be one sign"),
-        (lambda: NumberColumn(0, 1, thousands="0"), "thousands must be one sign"),
-        (lambda: NumberColumn(0, 1, decimal=",", thousands=","), "must be different"),
-        (lambda: NumberColumn(0, 1, unit="7"), "unit must be text that is no number"),
-        (lambda: DateColumn("2001-01-01", "2002-01-01", format="%d %B %Y"), "no other field"),
-        (lambda: DateColumn("2001-01-01", "2002-01-01", format="%m/%Y"), "year, the month and the day"),
-        (lambda: DateColumn("2001-01-01", "2002-01-01", format="%d%"), "no other field"),
-    ],
-)
-def test_mistakes_in_one_column(make, message):
-    with pytest.raises(ValueError, match=message):
-        make()
-
-
-def test_a_domain_is_a_value():
-    same = TableDomain(dict(DOMAIN.columns))
-    assert same == DOMAIN
-    assert hash(same) == hash(DOMAIN)
-    assert TableDomain({"x": (0, 1)}) != TableDomain({"y": (0, 1)})
-    assert TableDomain({"x": [0, 1]}) != TableDomain({"x": [False, True]})
-    assert DOMAIN.to_dict() != DOMAIN
-    assert pickle.loads(pickle.dumps(DOMAIN)) == DOMAIN
-    assert copy.deepcopy(DOMAIN) is DOMAIN
-    assert clone(BoundsScaler(DOMAIN)).bounds is DOMAIN
-    with pytest.raises(AttributeError, match="read-only"):
-        DOMAIN.names = ()
-    with pytest.raises(TypeError):
-        DOMAIN.columns["age"] = NumberColumn(0, 1)
-
-
-def test_repr_is_short_whatever_is_declared():
-    many = TableDomain({f"x{i}": [str(level) for level in range(100)] for i in range(50)})
-    assert len(repr(many)) < 200
-    assert repr(DOMAIN).startswith(
-        "TableDomain(age: 17 to 90, job: 2 levels, married: true or false, since: "
-    )
-
-
 def test_dates_are_bounds_in_all_their_forms():
     forms = ["2001-01-31", date(2001, 1, 31), datetime(2001, 1, 31), np.datetime64("2001-01-31")]
     assert {DateColumn(form, "2002-01-01").lower for form in forms} == {"2001-01-31"}
     assert DateColumn("2001-01-31T02:00+02:00", "2002-01-01").lower == "2001-01-31"
-    with pytest.raises(ValueError, match="must be a date"):
-        DateColumn(np.datetime64("NaT", "s"), "2002-01-01")
+
+
+# Stresses
+
+STRESSES = TableDomain(
+    {
+        "celsius": StressColumn(20, 150, "arrhenius"),
+        "volt": StressColumn(1, 10, "inverse-power"),
+        "age": (0, 5),
+    }
+)
+ROWS = pd.DataFrame({"celsius": [25.0, 125.0, 200.0], "volt": [2.0, 10.0, 0.5], "age": [1.0, 2.0, 9.0]})
+
+
+def law(celsius):
+    """Return the reciprocal of Boltzmann's constant in eV/K, as tables give it, over kelvins."""
+    return 1 / (8.617333262e-5 * (celsius + 273.15))
+
+
+def test_stresses_are_encoded_by_their_law_also_beyond_their_bounds():
+    encoded = STRESSES.encode(ROWS)
+    np.testing.assert_allclose(encoded[:, 0], law(ROWS["celsius"]), rtol=1e-9)
+    np.testing.assert_allclose(encoded[:, 1], np.log(ROWS["volt"]), rtol=1e-12)
+    np.testing.assert_array_equal(encoded[:, 2], ROWS["age"])
+    assert abs(encoded[0, 0] - 11604.5 / 298.15) < 1e-3
+
+
+def test_bounds_are_transformed_and_those_of_a_falling_law_swapped():
+    lower, upper = STRESSES.bounds
+    np.testing.assert_allclose(lower, [law(150), 0, 0], rtol=1e-9)
+    np.testing.assert_allclose(upper, [law(20), np.log(10), 5], rtol=1e-9)
+    assert STRESSES.encoded_names == ("celsius:arrhenius", "volt:inverse-power", "age")
+
+
+def test_kelvins_are_degrees_shifted():
+    kelvin = TableDomain({"t": StressColumn(293.15, 423.15, "arrhenius-kelvin")})
+    celsius = TableDomain({"t": StressColumn(20, 150, "arrhenius")})
+    np.testing.assert_allclose(kelvin.encode([[300.0]]), celsius.encode([[26.85]]), rtol=1e-12)
+    np.testing.assert_allclose(kelvin.bounds, celsius.bounds, rtol=1e-12)
+
+
+def test_infinite_stresses_stand_at_their_bounds_in_strict_mode():
+    rows = {"celsius": [np.inf, -np.inf], "volt": [np.inf, -np.inf], "age": [0, 1]}
+    lower, upper = STRESSES.bounds
+    encoded = STRESSES.encode(rows, strict=True)
+    np.testing.assert_allclose(encoded[:, 0], [lower[0], upper[0]])
+    np.testing.assert_allclose(encoded[:, 1], [upper[1], lower[1]])
+    # So hot or cold that the law is no finite number.
+    least = TableDomain({"t": StressColumn(1, 9, "arrhenius-kelvin")}).encode([[5e-324]], strict=True)
+    assert np.isfinite(least).all()
+
+
+def test_missing_stresses_and_markers():
+    column = StressColumn(1, 10, "inverse-power", missing="indicator", fill=2, missing_values=[-999])
+    domain = TableDomain({"volt": column})
+    np.testing.assert_allclose(
+        domain.encode({"volt": [-999, "-999", None, 4]}),
+        [[np.log(2), 1], [np.log(2), 1], [np.log(2), 1], [np.log(4), 0]],
+    )
+    assert domain.encoded_names == ("volt:inverse-power", "volt:missing")
+
+
+def test_a_description_speaks_in_the_unit_of_the_stress():
+    rng = np.random.default_rng(0)
+    table = {"volt": rng.uniform(2, 8, 20_000), "age": rng.uniform(0, 5, 20_000)}
+    domain = TableDomain({"volt": StressColumn(1, 10, "inverse-power"), "age": NumberColumn(0, 5)})
+    with config_context(strict=True):
+        found = private_describe(table, domain, epsilon=5.0)
+    # The mean of the law's values is 1.5; the standard error of the mean is .012.
+    assert abs(found.columns["volt"].mean.value - 5.0) < 0.25
+
+
+@pytest.mark.parametrize(("column", "cell"), [("celsius", -273.15), ("volt", 0.0), ("volt", "-7.25")])
+def test_a_stress_without_a_law_is_an_error_and_is_replaced_in_strict_mode(column, cell):
+    rows = {"celsius": [25.0, 25.0], "volt": [2.0, 2.0], "age": [1.0, 1.0], column: [cell, 3.0]}
+    with pytest.raises(ValueError, match=f"{column}.*law is defined") as caught:
+        STRESSES.encode(rows)
+    assert "7.25" not in str(caught.value)
+    place = STRESSES.names.index(column)
+    strict = STRESSES.encode(rows, strict=True)
+    assert strict[0, place] == np.mean([side[place] for side in STRESSES.bounds])
+    values, unusable = STRESSES.read_columns(rows)[column]
+    assert np.isnan(values[0])
+    assert unusable.tolist() == [True, False]

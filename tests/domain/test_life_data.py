@@ -30,6 +30,7 @@ def test_events_as_files_write_them(event):
     y = life_data(time=[str(hours) for hours in HOURS], event=event)
     assert y["event"].tolist() == FAILED
     assert y["time"].tolist() == HOURS
+    assert life_data(time=HOURS)["event"].all()
 
 
 CODES = [2, 1, 2]
@@ -77,10 +78,6 @@ def test_an_undeclared_code_is_missing(event, declared, known):
         life_data(time=HOURS, event=event, **declared)
 
 
-def test_all_events():
-    assert life_data(time=HOURS)["event"].all()
-
-
 @pytest.mark.parametrize("missing", [None, np.nan, ""])
 def test_missing_ends_are_not_known(missing):
     y = life_data(
@@ -91,40 +88,6 @@ def test_missing_ends_are_not_known(missing):
     y = life_data(lower=[0, -np.inf], upper=["inf", np.inf])
     assert y["lower"].tolist() == [0, -np.inf]
     assert y["upper"].tolist() == [np.inf, np.inf]
-
-
-@pytest.mark.parametrize(
-    ("columns", "error", "message"),
-    [
-        ({}, ValueError, "pass time and event"),
-        ({"event": FAILED}, ValueError, "pass time and event"),
-        ({"time": HOURS, "lower": HOURS, "upper": HOURS}, ValueError, "no other"),
-        ({"event": FAILED, "lower": HOURS, "upper": HOURS}, ValueError, "no other"),
-        ({"lower": HOURS}, ValueError, "lower and upper"),
-        ({"time": HOURS, "event": [7, 0, 1]}, ValueError, "neither true nor false.*happened=2"),
-        ({"time": HOURS, "event": np.array([7, 0, 1]), "happened": "dead"}, TypeError, "declare numbers"),
-        ({"time": HOURS, "happened": 1}, ValueError, "pass event"),
-        ({"time": HOURS, "event": FAILED, "censored": 1}, ValueError, "censored needs happened"),
-        ({"time": HOURS, "event": FAILED, "happened": [1, "a"]}, TypeError, "all numbers"),
-        ({"time": HOURS, "event": FAILED, "happened": []}, TypeError, "happened must be"),
-        ({"time": HOURS, "event": FAILED, "happened": 1, "censored": 1}, ValueError, "twice"),
-        ({"time": HOURS, "event": [None, False, True]}, ValueError, "event does not say"),
-        ({"time": ["7.25", "soon", 1], "event": FAILED}, ValueError, "time holds a value that is no number"),
-        ({"time": HOURS, "event": FAILED, "entry": ["soon", 0, 0]}, ValueError, "entry holds"),
-        ({"time": HOURS, "event": FAILED[:2]}, ValueError, "length"),
-        ({"table": COLUMNS, "time": HOURS}, TypeError, "names of its columns"),
-        ({"table": COLUMNS, "time": "days"}, ValueError, "each of these columns once: days"),
-        ({"table": COLUMNS, "time": "failed", "event": "hours"}, ValueError, "'hours' holds a value"),
-        ({"time": np.array([7, 9], "m8[D]")}, TypeError, r"\.dt\.total_seconds\(\)"),
-        ({"time": pd.Series(pd.to_timedelta([7, 9], "D"))}, TypeError, r"\.dt\.total_seconds\(\)"),
-        ({"time": pa.array([7], pa.duration("s"))}, TypeError, r"\.dt\.total_seconds\(\)"),
-        ({"time": HOURS, "event": np.array([True] * 3), "happened": 2}, TypeError, "declare happened=True"),
-    ],
-)
-def test_errors_repeat_no_value(columns, error, message):
-    with pytest.raises(error, match=message) as caught:
-        life_data(**columns)
-    assert not any(text in str(caught.value) for text in ("7.25", "9.5", "soon"))
 
 
 def test_no_cell_fails_in_strict_mode():

@@ -14,16 +14,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.base import clone
-from sklearn.compose import ColumnTransformer, make_column_selector
-from sklearn.exceptions import NotFittedError
-from sklearn.model_selection import GridSearchCV
+from sklearn.compose import make_column_selector
 from sklearn.neighbors import KNeighborsRegressor
 from sklearn.pipeline import make_pipeline
 
 import skprivate
 from skprivate.exceptions import PrivacyLeakError, PrivacyLeakWarning
 from skprivate.preprocessing import TQMATransformer
-from tests.marks import needs_names_of_polars
+from tests.marks import needs_names_of_polars, slow
 
 LIBRARIES = [pd, pytest.param(pl, marks=needs_names_of_polars)]
 
@@ -50,13 +48,6 @@ def exact_cell(value, lower, upper, depth):
 
 
 # --- the definition ---------------------------------------------------------------------------------------
-
-
-def test_values_go_to_the_centres_of_their_cells():
-    values = [0.0, 0.2499, 0.25, 0.5, 0.74, 1.0, -3.0, 7.0]
-    expected = [0.125, 0.125, 0.375, 0.625, 0.625, 0.875, 0.125, 0.875]
-    assert coarsened(fitted(2), values).tolist() == expected
-    assert coarsened(fitted(0, (10, 30)), [10.0, 29.0]).tolist() == [20.0, 20.0]
 
 
 @given(
@@ -90,20 +81,6 @@ def test_cells_are_exact(bounds, depth, share):
     np.testing.assert_array_equal(coarsened(transformer, result), result)
 
 
-@pytest.mark.parametrize(("lower", "upper"), [(0.1, 0.8), (-0.3, 0.3), (1e-3, 1e3), (18.0, 98.1)])
-def test_lattice_points_fall_where_the_real_numbers_do(lower, upper):
-    depth = 6
-    # Rounded lattice points: half of them lie a little below the edge that they are meant to be.
-    points = [lower + j * (upper - lower) / 2**depth for j in range(2**depth + 1)]
-    expected = [exact_cell(point, lower, upper, depth)[0] for point in points]
-    centres = coarsened(fitted(depth, (lower, upper)), points)
-    assert [exact_cell(centre, lower, upper, depth)[0] for centre in centres] == expected
-    naive = np.floor((np.array(points) - lower) / ((upper - lower) / 2**depth)).clip(0, 2**depth - 1)
-    if (lower, upper) == (0.1, 0.8):
-        # The rounded formula would not do.
-        assert naive.tolist() != expected
-
-
 @given(values=st.lists(finite, min_size=2, max_size=20), depth=st.integers(0, 10))
 def test_order_is_kept(values, depth):
     result = coarsened(fitted(depth, (-50.0, 1e5)), np.sort(values))
@@ -130,7 +107,7 @@ def test_the_widest_and_the_narrowest_range():
     assert coarsened(fitted(4, (0, 5e-324)), [0.0, 5e-324]).tolist() == [0.0, 5e-324]
 
 
-@pytest.mark.parametrize("depth", [0, 1, 2, 3, 4, 6, 16])
+@pytest.mark.parametrize("depth", [0, 1, 2, 3, 4, 6, slow(16)])
 def test_coarsening_twice_is_once_in_a_range_of_few_floats(depth):
     # Ranges of 1 to 9 floats across a power of two, where spacing changes.
     for centre in (1.0, -1.0, 0.75):
@@ -170,11 +147,6 @@ def test_proposition_1_is_an_equality_in_a_simulation():
         assert abs(share - truth) <= 6 * np.sqrt(truth * (1 - truth) / n)
 
 
-def test_depth_4_leaves_6_4_percent():
-    assert fitted(4).disclosure_risk_.bound["x0"] == pytest.approx(6.4)
-    assert fitted(8).disclosure_risk_.bound["x0"] == 100.0
-
-
 def test_the_risk_says_what_is_protected_and_what_is_not():
     X = pd.DataFrame({"age": [30.0], "weight": [80.0], "dose": [3.0]})
     transformer = TQMATransformer({"weight": 2, "age": 3}, (0, 200), ["age", "weight"]).fit(X)
@@ -186,14 +158,6 @@ def test_the_risk_says_what_is_protected_and_what_is_not():
         assert part in text
     assert "epsilon" not in text
     assert not hasattr(transformer, "privacy_spent_")
-
-
-def test_a_report_never_counts_it_as_paid():
-    X, y = np.random.default_rng(0).uniform(size=(30, 2)), np.zeros(30)
-    model = make_pipeline(TQMATransformer(bounds=(0, 1)), KNeighborsRegressor()).fit(X, y)
-    coarse, neighbours = skprivate.privacy_report(model).steps
-    assert (coarse.path, coarse.status, coarse.spent) == ("tqmatransformer", "stateless", None)
-    assert neighbours.status == "uncovered"
 
 
 # --- parameters -------------------------------------------------------------------------------------------
@@ -235,39 +199,6 @@ def test_a_range_or_a_depth_per_column():
         [1.0, 1.0, 1.0]
     ]
     assert both.bounds_[1].tolist() == [4.0]
-
-
-@pytest.mark.parametrize(
-    ("parameters", "error", "message"),
-    [
-        ({"depth": -1}, ValueError, "depth"),
-        ({"depth": 17}, ValueError, "depth"),
-        ({"depth": 2.0}, ValueError, "depth"),
-        ({"depth": [2]}, ValueError, "2 quasi-identifiers need 2 depths"),
-        ({"depth": [2, 17]}, ValueError, "at most 16"),
-        ({"depth": [2, 2.5]}, TypeError, "depth must be an int"),
-        ({"depth": {0: 2}}, ValueError, "one entry for every quasi-identifier"),
-        ({"depth": {0: 2, 5: 3}}, ValueError, "no column 5"),
-        ({"bounds": (1, 0)}, ValueError, "lower must be below upper"),
-        ({"bounds": {0: (0, 1)}}, ValueError, "column 1 has no bounds"),
-        ({"bounds": {0: (0, 1), 1: (0, 1), 7: (0, 1)}}, ValueError, "no column 7"),
-        ({"bounds": ([0, 0, 0], [1, 1, 1])}, ValueError, "one value per column"),
-        ({"quasi_identifiers": "age"}, ValueError, "no column names"),
-        ({"quasi_identifiers": [0, 0]}, ValueError, "twice"),
-        ({"quasi_identifiers": [2]}, ValueError, "no column 2"),
-        ({"quasi_identifiers": [0.5]}, TypeError, "names or positions"),
-        ({"quasi_identifiers": lambda X: 0.5}, TypeError, "names or positions"),
-        ({"quasi_identifiers": [True]}, ValueError, "one value per column"),
-        ({"quasi_identifiers": slice("a", "b")}, TypeError, "positions"),
-        ({"perturb_fit": "no"}, ValueError, "perturb_fit"),
-    ],
-)
-@pytest.mark.filterwarnings("ignore::skprivate.exceptions.PrivacyLeakWarning")
-def test_bad_parameters(parameters, error, message):
-    transformer = TQMATransformer(**({"bounds": (0, 1)} | parameters))
-    with pytest.raises(error, match=message):
-        transformer.fit(np.zeros((3, 2)))
-    assert not hasattr(transformer, "disclosure_risk_")
 
 
 # --- input ------------------------------------------------------------------------------------------------
@@ -315,14 +246,12 @@ def test_pandas_kinds_of_columns_and_the_index_survive():
     )
     out = TQMATransformer(1, (0, 4), ["n", "m"]).fit_transform(X)
     np.testing.assert_array_equal(out[["n", "m"]].to_numpy(), [[1, 1], [np.nan, 3], [3, np.nan]])
-    pd.testing.assert_frame_equal(out[["c", "o"]], X[["c", "o"]])
-
-
-def test_a_frame_owns_its_other_columns():
-    X = pd.DataFrame({"age": [1.0], "dose": [3.0]})
-    out = TQMATransformer(1, (0, 4), ["age"]).fit_transform(X)
-    out.loc[0, "dose"] = 99.0
-    assert X.loc[0, "dose"] == 3.0
+    before = X[["c", "o"]].copy()
+    pd.testing.assert_frame_equal(out[["c", "o"]], before)
+    # The frame owns its other columns.
+    out["c"] = "w"
+    out.iloc[0, 2] = 99.0
+    pd.testing.assert_frame_equal(X[["c", "o"]], before)
 
 
 def test_arrays_of_objects_and_lists_keep_their_other_columns():
@@ -337,7 +266,7 @@ def test_arrays_of_objects_and_lists_keep_their_other_columns():
     assert TQMATransformer(2, (0, 8)).fit_transform(X[:1, :1]).dtype == np.float64
 
 
-@pytest.mark.parametrize("dtype", ["int64", "float32", ">f8", "bool"])
+@pytest.mark.parametrize("dtype", ["int64", ">f8", "bool"])
 def test_arrays_of_numbers_become_float64(dtype):
     X = np.array([[1, 0], [0, 1]], dtype=dtype)
     out = TQMATransformer(1, (0, 1), [0]).fit_transform(X)
@@ -364,43 +293,6 @@ def test_set_output():
     assert isinstance(transformer.set_output(transform="polars").transform(X), pl.DataFrame)
 
 
-@pytest.mark.parametrize("library", LIBRARIES)
-@pytest.mark.parametrize("column", ["name", "seen"])
-def test_text_in_a_quasi_identifier_is_refused_by_name(library, column):
-    with pytest.raises(ValueError, match=f"column '{column}' is a quasi-identifier") as caught:
-        TQMATransformer(bounds=(0, 1), quasi_identifiers=[column]).fit(people(library))
-    assert not any(name in str(caught.value) for name in ("Ann", "Bob", "Cid", "2020"))
-    assert caught.value.__context__ is None
-
-
-def test_text_is_refused_by_the_type_of_its_column_and_read_in_a_single_cell():
-    transformer = TQMATransformer(1, bounds=(0, 8), quasi_identifiers=[0])
-    with pytest.raises(ValueError, match="column 'x0'"):
-        transformer.fit(np.array([["7", "1"]]))
-    for cell, found in (("7", 6.0), (b"7", 6.0), ("seven", np.nan), (np.inf, 6.0), (-(10**400), 2.0)):
-        for table in ([[cell, "1"]], np.array([[cell, "1"]], dtype=object)):
-            np.testing.assert_array_equal(transformer.fit_transform(table)[0, 0], found)
-
-
-def test_wrong_queries_are_refused():
-    X = np.zeros((2, 3))
-    transformer = TQMATransformer(bounds=(0, 1))
-    with pytest.raises(NotFittedError):
-        transformer.transform(X)
-    transformer.fit(X)
-    for bad in (np.zeros((2, 2)), np.zeros(3), np.zeros((0, 3))):
-        with pytest.raises(ValueError, match=r"features|2D|sample"):
-            transformer.transform(bad)
-    with pytest.raises(ValueError, match="sample"):
-        transformer.fit(pd.DataFrame({"a": []}))
-    frame = pd.DataFrame(X, columns=["a", "b", "c"])
-    transformer.fit(frame)
-    with pytest.raises(ValueError, match="names should match"):
-        transformer.transform(frame[["b", "a", "c"]])
-    with pytest.warns(UserWarning, match="valid feature names"):
-        transformer.transform(X)
-
-
 def test_nan_passes_and_infinity_in_other_columns_too():
     X = np.array([[np.nan, np.inf], [0.6, np.nan]])
     out = TQMATransformer(1, (0, 1), [0]).fit_transform(X)
@@ -423,8 +315,6 @@ def test_missing_bounds_are_a_leak_announced_once():
     assert transformer.disclosure_risk_.bound["x1"] == 100.0
     assert transformer.transform([[9.0, -7.0]]).tolist() == [[6.0, 5.0]]
     assert transformer.disclosure_risk_.leaks == ("bounds of X were read from the rows",)
-    with pytest.warns(PrivacyLeakWarning), pytest.raises(ValueError, match="no value to read bounds"):
-        TQMATransformer(1).fit(X[:1])
 
 
 def test_a_function_of_the_rows_is_a_leak_and_a_selector_by_name_is_not():
@@ -470,8 +360,10 @@ def test_a_pipeline_trains_on_clean_rows_and_predicts_from_coarse_ones():
     assert clean[-1]._fit_X.tolist() == X.tolist()
     # Every query becomes .5, whose nearest clean row is .2 or .8 (the former: .8 - .5 rounds up).
     assert clean.predict(X).tolist() == [2.0, 2.0, 2.0]
-    coarse = clone(clean).set_params(tqmatransformer__perturb_fit=True).fit(X, y)
-    assert coarse[-1]._fit_X.tolist() == [[0.5]] * 3
+    assert (
+        clone(clean).set_params(tqmatransformer__perturb_fit=True).fit(X, y)[-1]._fit_X.tolist()
+        == [[0.5]] * 3
+    )
     frame = people(pd)
     untouched = TQMATransformer(1, (0, 100), ["age", "weight"], perturb_fit=False)
     out = untouched.fit_transform(frame)
@@ -480,31 +372,34 @@ def test_a_pipeline_trains_on_clean_rows_and_predicts_from_coarse_ones():
     assert untouched.transform(frame)["weight"].tolist() == [75.0, 75.0, 75.0]
 
 
-def test_a_search_over_depth():
-    rng = np.random.default_rng(0)
-    X = rng.uniform(size=(300, 1))
-    y = np.sin(8 * X.ravel())
-    model = make_pipeline(TQMATransformer(bounds=(0, 1), perturb_fit=False), KNeighborsRegressor())
-    search = GridSearchCV(model, {"tqmatransformer__depth": [1, 3, 6]}, cv=3).fit(X, y)
-    assert search.best_params_ == {"tqmatransformer__depth": 6}
-    assert (np.diff(search.cv_results_["mean_test_score"]) > 0).all()
+def test_text_is_read_in_a_single_cell():
+    transformer = TQMATransformer(1, bounds=(0, 8), quasi_identifiers=[0])
+    for cell, found in (("7", 6.0), (b"7", 6.0), ("seven", np.nan), (np.inf, 6.0), (-(10**400), 2.0)):
+        for table in ([[cell, "1"]], np.array([[cell, "1"]], dtype=object)):
+            np.testing.assert_array_equal(transformer.fit_transform(table)[0, 0], found)
 
 
-def test_inside_a_column_transformer():
-    X = people(pd)
-    union = ColumnTransformer(
-        [("coarse", TQMATransformer(2, {"age": (0, 100), "weight": (40, 200)}), ["age", "weight"])],
-        remainder="drop",
-        verbose_feature_names_out=False,
-    )
-    np.testing.assert_array_equal(union.fit_transform(X), [[12.5, 60.0], [37.5, 100.0], [np.nan, 180.0]])
-    assert union.get_feature_names_out().tolist() == ["age", "weight"]
+def test_an_array_after_a_fit_to_names_is_warned_of():
+    transformer = TQMATransformer(bounds=(0, 1)).fit(pd.DataFrame({"a": [0.0], "b": [1.0]}))
+    with pytest.warns(UserWarning, match="valid feature names"):
+        transformer.transform(np.zeros((1, 2)))
 
 
-def test_clone_and_pickle():
+def test_a_pickle_coarsens_alike():
     X = np.random.default_rng(0).uniform(size=(5, 2))
     transformer = TQMATransformer([2, 3], (0, 1)).fit(X)
     twin = pickle.loads(pickle.dumps(transformer))
     np.testing.assert_array_equal(twin.transform(X), transformer.transform(X))
     assert twin.disclosure_risk_ == transformer.disclosure_risk_
-    assert clone(transformer).get_params() == transformer.get_params()
+
+
+def test_rounded_lattice_points_fall_where_the_real_numbers_do():
+    # Half of the points lie a little below the edge that they are meant to be.
+    lower, upper, depth = 0.1, 0.8, 6
+    points = [lower + j * (upper - lower) / 2**depth for j in range(2**depth + 1)]
+    expected = [exact_cell(point, lower, upper, depth)[0] for point in points]
+    centres = coarsened(fitted(depth, (lower, upper)), points)
+    assert [exact_cell(centre, lower, upper, depth)[0] for centre in centres] == expected
+    # The rounded formula would not do.
+    naive = np.floor((np.array(points) - lower) / ((upper - lower) / 2**depth)).clip(0, 2**depth - 1)
+    assert naive.tolist() != expected

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Sums by label and of residuals times standardised rows: exact, within their norms, and free of order."""
 
-import json
 from dataclasses import replace
 from math import ulp
 
@@ -14,7 +13,6 @@ from scipy.special import expit, softmax
 from skprivate.rounds._plans.logits import LabelMomentsPlan, LogitsPlan, StandardRows
 from skprivate.rounds._plans.moments import MomentGrid
 from skprivate.rounds._rows import PreparedRows
-from skprivate.rounds._task import plan_from_dict
 
 D = 3
 GRID = MomentGrid(lower=np.full(D, -2.0), upper=np.full(D, 2.0), target=(-1.0, 1.0), exponent=20)
@@ -117,78 +115,3 @@ def test_a_row_reaches_its_norm():
     exact = replace(whole, rows=replace(whole.rows, center=np.zeros(D), radius=1.0))
     gradient, _ = exact.split(exact.sums(center))
     assert abs(gradient[0, 0]) == 2**30
-
-
-@pytest.mark.parametrize(
-    "plan", [make_plan(), make_plan(3), make_plan(grid=BALL, coarse=None), LabelMomentsPlan(GRID, 5)]
-)
-def test_json_and_back(plan):
-    text = json.dumps(plan.to_dict())
-    again = plan_from_dict(json.loads(text))
-    assert json.dumps(again.to_dict()) == text
-    rows = make_rows(50, plan.n_labels)
-    np.testing.assert_array_equal(again.sums(rows), plan.sums(rows))
-
-
-@pytest.mark.parametrize(
-    "change",
-    [
-        {"scale": [0.0, 1.0, 1.0]},
-        {"radius": 0.0},
-        {"radius": "1"},
-        {"theta": [0.0] * 5},
-        {"theta": [0.0] * 8},
-        {"theta": []},
-        {"coarse": [1.5, 2]},
-        {"coarse": [30, 2]},
-        {"norm_order": 3},
-        {"exponent": 21},
-        {"center": [0.0]},
-        {"more": 1},
-    ],
-)
-def test_json_that_no_plan_writes(change):
-    with pytest.raises(ValueError, match="a plan"):
-        plan_from_dict({**make_plan().to_dict(), **change})
-
-
-def test_a_curvature_of_several_classes_is_refused():
-    with pytest.raises(ValueError, match="two classes"):
-        plan_from_dict({**make_plan(3).to_dict(), "coarse": [4, 4]})
-
-
-@pytest.mark.parametrize("plan", [make_plan(), LabelMomentsPlan(replace(GRID, exponent=8), 2)])
-def test_sums_that_no_rows_have(plan):
-    rows = make_rows(40)
-    sums = plan.sums(rows)
-    plan.check_sums(sums, 40)
-    for place in (0, len(sums) - 1):
-        wrong = sums.copy()
-        wrong[place] = 2**60
-        with pytest.raises(ValueError, match="so many rows"):
-            plan.check_sums(wrong, 40)
-
-
-def test_no_room():
-    plan = replace(make_plan(coarse=None), residual_bits=26)
-    with pytest.raises(OverflowError, match="fit float64"):
-        replace(plan, rows=replace(plan.rows, exponent=20)).check_room(1)
-    with pytest.raises(OverflowError, match="too many rows"):
-        make_plan().check_room(2**40)
-    with pytest.raises(OverflowError, match="too many rows"):
-        LabelMomentsPlan(GRID, 2).check_room(2**40)
-    make_plan().check_room(10**6)
-
-
-@pytest.mark.parametrize("plan", [make_plan(), LabelMomentsPlan(GRID, 2)])
-def test_rows_that_a_plan_is_not_about(plan):
-    rows = make_rows(5)
-    for labels in (None, np.full(5, 2), np.full(5, -1)):
-        with pytest.raises(ValueError, match="label"):
-            plan.sums(PreparedRows(rows.X, labels=labels))
-    with pytest.raises(ValueError, match="shape"):
-        plan.sums(PreparedRows(rows.X[:, :2], labels=rows.labels))
-    bad = rows.X.copy()
-    bad[1, 1] = np.nan
-    with pytest.raises(ValueError, match="finite"):
-        plan.sums(PreparedRows(bad, labels=rows.labels))
