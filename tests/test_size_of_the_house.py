@@ -19,6 +19,7 @@ from sklearn.base import BaseEstimator
 
 import skprivate
 
+ROOT = Path(__file__).parent.parent
 TOP = Path(skprivate.__file__).parent
 FILES = sorted(path for path in TOP.rglob("*") if path.suffix in {".py", ".pyx"})
 MODULES = [path for path in FILES if path.name != "__init__.py"]
@@ -28,6 +29,7 @@ MOST_LINES_OF_A_MODULE = 520
 MOST_FILES_OF_A_FIT = 25
 MOST_FILES_OF_A_PREDICTION = 12
 MOST_CLASSES = 4
+MOST_LINES_BESIDE = {"tests": 42_000, "benchmarks": 9_500}
 MOST_LINES = {
     "linear_model": 5290,
     "audit": 4520,
@@ -84,6 +86,12 @@ def lines_by_room():
 def test_no_room_grows():
     found = lines_by_room()
     assert {room: n for room, n in found.items() if n > MOST_LINES.get(room, 0)} == {}
+
+
+@pytest.mark.parametrize(("folder", "most"), MOST_LINES_BESIDE.items())
+def test_tests_and_benchmarks_grow_for_a_reason(folder, most):
+    files = [path for path in (ROOT / folder).rglob("*") if path.suffix in (".py", ".js")]
+    assert sum(map(code_lines, files)) <= most
 
 
 def test_a_module_can_be_read_at_one_sitting():
