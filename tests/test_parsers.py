@@ -1,15 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Whatever is read back: a hostile document is a clean error, a right one is written as it was read.
-
-``python -m benchmarks damaged_documents`` does the same with 100,000 documents of each kind, and measures.
-"""
+"""Whatever is read back: a hostile document is a clean error, a right one is written as it was read."""
 
 import json
 
 import pytest
 
-from benchmarks.figures.robustness._mutations import nested
-from benchmarks.figures.robustness._parsers import all_parsers, fuzz
 from skprivate import MomentAccumulator
 from skprivate.accounting import PrivacySpent
 from skprivate.utils._json_documents import (
@@ -20,6 +15,8 @@ from skprivate.utils._json_documents import (
     restore_sealed,
     seal_document,
 )
+from tests.mutated_documents import nested
+from tests.readers import all_parsers, fuzz
 
 PARSERS = 15
 

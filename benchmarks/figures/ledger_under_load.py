@@ -15,8 +15,8 @@ import numpy as np
 from skprivate.accounting import PrivacyLedger, PrivacySpent
 from skprivate.accounting._statements.ledger_entry import to_row
 
-from ..._tables import Table
-from ..._timing import median_of, seconds
+from .._tables import Table
+from .._timing import median_of, seconds
 
 #: Entries of a ledger, and charges that are timed.
 SIZES = {False: ((100, 1000, 10_000, 100_000), 101), True: ((20,), 3)}

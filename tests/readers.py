@@ -4,9 +4,7 @@
 import contextlib
 import hashlib
 import json
-import os
 import signal
-import tempfile
 import time
 import warnings
 from collections import Counter
@@ -20,6 +18,7 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks._timing import timed
 from skprivate import LocallyPrivateTreeClassifier, MomentAccumulator
 from skprivate.accounting import PrivacyGuarantee, PrivacyLedger, PrivacyReport, PrivacySpent, StepReport
 from skprivate.accounting._ledger.records import mark_path, read_mark, write_mark
@@ -33,9 +32,7 @@ from skprivate.partition import Partition
 from skprivate.preprocessing import estimate_bounds
 from skprivate.randomizers import HadamardRandomizer
 from skprivate.utils._json_documents import canonical, digest
-
-from ..._timing import timed
-from ._mutations import mutate_bytes, mutate_json, write_json
+from tests.mutated_documents import mutate_bytes, mutate_json, write_json
 
 # An input that takes longer is given up.
 PATIENCE = 10.0
@@ -375,11 +372,3 @@ def _mark(folder: Path) -> Parser:
         return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
 
     return Parser("ledger mark", [path.read_bytes()], read, write, _sealed("checksum", sorted_digest))
-
-
-@contextlib.contextmanager
-def quick_folder() -> Iterator[Path]:
-    """Yield a folder in memory where there is one: files are written for every input."""
-    place = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
-    with tempfile.TemporaryDirectory(dir=place) as folder:
-        yield Path(folder)
