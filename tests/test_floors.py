@@ -158,7 +158,7 @@ def test_a_room_holds_at_most_fourteen_modules(room):
     assert len(modules) <= MOST_MODULES, modules
 
 
-def tests_without_a_module() -> list[str]:
+def files_without_a_module() -> list[str]:
     """Return files of tests whose names begin with no module, or folder, of the same place in the package."""
     found = []
     for path in sorted(Path(__file__).parent.glob("*/**/test_*.py")):
@@ -176,7 +176,7 @@ def tests_without_a_module() -> list[str]:
 
 
 def test_a_file_of_tests_is_named_after_what_it_tests():
-    assert tests_without_a_module() == []
+    assert files_without_a_module() == []
 
 
 def test_the_walk_sees_what_is_imported():

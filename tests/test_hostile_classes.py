@@ -80,7 +80,7 @@ CASES = {
 }
 CASES = {name: case for name, case in CASES.items() if type(case.estimator).__name__ not in REASONS}
 QUICK = {*ONE_OF_EACH, "tree, public rows", "chain, tqma", "search of a chain, scaler"}
-#: Twenty values of each of 15 kinds: what fails on a fifth of a kind is missed with probability 0.8^20 = 1.2 %.
+#: 20 values of each of 15 kinds: what fails on a fifth of a kind is missed with probability 0.8^20 = 1.2 %.
 DRAWN = 300
 ACCUMULATORS: dict[str, Any] = {
     "moments": lambda: MomentAccumulator((-1, 1), (1, 2), max_rows=10_000),
