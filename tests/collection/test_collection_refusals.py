@@ -235,6 +235,7 @@ def of_domain(**options):
         ),
         (lambda: TreeSpecification(HALVES, KRRRandomizer(1.0, 2, 3), [0, 1]), "2 classes"),
         (of_domain, "there is none"),
+        (lambda: of_domain(domain={"age": (0, 1)}), "domain must be a TableDomain"),
         (lambda: of_domain(domain=TableDomain({"age": (0, 1)})), "5 columns, but the domain encodes 1"),
         *(
             (lambda other=other: of_domain(domain=TableDomain(other)), r"derived columns|encodes")
@@ -246,7 +247,7 @@ def of_domain(**options):
     ],
 )
 def test_arguments_of_a_specification(call, match):
-    with pytest.raises(ValueError, match=match):
+    with pytest.raises((TypeError, ValueError), match=match):
         call()
 
 

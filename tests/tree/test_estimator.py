@@ -19,27 +19,27 @@ from skprivate.tree import export_text
 from skprivate.tree._release import slope_of_public_rows
 from skprivate.tree._rows import PublicVotes
 
-X, Y, IS_PUBLIC = make_posterior_drift(4000, 200, random_state=0)
+X, LABELS, IS_PUBLIC = make_posterior_drift(4000, 200, random_state=0)
 BINARY = {"bounds": (0.0, 1.0), "classes": [0, 1]}
 
 
 class TestCurator:
     def test_what_is_claimed(self):
-        spent = DPTreeClassifier(Fraction(1, 2), **BINARY).fit(X, Y, is_public=IS_PUBLIC).privacy_spent_
+        spent = DPTreeClassifier(Fraction(1, 2), **BINARY).fit(X, LABELS, is_public=IS_PUBLIC).privacy_spent_
         assert (spent.epsilon, spent.relation, spent.deployment) == (Fraction(1, 2), "replace-one", "curator")
         assert (spent.sensitivity, spent.noise_scale, spent.private) == (2, 4, True)
         assert spent.unprotected["private rows"] == 4000
         assert spent.public_inputs == ("public rows with their labels", "bounds", "classes")
-        assert DPTreeClassifier(**BINARY).fit(X, Y).privacy_spent_.public_inputs == ("bounds", "classes")
+        assert DPTreeClassifier(**BINARY).fit(X, LABELS).privacy_spent_.public_inputs == ("bounds", "classes")
 
     def test_groups_multiply_the_sensitivity(self):
         groups = np.repeat(np.arange(1050), 4)
         tree = DPTreeClassifier(1.0, max_rows_per_group=3, **BINARY)
-        tree.fit(X, Y, is_public=IS_PUBLIC, groups=groups)
+        tree.fit(X, LABELS, is_public=IS_PUBLIC, groups=groups)
         spent = tree.privacy_spent_
         assert (spent.sensitivity, spent.unit, spent.max_rows_per_unit) == (6, "group", 3)
         assert tree.n_reports_ == spent.unprotected["private rows"] == 3000
-        without = DPTreeClassifier(1.0, max_rows_per_group=3, **BINARY).fit(X, Y, is_public=IS_PUBLIC)
+        without = DPTreeClassifier(1.0, max_rows_per_group=3, **BINARY).fit(X, LABELS, is_public=IS_PUBLIC)
         assert (without.privacy_spent_.sensitivity, without.privacy_spent_.unit) == (2, "row")
 
     def test_how_many_rows_a_person_has_shows_nowhere(self):
@@ -50,7 +50,7 @@ class TestCurator:
         tree = DPTreeClassifier(1.0, max_rows_per_group=3, **BINARY)
         told = []
         for persons in (groups, fewer):
-            tree.fit(X, Y, is_public=IS_PUBLIC, groups=persons)
+            tree.fit(X, LABELS, is_public=IS_PUBLIC, groups=persons)
             told.append((tree.n_reports_, tree.max_depth_, tree.privacy_spent_))
         assert told[0] == told[1]
         assert told[0][0] == 3000
@@ -72,15 +72,15 @@ class TestCurator:
     def test_unseeded_fits_differ(self):
         # 16 draws of scale 4 agree twice with a probability below 1e-12.
         tree = DPTreeClassifier(0.5, max_depth=4, **BINARY)
-        counts = [tree.fit(X, Y, is_public=IS_PUBLIC).report_counts_ for _ in range(2)]
+        counts = [tree.fit(X, LABELS, is_public=IS_PUBLIC).report_counts_ for _ in range(2)]
         assert (counts[0] != counts[1]).any()
 
     def test_ledger(self, tmp_path):
         ledger = PrivacyLedger(tmp_path / "one.ledger", epsilon=1)
         tree = DPTreeClassifier(0.75, ledger=ledger, **BINARY)
-        tree.fit(X, Y, is_public=IS_PUBLIC)
+        tree.fit(X, LABELS, is_public=IS_PUBLIC)
         with pytest.raises(BudgetExceededError):
-            tree.fit(X, Y, is_public=IS_PUBLIC)
+            tree.fit(X, LABELS, is_public=IS_PUBLIC)
         (entry,) = ledger.entries()
         assert (entry.estimator, entry.relation) == ("DPTreeClassifier", "replace-one")
 
