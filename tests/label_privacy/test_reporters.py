@@ -2,7 +2,6 @@
 """What a client reports of its label: the exact law, unbiased targets, and their variance."""
 
 import decimal
-import pickle
 from fractions import Fraction
 
 import numpy as np
@@ -64,11 +63,6 @@ def test_frequencies_of_reports():
         assert (error < 6 * np.sqrt(law * (1 - law) / 200_000)).all()
 
 
-def test_two_classes_have_the_variance_of_the_formula():
-    e = np.exp(0.5)
-    assert ClassReporter(0.5, [0, 1]).noise_variance == pytest.approx(e / (e - 1) ** 2)
-
-
 def test_labels_outside_the_classes_count_as_the_first():
     reporter = ClassReporter(1.0, ["no", "yes"])
     assert reporter.encode(["yes", "no", "perhaps", None, 7]).tolist() == [1, 0, 0, 0, 0]
@@ -98,12 +92,6 @@ class TestNumbers:
         assert (np.abs(found - values) <= step).all()
 
 
-@pytest.mark.parametrize("bounds", [(-1e200, 1e200), (0, 5e-324)])
-def test_bounds_whose_noise_no_float_holds_are_refused(bounds):
-    with pytest.raises(ValueError, match="too close together or too far apart"):
-        NumberReporter(1.0, bounds)
-
-
 def test_noisy_numbers_are_unbiased_with_the_stated_variance():
     """Of 200,000 reports: 6 standard errors of a mean, and of a variance of kurtosis 6."""
     reporter = NumberReporter(0.5, (10.0, 20.0))
@@ -111,14 +99,3 @@ def test_noisy_numbers_are_unbiased_with_the_stated_variance():
     assert abs(targets.mean() - 13) < 6 * np.sqrt(reporter.noise_variance / 200_000)
     assert targets.var() == pytest.approx(reporter.noise_variance, rel=6 * np.sqrt(5 / 200_000))
     assert reporter.noise_variance == pytest.approx(2 * (10 / 0.5) ** 2, rel=1e-6)
-
-
-@pytest.mark.parametrize("reporter", [ClassReporter(1.0, [0, 1]), NumberReporter(1.0, (0, 1))])
-def test_what_is_no_report_is_refused(reporter):
-    good = reporter.randomize([0, 1], random_state=0)
-    assert reporter.check_reports(good).tolist() == good.tolist()
-    for bad in (good.astype(float), good[:, None], np.full_like(good, np.iinfo(good.dtype).max)):
-        with pytest.raises((TypeError, ValueError)):
-            reporter.check_reports(bad)
-    again = pickle.loads(pickle.dumps(reporter))
-    assert again.randomize([0, 1], random_state=0).tolist() == good.tolist()

@@ -1,9 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The distributions of the error against SciPy, far into the tails; means of times that do not exist."""
 
-import copy
-import pickle
-
 import numpy as np
 import pytest
 from scipy import integrate, stats
@@ -51,10 +48,6 @@ class TestAgainstSciPy:
         np.testing.assert_allclose(distribution.quantile(p), reference.ppf(p), rtol=1e-10, atol=1e-14)
         np.testing.assert_array_equal(distribution.quantile([0.0, 1.0]), [-np.inf, np.inf])
 
-    def test_survival_undoes_quantile(self, distribution, reference):
-        p = np.linspace(0.001, 0.999, 500)
-        np.testing.assert_allclose(1 - distribution.survival(distribution.quantile(p)), p, rtol=1e-11)
-
     def test_far_tails_are_limits_without_a_warning(self, distribution, reference):
         far = np.array([-np.inf, -1e308, 1e308, np.inf])
         np.testing.assert_array_equal(distribution.survival(far), [1, 1, 0, 0])
@@ -76,9 +69,6 @@ class TestAgainstSciPy:
         np.testing.assert_allclose(values[1, 0], 1.0, rtol=1e-11)
         np.testing.assert_array_equal(values[[0, 2]], [[0, 0], [np.inf, np.inf]])
 
-    def test_copies_are_equal(self, distribution, reference):
-        assert pickle.loads(pickle.dumps(distribution)) == distribution == copy.deepcopy(distribution)
-
 
 def test_log_logistic_mean_ends_at_one():
     sigma = np.array([0.0, 0.5, 1 - 1e-12, 1.0, 1.5, 2.0, 2.5])
@@ -94,9 +84,3 @@ def test_names():
     names = ("weibull", "loglogistic", "lognormal", "sev", "logistic", "normal")
     assert [error_distribution_of(name) for name in names] == [SEV, LOGISTIC, NORMAL] * 2
     assert [models_log_target(name) for name in names] == [True] * 3 + [False] * 3
-
-
-@pytest.mark.parametrize("look_up", [error_distribution_of, models_log_target])
-def test_an_unknown_name_is_refused(look_up):
-    with pytest.raises(ValueError, match="distribution must be one of weibull"):
-        look_up("gumbel")

@@ -10,9 +10,8 @@ import pytest
 from scipy.special import expit
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import log_loss
-from sklearn.model_selection import GridSearchCV
 
-from skprivate import DPLogisticRegression, PrivacyLedger, PrivateGridSearch, config_context
+from skprivate import DPLogisticRegression, PrivacyLedger, config_context
 from skprivate.exceptions import BudgetExceededError, PrivacyLeakError, PrivacyLeakWarning, UtilityWarning
 
 GAUSSIAN = {"delta": 1e-6}
@@ -216,18 +215,6 @@ def test_persons():
     # Two of four rows count; how many is not public, and is estimated.
     assert abs(model.release_.standards.n_rows - 10_000) < 500
     assert model.score(X, Y) > 0.7
-
-
-@UNSEEDED
-def test_a_search_pays_for_every_candidate_and_nothing_is_free():
-    search = PrivateGridSearch(
-        DPLogisticRegression(0.5, **DECLARED), {"x_norm": [None, 6.0]}, random_state=0
-    ).fit(X, Y)
-    assert search.best_estimator_.score(X, Y) > 0.6
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", PrivacyLeakWarning)
-        found = GridSearchCV(DPLogisticRegression(1.0, **DECLARED), {"epsilon": [1.0, 2.0]}, cv=2).fit(X, Y)
-    assert hasattr(found, "best_params_")
 
 
 @UNSEEDED

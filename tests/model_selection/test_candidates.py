@@ -7,9 +7,8 @@ from fractions import Fraction
 import numpy as np
 import pandas as pd
 import pytest
-from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin, clone
+from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
 from sklearn.compose import ColumnTransformer
-from sklearn.metrics import get_scorer
 from sklearn.pipeline import FeatureUnion, make_pipeline
 from sklearn.preprocessing import Binarizer, FunctionTransformer
 
@@ -18,9 +17,7 @@ from skprivate import (
     DPSEVRegressor,
     DPTreeClassifier,
     LocallyPrivateTreeClassifier,
-    PrivacyLedger,
     PrivacySpent,
-    config_context,
     privacy_report,
 )
 from skprivate.audit import record_releases
@@ -117,90 +114,6 @@ def test_scores_are_noisy_at_the_dearest_candidates_epsilon():
 TREE, LIFE = DPTreeClassifier(bounds=(0, 1), classes=[0, 1]), DPSEVRegressor(bounds_X=(0, 1), bounds_y=(0, 1))
 SEVERAL = LocallyPrivateTreeClassifier(bounds=(0, 1), classes=[0, 1, 2])
 COLUMNS = ColumnTransformer([("a", BoundsScaler(), [0])], sparse_threshold=0)
-
-
-@pytest.mark.parametrize(
-    ("estimator", "entry", "reason"),
-    [
-        (TREE, {"bounds": (1, 0)}, "lower must be below upper"),
-        (TREE, {"bounds": {"a": (0, 1)}}, "there is no column 'a'"),
-        (TREE, {"bounds": ([0, 0, 0], 1)}, "one value per column"),
-        (TREE, {"classes": [1]}, "two labels"),
-        (TREE, {"max_depth": 17}, "at most 16 without public rows"),
-        (TREE, {"epsilon": 1e-17}, "epsilon is too small"),
-        (TREE, {"no_parameter": 1}, "Invalid parameter"),
-        (SEVERAL, {"prune": "paper"}, "Only binary"),
-        (SEVERAL, {"mechanism": "signed-laplace"}, "Only binary"),
-        (LIFE, {"bounds_X": (0, [1, 1, 1])}, "one value per column"),
-        (LIFE, {"bounds_y": (1, 0)}, "bounds_y: lower must be below upper"),
-        (LIFE, {"scale_bounds": (-1, 1)}, "scale_bounds must be above 0"),
-        (LIFE, {"epsilon": 1e-30}, "epsilon is too small"),
-        (make_pipeline(BoundsScaler(), TREE), {"boundsscaler__bounds": (1, 0)}, "lower must be below upper"),
-        (make_pipeline(BoundsScaler(), TREE), {"dptreeclassifier__bounds": (0, [1])}, "one value per column"),
-        (make_pipeline(COLUMNS, TREE), {"columntransformer__a__bounds": ([0, 0], 1)}, "one value per column"),
-        (
-            make_pipeline(COLUMNS, TREE),
-            {"columntransformer__transformers": [("a", BoundsScaler(), [9])]},
-            "9",
-        ),
-    ],
-)
-def test_a_public_defect_is_named_before_the_charge(estimator, entry, reason, tmp_path):
-    ledger = PrivacyLedger(tmp_path / "public.ledger")
-    search = PrivateGridSearch(
-        estimator, [{}, {name: [value] for name, value in entry.items()}], ledger=ledger
-    )
-    with pytest.raises(ValueError, match=reason) as caught:
-        search.fit(X, X[:, 0] if estimator is LIFE else Y)
-    assert f"The candidate {entry!r} cannot be fitted" in str(caught.value)
-    assert (ledger.entries(), ledger.n_failures) == ([], 0)
-
-
-def test_the_public_classes_are_checked_before_the_charge(tmp_path):
-    ledger = PrivacyLedger(tmp_path / "public.ledger")
-    search = PrivateGridSearch(DPTreeClassifier(bounds=(0, 1)), {"max_depth": [1]}, ledger=ledger)
-    with pytest.raises(ValueError, match="one class only"):
-        search.fit(X, Y, is_public=Y == 1)
-    assert ledger.entries() == []
-
-
-@pytest.mark.parametrize("strict", [False, True])
-@pytest.mark.parametrize(
-    ("rows", "target", "reason"),
-    [
-        (X, pd.DataFrame({"event": Y, "time": Y + 1.0}), "not boolean"),
-        (X, np.column_stack([Y, Y]), "1d array"),
-        (X, np.full(300, "2020-01-01", dtype="M8[D]"), "dates"),
-        (X[:, 0], X[:, 0], "Expected 2D"),
-        (np.ma.MaskedArray(X), X[:, 0], "masked"),
-        (X * 1j, X[:, 0], "omplex"),
-    ],
-    ids=["events", "columns", "dates", "one dimension", "masked", "complex"],
-)
-def test_forms_and_types_are_checked_before_the_charge(rows, target, reason, strict, tmp_path):
-    if reason == "masked" and not strict:
-        pytest.skip("scikit-learn takes masked arrays for arrays")
-    ledger = PrivacyLedger(tmp_path / "public.ledger")
-    life = clone(LIFE).set_params(bounds_y=(1, 2))
-    search = PrivateGridSearch(life, {"epsilon": [1]}, scoring=lambda *given: 1 / 0, ledger=ledger)
-    with config_context(strict=strict), pytest.raises((TypeError, ValueError), match=reason):
-        search.fit(rows, target)
-    assert ledger.entries() == []
-
-
-def test_every_option_on_public_rows_is_checked(tmp_path):
-    ledger = PrivacyLedger(tmp_path / "public.ledger")
-    search = PrivateGridSearch(SEVERAL, {"prune": [False, "paper"]}, ledger=ledger)
-    with pytest.raises(ValueError, match="Only binary"):
-        search.fit(X, Y, is_public_validation=np.arange(300) < 50)
-    assert ledger.entries() == []
-
-
-def test_a_scorer_of_scikit_learn_is_refused_before_the_charge(tmp_path):
-    ledger = PrivacyLedger(tmp_path / "public.ledger")
-    with pytest.raises(ValueError, match="one number for all"):
-        PrivateGridSearch(TREE, {"max_depth": [1]}, scoring=get_scorer("accuracy"), ledger=ledger).fit(X, Y)
-    assert ledger.entries() == []
 
 
 def test_what_steps_in_front_decide_is_not_checked():

@@ -111,20 +111,6 @@ def test_data_frames():
     assert [len(test) for _, test in splits] == [3, 3]
 
 
-def test_nothing_to_split():
-    with pytest.raises(ValueError, match="X must not be None"):
-        next(PublicPrivateSplit(2).split(None, is_public=[True]))
-    with pytest.raises(ValueError, match="no private row to test"):
-        next(PublicPrivateSplit(2).split(np.zeros((2, 1)), is_public=[True, True]))
-
-
-def test_bad_masks():
-    with pytest.raises(TypeError, match="is_public must hold booleans"):
-        next(PublicPrivateSplit(2).split(np.zeros((4, 1)), is_public=[0, 1, 0, 1]))
-    with pytest.raises(ValueError, match="is_public must have shape"):
-        next(PublicPrivateSplit(2).split(np.zeros((4, 1)), is_public=[True]))
-
-
 @pytest.mark.filterwarnings("ignore:No is_public reached:UserWarning")
 def test_groups_that_reach_no_estimator_are_a_caution():
     groups, split = np.arange(12) // 2, PublicPrivateSplit(GroupKFold(2))

@@ -15,6 +15,7 @@ from skprivate.rounds._driver import RowsInMemory, drive
 from skprivate.rounds._plans import moments
 from skprivate.rounds._plans.moments import MANY_ROWS, MomentGrid
 from skprivate.rounds._rows import PreparedRows
+from tests.marks import slow
 
 THETA = np.array([0.2, 3.0, -0.8, 0.5, 0.4])
 GRID = MomentGrid(lower=np.full(3, -2.0), upper=np.full(3, 2.0), target=(-1.0, 1.0), exponent=20)
@@ -132,8 +133,7 @@ def test_sums_equal_a_plain_computation(distribution, clip):
 
 
 @pytest.mark.parametrize("distribution", [SEV, LOGISTIC, NORMAL])
-@pytest.mark.parametrize("clip", [0.7, 2.0])
-@pytest.mark.parametrize("entered", [False, True])
+@pytest.mark.parametrize(("clip", "entered"), [(0.7, False), (2.0, True), slow(0.7, True), slow(2.0, False)])
 def test_both_halves_of_the_curvature_have_one_expectation(distribution, clip, entered):
     """Of rows of the model, in entries of location and slopes: at most 5.5 standard errors apart.
 
@@ -241,11 +241,6 @@ def test_noise_fits_the_sampler(mechanism, amount):
     release_round(table(50), plan, THETA, amount, True, 0)
 
 
-def test_too_small_an_epsilon_is_refused_before_rows_are_seen():
-    with pytest.raises(ValueError, match="epsilon too small"):
-        make_plan(SEV, 2.0, 10**6, Fraction(1, 10**14))
-
-
 def test_released_noise_has_the_stated_spread():
     # 400 draws of 26 entries: a relative error above 25 % in the pooled spread has probability below 1e-9.
     rows, plan = table(200), make_plan(SEV)
@@ -261,12 +256,3 @@ def test_released_noise_has_the_stated_spread():
         standardised.append(off[np.triu_indices(5)])
         np.testing.assert_array_equal(got.curvature, got.curvature.T)
     assert np.std(np.concatenate(standardised)) == pytest.approx(1.0, abs=0.25)
-
-
-@pytest.mark.parametrize("bad", [np.nan, np.inf])
-def test_not_finite_values_are_refused_without_a_place(bad):
-    rows = table(100)
-    rows.X[57, 1] = bad
-    with pytest.raises(ValueError, match=r"must be finite") as caught:
-        exact_round(rows, make_plan(SEV), THETA, False)
-    assert "57" not in str(caught.value)

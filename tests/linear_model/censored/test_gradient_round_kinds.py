@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Rows of every kind of observation move a round by no more than the stated sensitivity, and reach it."""
 
+import functools
 import itertools
 import json
 from fractions import Fraction
@@ -23,6 +24,7 @@ from skprivate.linear_model._moments.released_moments import MomentWeights, Neig
 from skprivate.rounds._plans.cells import CellsPlan
 from skprivate.rounds._plans.moments import GradientsPlan, MomentGrid
 from skprivate.rounds._rows import KINDS, PreparedRows
+from tests.marks import slow
 
 DISTRIBUTIONS = [SEV, LOGISTIC, NORMAL]
 DECLARED = [
@@ -31,6 +33,7 @@ DECLARED = [
     ("exact", "right", "entry"),
     KINDS,
 ]
+ALL_CASES = list(itertools.product(DECLARED, (0.5, 2.0)))
 GRID = MomentGrid(lower=-np.ones(1), upper=np.ones(1), target=(-1.0, 1.0), exponent=20)
 # Errors that hardly change with the target, or by hundreds; all early, all late, none.
 THETAS = [(c, s, 0.5) for c in (-3.0, 0.0, 2.0) for s in (0.1, 2.0, 200.0)]
@@ -55,19 +58,24 @@ def extreme_rows(observations):
     return np.array(rows)
 
 
+@functools.cache
+def prepared(x, end, code, start=-np.inf, entry=-np.inf):
+    """A table of one row."""
+    return PreparedRows(
+        np.array([[x]]),
+        y=np.array([end]),
+        event=np.array([code], dtype=np.uint8),
+        start=np.array([start]),
+        entry=np.array([entry]),
+    )
+
+
 def contributions(rows, plan, theta, with_curvature=True):
     """What tables of one row put into a round, in the units of the row."""
     sums = plan.sums(GRID, np.array(theta), with_curvature)
     found = []
-    for x, end, code, start, entry in rows:
-        one = PreparedRows(
-            np.array([[x]]),
-            y=np.array([end]),
-            event=np.array([code], dtype=np.uint8),
-            start=np.array([start]),
-            entry=np.array([entry]),
-        )
-        found.append(sums.sums(one))
+    for row in rows:
+        found.append(sums.sums(prepared(*row)))
         sums.check_sums(found[-1], 1)
     return np.array(found, dtype=float)
 
@@ -81,8 +89,9 @@ def norms(found, weights, squared):
 
 
 @pytest.mark.parametrize("distribution", DISTRIBUTIONS)
-@pytest.mark.parametrize("observations", DECLARED)
-@pytest.mark.parametrize("clip", [0.5, 2.0])
+@pytest.mark.parametrize(
+    ("observations", "clip"), [(KINDS, 0.5), *(slow(*case) for case in ALL_CASES if case != (KINDS, 0.5))]
+)
 def test_no_row_moves_a_round_further_than_stated(distribution, observations, clip):
     plan = plan_for(distribution, clip, observations)
     unit = 2.0**plan.residual_bits
@@ -115,8 +124,10 @@ def curvatures(rows, plan, theta):
 
 
 @pytest.mark.parametrize("distribution", DISTRIBUTIONS)
-@pytest.mark.parametrize("observations", [KINDS[:2], *DECLARED])
-@pytest.mark.parametrize("clip", [0.1, 0.5, 2.0])
+@pytest.mark.parametrize(
+    ("observations", "clip"),
+    [(KINDS, 0.5), (KINDS[:2], 2.0), *(slow(*case) for case in ALL_CASES if case != (KINDS, 0.5))],
+)
 def test_no_row_moves_a_curvature_further_than_stated(distribution, observations, clip):
     """Of every row the curvature is in the hull of 0 and all K v v': in the cube, nowhere below 0."""
     plan = plan_for(distribution, clip, observations)
@@ -155,7 +166,7 @@ CURVATURE_WEIGHTS = MomentWeights(2, 2, 1)
 
 
 @pytest.mark.parametrize("distribution", DISTRIBUTIONS)
-@pytest.mark.parametrize("observations", [KINDS[:2], *DECLARED])
+@pytest.mark.parametrize("observations", [KINDS[:2], KINDS])
 @pytest.mark.parametrize("limits", [0.0, 7.0, 2.0**10])
 @pytest.mark.parametrize("cuts", [(-1e308, 1e308), (1e308, -1e308), (5.0, -5.0), (0.0, 0.0)])
 def test_plans_with_limits_of_no_law_keep_to_them(distribution, observations, limits, cuts):
@@ -167,27 +178,13 @@ def test_plans_with_limits_of_no_law_keep_to_them(distribution, observations, li
         sums = GradientsPlan.from_dict({**content, "theta": theta})
         sums.check_room(1000)
         rows = extreme_rows(observations)[::5]
-        for x, end, code, start, entry in rows:
-            one = PreparedRows(
-                np.array([[x]]),
-                y=np.array([end]),
-                event=np.array([code], dtype=np.uint8),
-                start=np.array([start]),
-                entry=np.array([entry]),
-            )
-            sums.check_sums(sums.sums(one), 1)
+        for row in rows:
+            sums.check_sums(sums.sums(prepared(*row)), 1)
     for place in range(len(content["limits"])):
         large = [*content["limits"]]
         large[place] = 2.0**50
         with pytest.raises(OverflowError, match="too fine"):
             GradientsPlan.from_dict({**content, "limits": large}).check_room(1)
-
-
-@pytest.mark.parametrize("bad", [-1.0, 0.5])
-def test_limits_that_are_no_whole_numbers_are_refused(bad):
-    content = plan_for(SEV, 1.0, KINDS[:2]).sums(GRID, np.array([0.1, 2.0, 0.5]), True).to_dict()
-    with pytest.raises(ValueError, match="whole numbers"):
-        GradientsPlan.from_dict({**content, "limits": [*content["limits"][:3], bad]})
 
 
 @pytest.mark.parametrize("distribution", DISTRIBUTIONS)
@@ -252,14 +249,7 @@ def test_a_row_that_is_entered_after_its_end_gives_nothing():
 def test_one_row_moves_the_histogram_of_kinds_by_its_sensitivity():
     cells = histogram_cells(GRID, 4)
     counts = [
-        cells.sums(
-            PreparedRows(
-                np.zeros((1, 1)),
-                y=np.array([end]),
-                event=np.array([code], dtype=np.uint8),
-                start=np.array([start]),
-            )
-        )
+        cells.sums(prepared(0.0, end, code, start))
         for end in (-9.0, 0.1, 9.0)
         for code in range(4)
         for start in (-np.inf, -0.7)
@@ -273,41 +263,12 @@ def test_one_row_moves_the_histogram_of_kinds_by_its_sensitivity():
     assert np.argmax(histogram_cells(GRID).sums(row)) == 64 + 35
 
 
-@pytest.mark.parametrize("field", ["start", "entry"])
-def test_starts_and_entries_that_are_nan_are_refused_without_a_place(field):
-    sums = plan_for(SEV, 1.0, KINDS).sums(GRID, np.array([0.0, 1.0, 0.0]), False)
-    codes = np.full(9, 3, dtype=np.uint8)
-    times = {field: np.where(np.arange(9) == 7, np.nan, -0.5)}
-    with pytest.raises(ValueError, match="must not be NaN") as caught:
-        sums.sums(PreparedRows(np.zeros((9, 1)), y=np.zeros(9), event=codes, **times))
-    assert "7" not in str(caught.value)
-
-
 def test_plans_of_kinds_survive_json():
     sums = plan_for(NORMAL, 1.0, KINDS).sums(GRID, np.array([0.1, 2.0, 0.5]), True)
     again = GradientsPlan.from_dict(json.loads(json.dumps(sums.to_dict())))
     assert again.to_dict() == sums.to_dict()
     assert again.residuals.observations == KINDS
-    rows = PreparedRows(
-        np.zeros((1, 1)), y=np.array([0.4]), event=np.array([3], np.uint8), start=np.array([0.1])
-    )
+    rows = prepared(0.0, 0.4, 3, 0.1)
     np.testing.assert_array_equal(again.sums(rows), sums.sums(rows))
-    broken = {**sums.to_dict(), "limits": sums.to_dict()["limits"][:4]}
-    with pytest.raises(ValueError, match="limits"):
-        GradientsPlan.from_dict(broken)
     cells = histogram_cells(GRID, 4)
     assert CellsPlan.from_dict(cells.to_dict()).n_sums == cells.n_sums == 4 * 64 + 1
-
-
-def test_sums_of_kinds_that_no_rows_have_are_refused():
-    sums = plan_for(SEV, 1.0, KINDS).sums(GRID, np.array([0.1, 2.0, 0.5]), False)
-    row = PreparedRows(
-        np.zeros((1, 1)), y=np.array([0.4]), event=np.array([3], np.uint8), start=np.array([-0.4])
-    )
-    values = sums.sums(row)
-    sums.check_sums(values, 1)
-    for place in (1, 3):
-        wrong = values.copy()
-        wrong[place] = 2**50
-        with pytest.raises(ValueError, match="not those of so many rows"):
-            sums.check_sums(wrong, 1)

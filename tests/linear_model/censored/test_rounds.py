@@ -13,54 +13,16 @@ from benchmarks.figures.life_data.censored import censored_rows, fit_censored
 from skprivate.linear_model._censored import rounds as censored
 from skprivate.linear_model._censored.gradient_round import RoundPlan
 from skprivate.linear_model._censored.histograms import PARTS, beyond_bounds, kaplan_meier
-from skprivate.linear_model._censored.newton import NewtonModel, regularized_covariance
-from skprivate.linear_model._censored.release import bootstrap_censored, censored_warning, errors_of
-from skprivate.linear_model._censored.rounds import Pace, censored_rounds, plan_censored
+from skprivate.linear_model._censored.release import bootstrap_censored, censored_warning
+from skprivate.linear_model._censored.rounds import censored_rounds, plan_censored
 from skprivate.linear_model._distributions import LOGISTIC, NORMAL, SEV
 from skprivate.linear_model._moments.released_moments import MomentWeights, Neighbours, unscale
 from skprivate.noise import DiscreteLaplaceMechanism, check_entropy
 from skprivate.noise._mechanisms import FitBudget
 from skprivate.rounds._driver import RowsInMemory, drive
 from skprivate.rounds._plans.moments import MomentGrid
-
-DISTRIBUTIONS = [SEV, LOGISTIC, NORMAL]
-SIGMA = 0.5
-
-
-def fleet(n, censored, seed=0, distribution=SEV, d=5):
-    """Features, log times, events and slopes; times end at one moment, or at random ones for odd seeds."""
-    rng = np.random.default_rng(seed)
-    X = np.clip(rng.standard_normal((n, d)), -4, 4)
-    coef = rng.standard_normal(d)
-    coef /= np.linalg.norm(coef)
-    y = X @ coef + SIGMA * distribution.quantile(rng.uniform(size=n))
-    if censored >= 1:
-        return X, np.minimum(y, 0.0), np.zeros(n, dtype=bool), coef
-    offset = rng.uniform(-1.5, 1.5, n) if seed % 2 else np.zeros(n)
-    end = offset + np.quantile(y - offset, 1 - censored)
-    return X, np.minimum(y, end), y <= end, coef
-
-
-def make_grid(d=5):
-    return MomentGrid(lower=np.full(d, -4.0), upper=np.full(d, 4.0), target=(-5.0, 5.0), exponent=20)
-
-
-def make_plan(epsilon, distribution=SEV, d=5, n=None, mechanism="laplace", relation="replace-one", **options):
-    neighbours = Neighbours(weights=MomentWeights(2, 1, d), relation=relation)
-    if n is not None:
-        options["n_rows"] = n
-    budget = FitBudget.of(epsilon, 1e-6 if mechanism == "gaussian" else 0, mechanism)
-    return plan_censored(make_grid(d), distribution, budget, neighbours, **options)
-
-
-def fitted(n, censored, seed, epsilon=1.0, distribution=SEV, **options):
-    """Errors of the 10 % life (in scales) and of the slopes (relative), and the release."""
-    X, time, event, coef = fleet(n, censored, seed, distribution)
-    release = fit_censored(make_plan(epsilon, distribution, n=n, **options), X, time, event, 1000 + seed)
-    slopes, intercept, scale = unscale(release.fit, make_grid())
-    q = float(distribution.quantile(0.1))
-    miss = abs(intercept + scale * q - SIGMA * q) / SIGMA
-    return miss, np.linalg.norm(slopes - coef) / np.linalg.norm(coef), release
+from tests.linear_model.censored.conftest import SIGMA, fitted, fleet, make_grid, make_plan
+from tests.linear_model.conftest import DISTRIBUTIONS
 
 
 def maximum_likelihood(X, time, event, distribution):
@@ -90,8 +52,9 @@ def test_without_noise_it_is_maximum_likelihood(distribution, censored):
     assert abs(intercept - want_intercept) <= 0.02 * want_scale
 
 
-@pytest.mark.parametrize("distribution", DISTRIBUTIONS)
-@pytest.mark.parametrize("clip", [0.5, 1.0, 2.0])
+@pytest.mark.parametrize(
+    ("distribution", "clip"), [(SEV, 0.5), (SEV, 2.0), (LOGISTIC, 1.0), (NORMAL, 0.5), (NORMAL, 2.0)]
+)
 def test_the_clip_leaves_no_bias(distribution, clip):
     # Standard errors of both are below .01 here.
     miss, slopes, _ = fitted(100_000, 0.5, 1, 1e7, distribution, max_iter=8, hazard_clip=clip)
@@ -126,16 +89,9 @@ def test_events_below_the_lower_bound_are_told(level, warned):
     assert (reason is not None and "lower bound" in reason) is warned
 
 
-@pytest.mark.parametrize("seed", [0, 1, 2])
-def test_useless_fits_are_told_by_released_values(seed):
-    assert censored_warning(fitted(100_000, 0.3, seed, epsilon=2.0)[2], SEV) is None
-    assert censored_warning(fitted(2000, 0.95, seed)[2], SEV) is not None
-
-
 @pytest.mark.parametrize("distribution", DISTRIBUTIONS)
 @pytest.mark.parametrize("censored", [0.0, 0.99, 1.0])
-@pytest.mark.parametrize("n", [1, 30, 3000])
-@pytest.mark.parametrize("epsilon", [0.05, 1e6])
+@pytest.mark.parametrize(("n", "epsilon"), [(1, 0.05), (1, 1e6), (30, 0.05), (1000, 1e6)])
 def test_nothing_breaks_and_everything_is_finite(distribution, censored, n, epsilon):
     X, time, event, _ = fleet(n, censored, 1, distribution)
     for rule in ("floor", "none"):
@@ -163,32 +119,6 @@ def test_declared_scales_of_another_order_break_nothing(distribution, scales):
         replicates = bootstrap_censored(release, 20)
         assert np.isfinite(replicates.coef).all()
         assert np.isfinite(replicates.scale).all()
-
-
-def test_the_information_has_an_inverse_where_targets_hardly_vary():
-    mean, covariance = np.array([0.3, 0.1]), np.diag([1e-19, 0.2])
-    inverse = NewtonModel(1e5, mean, covariance, 0.0, covariance, covariance, np.zeros(3)).inverse
-    np.testing.assert_allclose(inverse[1:, 1:], np.diag([1e14, 5e-5]), rtol=1e-9)
-    np.testing.assert_allclose(inverse[0], [9e12, -3e13, -5e-6], rtol=1e-4)
-
-
-def test_the_inverse_of_the_information_is_one():
-    X, time, event, _ = fleet(3000, 0.3, 1)
-    errors = errors_of(fit_censored(make_plan(10.0, n=len(X), max_iter=2), X, time, event, 0))
-    np.testing.assert_allclose(errors.information @ errors.inverse, np.eye(7), atol=1e-9)
-
-
-def test_all_rows_censored_is_told():
-    X, time, event, _ = fleet(100_000, 1.0)
-    release = fit_censored(make_plan(1.0, n=len(X)), X, time, event, 0)
-    assert "no events" in censored_warning(release, SEV)
-
-
-def test_one_feature():
-    X, time, event, _ = fleet(20_000, 0.5, 1, d=1)
-    release = fit_censored(make_plan(10.0, d=1), X, time, event, 0)
-    assert release.fit.coef.shape == (1,)
-    assert bootstrap_censored(release, 7).coef.shape == (7, 1)
 
 
 @pytest.mark.parametrize("relation", ["replace-one", "add-remove"])
@@ -258,25 +188,10 @@ def test_counts_have_the_noise_of_their_rows(relation, distance, persons):
     assert np.std(drawn) == pytest.approx(step.noise.std[0], rel=0.1)
 
 
-@pytest.mark.parametrize("bad", [0, -1, 2.5, True, "two", None])
-def test_bad_numbers_of_rounds_are_refused(bad):
-    if bad is None:
-        bad = [3]
-    with pytest.raises(ValueError, match="max_iter"):
-        make_plan(1.0, max_iter=bad)
-
-
-@pytest.mark.parametrize("bad", [0.0, -1.0, 1000.0, np.nan])
-def test_bad_clips_are_refused(bad):
-    with pytest.raises(ValueError, match="hazard_clip"):
-        make_plan(1.0, hazard_clip=bad)
-
-
 @pytest.mark.parametrize(
     ("epsilon", "censored", "clip"), [(1.0, 0.5, 1.0), (4.0, 0.95, 0.5), (1e5, 0.5, 8.0), (1e5, 0.95, 8.0)]
 )
-@pytest.mark.parametrize("mechanism", ["laplace", "gaussian"])
-@pytest.mark.parametrize("distribution", [SEV, NORMAL])
+@pytest.mark.parametrize(("distribution", "mechanism"), [(SEV, "laplace"), (NORMAL, "gaussian")])
 def test_the_clip_follows_the_share_of_events_and_the_noise(distribution, mechanism, epsilon, censored, clip):
     X, time, event, _ = fleet(20_000, censored, 1, distribution)
     found = [
@@ -286,52 +201,6 @@ def test_the_clip_follows_the_share_of_events_and_the_noise(distribution, mechan
         for options in ({}, {"hazard_clip": clip})
     ]
     np.testing.assert_array_equal(*found)
-
-
-@pytest.mark.parametrize("bad", [np.nan, np.inf])
-@pytest.mark.parametrize("where", ["X", "time"])
-def test_not_finite_values_are_refused(bad, where):
-    X, time, event, _ = fleet(300, 0.5)
-    (X[:, 0] if where == "X" else time)[123] = bad
-    with pytest.raises(ValueError, match=r"NaN|finite") as caught:
-        fit_censored(make_plan(1.0), X, time, event, 0)
-    assert "123" not in str(caught.value)
-
-
-def test_the_bootstrap_is_a_function_of_the_release():
-    release = fitted(20_000, 0.5, 0)[2]
-    first, second = bootstrap_censored(release, 50), bootstrap_censored(release, 50)
-    np.testing.assert_array_equal(first.coef, second.coef)
-    assert first.scale.shape == (50,)
-    assert (first.scale > 0).all()
-
-
-def half_width(replicates):
-    """Of the middle 68 %: replicates have tails without a variance, of information that may be near 0."""
-    return 0.5 * np.diff(np.quantile(replicates, [0.159, 0.841], axis=0), axis=0)[0]
-
-
-def test_the_bootstrap_spreads_as_the_fits_do():
-    # 30 fits of one table's distribution, all seeds fixed: the ratio of spreads is 1 within a factor 2.
-    X, time, event, _ = fleet(100_000, 0.3, 2)
-    plan = make_plan(1.0, n=len(X))
-    fits = [fit_censored(plan, X, time, event, seed) for seed in range(30)]
-    slopes = np.array([release.fit.coef for release in fits])
-    spread = half_width(slopes).mean()
-    # A fit that the noise threw far says so.
-    for release in fits:
-        if np.abs(release.fit.coef - np.median(slopes, axis=0)).max() > 0.2:
-            assert "noise hides" in censored_warning(release, SEV)
-    claimed = np.median([half_width(bootstrap_censored(release, 100).coef).mean() for release in fits])
-    assert 0.5 <= claimed / spread <= 2.0
-
-
-def test_rounds_that_the_residuals_contradict_are_told():
-    X, time, event, _ = fleet(20_000, 0.2, distribution=NORMAL)
-    release = fit_censored(make_plan(20.0, NORMAL, n=20_000), X, time, event, 1)
-    assert censored_warning(release, NORMAL) is None
-    contradicted = replace(release, correction=replace(release.correction, surprise=20.0))
-    assert "settled" in censored_warning(contradicted, NORMAL)
 
 
 def coins(n, share, seed=0, distribution=SEV):
@@ -359,55 +228,12 @@ def test_columns_of_zeros_and_ones(distribution, share):
     assert censored_warning(release, distribution) is None
 
 
-def test_levels_of_a_category_may_sum_to_more_than_one_feature():
-    """The largest eigenvalue of d equal columns of coins is d: a cap of 1 made steps along it too long."""
-    features = np.full((4, 4), 0.98) + 0.02 * np.eye(4)
-    covariance = np.eye(5)
-    covariance[1:, 1:] = features
-    regularized, seen, kept = regularized_covariance(covariance, 0.0, np.zeros(4), (0.1, 2.0), np.zeros(4))
-    assert seen.shape == kept.shape == covariance.shape
-    np.testing.assert_allclose(regularized[1:, 1:], features, atol=1e-12)
-
-
-def test_an_outlier_of_the_noise_does_not_turn_the_covariances_of_the_target():
-    """They are between 0 and those of the known slopes; what no noise explains is left as it was released."""
-    slopes, noise = np.array([0.5, -0.3, 0.0]), 0.01
-    covariance = np.diag([0.2, 0.06, 0.06, 0.06])
-    covariance[0, 1:] = covariance[1:, 0] = 0.025, -0.015, 0.0
-    for column, outlier in [(1, 0.05), (2, -0.05), (3, 0.05), (1, -0.09)]:
-        noisy = covariance.copy()
-        noisy[0, column] += outlier
-        noisy[column, 0] = noisy[0, column]
-        unknown, known = (
-            regularized_covariance(noisy, noise, slopes, (0.05, 0.2), believed)[0]
-            for believed in (np.zeros(3), slopes)
-        )
-        # The column loses what is outside of its range, and the others keep their part along `direction`.
-        assert abs(known[0, column]) < abs(unknown[0, column]) - 0.01
-        assert np.linalg.eigvalsh(known)[0] > 0.0
-    # Six standard deviations of a small noise do not reach back to the range: data, not noise.
-    clear = regularized_covariance(noisy, 1e-6, slopes, (0.05, 0.2), slopes)[1]
-    np.testing.assert_allclose(clear[0, 1:], noisy[0, 1:], atol=1e-4)
-
-
 @pytest.mark.parametrize("entropy", [1003, 1019])
 def test_an_outlier_in_a_late_curvature_throws_no_step(entropy):
     """Noise of five standard deviations once threw the last two steps: slopes were .35 and .55 off."""
     X, time, event, coef = fleet(100_000, 0.6, 3)
     release = fit_censored(make_plan(1.0, n=len(X)), X, time, event, entropy)
     assert np.sqrt(np.mean((1.25 * release.fit.coef - coef) ** 2)) < 0.05
-
-
-@pytest.fixture(scope="module")
-def release():
-    X, time, event, _ = fleet(20_000, 0.3)
-    return fit_censored(make_plan(8.0, n=20_000), X, time, event, 1)
-
-
-@pytest.fixture(scope="module")
-def rounds(release):
-    """The same release before the residuals were counted."""
-    return replace(release, theta=release.correction.theta, residuals=None, correction=None)
 
 
 @pytest.mark.parametrize("distribution", DISTRIBUTIONS)
@@ -423,67 +249,3 @@ def test_events_after_the_upper_bound_count_as_censored_there(distribution):
     assert abs(intercept + scale * q - SIGMA * q) <= 0.05 * SIGMA
     assert np.linalg.norm(slopes - coef) <= 0.05
     assert release.event_share == pytest.approx(0.8, abs=0.01)
-
-
-class TestErrorsOfTheLastStep:
-    def spread(self, release):
-        return half_width(bootstrap_censored(release).scale)
-
-    def test_replicates_lie_around_the_estimate(self, release):
-        replicates = bootstrap_censored(release)
-        off = np.mean(np.log(replicates.scale)) - np.log(release.fit.scale)
-        # 6 standard errors of the mean of 400.
-        assert abs(off) < 6 * np.std(np.log(replicates.scale)) / 20
-
-    def test_noise_of_the_curvature_widens_them(self, release):
-        louder = replace(
-            release,
-            curvature_estimate=replace(release.curvature_estimate, std=3 * release.curvature_estimate.std),
-        )
-        assert self.spread(louder) > 1.2 * self.spread(release)
-
-    def test_a_curvature_of_elsewhere_leaves_more_undone(self, rounds):
-        estimate, last = rounds.curvature_estimate, rounds.rounds[-1]
-        left = [
-            errors_of(replace(rounds, curvature_estimate=replace(estimate, theta=theta, off=0.0))).unfinished
-            for theta in (last.theta, last.theta * np.r_[1.0, 0.8, np.ones(5)], last.theta * 0.5)
-        ]
-        assert left[0] == 0
-        assert 0 < left[1] < left[2]
-
-    def test_rounds_that_left_much_undone_are_said_not_to_have_settled(self, rounds):
-        assert "settled" not in (censored_warning(rounds, SEV) or "")
-        some = (replace(rounds.curvature_estimate, off=off) for off in np.geomspace(1.0, 1e3, 20))
-        said = [censored_warning(replace(rounds, curvature_estimate=one), SEV) or "" for one in some]
-        assert any("settled" in one for one in said)
-        assert said[-1]
-
-
-def test_the_curvature_is_released_anew_only_where_that_tells_more():
-    """Once by the features' variance: binary columns had the target's hidden by the noise of late rounds."""
-    X, time, event, _ = fleet(100_000, 0.3, 1)
-    release = fit_censored(make_plan(1.0, n=len(X)), X, time, event, 0)
-    known = [one for one in release.rounds if one.curvature is not None]
-    assert 1 < len(known) < len(release.rounds)
-
-
-@pytest.mark.parametrize("count", range(1, 9))
-def test_shares_of_rounds(count):
-    """All of the budget; from three rounds on the first and the last have as much, the others are equal."""
-    X, time, event, _ = fleet(300, 0.3)
-    given, spent = Pace.next_round, []
-
-    with pytest.MonkeyPatch.context() as patch:
-
-        def recorded(pace, *arguments):
-            spent.append(given(pace, *arguments)[0])
-            return given(pace, *arguments)
-
-        patch.setattr(Pace, "next_round", recorded)
-        fit_censored(make_plan(5.0, n=300, max_iter=count), X, time, event, 0)
-    shares = [Pace(count, "laplace").first(0.0), *spent]
-    assert len(shares) == count
-    assert sum(shares) == 1
-    if count > 2:
-        assert shares[0] == shares[-1] == Fraction(3, 8)
-        assert len(set(shares[1:-1])) == 1

@@ -21,8 +21,6 @@ from skprivate import (
     LabelPrivateClassifier,
     LabelPrivateRegressor,
     PrivacyLedger,
-    PrivateGridSearch,
-    privacy_report,
 )
 from skprivate.audit import AuditCase, check_private_estimator
 from skprivate.base import parameter_roles
@@ -260,19 +258,6 @@ class TestCollected:
         assert model.privacy_spent_.unprotected["public rows"] == 50
         assert model.privacy_spent_.unprotected["reports"] == len(Y) - 50
 
-    @BOTH
-    def test_bad_input(self, kind, declared, y):
-        with pytest.raises(ValueError, match="declare them"):
-            kind(Ridge()).fit_reports(X, np.zeros(len(y), dtype=np.uint16))
-        plan = kind(Ridge(), **declared)
-        reports = plan.make_reporter().randomize(y)
-        with pytest.raises(TypeError):
-            plan.fit_reports(X, reports.astype(float))
-        with pytest.raises(ValueError, match="inconsistent numbers"):
-            plan.fit_reports(X[1:], reports)
-        with pytest.raises(ValueError, match="no reports"):
-            plan.fit_reports(X, reports, is_public=np.ones(len(y), dtype=bool))
-
 
 class TestModels:
     def test_probabilities_are_never_0_or_1(self):
@@ -342,13 +327,6 @@ class TestModels:
         roles = parameter_roles(model)
         assert roles["estimator__cv"] == roles["estimator"] == "release"
         assert roles["ledger"] == "computing"
-
-    @BOTH
-    def test_private_searches(self, kind, declared, y):
-        search = PrivateGridSearch(kind(Ridge(), **declared), {"epsilon": [0.5, 1.0]}).fit(X, y)
-        assert search.privacy_spent_.relation == "label"
-        assert search.predict(X).shape == (len(X),)
-        assert privacy_report(search).private
 
     @BOTH
     def test_predictions_stay_within(self, kind, declared, y):

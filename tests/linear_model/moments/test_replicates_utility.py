@@ -1,4 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
+"""What a release tells of the gain of its slopes, and the warning where that is nothing."""
+
 import numpy as np
 import pytest
 

@@ -7,18 +7,16 @@ from itertools import combinations_with_replacement, product
 import numpy as np
 import pytest
 from scipy.special import expit
-from sklearn.metrics import balanced_accuracy_score, get_scorer, log_loss, make_scorer, roc_auc_score
+from sklearn.metrics import balanced_accuracy_score, get_scorer, log_loss, roc_auc_score
 from sklearn.pipeline import make_pipeline
 
 from skprivate import (
     BoundsScaler,
     DPBoostingClassifier,
-    DPNormalLLSRegressor,
     DPTreeClassifier,
     PrivacyLedger,
     config_context,
 )
-from skprivate.base import PrivateEstimatorMixin
 from skprivate.exceptions import PrivacyLeakError, PrivacyLeakWarning
 from skprivate.metrics._model_outputs import inner_ends
 from skprivate.model_selection import PrivateGridSearch, _scoring
@@ -346,35 +344,8 @@ def test_a_search_by_name_pays_as_any_other(name, grouped, tmp_path):
     assert np.isfinite(search.best_score_)
 
 
-class NoProbabilities(DPTreeClassifier, PrivateEstimatorMixin):
-    """A tree that says no probabilities."""
-
-    @property
-    def predict_proba(self):
-        raise AttributeError("predict_proba")
-
-
 SEVERAL = {"classes": [[0, 1], [0, 1, 2]]}
 THREE = np.where(X[:, 1] > 0.9, 2, Y)
-
-
-@pytest.mark.parametrize(
-    ("estimator", "grid", "name", "reason"),
-    [
-        (DPNormalLLSRegressor(bounds_X=(0, 1), bounds_y=(0, 1)), {"epsilon": [1]}, "roc_auc", "classifiers"),
-        (NoProbabilities(bounds=(0, 1), classes=[0, 1]), {"max_depth": [1]}, "neg_log_loss", "predict_proba"),
-        (tree(classes=[0, 1, 2]), {"max_depth": [1]}, "roc_auc", "is for two classes"),
-        (tree(), SEVERAL, "balanced_accuracy", "the same classes"),
-        (tree(), {"max_depth": [1]}, "auc", "'roc_auc'"),
-        (tree(), {"max_depth": [1]}, make_scorer(log_loss), "one of the names .*neg_log_loss"),
-        (tree(), {"max_depth": [1]}, get_scorer("roc_auc"), "one of the names .*roc_auc"),
-    ],
-)
-def test_what_has_no_such_score_is_refused_before_the_charge(estimator, grid, name, reason, tmp_path):
-    ledger = PrivacyLedger(tmp_path / "a.ledger", epsilon=100)
-    with pytest.raises(ValueError, match=reason):
-        PrivateGridSearch(estimator, grid, scoring=name, ledger=ledger).fit(X, Y)
-    assert not ledger.entries()
 
 
 def test_classes_that_are_read_are_a_leak_and_classes_of_public_rows_are_not():
@@ -391,15 +362,3 @@ def test_classes_that_are_read_are_a_leak_and_classes_of_public_rows_are_not():
     assert by_rows.fit(X, Y, is_public=public).privacy_spent_.private
     with pytest.raises(ValueError, match="is for two classes"):
         by_rows.fit(X, THREE, is_public=public)
-
-
-def test_public_rows_of_one_class_have_no_auc(tmp_path):
-    ledger = PrivacyLedger(tmp_path / "a.ledger", epsilon=100)
-    search = PrivateGridSearch(tree(), {"max_depth": [1, 2]}, scoring="roc_auc", ledger=ledger)
-    for y, match in (
-        (np.zeros(600, dtype=int), "of both classes"),
-        (np.where(Y == 1, 5, 0), "outside classes"),
-    ):
-        with pytest.raises(ValueError, match=match):
-            search.fit(X, y, is_public_validation=np.arange(600) < 100)
-    assert not ledger.entries()

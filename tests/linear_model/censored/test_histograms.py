@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The histogram of residuals: what it finds of location and scale, what its noise does, and its weight."""
+"""Histograms of censored times and of residuals: their counts, curves and fits, and what their noise does."""
 
 from dataclasses import replace
 
@@ -10,23 +10,110 @@ from scipy.stats import norm
 from benchmarks.figures.life_data.censored import fit_censored
 from skprivate.linear_model._censored.histograms import (
     _CUTS,
+    PARTS,
     RESIDUAL_BINS,
+    HistogramRelease,
     ResidualHistogram,
     _fit_with_cut,
     correct,
+    fit_histogram,
     fit_law,
+    histogram_cells,
+    kaplan_meier,
     residual_edges,
 )
 from skprivate.linear_model._censored.release import bootstrap_censored, censored_warning, errors_of
-from skprivate.linear_model._censored.rounds import plan_censored
-from skprivate.linear_model._distributions import LOGISTIC, NORMAL, SEV
-from skprivate.linear_model._moments.released_moments import MomentWeights, Neighbours, unscale
-from skprivate.noise._mechanisms import FitBudget
+from skprivate.linear_model._distributions import NORMAL, SEV
+from skprivate.linear_model._moments.released_moments import unscale
 from skprivate.rounds._plans.moments import MomentGrid
+from skprivate.rounds._rows import PreparedRows
+from tests.linear_model.censored.conftest import make_grid, make_plan
+from tests.linear_model.conftest import DISTRIBUTIONS
+from tests.marks import slow_unless
 
-DISTRIBUTIONS = [SEV, LOGISTIC, NORMAL]
+GRID = MomentGrid(lower=np.array([-1.0]), upper=np.array([1.0]), target=(-5.0, 5.0), exponent=20)
+
+
+def count_bins(grid, time, event):
+    """Return the counts of a table: censored rows, then events."""
+    rows = PreparedRows(np.zeros((len(time), 1)), y=time, event=event)
+    return HistogramRelease.of(histogram_cells(grid).sums(rows) * PARTS, 0.0, grid.target, 2).counts
+
+
+def censored_times(distribution, n, seed=0):
+    rng = np.random.default_rng(seed)
+    y, end = 0.5 + 0.7 * distribution.quantile(rng.uniform(size=n)), rng.uniform(-1, 2, n)
+    return np.minimum(y, end), (y <= end).astype(np.uint8)
+
+
+def release_of(counts, noise=0.0):
+    return HistogramRelease(np.asarray(counts, dtype=float), noise, GRID.target)
+
+
+def test_counts_equal_numpy():
+    time, event = censored_times(SEV, 5000)
+    counts = count_bins(GRID, time, event)
+    for k in (0, 1):
+        want, _ = np.histogram(np.clip(time[event == k], -5, 5), bins=64, range=(-5, 5))
+        np.testing.assert_array_equal(counts[k], want)
+
+
+def test_times_outside_count_in_the_end_bins():
+    counts = count_bins(GRID, np.array([-99.0, 99.0]), np.array([1, 0], dtype=np.uint8))
+    assert counts[1, 0] == 1
+    assert counts[0, -1] == 1
+    assert counts.sum() == 2
+
+
+@pytest.mark.parametrize(("time", "below"), [(-5.0 - 1e-3, 1), (-5.0, 0), (-5.0 * (1 + 1e-12), 0), (5.1, 0)])
+def test_events_below_the_lower_bound_are_counted(time, below):
+    """On the bound is inside, also where a logarithm was rounded; no censored row counts."""
+    for event in (0, 1):
+        rows = PreparedRows(np.zeros((1, 1)), y=np.array([time]), event=np.array([event], dtype=np.uint8))
+        counted = HistogramRelease.of(histogram_cells(GRID).sums(rows) * PARTS, 0.0, GRID.target, 2)
+        assert counted.below == below * event
+        assert counted.counts.sum() == 1
+
+
+@pytest.mark.parametrize("distribution", DISTRIBUTIONS)
+def test_the_fit_finds_location_and_scale(distribution):
+    release = release_of(count_bins(GRID, *censored_times(distribution, 100_000)))
+    location, scale = fit_histogram(release, distribution)
+    # In scaled units of 5. The bins are as wide as .2 scales.
+    assert 5 * location == pytest.approx(0.5, abs=0.03)
+    assert 5 * scale == pytest.approx(0.7, abs=0.03)
+
+
+def test_the_survival_curve_is_kaplan_and_meiers():
+    release = release_of(count_bins(GRID, *censored_times(SEV, 200_000)))
+    times, survival = kaplan_meier(release)
+    middle = (times > -2) & (times < 1)
+    want = SEV.survival((times - 0.5) / 0.7)
+    np.testing.assert_allclose(survival[middle], want[middle], atol=0.02)
+
+
+@pytest.mark.parametrize("distribution", DISTRIBUTIONS)
+@pytest.mark.parametrize("seed", range(5))
+def test_pure_noise_gives_finite_fits(distribution, seed):
+    rng = np.random.default_rng(seed)
+    for release in (
+        release_of(rng.laplace(scale=50, size=(2, 64)), 70.0),
+        release_of(-np.ones((2, 64)), 1.0),
+        release_of(np.zeros((2, 64))),
+    ):
+        location, scale = fit_histogram(release, distribution)
+        assert np.isfinite([location, scale]).all()
+        assert scale > 0
+        survival = kaplan_meier(release)[1]
+        assert (np.diff(survival) <= 0).all()
+        assert survival.min() >= 0
+        assert survival.max() <= 1
+        assert 0 < release.event_share <= 1
+
+
+# Residuals.
+
 COEF = np.array([0.5, -0.5, 0.5, 0.0, 0.5])
-GRID = MomentGrid(lower=np.full(5, -4.0), upper=np.full(5, 4.0), target=(-5.0, 5.0), exponent=20)
 
 
 def counts_of(distribution, location, scale, censored, spread=0.0, n=400_000, width=1.0):
@@ -85,7 +172,7 @@ def test_errors_of_slopes_do_not_widen_the_scale(distribution):
     assert abs(fit_law(wide, distribution, 0.1).log_scale) < 0.008
 
 
-@pytest.mark.parametrize("distribution", DISTRIBUTIONS)
+@pytest.mark.parametrize("distribution", slow_unless({NORMAL}, DISTRIBUTIONS))
 def test_noise_of_the_counts_moves_the_estimate_as_is_claimed(distribution):
     """Counts below 0 count: leaving them out moves the scale by more than its noise."""
     rng, exact = np.random.default_rng(4), counts_of(distribution, 0.0, 1.0, 0.8, n=100_000)
@@ -130,9 +217,7 @@ def released(distribution=SEV, n=100_000, seed=0, rows=0, censored=0.4, epsilon=
     X = np.clip(rng.standard_normal((n, 5)), -4, 4)
     y = X @ COEF + 0.5 * distribution.quantile(rng.random(n))
     end = np.quantile(y, 1 - censored)
-    neighbours = Neighbours(weights=MomentWeights(2, 1, 5))
-    plan = plan_censored(GRID, distribution, FitBudget.of(epsilon, 0, "laplace"), neighbours, n_rows=n)
-    return fit_censored(plan, X, np.minimum(y, end), y <= end, seed)
+    return fit_censored(make_plan(epsilon, distribution, n=n), X, np.minimum(y, end), y <= end, seed)
 
 
 @pytest.mark.parametrize("distribution", [SEV, NORMAL])
@@ -159,8 +244,8 @@ def test_slopes_stay_and_the_edges_are_those_of_the_final_law():
 
 def test_replicates_scatter_about_the_estimate():
     release = released()
-    replicates, (coef, intercept, scale) = bootstrap_censored(release), unscale(release.fit, GRID)
-    slopes, intercepts, scales = unscale(replicates, GRID)
+    replicates, (coef, intercept, scale) = bootstrap_censored(release), unscale(release.fit, make_grid())
+    slopes, intercepts, scales = unscale(replicates, make_grid())
     for values, estimate in ((slopes[:, 0], coef[0]), (intercepts, intercept), (scales, scale)):
         # Six standard errors of a mean of 400.
         assert abs(values.mean() - estimate) < 6 * values.std() / 20

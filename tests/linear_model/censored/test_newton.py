@@ -4,7 +4,7 @@
 import numpy as np
 import pytest
 
-from skprivate.linear_model._censored.newton import NewtonModel
+from skprivate.linear_model._censored.newton import NewtonModel, regularized_covariance
 
 
 def random_model(seed, size=4):
@@ -55,3 +55,41 @@ def test_a_fall_that_may_be_noise_changes_nothing():
     half = model.bent(step, 1.5 * push, 0.125 * loud)
     # The noise's variance is half of the square of .5.
     assert half.more == pytest.approx(0.25)
+
+
+def test_the_information_has_an_inverse_where_targets_hardly_vary():
+    mean, covariance = np.array([0.3, 0.1]), np.diag([1e-19, 0.2])
+    inverse = NewtonModel(1e5, mean, covariance, 0.0, covariance, covariance, np.zeros(3)).inverse
+    np.testing.assert_allclose(inverse[1:, 1:], np.diag([1e14, 5e-5]), rtol=1e-9)
+    np.testing.assert_allclose(inverse[0], [9e12, -3e13, -5e-6], rtol=1e-4)
+
+
+def test_levels_of_a_category_may_sum_to_more_than_one_feature():
+    """The largest eigenvalue of d equal columns of coins is d: a cap of 1 made steps along it too long."""
+    features = np.full((4, 4), 0.98) + 0.02 * np.eye(4)
+    covariance = np.eye(5)
+    covariance[1:, 1:] = features
+    regularized, seen, kept = regularized_covariance(covariance, 0.0, np.zeros(4), (0.1, 2.0), np.zeros(4))
+    assert seen.shape == kept.shape == covariance.shape
+    np.testing.assert_allclose(regularized[1:, 1:], features, atol=1e-12)
+
+
+def test_an_outlier_of_the_noise_does_not_turn_the_covariances_of_the_target():
+    """They are between 0 and those of the known slopes; what no noise explains is left as it was released."""
+    slopes, noise = np.array([0.5, -0.3, 0.0]), 0.01
+    covariance = np.diag([0.2, 0.06, 0.06, 0.06])
+    covariance[0, 1:] = covariance[1:, 0] = 0.025, -0.015, 0.0
+    for column, outlier in [(1, 0.05), (2, -0.05), (3, 0.05), (1, -0.09)]:
+        noisy = covariance.copy()
+        noisy[0, column] += outlier
+        noisy[column, 0] = noisy[0, column]
+        unknown, known = (
+            regularized_covariance(noisy, noise, slopes, (0.05, 0.2), believed)[0]
+            for believed in (np.zeros(3), slopes)
+        )
+        # The column loses what is outside of its range, and the others keep their part along `direction`.
+        assert abs(known[0, column]) < abs(unknown[0, column]) - 0.01
+        assert np.linalg.eigvalsh(known)[0] > 0.0
+    # Six standard deviations of a small noise do not reach back to the range: data, not noise.
+    clear = regularized_covariance(noisy, 1e-6, slopes, (0.05, 0.2), slopes)[1]
+    np.testing.assert_allclose(clear[0, 1:], noisy[0, 1:], atol=1e-4)

@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 from skprivate import DPLogLocationScaleRegressor, DPSEVRegressor, MomentAccumulator
-from skprivate.accounting import PrivacyLedger
 from skprivate.audit._epsilon import gaussian_lower_bound
 from skprivate.linear_model import _fit
 from skprivate.linear_model._censored import gradient_round
@@ -196,32 +195,6 @@ class TestProtectedNumberOfRows:
         make().fit(*rows[:2])
         # Complete times are planned with all of the budget, and with what the counts of times leave.
         assert asked == [*[moments.MANY_ROWS] * (2 - structured), 30]
-
-
-@pytest.mark.filterwarnings("ignore::skprivate.exceptions.PrivacyLeakWarning")
-class TestNotFinite:
-    """Rows that are refused cost nothing, whatever the path."""
-
-    @pytest.mark.parametrize("bad", [np.nan, -np.inf])
-    @pytest.mark.parametrize("column", ["feature", "target"])
-    @pytest.mark.parametrize("structured", [False, True])
-    @pytest.mark.parametrize(
-        "options", [{}, {"x_norm": 1.0}, {"max_rows_per_group": 2}, {"bounds_X": None}], ids=str
-    )
-    def test_they_are_refused_before_the_charge(self, bad, column, structured, options, tmp_path):
-        ledger = PrivacyLedger(tmp_path / "a.ledger", epsilon=5)
-        grouped = "max_rows_per_group" in options
-        X, y, groups = table(structured, [], grouped)
-        X, y = X.copy(), y.copy()
-        if column == "feature":
-            X[7, 1] = bad
-        elif structured:
-            y["time"][7] = bad
-        else:
-            y[7] = bad
-        with pytest.raises(ValueError, match=r"NaN|infinity|inf|not above 0"):
-            make(ledger=ledger, **options).fit(X, y, groups=groups)
-        assert not ledger.entries()
 
 
 def half_the_sensitivity(monkeypatch):

@@ -16,7 +16,6 @@ from skprivate.linear_model._censored.gradient_round import (
     squared_l2_curvature,
     squared_l2_gradient,
 )
-from skprivate.linear_model._censored.histograms import histogram_cells, histogram_sensitivity
 from skprivate.linear_model._distributions import LOGISTIC, NORMAL, SEV
 from skprivate.linear_model._moments.released_moments import MomentWeights, Neighbours
 from skprivate.rounds._plans.moments import MomentGrid
@@ -164,26 +163,3 @@ def test_one_row_moves_the_integers_within_the_gaussian_noise(distribution, orde
         scales = plan.noise(4, Fraction(1, 10), with_curvature).scales
         part = found[:, : len(scales)] / scales
         assert cdist(part, part, "sqeuclidean").max() / 2 <= 0.1
-
-
-def test_one_row_moves_the_histogram_by_its_sensitivity():
-    grid = small_grid()
-    flags = np.array([0, 1], dtype=np.uint8)
-    histogram = histogram_cells(grid)
-    cells = [
-        histogram.sums(PreparedRows(np.zeros((1, 1)), y=np.array([time]), event=flags[k : k + 1]))
-        for time in (-9.0, -1.0, 0.1, 3.0, 9.0)
-        for k in (0, 1)
-    ]
-    assert cdist(cells, cells, "cityblock").max() == histogram_sensitivity("replace-one")
-    assert cdist(cells, cells, "sqeuclidean").max() == histogram_sensitivity("replace-one")
-    assert max(np.abs(cell).sum() for cell in cells) == histogram_sensitivity("add-remove")
-
-
-@pytest.mark.parametrize("distribution", DISTRIBUTIONS)
-@pytest.mark.parametrize("theta", [np.array([np.inf, 1.0, 1.0, -np.inf]), np.full(4, 1e308)])
-def test_wild_parameters_move_the_integers_no_further(distribution, theta):
-    plan = small_plan(distribution, 2.0)
-    found = np.array([contribution(rows, plan, theta) for rows in one_by_one(100)])
-    scales = plan.noise(4, Fraction(1, 10), True).scales
-    assert cdist(found / scales, found / scales, "cityblock").max() <= 0.1
