@@ -98,6 +98,14 @@ class TestQuantileDependence:
         assert heat.band_ is not None
         assert (heat.values[0], heat.values[-1]) == (-1, 3)
 
+    def test_columns_with_names(self, axes):
+        model = fitted(pd.DataFrame(X, columns=["$a$", "b"]))
+        display = QuantileDependenceDisplay.from_estimator(model, "$a$", values=[0.0, 1.0], ax=axes)
+        expected = model.predict(pd.DataFrame({"$a$": [0.0, 1.0], "b": 0.0}))
+        np.testing.assert_allclose(display.quantiles, expected, rtol=1e-12)
+        assert axes.get_xlabel() == "$a$"
+        assert not axes.xaxis.label.get_parse_math()
+
     def test_stresses_are_drawn_in_their_unit(self, axes):
         domain = TableDomain({"celsius": StressColumn(20, 150, "arrhenius")})
         rows = pd.DataFrame({"celsius": np.random.default_rng(0).uniform(20, 150, 5000)})

@@ -285,6 +285,7 @@ READERS = {
     "rounds": lambda rows: fit_rounds(clone(LEARNERS["weibull"]), [(rows, TIMES)]),
     "predict": lambda rows: fit("central", X, LABELS).predict(rows),
     "evaluation": lambda rows: private_evaluate(tree_in_a_pipeline().fit(X, LABELS), rows, LABELS, 1e3),
+    "evaluation of a tree": lambda rows: private_evaluate(fit("central", X, LABELS), rows, LABELS, 1e3),
     "client": lambda rows: list(make_specification(["a", "job"]).randomize_many(rows, LABELS * 3)),
 }
 
