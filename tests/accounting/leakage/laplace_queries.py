@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Leakage of queries with exact Laplace noise under priors with a floor: the formula beside brute force."""
+"""Queries with exact Laplace noise, whose leakage under priors with a floor is found by brute force."""
 
 import itertools
 from collections.abc import Callable
@@ -9,12 +9,8 @@ import numpy as np
 from scipy.special import logsumexp
 
 from skprivate._typing import FloatArray
-from skprivate.accounting import pml_from_ldp, pml_laplace_query
+from skprivate.accounting import pml_laplace_query
 
-from .._tables import Table, verdict
-
-GOAL = 1e-9
-N_CASES = {False: 1_000, True: 12}
 _INTERIOR_PRIORS = 50
 _MARGIN = 2  # of outcomes beyond the range; further ones have the ratios of its ends
 
@@ -138,38 +134,3 @@ def draw_case(rng: np.random.Generator, kind: str) -> Case:
     scales = rng.uniform(0.3, 6, values.shape[1] if rng.random() < 0.5 else 1) * np.ones(values.shape[1])
     floors = rng.uniform(0.02, 1) * (rng.dirichlet(np.ones(m)) if rng.random() < 0.5 else np.full(m, 1 / m))
     return Case(scales, values, floors, channel(values, scales, rng))
-
-
-def run(*, small: bool = False) -> None:
-    """Print the largest differences by kind of query."""
-    n_cases = N_CASES[small]
-    rng = np.random.default_rng(0)
-    table = Table(
-        *(("queries", "<27"), ("cases", ">6"), ("|formula - vertices|", ">9.1e")),
-        *(("formula - interior", ">8.1e"), ("epsilon - formula", ">8.1e")),
-        *(("formula / epsilon", ">8.3f"), ("c / epsilon", ">8.3f")),
-    )
-    worst, strict = 0.0, True
-    for number, kind in enumerate(KINDS):
-        cases = [draw_case(rng, kind) for _ in range(number, n_cases, len(KINDS))]
-        rows = [
-            (
-                *(case.formula, case.epsilon, case.largest_leakage(case.vertices())),
-                case.largest_leakage(case.interior_priors(rng)),
-                pml_from_ldp(case.epsilon, case.floors.min()),
-            )
-            for case in cases
-        ]
-        formula, epsilon, vertices, interior, known = np.transpose(rows)
-        table.row(
-            *(kind, len(cases), np.abs(formula - vertices).max(), (formula - interior).min()),
-            *((epsilon - formula).min(), np.median(formula / epsilon), np.median(known / epsilon)),
-        )
-        worst = max(worst, np.abs(formula - vertices).max(), (interior - formula).max())
-        strict &= bool((formula < epsilon).all())
-    print(f"{n_cases} cases, largest difference {worst:.1e}, {verdict(GOAL, worst <= GOAL)}")
-    print(f"strictly below epsilon: {'all' if strict else 'NOT all'}")
-    print(
-        "Vertices, interior: the largest leakage over such priors and over outcomes. Of differences the table"
-    )
-    print("has the largest of the first, the least of the others. c: pml_from_ldp(epsilon, p_min); medians.")
