@@ -304,6 +304,8 @@ TABLE = [
         ({"own_effect": "yes"}, "own_effect must be True, False", TypeError),
         ({"own_effect": 1.5}, "numbers from 0 to 1"),
         ({"own_effect": [0.1, 0.2]}, "one for each of 6 players"),
+        ({"n_players": 0}, "n_players"),
+        ({"bounds": (1, 0)}, "above"),
         ({"cost": lambda x, mean: x[:, 0] + np.inf}, "finite.*player 0"),
         ({"cost": lambda x, mean: np.where(np.arange(len(x)) == 1, np.nan, x[:, 0])}, "player 1"),
         ({"cost": lambda x, mean: remembering(x, mean)[:, 0]}, "the same numbers whenever"),
