@@ -10,7 +10,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from skops.card import Card
 
-from skprivate import DPTreeClassifier, TQMATransformer, privacy_report
+from skprivate import DPTreeClassifier, privacy_report
 from skprivate.accounting import add_privacy_section, privacy_section
 from tests.accounting.records import report, spend
 
@@ -36,17 +36,6 @@ def test_different_relations_have_no_sum():
     assert implied.headline().startswith("claim: dp, epsilon = 0.666667, relation: replace-one")
 
 
-def test_section_in_a_card():
-    tree = TREE.fit(X, Y)
-    card = add_privacy_section(Card(tree))
-    assert card.select("Privacy").content == privacy_section(tree.privacy_spent_)
-    assert "| epsilon | 1 |" in card.render()
-    # Changed, not doubled.
-    add_privacy_section(card, tree.privacy_spent_.with_audit(0.5, 0.999, "x"))
-    assert card.render().count("| epsilon | 1 |") == 1
-    assert "audited at \\>= 0.5" in card.render()
-
-
 def test_a_pipeline_needs_its_report():
     pipeline = make_pipeline(StandardScaler(), TREE).fit(X, Y)
     with pytest.raises(TypeError, match=r"Pipeline holds no privacy statement.*privacy_report"):
@@ -54,23 +43,3 @@ def test_a_pipeline_needs_its_report():
     text = privacy_section(privacy_report(pipeline))
     assert text.startswith("**claim: not-private**")
     assert "the whole is NOT PRIVATE" in text
-
-
-def test_a_wrapper_does_not_borrow_the_statement():
-    class Delegating:
-        def __getattr__(self, name):
-            return getattr(TREE.fit(X, Y), name)
-
-    with pytest.raises(TypeError, match="Delegating holds no privacy statement"):
-        privacy_section(Delegating())
-
-
-def test_coarsening():
-    text = privacy_section(TQMATransformer(bounds=(0, 1)).fit(X))
-    assert "not differential privacy" in text
-    assert "epsilon" not in text
-
-
-def test_texts_are_escaped():
-    text = privacy_section(spend(mechanism="a | b <script> *x* [y](z) # title"))
-    assert "a \\| b \\<script\\> \\*x\\* \\[y\\]\\(z\\) \\# title" in text

@@ -17,13 +17,10 @@ from skprivate import (
     CollaborativeClassifier,
     CollaborativeRegressor,
     DPTreeClassifier,
-    PrivateGridSearch,
     PrivateNashSolver,
-    PrivateRandomizedSearch,
     QuadraticAggregativeGame,
 )
 from skprivate.preprocessing import estimate_bounds
-from skprivate.utils._public_module import reason_against
 
 MODULES = [
     importlib.import_module(module.name)
@@ -84,26 +81,9 @@ def test_every_class_is_found_where_it_says():
         assert getattr(importlib.import_module(cls.__module__), cls.__qualname__) is cls
 
 
-def test_a_report_takes_every_estimator_at_its_word():
-    for cls in ESTIMATORS:
-        assert reason_against(object.__new__(cls), "PrivateEstimatorMixin") is None
-        sub = type("Sub", (cls,), {})
-        assert "undeclared" in reason_against(object.__new__(sub), "PrivateEstimatorMixin")
-
-
 def test_code_keeps_the_file_that_it_is_written_in():
     assert inspect.getsourcefile(inspect.unwrap(DPTreeClassifier.fit)).endswith("tree/_estimator.py")
     assert DPTreeClassifier.fit.__module__ == "skprivate.tree._estimator"
-
-
-class Subclass(DPTreeClassifier):
-    pass
-
-
-def test_a_subclass_of_a_user_keeps_its_module():
-    assert Subclass.__module__ == __name__
-    fitted = Subclass(bounds=(0, 1), classes=[0, 1], max_depth=1).fit(X, Y)
-    assert type(pickle.loads(pickle.dumps(fitted))) is Subclass
 
 
 def test_epsilon_is_the_first_parameter():
@@ -133,15 +113,6 @@ def test_a_wrong_parameter_is_told_with_the_class_that_was_called(cls):
         message = f"^The '{name}' parameter of {cls.__name__} must be"
         with pytest.raises((TypeError, ValueError), match=message):
             made(cls).set_params(**{name: object()}).fit(**arguments(cls))
-
-
-@pytest.mark.parametrize("search", [PrivateGridSearch, PrivateRandomizedSearch])
-def test_a_search_names_itself_and_the_class_of_a_candidate(search):
-    tree = NEEDED["estimator"]
-    with pytest.raises(TypeError, match=rf"{search.__name__}.*weights"):
-        search(tree, {"max_depth": [1]}).fit(X, Y, weights=Y)
-    with pytest.raises(ValueError, match="The 'max_depth' parameter of DPTreeClassifier must be"):
-        search(tree, {"max_depth": [-1]}).fit(X, Y)
 
 
 def test_no_list_of_homes_is_stale():

@@ -15,7 +15,7 @@ from skprivate import (
     config_context,
     private_describe,
 )
-from skprivate.base._likely_mistakes import BoundedColumn, columns_at_a_bound, least_share
+from skprivate.base._likely_mistakes import BoundedColumn, columns_at_a_bound
 from skprivate.domain import BooleanColumn, CategoricalColumn, NumberColumn
 
 # Noise of the operating system, for strict mode takes no seed; at this epsilon its deviation is below 2 rows,
@@ -95,25 +95,6 @@ def test_a_misfit_is_named_before_the_noise(declared, hint, kinds):
 
 
 @pytest.mark.parametrize(
-    "declared",
-    [
-        {"gain": (0, 10_000)},
-        {"rare": (0, 1)},
-        {"one": (0, 1)},
-        {"ward": ["surgery", "medicine", "nobody", "never"]},
-        {"empty": NumberColumn(20, 80, missing="indicator")},
-        {"none": CategoricalColumn(["surgery", "medicine"], missing="fill")},
-        {"ward": CategoricalColumn(["surgery", "medicine"], missing="fill", fill="medicine")},
-    ],
-)
-@pytest.mark.parametrize("kind", FITS)
-def test_right_uses_are_told_of_no_column(kind, declared):
-    message = told(kind, declared)
-    assert "cells of" not in message
-    assert "values of" not in message
-
-
-@pytest.mark.parametrize(
     ("column", "told"),
     [
         (BoundedColumn("a", 0.0, 5.0, 0.99, 0.01, 0.01), True),
@@ -136,10 +117,3 @@ def test_indicators_are_named_where_most_of_the_columns_are_at_their_upper_bound
     piled = [BoundedColumn(name, 0.0, 1.0, 1.0, 0.0, 0.01) for name in "abcd"]
     assert "'a', 'b', 'c', ..." in columns_at_a_bound(piled)
     assert "'a'" not in columns_at_a_bound([piled[0], BoundedColumn("b", 0.0, 5.0, 1.0, 0.0, 0.01)])
-
-
-def test_missing_cells_are_expected_where_they_are_declared():
-    domain = TableDomain({"a": NumberColumn(0, 1, missing="fill"), "b": (0, 1)})
-    assert least_share(domain, "a", 0.6, 0.01) == 0.0
-    assert least_share(domain, "a", 0.99, 0.01) > 0.9
-    assert least_share(domain, "b", 0.6, 0.01) > 0.5

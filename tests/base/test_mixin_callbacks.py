@@ -1,13 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """scikit-learn's callbacks: progress of what has rounds or sites, no rows, nothing of a private search."""
 
-import functools
 import threading
 
 import numpy as np
 import pytest
 from sklearn.base import clone
-from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 
@@ -25,7 +23,6 @@ from skprivate import (
     PrivacyLedger,
     PrivateGridSearch,
     PrivateNashSolver,
-    PrivateRandomizedSearch,
     QuadraticAggregativeGame,
 )
 from skprivate.audit._observation.fitted_objects import flatten_object
@@ -112,46 +109,6 @@ def test_every_estimator_with_rounds_or_sites_takes_callbacks():
     assert taking == {type(estimator).__name__ for estimator, _, _ in CASES.values()}
 
 
-@functools.cache
-def heard(name):
-    """Return the fitted estimator of a case, and what a callback heard."""
-    estimator, data, _ = CASES[name]
-    recorder = Recorder()
-    return clone(estimator).set_callbacks(recorder).fit(**data), recorder
-
-
-@pytest.mark.parametrize("name", CASES)
-def test_callbacks_hear_of_every_part(name):
-    fitted, recorder = heard(name)
-    n_parts = CASES[name][2]
-    assert len(parts(recorder)) == (1 + fitted.n_iter_ if n_parts is None else n_parts)
-    assert recorder.ended[-1] == (type(fitted).__name__, "fit")
-    assert recorder.begun.count(recorder.ended[-1]) == recorder.ended.count(recorder.ended[-1]) == 1
-    assert recorder.open == 0
-    assert not {"_callback_fit_ctx", "_skl_callbacks_to_teardown"} & vars(fitted).keys()
-
-
-@pytest.mark.parametrize("name", [name for name in CASES if name != "game"])
-def test_callbacks_are_given_no_row(name):
-    """Neither as arguments nor on the estimator; the values of X and y appear nowhere in what they see."""
-    _, recorder = heard(name)
-    given = [value for value in recorder.seen if not isinstance(value, dict)]
-    assert given
-    assert all(value is None for value in given)
-    rows = np.unique(np.concatenate([X.ravel(), TARGET, LIFE["time"], np.log(LIFE["time"])]))
-    leaves = [pair for state in recorder.seen if isinstance(state, dict) for pair in state.items()]
-    assert leaves
-    for path, leaf in leaves:
-        values = np.asarray(leaf)
-        assert values.dtype.kind != "f" or not np.isin(values, rows).any(), path
-
-
-def test_callbacks_change_no_result():
-    told, _ = heard("moments")
-    estimator, data, _ = CASES["moments"]
-    np.testing.assert_array_equal(clone(estimator).fit(**data).coef_, told.coef_)
-
-
 def test_a_failing_fit_ends_its_callbacks(tmp_path):
     """A progress bar that is not ended keeps a thread, and the process, alive."""
     ledger = PrivacyLedger(tmp_path / "small.ledger", epsilon=0.1)
@@ -162,15 +119,6 @@ def test_a_failing_fit_ends_its_callbacks(tmp_path):
     assert recorder.begun
     assert recorder.open == 0
     assert not [thread for thread in threading.enumerate() if "Progress" in type(thread).__name__]
-
-
-def test_a_run_that_diverges_ends_its_callbacks():
-    recorder = Recorder()
-    solver = PrivateNashSolver("ye", step_size=1e6, noise_scale=1.0, max_iter=50).set_callbacks(recorder)
-    with pytest.raises(OverflowError):
-        solver.fit(GAME)
-    assert recorder.begun
-    assert recorder.open == 0
 
 
 @pytest.mark.parametrize("name", ["censored, rounds declared", "platform", "game"])
@@ -185,47 +133,11 @@ def test_a_failing_callback_ends_all_and_undoes_the_fit(name):
     assert vars(fresh) == before
 
 
-def test_local_models_are_not_handed_the_callbacks():
-    recorder = Recorder()
-    platform = CollaborativeClassifier(LogisticRegression())
-    platform.set_callbacks(recorder).fit(X, TARGET > 0, sites=SITES)
-    assert {name for name, _ in recorder.begun} == {"CollaborativeClassifier"}
-    assert len(parts(recorder)) == 5
-
-
 GRID = {"regularization": ["floor", "none"]}
 
 
 class TestPrivateSearches:
     """The number of runs is private: nobody hears of a run."""
-
-    def test_searches_take_no_callbacks(self):
-        for search in (
-            PrivateGridSearch(DPNormalLLSRegressor(**LLS), GRID),
-            PrivateRandomizedSearch(DPNormalLLSRegressor(**LLS), GRID),
-        ):
-            assert not hasattr(search, "set_callbacks")
-            assert not hasattr(search.fit(X, TARGET), "set_callbacks")
-
-    @pytest.mark.parametrize("where", ["estimator", "step", "pipeline", "grid"])
-    def test_callbacks_of_candidates_hear_nothing(self, where):
-        recorder = Recorder()
-        model = DPNormalLLSRegressor(**LLS)
-        pipeline = make_pipeline(BoundsScaler((-1, 1)), model)
-        if where != "pipeline":
-            model.set_callbacks(recorder)
-        else:
-            pipeline.set_callbacks(recorder)
-        estimator, grid = model, GRID
-        if where in ("step", "pipeline"):
-            estimator, grid = pipeline, {f"dpnormalllsregressor__{name}": GRID[name] for name in GRID}
-        if where == "grid":
-            plain = DPNormalLLSRegressor(**LLS)
-            estimator = make_pipeline(BoundsScaler((-1, 1)), plain)
-            grid = {"dpnormalllsregressor": [model, plain]}
-        search = PrivateGridSearch(estimator, grid, random_state=0).fit(X, TARGET)
-        assert (recorder.begun, recorder.ended, recorder.open) == ([], [], 0)
-        assert not any("_skl_callbacks" in path for path in flatten_object(search.best_estimator_))
 
     def test_a_search_around_a_private_search_passes_none_on(self):
         recorder = Recorder()
@@ -234,13 +146,6 @@ class TestPrivateSearches:
         with pytest.warns(UserWarning, match="does not support callbacks"):
             pipeline.set_callbacks(recorder).fit(X, TARGET)
         assert {name for name, _ in recorder.begun} == {"Pipeline"}
-
-    def test_pipelines_within_pipelines_are_silenced(self):
-        recorder = Recorder()
-        inner = make_pipeline(BoundsScaler((-1, 1)), DPNormalLLSRegressor(**LLS)).set_callbacks(recorder)
-        grid = {"pipeline__dpnormalllsregressor__epsilon": [1.0, 2.0]}
-        PrivateGridSearch(make_pipeline(inner), grid).fit(X, TARGET)
-        assert recorder.begun == []
 
 
 def test_a_progress_bar_alone_and_in_a_search(capsys):

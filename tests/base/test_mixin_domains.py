@@ -69,26 +69,6 @@ def targets(estimator):
     return LABELS if estimator in TREES else NUMBERS + 0.5
 
 
-@pytest.mark.parametrize("estimator", [*TREES, *REGRESSORS], ids=lambda one: type(one).__name__)
-def test_a_fit_to_a_raw_table_is_that_to_the_encoded_rows(estimator):
-    y = targets(estimator)
-    raw = variant(estimator, domain=DOMAIN).fit(TABLE, y)
-    if estimator in TREES:
-        # It splits columns that it derives of the encoded ones.
-        leaves = raw.partition_.apply(ENCODED)
-        np.testing.assert_array_equal(raw.predict(TABLE), raw.leaf_proba_.argmax(axis=1)[leaves])
-    else:
-        encoded = bounded(estimator).fit(ENCODED, y)
-        np.testing.assert_array_equal(raw.predict(TABLE), encoded.predict(ENCODED))
-        assert raw.score(TABLE, y) == encoded.score(ENCODED, y)
-    assert raw.n_features_in_ == 3
-    assert raw.feature_names_in_.tolist() == ["age", "job", "since"]
-    assert raw.domain_ is DOMAIN
-    again = pickle.loads(pickle.dumps(raw)).set_params(domain=TableDomain({"other": (0, 1)}))
-    for table in (TABLE, pa.Table.from_pandas(TABLE), TABLE.to_dict("records")):
-        np.testing.assert_array_equal(again.predict(table), raw.predict(TABLE))
-
-
 @pytest.mark.parametrize("estimator", [TREES[0], REGRESSORS[0]], ids=lambda one: type(one).__name__)
 def test_strict_mode_takes_any_cell_and_otherwise_the_column_is_named(estimator):
     y, strange = targets(estimator), TABLE.copy()
@@ -122,15 +102,6 @@ def test_a_fit_without_a_domain_forgets_it():
     assert model.n_features_in_ == 5
     assert not hasattr(model, "domain_")
     assert not hasattr(model, "feature_names_in_")
-
-
-def test_public_rows_come_raw_too():
-    public = np.arange(N) < 100
-    raw = variant(TREES[0], domain=DOMAIN).fit(TABLE, LABELS, is_public=public)
-    counts = np.zeros_like(raw.public_counts_)
-    np.add.at(counts, (raw.partition_.apply(ENCODED[public]), LABELS[public]), 1)
-    np.testing.assert_array_equal(raw.public_counts_, counts)
-    assert raw.score(TABLE, LABELS) > 0.9
 
 
 @pytest.mark.parametrize("estimator", [TREES[0], *REGRESSORS], ids=lambda one: type(one).__name__)

@@ -7,7 +7,6 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-import sklearn
 from sklearn.base import BaseEstimator
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -23,9 +22,8 @@ from skprivate import (
     QuadraticAggregativeGame,
     SecureSumAggregator,
     TQMATransformer,
-    privacy_report,
 )
-from skprivate.accounting import compose, privacy_section
+from skprivate.accounting import compose
 
 SECRET = 1234.5678
 #: scikit-learn shows them since 1.9.
@@ -43,36 +41,6 @@ def html(estimator):
 def captions(estimator):
     """Captions under the names of the boxes in a diagram."""
     return re.findall('<div class="caption">(.*?)</div>', html(estimator))
-
-
-def test_a_label_of_a_step_is_none_of_its_pipeline():
-    pipe = make_pipeline(StandardScaler(), DPTreeClassifier(bounds=(-3, 3), classes=[0, 1])).fit(X, Y)
-    tree = pipe[-1]
-    statement = tree.privacy_spent_
-    for page in (html(tree), statement._repr_html_(), statement.to_html()):
-        # The second line, above the claim, and not in what is folded away.
-        second = re.findall("<p>(.*?)</p>", page[page.rindex("<section") :])[0]
-        assert second.startswith("Of this step alone: ")
-        assert second.endswith("see privacy_report(pipeline).")
-    alone = "  of this step alone: a pipeline's other steps are not covered; see privacy_report(pipeline)"
-    assert str(statement).splitlines()[1] == alone
-    assert privacy_section(statement).splitlines()[4].startswith("| of this step alone |")
-    # Scikit-learn's diagram of the pipeline makes no claim for us.
-    assert "differential privacy" not in pipe._repr_html_()
-    assert "skprivate-label" not in pipe._repr_html_()
-    assert captions(pipe) == ["ε = 1 per row, of this step alone"]
-    report = privacy_report(pipe)._repr_html_()
-    assert "NOT PRIVATE" in report
-    assert "standardscaler (StandardScaler)" in report
-    assert "Of the whole fitted object." in report
-    assert "ε =" not in report
-
-
-def test_as_text():
-    with sklearn.config_context(display="text"):
-        tree = DPTreeClassifier(bounds=(0, 1), classes=[0, 1]).fit(X, Y)
-        assert not hasattr(tree, "_repr_html_")
-        assert set(tree._repr_mimebundle_()) == {"text/plain"}
 
 
 RESPONSES = np.random.default_rng(0).normal(size=(5, 12))
@@ -157,20 +125,6 @@ def test_runs_that_are_private_and_one_that_is_not():
     page = html(tree.set_params(random_state=0).fit(X, Y))
     assert "NOT PRIVATE" in page
     assert "ε =" not in page
-
-
-def test_the_notice_says_where_the_statement_is(monkeypatch):
-    pages = {name: html(holder) for name, holder in HOLDERS.items()}
-    assert "stated in privacy_spent_." in pages["game"]
-    assert "stated in disclosure_risk_." in pages["platform"]
-    assert "stated in" not in pages["local"]
-    assert "Never publish" not in html(LocalAverageRegressor())
-    assert captions(LocalAverageRegressor()) == []
-    # Values would show otherwise.
-    monkeypatch.setattr(LocalAverageRegressor, "releases_state", True)
-    page = html(HOLDERS["local"])
-    assert ("n_samples_" in page) is SHOWS_ATTRIBUTES
-    assert "Never publish" not in page
 
 
 def test_steps_are_escaped_in_diagrams():

@@ -14,7 +14,7 @@ from sklearn.compose import ColumnTransformer, make_column_transformer
 from sklearn.ensemble import BaggingClassifier
 from sklearn.exceptions import NotFittedError
 from sklearn.frozen import FrozenEstimator
-from sklearn.model_selection import GridSearchCV, GroupKFold
+from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import FeatureUnion, make_pipeline
 from sklearn.preprocessing import FunctionTransformer, MinMaxScaler, Normalizer, StandardScaler
 
@@ -180,15 +180,6 @@ def test_a_search_chooses_without_paying():
     assert not report.private
     assert [step.estimator for step in report.uncovered] == ["GridSearchCV"]
     assert [step.path for step in report.steps] == ["estimator", "best_estimator_"]
-
-
-def test_a_splitter_by_group_without_routing_is_named_in_the_report():
-    groups, caution = np.arange(400) // 4, "protect a row, not a group"
-    by_group = GridSearchCV(declared(), {"max_depth": [1]}, cv=GroupKFold(2))
-    assert caution in str(privacy_report(by_group.fit(X, Y, groups=groups)))
-    assert caution not in str(privacy_report(GridSearchCV(declared(), {"max_depth": [1]}, cv=2).fit(X, Y)))
-    with sklearn.config_context(enable_metadata_routing=True):
-        assert caution not in str(privacy_report(by_group.fit(X, Y, groups=groups)))
 
 
 def test_an_unknown_meta_estimator_is_not_private():

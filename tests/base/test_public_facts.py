@@ -7,15 +7,11 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
 
 import skprivate
 import skprivate.model_selection
 from skprivate import (
-    BoundsScaler,
     DPLogLocationScaleRegressor,
-    DPNormalLLSRegressor,
     DPSEVRegressor,
     DPTreeClassifier,
     LocallyPrivateTreeClassifier,
@@ -25,18 +21,6 @@ from skprivate.base import PlannedCost, PrivateEstimatorMixin, parameter_roles
 from skprivate.base._public_facts import ROLES
 
 X = np.random.default_rng(0).uniform(size=(600, 2))
-Y = (X[:, 0] > 0.5).astype(int)
-
-
-def test_roles_of_a_pipeline_are_those_of_its_last_step():
-    tree = DPTreeClassifier()
-    roles = parameter_roles(make_pipeline(StandardScaler(), tree))
-    assert roles["dptreeclassifier__prune"] == "post-processing"
-    assert roles["dptreeclassifier__epsilon"] == roles["standardscaler__with_mean"] == "release"
-    # What comes after learns from it.
-    roles = parameter_roles(make_pipeline(make_pipeline(BoundsScaler((0, 1)), tree), tree))
-    assert roles["pipeline__dptreeclassifier__prune"] == "release"
-    assert roles["pipeline__dptreeclassifier__ledger"] == "computing"
 
 
 def test_pruning_by_the_paper_comes_with_a_depth_of_its_own():
@@ -103,32 +87,3 @@ def test_post_processing_of_a_tree_is_what_a_fit_with_the_same_noise_gives(kind,
     names = ("report_counts_", "leaf_proba_", "public_weight_")
     assert equal_state(fitted.post_processed(change), again, names)
     assert not equal_state(fitted, again, names)
-
-
-@pytest.mark.parametrize(
-    ("estimator", "epsilon", "relation"),
-    [
-        (DPTreeClassifier(0.5), Fraction(1, 2), "replace-one"),
-        (LocallyPrivateTreeClassifier(2, protect="label"), 2, "label"),
-        (DPNormalLLSRegressor(1), 1, "replace-one"),
-        (DPNormalLLSRegressor(1, relation="add-remove"), 2, "replace-one"),
-    ],
-)
-def test_costs_are_those_of_a_replaced_row(estimator, epsilon, relation):
-    cost = estimator.planned_cost(True).against_replacement()
-    assert (cost.epsilon, cost.delta, cost.relation) == (epsilon, 0, relation)
-
-
-@pytest.mark.parametrize(
-    "estimator",
-    [
-        DPTreeClassifier(0.75, bounds=(0, 1), classes=[0, 1]),
-        LocallyPrivateTreeClassifier(1.5, bounds=(0, 1), classes=[0, 1]),
-        DPNormalLLSRegressor(7, delta=1e-6, mechanism="gaussian", bounds_X=(0, 1), bounds_y=(0, 1)),
-    ],
-)
-def test_no_fit_spends_more_than_was_planned(estimator):
-    cost, spent = estimator.planned_cost(False), estimator.fit(X, Y).privacy_spent_
-    assert spent.epsilon <= cost.epsilon
-    assert spent.delta <= cost.delta
-    assert (spent.relation, spent.private, cost.leaks, cost.seeded) == (cost.relation, True, (), False)

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """BSTDAggregator: what it predicts, shows, claims and warns about."""
 
-import math
 import pickle
 import warnings
 
@@ -13,7 +12,6 @@ from sklearn.base import clone
 from sklearn.pipeline import make_pipeline
 from sklearn.utils import get_tags
 
-from skprivate.base import privacy_report
 from skprivate.collaborative import BSTDAggregator, SecureSumAggregator
 from skprivate.collaborative._aggregators import (
     check_party_sizes,
@@ -21,9 +19,8 @@ from skprivate.collaborative._aggregators import (
     relative_sizes,
     shares,
     stands_out,
-    validate_responses,
 )
-from skprivate.exceptions import DisclosureWarning, UtilityWarning
+from skprivate.exceptions import DisclosureWarning
 
 ORDERS = ("fewest", "random", "top")
 RULES = ("box", "support", None, "receiver")
@@ -34,13 +31,6 @@ def toy(n=300, m=20, seed=0):
     rng = np.random.default_rng(seed)
     responses = rng.normal(size=(n, m)) * rng.choice([1.0, 1e-3, 1e6], size=(n, m))
     return responses, rng.integers(100, 1000, size=m)
-
-
-def synthesis(responses, sizes, active):
-    """The formula: n times the sum of the active a_j over the sum of their n_j."""
-    n = sizes.sum()
-    a = np.where(active, responses * sizes / n, 0.0)
-    return n * a.sum(axis=1) / np.maximum((active * sizes).sum(axis=1), 1e-300)
 
 
 # ---------------------------------------------------------------------------------------------------------
@@ -54,75 +44,6 @@ def test_tags_say_what_it_takes_and_that_it_learns_nothing_from_y(kind, rule):
     assert tags.regressor_tags.poor_score
     assert not tags.target_tags.required
     assert tags.input_tags.allow_nan is (rule == "support")
-
-
-@pytest.mark.parametrize("order", ORDERS)
-@pytest.mark.parametrize("random_state", [0, None])
-def test_box_rule_equals_the_unswapped_synthesis(order, random_state):
-    X, sizes = toy()
-    parameters = {"party_sizes": sizes, "order": order, "active_rule": "box", "random_state": random_state}
-    aggregator = BSTDAggregator(3, 8, **parameters).fit(X)
-    expected = synthesis(X, sizes, np.abs(X) >= 1 / sizes.sum())
-    np.testing.assert_allclose(aggregator.predict(X), expected, rtol=1e-12, atol=1e-12 * np.abs(X).max())
-
-
-@pytest.mark.parametrize("rule", ["box", "support", None])
-def test_the_swap_changes_no_bit_of_a_prediction(rule):
-    X, sizes = toy()
-    aggregator = BSTDAggregator(3, 8, party_sizes=sizes, active_rule=rule).fit(X)
-    weights = sizes / sizes.mean()
-    active = np.abs(X) >= 1 / sizes.sum() if rule == "box" else np.ones_like(X, dtype=bool)
-    shown = aggregator.transform(X)
-    expected = [math.fsum(row) / sum(weights[who]) for row, who in zip(shown, active, strict=True)]
-    assert aggregator.predict(X).tolist() == expected
-
-
-@pytest.mark.parametrize("order", ORDERS)
-@pytest.mark.parametrize("rule", RULES)
-def test_rows_alone_equal_the_batch_bit_for_bit(rule, order):
-    X, sizes = toy(60)
-    aggregator = BSTDAggregator(party_sizes=sizes, active_rule=rule, order=order, random_state=4).fit(X)
-    for method in (
-        aggregator.transform,
-        aggregator.predict,
-        lambda rows: aggregator._combine(rows, warn=False),
-    ):
-        alone = np.concatenate([method(X[i : i + 1]) for i in range(60)])
-        np.testing.assert_array_equal(method(X), alone)
-
-
-def test_unequal_parties_show_their_shares_and_zeros():
-    X, sizes = toy()
-    shown = BSTDAggregator(party_sizes=sizes, active_rule="box").fit(X).transform(X)
-    shares = np.where(np.abs(X) >= 1 / sizes.sum(), X * sizes / sizes.mean(), 0.0)
-    np.testing.assert_allclose(np.sort(shown), np.sort(shares), rtol=1e-15)
-
-
-def test_nobody_active_predicts_zero():
-    X = np.array([[1e-9] * 10, [0.0] * 10, [1.0] * 10])
-    assert BSTDAggregator(active_rule="box").fit(X).predict(X).tolist() == [0.0, 0.0, 1.0]
-    assert BSTDAggregator(active_rule="receiver").fit(X).predict(X).tolist() == [0.0, 0.0, 1.0]
-    X = np.full((2, 10), np.nan)
-    assert BSTDAggregator(active_rule="support").fit(X).predict(X).tolist() == [0.0, 0.0]
-
-
-def test_receiver_is_the_printed_rule():
-    X, sizes = toy()
-    aggregator = BSTDAggregator(party_sizes=sizes, active_rule="receiver", random_state=2).fit(X)
-    n = sizes.sum()
-    b = aggregator.transform(X) / X.shape[1]
-    active = np.abs(b) >= sizes / n**2
-    expected = n * np.where(active, b, 0).sum(axis=1) / (active * sizes).sum(axis=1)
-    np.testing.assert_allclose(aggregator.predict(X), expected, rtol=1e-12, atol=1e-12 * np.abs(X).max())
-
-
-def test_missing_answers_are_left_out():
-    X = toy()[0]
-    X[:, 3] = np.nan
-    predicted = BSTDAggregator(active_rule="support").fit(X).predict(X)
-    np.testing.assert_allclose(predicted, np.nanmean(X, axis=1), rtol=1e-12)
-    shown = BSTDAggregator(active_rule="support").fit(X).transform(X)
-    assert np.isfinite(shown).all()
 
 
 # ---------------------------------------------------------------------------------------------------------
@@ -149,21 +70,6 @@ def test_a_generator_gives_one_seed_in_fit():
         np.testing.assert_array_equal(first.transform(X), again.transform(X))
 
 
-def test_nothing_random_stays_on_the_object():
-    X = toy()[0]
-    aggregator = BSTDAggregator().fit(X)
-    before = pickle.dumps(aggregator)
-    aggregator.transform(X)
-    assert pickle.dumps(aggregator) == before
-    assert aggregator._seed is None
-
-
-def test_nothing_is_learnt_from_rows():
-    X, y = toy()[0], np.arange(300.0)
-    states = [vars(BSTDAggregator().fit(rows, target)) for rows, target in ((X, None), (X[::-1] * 3, y))]
-    assert pickle.dumps(states[0]) == pickle.dumps(states[1])
-
-
 # ---------------------------------------------------------------------------------------------------------
 # What is claimed, and what is not
 # ---------------------------------------------------------------------------------------------------------
@@ -185,23 +91,6 @@ def test_the_bound_is_the_proven_one_and_holds(m, lower, upper, percent):
         assert bound == pytest.approx(percent)
         kept = 100 * (aggregator.transform(X) == X).mean(axis=1)
         assert kept.max() <= bound + 1e-9
-
-
-def test_the_risk_says_what_is_not_protected_and_shows_no_epsilon():
-    X = toy()[0]
-    text = str(BSTDAggregator().fit(X).disclosure_risk_)
-    for part in (
-        "model extraction",
-        "membership",
-        "same query",
-        "whoever runs the swap",
-        "no bound is proven",
-    ):
-        assert part in text
-    assert "epsilon" not in text
-    assert "LEAK" not in text
-    assert "who knows the seed" in str(BSTDAggregator(random_state=0).fit(X).disclosure_risk_)
-    assert privacy_report(BSTDAggregator().fit(X)).claim == "not-private"
 
 
 @pytest.mark.parametrize(
@@ -238,50 +127,9 @@ def test_no_warning_where_the_window_fits():
     BSTDAggregator(4, 8).fit(np.ones((2, 9)))
 
 
-def test_too_few_parties_change_nothing():
-    X = np.random.default_rng(0).normal(size=(50, 3))
-    with pytest.warns(DisclosureWarning, match="nothing is swapped"):
-        aggregator = BSTDAggregator(3, 8, active_rule=None).fit(X)
-    np.testing.assert_array_equal(aggregator.transform(X), X)
-    assert aggregator.disclosure_risk_.bound["responses to a query"] == 100.0
-    assert "no swap" in str(aggregator.disclosure_risk_)
-
-
-def test_a_cut_window_is_one_less_than_the_number_of_parties():
-    X = np.random.default_rng(0).normal(size=(500, 8))
-    with pytest.warns(DisclosureWarning, match="cut"):
-        cut = BSTDAggregator(2, 30, active_rule=None, random_state=0).fit(X)
-    np.testing.assert_array_equal(
-        cut.transform(X), BSTDAggregator(2, 7, active_rule=None, random_state=0).fit(X).transform(X)
-    )
-
-
-def test_a_query_asked_again_gives_every_response_away():
-    """What `disclosure_risk_` says is not protected, as an attack: a hundred swaps of one query."""
-    m, lower, upper = 20, 2, 8
-    row = np.random.default_rng(0).normal(size=(1, m))
-    shown = BSTDAggregator(lower, upper, active_rule=None).fit(row).transform(np.repeat(row, 100, axis=0))
-    # The attacker knows the values of the query from any of its swaps, and the window.
-    values = -np.sort(-shown[0])
-    windows = [{s for s in range(m) if lower <= abs(r - s) <= upper} for r in range(m)]
-    guesses = []
-    for column in shown.T:
-        seen = set(np.flatnonzero(np.isin(values, column)))
-        guesses.append(values[min(range(m), key=lambda r: len(windows[r] ^ (seen - {r})))])
-    assert (np.array(guesses) == row[0]).mean() > 0.9
-
-
 # ---------------------------------------------------------------------------------------------------------
 # Bad input
 # ---------------------------------------------------------------------------------------------------------
-
-
-def test_a_failed_fit_keeps_the_former():
-    X = toy()[0]
-    aggregator = BSTDAggregator().fit(X)
-    with pytest.raises(ValueError, match="p_lower"):
-        aggregator.set_params(p_lower=9).fit(X[:, :10])
-    assert aggregator.n_features_in_ == 20
 
 
 # ---------------------------------------------------------------------------------------------------------
@@ -322,18 +170,6 @@ class TestUnequalParties:
         # Six standard deviations: a false alarm once in 5e8.
         assert rank_advantage(sizes) == pytest.approx(right, abs=6 * 0.5 / 0.8 / np.sqrt(n) + 5e-4)
 
-    def test_a_large_party_is_read_from_every_query_and_announced(self):
-        sizes = np.append([1913.0], np.arange(19) % 7 + 88)
-        X = np.random.default_rng(0).uniform(0.2, 1.0, size=(300, 20))
-        with pytest.warns(
-            DisclosureWarning, match="known by its rank.*SecureSumAggregator predicts the same"
-        ):
-            aggregator = BSTDAggregator(3, 8, party_sizes=sizes).fit(X)
-        read = aggregator.transform(X).max(axis=1) * sizes.mean() / sizes[0]
-        np.testing.assert_allclose(read, X[:, 0], rtol=1e-14)
-        summed = SecureSumAggregator(party_sizes=sizes).fit(X).predict(X)
-        np.testing.assert_allclose(summed, aggregator.predict(X), rtol=1e-14)
-
     @pytest.mark.parametrize(
         ("groups", "found"),
         [
@@ -360,36 +196,6 @@ class TestUnequalParties:
     def test_many_parties_of_any_sizes_take_little(self):
         assert stands_out(2.0 ** np.arange(60))
         assert not stands_out(np.arange(1000.0, 3000.0))
-
-    @pytest.mark.parametrize(("odd", "announced"), [(1.0, 0), (1.9, 0), (0.55, 0), (2.1, 1), (0.4, 1)])
-    def test_it_is_said_once_and_only_where_rank_tells_more_than_it_hides(self, odd, announced):
-        sizes = np.append(np.full(11, 100.0), 100 * odd)
-        with warnings.catch_warnings(record=True) as caught:
-            warnings.simplefilter("always")
-            BSTDAggregator(party_sizes=sizes).fit(np.ones((2, 12)))
-        assert [warning.category for warning in caught] == announced * [DisclosureWarning]
-
-
-class TestFewActive:
-    """A prediction that rests on few parties is announced, once."""
-
-    @pytest.mark.parametrize(
-        ("n_parties", "n_active", "few"),
-        [(20, 0, True), (20, 1, True), (20, 5, True), (20, 6, False), (8, 2, True), (8, 3, False),
-         (3, 2, True), (3, 3, False), (2, 1, False), (2, 0, True), (1, 0, True)],
-    )  # fmt: skip
-    @pytest.mark.parametrize("kind", [BSTDAggregator, SecureSumAggregator])
-    def test_a_quarter_or_two_or_nobody_of_fewer(self, kind, n_parties, n_active, few):
-        X = np.ones((4, n_parties))
-        X[::2, n_active:] = np.nan
-        with warnings.catch_warnings(record=True) as caught:
-            warnings.simplefilter("always")
-            aggregator = kind().fit(X)
-            del caught[:]
-            aggregator.predict(X)
-        assert [warning.category for warning in caught] == few * [UtilityWarning]
-        assert all(warning.filename == __file__ for warning in caught)
-        assert not any(character.isdigit() for warning in caught for character in str(warning.message))
 
 
 def test_sizes_default_to_one_and_need_not_be_whole():
@@ -421,11 +227,3 @@ def test_a_total_of_its_own():
     responses = np.array([[0.3, 0.6]])
     np.testing.assert_array_equal(shares(responses, np.ones(2), "box")[1], [[False, True]])
     np.testing.assert_array_equal(shares(responses, np.ones(2), "box", total=4.0)[1], [[True, True]])
-
-
-def test_responses_become_rows_of_doubles():
-    responses = validate_responses(
-        BSTDAggregator(), np.asfortranarray(np.ones((3, 4), dtype=np.float32)), reset=True
-    )
-    assert responses.flags.c_contiguous
-    assert responses.dtype == np.float64

@@ -2,19 +2,16 @@
 """The platform: fitting by site, predicting together, parts of any kind, sites that fail, searches."""
 
 import pickle
-import warnings
 
 import joblib
 import numpy as np
 import pandas as pd
 import pytest
-import sklearn
 from sklearn.base import BaseEstimator, RegressorMixin, clone
 from sklearn.compose import make_column_transformer
 from sklearn.ensemble import HistGradientBoostingRegressor, RandomForestRegressor
 from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LinearRegression
-from sklearn.model_selection import GridSearchCV, GroupKFold
 from sklearn.neighbors import KNeighborsRegressor
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
@@ -26,7 +23,6 @@ from skprivate import (
     LocalAverageRegressor,
     TQMATransformer,
     config_context,
-    privacy_report,
 )
 from skprivate.collaborative._platform import _rows_of_sites
 from skprivate.datasets import make_parties
@@ -37,7 +33,6 @@ from skprivate.exceptions import (
     SiteError,
     SiteWarning,
 )
-from tests.marks import slow
 
 M = 12
 X, Y, SITES = make_parties(600, M, n_features=3, random_state=0)
@@ -66,28 +61,6 @@ def unprotected(platform, rows):
 
 
 class TestPrediction:
-    def test_equals_the_unswapped_synthesis_of_perturbed_queries(self, preset):
-        coarse = TQMATransformer(4, (0, 1)).fit_transform(ASKED)
-        np.testing.assert_allclose(preset.predict(ASKED), unprotected(preset, coarse), atol=1e-12)
-        rows = [preset.predict(row[None])[0] for row in ASKED]
-        np.testing.assert_allclose(preset.predict(ASKED), rows, rtol=0, atol=1e-12)
-
-    def test_general_and_preset_are_one(self, preset):
-        general = fitted(LocalAverageRegressor(bounds=(0, 1)), TQMATransformer(4, (0, 1)))
-        np.testing.assert_array_equal(general.predict(ASKED), preset.predict(ASKED))
-
-    def test_training_rows_are_not_perturbed(self):
-        coarse = fitted(KNeighborsRegressor(1), TQMATransformer(0, (0, 1)))
-        np.testing.assert_array_equal(coarse.estimators_[3].predict(X[SITES == 3]), Y[SITES == 3])
-
-    def test_observe_shows_swapped_answers_only(self):
-        platform = fitted(random_state=0)
-        sizes = platform.site_sizes_
-        submitted = platform.site_responses(ASKED) * sizes / sizes.mean()
-        seen = platform.observe(ASKED)
-        np.testing.assert_array_equal(np.sort(seen, axis=1), np.sort(submitted, axis=1))
-        assert (seen == submitted).mean() < 0.15
-
     def test_the_aggregator_s_own_sizes_stay(self):
         platform = fitted(LinearRegression(), aggregator=BSTDAggregator(party_sizes=np.ones(M)))
         np.testing.assert_allclose(platform.predict(ASKED), local_answers(platform, ASKED).mean(axis=1))
@@ -99,16 +72,6 @@ class TestSites:
             platform = CollaborativeRegressor(LinearRegression()).fit(X, Y)
         assert platform.sites_ == [0]
         assert platform.site_sizes_.tolist() == [len(X)]
-
-    @pytest.mark.parametrize("kind", [bool, np.uint8, str, object, list])
-    def test_labels_of_these_types(self, kind):
-        labels = (SITES % 2).tolist() if kind is list else (SITES % 2).astype(np.int8).astype(kind)
-        platform = CollaborativeRegressor(LinearRegression(), aggregator=BSTDAggregator(1, 2))
-        with pytest.warns(DisclosureWarning):
-            platform.fit(X, Y, sites=labels)
-        assert platform.sites_ == sorted(set(np.asarray(labels).tolist()))
-        assert all(type(name) in (bool, int, str) for name in platform.sites_)
-        np.testing.assert_array_equal(platform.site_sizes_, np.bincount(SITES % 2))
 
     def test_rows_of_a_site_keep_their_order(self):
         for name, own in _rows_of_sites(SITES, len(SITES)).items():
@@ -227,17 +190,6 @@ class TestPartsOfAnyKind:
         with pytest.raises(TypeError, match="PlainMean opens no answer"):
             platform.observe(ASKED)
 
-    def test_no_support_is_told_to_an_aggregator_that_asks_for_it(self):
-        parts = {"kernel": "epanechnikov", "bandwidth": 0.3, "bounds": (0, 1), "depth": 16}
-        platform = CollaborativeLARRegressor(active_rule="support", **parts).fit(X, Y - 1, sites=SITES)
-        coarse = platform.query_perturber_.transform(ASKED)
-        support = np.column_stack([platform.estimators_[j].support(coarse) for j in platform.sites_])
-        weight = support * platform.site_sizes_
-        assert not support.all()
-        assert support.any(axis=1).all()
-        expected = (local_answers(platform, coarse) * weight).sum(axis=1) / weight.sum(axis=1)
-        np.testing.assert_allclose(platform.predict(ASKED), expected, atol=1e-12)
-
     @pytest.mark.parametrize("perturber", [StandardScaler(), TQMATransformer(4, (0, 1))])
     def test_local_averages_beside_other_models_and_any_transformer_of_queries(self, perturber):
         models = {j: LinearRegression() if j else LocalAverageRegressor(bandwidth=0.2) for j in range(M)}
@@ -245,13 +197,6 @@ class TestPartsOfAnyKind:
         asked = clone(perturber).fit(X).transform(ASKED)
         np.testing.assert_array_equal(platform.site_responses(ASKED), local_answers(platform, asked))
         assert len(platform.disclosure_risk_) == 1 + isinstance(perturber, TQMATransformer)
-
-    def test_local_averages_beside_a_model_that_wants_names(self):
-        by_name = make_pipeline(make_column_transformer(("passthrough", ["dose"])), LinearRegression())
-        models = {j: by_name if j else LocalAverageRegressor(bandwidth=0.2) for j in range(M)}
-        platform = CollaborativeRegressor(models).fit(FRAME, Y, sites=SITES)
-        expected = local_answers(platform, FRAME_ASKED)
-        np.testing.assert_array_equal(platform.site_responses(FRAME_ASKED), expected)
 
     def test_what_subclasses_add_is_not_missed(self):
         perturbing = fitted(query_perturber=HidingPerturber(bounds=(0, 1)))
@@ -270,11 +215,6 @@ class TestMissingValues:
             # Of the new models, not of the ones before.
             with pytest.raises(ValueError, match="Input X contains NaN"):
                 platform.set_params(estimator=models, on_site_error="drop").fit(HOLES, Y, sites=SITES)
-
-    def test_who_takes_them_is_asked_of_the_models_that_answer(self):
-        platform = fitted(HistGradientBoostingRegressor(max_iter=2))
-        here = CollaborativeRegressor.from_sites([platform.site(j) for j in platform.sites_])
-        np.testing.assert_array_equal(here.predict(HOLES[:5]), platform.predict(HOLES[:5]))
 
 
 class Failing(RegressorMixin, BaseEstimator):
@@ -317,26 +257,6 @@ class TestSitesThatFail:
         others = CollaborativeRegressor(LinearRegression()).fit(X[rest], Y[rest], sites=SITES[rest])
         np.testing.assert_allclose(found, others.predict(ASKED), atol=1e-12)
 
-    def test_dropped_the_operator_sees_the_others(self):
-        platform = fitted(self.models("predict"), on_site_error="drop")
-        with pytest.warns(SiteWarning, match="site 4"):
-            seen = platform.observe(ASKED)
-        with pytest.warns(SiteWarning, match="site 4"):
-            answers = platform.site_responses(ASKED)
-        sizes = np.delete(platform.site_sizes_, 4)
-        np.testing.assert_array_equal(np.sort(seen), np.sort(answers * sizes / sizes.mean()))
-
-    @pytest.mark.parametrize("n_jobs", [None, slow(2)])
-    def test_a_fit_that_fails(self, n_jobs):
-        with pytest.raises(ZeroDivisionError) as caught:
-            fitted(self.models("fit"), n_jobs=n_jobs)
-        assert "while fitting the model of site 4" in caught.value.__notes__
-        with pytest.warns(SiteWarning, match=r"could not fit: site 4 \(ZeroDivisionError\)") as warned:
-            platform = fitted(self.models("fit"), on_site_error="drop")
-        assert warned[0].filename == __file__
-        assert 4 not in platform.sites_
-        assert np.isfinite(platform.predict(ASKED)).all()
-
     def test_nobody_left(self):
         with pytest.raises(ZeroDivisionError) as caught:
             fitted(Failing("fit"), on_site_error="drop")
@@ -366,55 +286,7 @@ class TestContract:
         with pytest.raises(PrivacyLeakError):
             pickle.loads(travelled).fit(X, Y, sites=SITES)
 
-    def test_never_an_epsilon_always_the_risks(self, preset):
-        assert len(preset.disclosure_risk_) == 2
-        assert not preset.releases_state
-        assert not hasattr(preset, "privacy_spent_")
-        assert not privacy_report(preset).private
-        assert "epsilon" not in " ".join(map(str, preset.disclosure_risk_)).lower()
-
-    def test_neither_repr_nor_html_shows_rows(self):
-        y = np.append(0.123456789, Y[1:])
-        platform = CollaborativeLARRegressor(bounds=(0, 1)).fit(X, y, sites=SITES)
-        assert "0.1234567" not in repr(platform) + platform._repr_html_()
-
     def test_pickles_and_clones(self, preset):
         twin = pickle.loads(pickle.dumps(preset))
         np.testing.assert_array_equal(twin.predict(ASKED), preset.predict(ASKED))
         assert clone(preset).get_params() == preset.get_params()
-
-    def test_data_frames(self, preset):
-        named = CollaborativeLARRegressor(bounds=(0, 1), quasi_identifiers=NAMES)
-        named.fit(FRAME, pd.Series(Y), sites=pd.Series(SITES))
-        np.testing.assert_array_equal(named.predict(FRAME_ASKED), preset.predict(ASKED))
-        with pytest.raises(ValueError, match="feature names"):
-            named.predict(FRAME_ASKED[NAMES[::-1]])
-
-
-class TestSearch:
-    @pytest.fixture(autouse=True)
-    def _routing(self):
-        with sklearn.config_context(enable_metadata_routing=True):
-            yield
-
-    def test_over_the_preset_s_depth(self):
-        platform = CollaborativeLARRegressor(bounds=(0, 1)).set_fit_request(sites=True)
-        search = GridSearchCV(platform, {"depth": [1, 4]}, cv=3, error_score="raise").fit(X, Y, sites=SITES)
-        assert search.best_params_ == {"depth": 4}
-        assert search.best_estimator_.sites_ == list(range(M))
-
-    def test_folds_that_leave_out_whole_sites(self):
-        models = {site: LinearRegression() for site in range(M)}
-        platform = CollaborativeRegressor(models).set_fit_request(sites=True)
-        search = GridSearchCV(platform, {"on_site_error": ["raise"]}, cv=GroupKFold(3), error_score="raise")
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", DisclosureWarning)
-            search.fit(X, Y, sites=SITES, groups=SITES)
-        assert len(search.best_estimator_.sites_) == M
-
-    def test_in_a_pipeline(self):
-        platform = CollaborativeRegressor(LinearRegression()).set_fit_request(sites=True)
-        pipeline = make_pipeline(TQMATransformer(4, (0, 1), perturb_fit=False), platform)
-        found = pipeline.fit(X, Y, sites=SITES).predict(ASKED)
-        whole = fitted(LinearRegression(), TQMATransformer(4, (0, 1)))
-        np.testing.assert_array_equal(found, whole.predict(ASKED))

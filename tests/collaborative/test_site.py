@@ -126,14 +126,6 @@ class TestRefinement:
         assert SiteCard.from_bytes(CollaborativeSite("a", nested, 100).announce()).refined_to == N
 
 
-def test_a_site_that_outvotes_all_others_is_announced():
-    heavy, said = joined([local_site(0, N, 10**9), *(local_site(number, N) for number in range(1, M))])
-    assert "'s0'" in said[0]
-    assert "more rows than all others together" in said[0]
-    # Why it matters: its answer is the prediction.
-    np.testing.assert_allclose(heavy.predict(FRAME_ASKED), heavy.estimators_["s0"].predict(ASKED), atol=1e-5)
-
-
 @pytest.mark.parametrize(("own", "announced"), [(900, 0), (901, 1)])
 def test_from_one_half_on(own, announced):
     said = joined([*(linear_site(f"s{j}") for j in range(9)), linear_site("big", own)])[1]
@@ -165,22 +157,6 @@ class TestColumns:
         sites = [of_columns("north", NAMES), of_columns("plain", None), odd]
         with pytest.raises(ValueError, match=f"site 'south' .* other columns than site 'north': {match}"):
             CollaborativeRegressor.from_sites([site.announce() for site in sites] if there else sites)
-
-    @pytest.mark.parametrize(
-        ("sites", "unnamed"),
-        [
-            ([of_columns(name, None) for name in "abc"], "'a', 'b', 'c'"),
-            ([of_columns("a", NAMES), of_columns("b", None), of_columns("c", NAMES)], "'b'"),
-            ([of_columns("a", NAMES), of_columns("b", None, declared=NAMES)], None),
-            # One column has one order.
-            ([CollaborativeSite("a", LinearRegression().fit(X[:, :1], Y), 100)], None),
-        ],
-    )
-    def test_sites_without_names_are_announced_once(self, sites, unnamed):
-        said = joined([site.announce() for site in sites])[1]
-        assert len(said) == (unnamed is not None)
-        assert not said or f"site {unnamed}: announced without the names" in said[0]
-        assert not said or "columns=[...]" in said[0]
 
     @pytest.mark.parametrize("there", [False, True], ids=["here", "elsewhere"])
     def test_a_frame_is_asked_by_its_names_and_an_array_by_its_order(self, there):
@@ -219,21 +195,6 @@ class TestColumns:
 
 class TestUnits:
     """Nothing depends on the unit of y."""
-
-    @pytest.mark.parametrize("kernel", ["gaussian", "epanechnikov"])
-    @pytest.mark.parametrize("sum_up", [False, True])
-    def test_scores_are_the_same_in_millionths_and_millions(self, kernel, sum_up):
-        def score(unit):
-            if not sum_up:
-                platform = CollaborativeLARRegressor(8, kernel=kernel, bandwidth=0.2, bounds=(0, 1))
-            else:
-                local = LocalAverageRegressor(kernel, bandwidth=0.2, bounds=(0, 1))
-                platform = CollaborativeRegressor(local, aggregator=SecureSumAggregator())
-            return platform.fit(X, Y * unit, sites=SITES).score(ASKED, TRUTH * unit)
-
-        assert score(1.0) > 0.7
-        for unit in (1e-6, 1e6):
-            assert score(unit) == pytest.approx(score(1.0), abs=1e-9)
 
     def test_the_paper_s_rule_is_not_and_says_so(self):
         platform = CollaborativeLARRegressor(bounds=(0, 1), active_rule="box").fit(X, Y * 1e-6, sites=SITES)

@@ -14,8 +14,7 @@ from hypothesis import strategies as st
 from scipy.stats import chi2
 
 import skprivate
-from skprivate.collection import TreeClient, _specification
-from skprivate.noise import check_entropy
+from skprivate.collection import TreeClient
 from tests.collection.studies import (
     SECRET,
     domain_specification,
@@ -32,53 +31,6 @@ def make_rows(n, classes=("no", "yes"), seed=1):
     rng = np.random.default_rng(seed)
     X = rng.uniform([-0.2, 0], [1.2, 2], size=(n, 2))
     return X, np.array(classes)[rng.integers(len(classes), size=n)]
-
-
-def frame_of(specification, X, y):
-    columns = dict(zip(specification.features, X.T, strict=True))
-    return pd.DataFrame({"cost": y, "unasked": "text", **dict(reversed(columns.items()))})
-
-
-@pytest.mark.parametrize("mechanism", ["hadamard", "subset", "laplace"])
-def test_reports_are_those_of_the_randomizer(mechanism, monkeypatch):
-    specification = make_specification(mechanism, classes=(0, 1))
-    X, y = make_rows(200, (0, 1))
-    categories = 2 * specification.partition.apply(X).astype(np.int64) + y
-    expected = specification.randomizer.randomize(categories, 0)
-    np.testing.assert_array_equal(draw(specification, X, y), expected)
-    # Pieces are drawn one after the other.
-    monkeypatch.setattr(_specification, "_ROWS_AT_ONCE", 64)
-    entropy, cuts = check_entropy(0), [64, 128, 192]
-    pieces = [specification.randomizer.randomize(part, entropy) for part in np.split(categories, cuts)]
-    found = list(specification.randomize_many(X, y, random_state=0))
-    assert [len(piece) for piece in found] == [64, 64, 64, 8]
-    np.testing.assert_array_equal(np.concatenate(found), np.concatenate(pieces))
-
-
-@pytest.mark.parametrize("specification", [LABELS, NUMBERS], ids=["labels", "numbers"])
-@pytest.mark.parametrize(
-    "table",
-    [
-        pytest.param(lambda X, y, frame: (X.tolist(), y.tolist()), id="lists"),
-        pytest.param(lambda X, y, frame: (X, y.astype(object)), id="objects"),
-        pytest.param(lambda X, y, frame: (X, [str(value) for value in y]), id="texts"),
-        pytest.param(lambda X, y, frame: (np.asfortranarray(X), pd.Series(y, index=-X[:, 0])), id="series"),
-        pytest.param(lambda X, y, frame: (frame, None), id="pandas"),
-        pytest.param(lambda X, y, frame: (frame, y), id="pandas-and-y"),
-        pytest.param(lambda X, y, frame: (frame.assign(cost=pd.Categorical(y)), None), id="categories"),
-        pytest.param(lambda X, y, frame: (pl.from_pandas(frame), None), id="polars"),
-        pytest.param(lambda X, y, frame: (pa.Table.from_pandas(frame), None), id="arrow"),
-        pytest.param(lambda X, y, frame: (pa.Table.from_pandas(frame).to_reader(7), None), id="stream"),
-        pytest.param(lambda X, y, frame: (pa.RecordBatch.from_pandas(frame), None), id="record-batch"),
-        pytest.param(lambda X, y, frame: (iter([(X[:7], y[:7]), frame[7:]]), None), id="iterator"),
-        pytest.param(lambda X, y, frame: (zip(X[:, None], y[:, None], strict=True), None), id="one-by-one"),
-    ],
-)
-def test_every_form_of_the_same_rows_gives_the_same_reports(specification, table, monkeypatch):
-    monkeypatch.setattr(_specification, "_ROWS_AT_ONCE", 16)
-    X, y = make_rows(50, ("no", "yes") if specification is LABELS else np.arange(10.0))
-    found = draw(specification, *table(X, y, frame_of(specification, X, y)))
-    np.testing.assert_array_equal(found, draw(specification, X, y))
 
 
 RECORDS = [
@@ -128,17 +80,6 @@ def test_batches_do_not_matter(cuts):
     X, y = make_rows(60)
     batches = ((X[a:b], y[a:b]) for a, b in itertools.pairwise([0, *sorted(cuts), 60]))
     np.testing.assert_array_equal(draw(LABELS, batches), draw(LABELS, X, y))
-
-
-def test_a_stream_is_read_as_it_is_needed(monkeypatch):
-    monkeypatch.setattr(_specification, "_ROWS_AT_ONCE", 10)
-    X, y = make_rows(5)
-    read = []
-    reports = LABELS.randomize_many((read.append(i) or (X, y)) for i in range(10**9))
-    assert not read
-    assert len(next(reports)) == 10
-    assert len(read) == 2
-    assert not skprivate.get_config()["strict"]
 
 
 @pytest.mark.statistical

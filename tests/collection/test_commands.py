@@ -3,10 +3,8 @@
 
 import os
 import shutil
-import signal
 import subprocess
 import sys
-import tracemalloc
 
 import joblib
 import numpy as np
@@ -16,7 +14,6 @@ import pytest
 from skprivate.collection import TreeCurator, TreeSpecification, _commands, _csv_tables
 from skprivate.collection._commands import main
 from skprivate.tree import LocallyPrivateTreeClassifier
-from skprivate.utils._files import locked
 from tests.collection.studies import SECRET, make_domain, named, number_rows
 
 pytestmark = pytest.mark.process
@@ -216,14 +213,6 @@ def test_what_was_added_before_a_bad_file_is_saved(folder, capsys):
     assert n_reports(folder) == 500
 
 
-def test_two_writers_of_a_state(folder, capsys):
-    assert run("client spec.json rows.csv r.bin") == 0
-    with locked(folder / "study.state"):
-        assert "in use by another process" in fails(capsys, "curator add study.state r.bin")
-        assert "in use by another process" in fails(capsys, "curator merge study.state study.state")
-    assert run("curator add study.state r.bin") == 0
-
-
 @pytest.mark.parametrize("terminal", [True, False])
 def test_progress(folder, capsys, monkeypatch, terminal):
     monkeypatch.setattr(_csv_tables, "_ROWS_AT_ONCE", 100)
@@ -336,39 +325,3 @@ def command(folder, *arguments, code=None):
     return subprocess.run(
         [sys.executable, *start, *arguments], cwd=folder, capture_output=True, text=True, env=environment
     )
-
-
-def test_the_module_runs(folder, capsys):
-    done = command(folder, "client", "spec.json", "rows.csv", "r.bin")
-    assert (done.returncode, done.stdout, done.stderr) == (0, "500 reports in r.bin\n", "")
-    for line, text in (("--help", "example:"), ("client --help", "REPORTS is never overwritten")):
-        with pytest.raises(SystemExit) as caught:
-            run(line)
-        assert caught.value.code == 0
-        assert text in capsys.readouterr().out
-
-
-def test_a_killed_client_leaves_no_reports(folder):
-    code = (
-        "import os, signal; from skprivate.collection import _commands;"
-        "_commands._Progress.__call__ = lambda *_: os.kill(os.getpid(), signal.SIGKILL);"
-        "_commands.main(['client', 'spec.json', 'rows.csv', 'r.bin'])"
-    )
-    assert command(folder, code=code).returncode == -signal.SIGKILL
-    assert not (folder / "r.bin").exists()
-
-
-@pytest.mark.slow
-def test_memory_does_not_grow_with_the_table(folder):
-    peaks = []
-    for n in (20_000, 100_000):
-        write_rows(folder / "rows.csv", n)
-        tracemalloc.start()
-        try:
-            assert run("client spec.json rows.csv r.bin") == 0
-            peaks.append(tracemalloc.get_traced_memory()[1])
-        finally:
-            tracemalloc.stop()
-        os.unlink(folder / "r.bin")
-    # 80,000 rows as Python texts would be some 15 MB.
-    assert peaks[1] - peaks[0] < 10**6

@@ -12,12 +12,10 @@ from skprivate import LocallyPrivateTreeClassifier, LocallyPrivateTreeRegressor
 from skprivate.collection import TreeClient, TreeCurator, TreeSpecification
 from skprivate.partition import build_partition
 from skprivate.preprocessing import estimate_bounds
-from skprivate.randomizers import KRRRandomizer
 from tests.collection.studies import (
     N_PRIVATE,
     N_PUBLIC,
     NAMES,
-    draw,
     label_plan,
     label_rows,
     make_domain,
@@ -140,50 +138,7 @@ def test_what_is_claimed():
     assert spent.unprotected["bounds"] == "those of the public rows"
 
 
-def test_release_may_be_repeated_as_reports_come():
-    curator = label_curator()
-    reports = label_reports(curator)
-    curator.update(reports[:100])
-    first = curator.release()
-    kept = first.report_counts_.copy()
-    curator.update(reports[100:])
-    assert curator.release().n_reports_ == N_PRIVATE
-    assert first.n_reports_ == 100
-    np.testing.assert_array_equal(first.report_counts_, kept)
-    curator.release().report_counts_[:] = 0
-    assert curator._state.counts.any()
-
-
-def test_the_plan_is_not_touched():
-    tree = label_plan()
-    before = tree.get_params()
-    curator = label_curator(tree)
-    curator.update(label_reports(curator))
-    assert curator.release() is not tree
-    assert vars(tree) == before
-    tree.set_params(epsilon=5.0)
-    assert curator.release().epsilon == 2.0
-
-
-def test_clients_of_a_curator():
-    curator = label_curator()
-    for x in X[N_PUBLIC : N_PUBLIC + 50]:
-        curator.update(curator.client().randomize(x, int(x[0] > 0.5)))
-    assert curator.n_reports == 50
-    assert curator.client(lifetime_epsilon=9).lifetime_epsilon == 9
-    assert np.abs(curator._state.counts).sum() <= 50
-
-
 # Planning
-
-
-@pytest.mark.parametrize("epsilon", [0.5, 8.0])
-def test_the_automatic_depth_is_that_of_fit(epsilon):
-    tree = LocallyPrivateTreeClassifier(epsilon)
-    fitted = tree.fit(X, TWO, is_public=IS_PUBLIC)
-    planned = label_curator(LocallyPrivateTreeClassifier(epsilon)).specification
-    assert planned.partition == fitted.partition_
-    assert planned.randomizer.specification == fitted.randomizer_.specification
 
 
 @pytest.mark.parametrize(
@@ -289,26 +244,3 @@ def test_raw_rows_make_a_plan_and_a_tree_that_takes_them():
         assert list(tree.feature_names_in_) == list(domain.names)
         assert (tree.predict(test_rows) == expected).mean() > 0.85
     assert domain_curator(max_depth=3).specification.partition.n_features == 5
-
-
-def test_clients_with_any_level_or_a_missing_cell_report_the_leaf_of_their_row():
-    domain, curator = make_domain(), domain_curator(*domain_rows(), max_depth=5)
-    specification = TreeSpecification.from_json(curator.specification.to_json())
-    partition = specification.partition
-    kinds = {type(column).__name__ for column in partition.derived.columns}
-    assert kinds >= {"LevelsColumn", "ValueColumn"}
-    sharp = TreeSpecification(
-        partition, KRRRandomizer(60.0, partition.n_leaves), specification.classes, domain=domain, label="sick"
-    )
-    records = [
-        {"age": age, "job": job, "since": since}
-        for age in (18, "44", 89.5, 120)
-        for job in ("clerk", "smith ", "?", None, "")
-        for since in ("2001-01-02", "2019-03-01")
-    ]
-    answers = [("no", "yes")[i % 2] for i in range(len(records))]
-    wanted = 2 * partition.apply(domain.encode(records)) + (np.array(answers) == "yes")
-    pairs = list(zip(records, answers, strict=True))
-    reports = [sharp.unpack(TreeClient(sharp).randomize(*pair))[0] for pair in pairs]
-    assert reports == wanted.tolist() == draw(sharp, records, answers).tolist()
-    assert len(set(reports)) > 8

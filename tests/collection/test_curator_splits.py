@@ -130,9 +130,3 @@ def test_levels_have_cells_of_their_own(kind):
     curator.update(draw(specification, table[5400:], y[5400:], seed=13))
     curator.update(curator.client().randomize({"kind": "level 3", "x": 0.5}, y[0]))
     assert TreeCurator.from_bytes(curator.to_bytes()).release().score(table, y) > 0.8
-
-
-def test_one_phase_without_public_rows_has_random_splits():
-    curator = TreeCurator(LABEL_PLAN, n_clients=9000, features=NAMES)
-    assert curator._state.design.rule == "random"
-    assert curator._state.tree.split_share == "auto"

@@ -25,30 +25,6 @@ def study(tree=None, n_labels=2):
     return curator, table
 
 
-@pytest.mark.parametrize("n_labels", [2, 3])
-@pytest.mark.parametrize("kind", [int, float])
-def test_counts_of_a_service(n_labels, kind):
-    curator, table = study(n_labels=n_labels)
-    table = table.astype(kind)
-    finished = curator.from_counts(table, mechanism="laplace", noise_variance=2.0, relation="add-remove")
-    tree = finished.release()
-    spent = tree.privacy_spent_
-    assert (spent.relation, spent.deployment, spent.claim) == ("add-remove", "collected", "dp")
-    assert 1 < spent.epsilon < 1 + 1e-9
-    assert spent.public_inputs == ("public rows with their labels",)
-    assert N_PRIVATE not in spent.unprotected.values()
-    assert finished.n_reports == tree.n_reports_ == N_PRIVATE
-    filled = table.sum(axis=1) > 0
-    np.testing.assert_array_equal(
-        np.argmax(tree.leaf_proba_, axis=1)[filled], np.argmax(table, axis=1)[filled]
-    )
-    np.testing.assert_array_equal(tree.randomizer_.variance(5), 4.0)
-    np.testing.assert_array_equal(tree.randomizer_.estimate_cells(table, 1), table.sum(axis=1))
-    assert tree.mechanism_ == "external"
-    assert curator.n_reports == 0
-    assert tree.repruned(public_weight=1.0).predict([[0.5, 0.5]]).shape == (1,)
-
-
 def test_they_may_be_fractions():
     curator, table = study(label_plan())
     tree = curator.from_counts(table + 0.25, mechanism="laplace", epsilon=2).release()

@@ -8,30 +8,8 @@ import pytest
 from scipy.stats import chi2
 
 from skprivate.collection import TreeClient
-from skprivate.collection._questions import LabelTarget
 from skprivate.randomizers import KRRRandomizer, LabelRandomizer
 from tests.collection.studies import draw, number_specification
-
-
-@pytest.mark.parametrize(
-    ("classes", "value", "index"),
-    [
-        *(((0, 1), value, 1) for value in (1, 1.0, np.int64(1), True)),
-        *(((0, 1), value, -1) for value in ("1", 2, float("nan"), None, [1])),
-        *((("0", "1"), value, 1) for value in ("1", np.str_("1"))),
-        (("0", "1"), 1, -1),
-        ((False, True), True, 1),
-        ((0.5, 1.5, 2.5), 2.5, 2),
-    ],
-)
-def test_position_of_a_label(classes, value, index):
-    target = LabelTarget(classes)
-    if index >= 0:
-        assert target.read(value, "sick") == index
-    else:
-        with pytest.raises(ValueError, match=r"^'sick' is not one of the specification's classes\.$"):
-            target.read(value, "sick")
-
 
 # A lie has a probability below 1e-25.
 SHARP = KRRRandomizer(60.0, 1, 5)

@@ -3,7 +3,6 @@
 
 import copy
 import errno
-import gc
 import multiprocessing
 import os
 import pickle
@@ -76,33 +75,6 @@ def test_the_second_curator_with_a_checkpoint_is_refused(curator, files, tmp_pat
         TreeCurator.from_file(state)
 
 
-def test_what_another_counted_is_not_overwritten(curator, files, tmp_path):
-    state, late = tmp_path / "state", make_curator()
-    curator.update_file(files[0], checkpoint=state)
-    stale = saved(state)
-    curator.update_file(files[1], checkpoint=state)
-    curator.close()
-    for other in (late, stale):
-        with pytest.raises(ValueError, match=r"does not have: go on with TreeCurator\.from_file"):
-            other.update_file(files[2], checkpoint=state)
-    with TreeCurator.from_file(state) as again:
-        again.update_file(files[2], checkpoint=state)
-    assert saved(state).n_reports == 12
-
-
-def test_copies_that_count_without_files_do_not_overwrite_each_other(curator, tmp_path):
-    state, reports = tmp_path / "state", curator.specification.randomizer.randomize(np.zeros(4, dtype=int))
-    curator.update(reports)
-    curator.save(state)
-    other = saved(state)
-    for one in (curator, other):
-        one.update(reports)  # the same number of other reports
-    curator.save(state)
-    curator.close()
-    with pytest.raises(ValueError, match="does not have"):
-        other.save(state)
-
-
 def test_no_other_file_is_overwritten(curator, tmp_path):
     foreign, question = tmp_path / "notes", tmp_path / "other"
     foreign.write_text("notes")
@@ -113,25 +85,6 @@ def test_no_other_file_is_overwritten(curator, tmp_path):
     with pytest.raises(ValueError, match="or a specification, that this curator does not have"):
         curator.save(question)
     assert foreign.read_text() == "notes"
-
-
-@pytest.mark.parametrize("how", ["close", "with", "deleted", "another file"])
-def test_the_file_is_let_go(files, tmp_path, how):
-    state, curator = tmp_path / "state", make_curator()
-    with curator:
-        curator.update_file(files[0], checkpoint=state)
-        if how == "close":
-            curator.close()
-        elif how == "another file":
-            curator.save(tmp_path / "elsewhere")
-        if how in ("close", "another file"):
-            with TreeCurator.from_file(state) as other:
-                assert other.n_reports == 4
-    if how == "deleted":
-        curator.save(state)
-        del curator
-        gc.collect()
-    TreeCurator.from_file(state).close()
 
 
 def test_an_object_loads_and_saves(files, tmp_path):
@@ -167,13 +120,3 @@ def test_a_fork_does_not_have_the_file(curator, files, tmp_path):
     # The child closed its copy of the lock; ours is still there.
     with pytest.raises(ValueError, match="in use"):
         TreeCurator.from_file(state)
-
-
-def test_a_missing_file_leaves_no_lock(tmp_path):
-    with pytest.raises(FileNotFoundError):
-        TreeCurator.from_file(tmp_path / "none")
-    (tmp_path / "bad").write_text("no state")
-    for _ in range(2):  # the lock was released
-        with pytest.raises(ValueError, match="bad: this is no state of a curator"):
-            TreeCurator.from_file(tmp_path / "bad")
-    assert sorted(os.listdir(tmp_path)) == ["bad", "bad.lock"]

@@ -86,13 +86,6 @@ def test_the_bytes_of_a_specification_are_known():
     assert made.hash == "25bef73a03e5c9bcf374b3f444a0ccfd0602654820ac1f1fed8864dde6adc947"
 
 
-@pytest.mark.parametrize("classes", [[0, 1], [0.5, 1.0], [False, True], ["a", "b"]])
-def test_labels_of_numpy_become_plain(classes):
-    found = make_specification(classes=np.array(classes)).classes
-    assert found == tuple(classes)
-    assert type(found[0]) is type(classes[0])
-
-
 def test_fields_of_the_domain_are_checked_one_by_one():
     state = domain_specification().to_dict()
 

@@ -30,29 +30,6 @@ def home(tmp_path, monkeypatch):
     return tmp_path
 
 
-def test_rows_become_numbers_and_marks(home):
-    bunch = fetch_census(data_home=home)
-    assert bunch.data.shape == (2, 47)
-    assert len(set(bunch.feature_names)) == 47
-    # In the order of the documentation.
-    kin = bunch.feature_names[34:37]
-    assert kin == ["relationship=Wife", "relationship=Own-child", "relationship=Husband"]
-    # What is not zero, by name.
-    first, second = ({n: v for n, v in zip(bunch.feature_names, row, strict=True) if v} for row in bunch.data)
-    assert first == {
-        **{"age": 39, "education-num": 13, "capital-gain": 2174, "hours-per-week": 40},
-        **{"workclass=State-gov": 1, "marital-status=Never-married": 1, "occupation=Adm-clerical": 1},
-        **{"relationship=Not-in-family": 1, "race=White": 1, "sex=Male": 1},
-    }
-    assert second == {
-        **{"age": 34, "education-num": 4, "capital-loss": 5, "hours-per-week": 45},
-        **{"workclass=Private": 1, "marital-status=Divorced": 1, "occupation=Transport-moving": 1},
-        **{"relationship=Wife": 1, "race=Black": 1, "sex=Female": 1},
-    }
-    assert bunch.target.tolist() == [0, 1]
-    assert bunch.is_public.tolist() == [False, True]
-
-
 def test_frames_hold_the_same(home):
     bunch = fetch_census(data_home=home)
     X, y, is_public = fetch_census(data_home=home, return_X_y=True, as_frame=True)

@@ -53,37 +53,6 @@ def fetch(home, **options):
     )
 
 
-def test_engines_with_enough_cycles_and_their_lifetimes(home):
-    bunch = fetch(home)
-    assert bunch.target.tolist() == [4, 6, 5]
-    # The last cycle seen and what remained then, by the engine's number.
-    assert bunch.test_target.tolist() == [5 + 10, 4 + 30, 7 + 40, 5 + 50]
-    assert bunch.bounds_y == (4.0, 400.0)
-    assert bunch.feature_names == ["PC1", "PC2"]
-    assert "4 cycles" in bunch.DESCR
-    assert "sensors 4, 17" in bunch.DESCR
-
-
-def test_scores_are_projections_on_the_public_components(home):
-    tables, bunch = make_tables(), fetch(home)
-
-    def measurements(part):
-        table = tables[part]
-        engines = [table[table[:, 0] == u] for u in np.unique(table[:, 0])]
-        return np.array([e[:4, [8, 21]] for e in engines if len(e) >= 4])
-
-    public, private = measurements("test"), measurements("train")
-    centre, spread = public.mean(axis=(0, 1)), public.std(axis=(0, 1))
-    public, private = (((x - centre) / spread).reshape(len(x), -1) for x in (public, private))
-    mean = public.mean(axis=0)
-    vectors = np.linalg.eigh(np.cov(public.T))[1][:, ::-1][:, :2]
-    vectors *= [np.sign(v[np.abs(v).argmax()]) for v in vectors.T]
-    np.testing.assert_allclose(bunch.data, (private - mean) @ vectors, atol=1e-9)
-    np.testing.assert_allclose(bunch.test_data, (public - mean) @ vectors, atol=1e-9)
-    np.testing.assert_allclose(bunch.bounds_X[1], 3 * bunch.test_data.std(axis=0))
-    np.testing.assert_array_equal(bunch.bounds_X[0], -bunch.bounds_X[1])
-
-
 def test_the_private_engines_move_nothing_public(home, monkeypatch):
     before = fetch(home)
     tables = make_tables()
@@ -95,10 +64,6 @@ def test_the_private_engines_move_nothing_public(home, monkeypatch):
     np.testing.assert_array_equal(after.test_data, before.test_data)
     np.testing.assert_array_equal(after.bounds_X, before.bounds_X)
     assert after.bounds_y == before.bounds_y
-
-
-def test_a_constant_sensor_does_no_harm(home):
-    assert np.isfinite(fetch(home, sensors=(1, 4)).data).all()
 
 
 def test_frames_and_pairs_hold_the_same(home):

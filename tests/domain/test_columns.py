@@ -9,7 +9,6 @@ import pytest
 
 from skprivate import config_context, private_describe
 from skprivate.domain import (
-    BooleanColumn,
     CategoricalColumn,
     DateColumn,
     NumberColumn,
@@ -30,27 +29,6 @@ DOMAIN = TableDomain(
 )
 
 
-def test_short_forms_stand_for_columns():
-    columns = TableDomain(
-        {
-            "a": (1, 2.5),
-            "b": (date(2001, 1, 1), np.datetime64("2002-01-01T12")),
-            "c": ["x", "y"],
-            "d": range(3),
-            "e": np.array([1.0, 2.0]),
-            "f": bool,
-            "g": [False, True],
-        }
-    ).columns
-    assert list(columns) == list("abcdefg")
-    assert columns["a"] == NumberColumn(1.0, 2.5, missing="error")
-    assert columns["b"] == DateColumn("2001-01-01", "2002-01-01T12:00:00", missing="error")
-    assert columns["d"] == CategoricalColumn([0, 1, 2], missing="error")
-    assert columns["e"].levels == (1, 2)
-    assert columns["f"] == BooleanColumn(missing="error")
-    assert columns["g"].levels == (False, True)
-
-
 def test_encoded_names_and_bounds_follow_the_columns():
     assert DOMAIN.names == ("age", "job", "married", "since", "size", "pay")
     assert DOMAIN.encoded_names == (
@@ -62,24 +40,6 @@ def test_encoded_names_and_bounds_follow_the_columns():
     np.testing.assert_array_equal(upper, [90, 1, 1, 1, 1, 1, 7304, 2, 1, 1000, 1])
     with pytest.raises(ValueError, match="read-only"):
         lower[0] = 0
-
-
-@pytest.mark.parametrize(
-    ("column", "table", "rule"),
-    [
-        (NumberColumn(0, 1), {}, "error"),
-        (NumberColumn(0, 1), {"missing_values": ["?"]}, "fill"),
-        (CategoricalColumn(["a"]), {"missing_values": ["?"]}, "indicator"),
-        (BooleanColumn(missing_values=[-9]), {}, "indicator"),
-        (NumberColumn(0, 1), {"missing": "indicator"}, "indicator"),
-        (NumberColumn(0, 1, missing="fill"), {"missing": "indicator"}, "fill"),
-        (NumberColumn(0, 1, fill=0.25), {}, "fill"),
-        (CategoricalColumn(["a"], fill="a"), {"missing_values": ["?"]}, "fill"),
-        (DateColumn("2001-01-01", "2001-01-02"), {"missing_values": [None]}, "fill"),
-    ],
-)
-def test_rule_of_missing_cells(column, table, rule):
-    assert TableDomain({"x": column}, **table).columns["x"].missing == rule
 
 
 def test_dates_are_bounds_in_all_their_forms():
@@ -118,13 +78,6 @@ def test_bounds_are_transformed_and_those_of_a_falling_law_swapped():
     np.testing.assert_allclose(lower, [law(150), 0, 0], rtol=1e-9)
     np.testing.assert_allclose(upper, [law(20), np.log(10), 5], rtol=1e-9)
     assert STRESSES.encoded_names == ("celsius:arrhenius", "volt:inverse-power", "age")
-
-
-def test_kelvins_are_degrees_shifted():
-    kelvin = TableDomain({"t": StressColumn(293.15, 423.15, "arrhenius-kelvin")})
-    celsius = TableDomain({"t": StressColumn(20, 150, "arrhenius")})
-    np.testing.assert_allclose(kelvin.encode([[300.0]]), celsius.encode([[26.85]]), rtol=1e-12)
-    np.testing.assert_allclose(kelvin.bounds, celsius.bounds, rtol=1e-12)
 
 
 def test_infinite_stresses_stand_at_their_bounds_in_strict_mode():

@@ -11,26 +11,6 @@ from skprivate import config_context, life_data
 
 HOURS = [7.25, 9.5, 3.0]
 FAILED = [True, False, True]
-COLUMNS = {"age": [1, 2, 3], "hours": HOURS, "failed": FAILED, "from": [0.0, 1.5, 0.5]}
-NAMES = {"time": "hours", "event": "failed", "entry": "from"}
-
-
-@pytest.mark.parametrize("table", [dict, pd.DataFrame, pl.DataFrame, pa.table])
-def test_columns_of_every_table(table):
-    y = life_data(table(COLUMNS), **NAMES)
-    assert y.dtype.names == ("event", "time", "entry")
-    assert y["event"].dtype == bool
-    assert y["event"].tolist() == FAILED
-    assert y["time"].tolist() == HOURS
-    assert y["entry"].tolist() == COLUMNS["from"]
-
-
-@pytest.mark.parametrize("event", [[1, 0, 1], ["yes", "No", " true "], [1.0, 0.0, 1.0], FAILED])
-def test_events_as_files_write_them(event):
-    y = life_data(time=[str(hours) for hours in HOURS], event=event)
-    assert y["event"].tolist() == FAILED
-    assert y["time"].tolist() == HOURS
-    assert life_data(time=HOURS)["event"].all()
 
 
 CODES = [2, 1, 2]
@@ -76,18 +56,6 @@ def test_an_undeclared_code_is_missing(event, declared, known):
     assert y["event"].tolist() == [True, False, False]
     with pytest.raises(ValueError, match=r"happened|does not say"):
         life_data(time=HOURS, event=event, **declared)
-
-
-@pytest.mark.parametrize("missing", [None, np.nan, ""])
-def test_missing_ends_are_not_known(missing):
-    y = life_data(
-        lower=np.array([2, missing, missing], object), upper=np.array([missing, 3, missing], object)
-    )
-    assert y["lower"].tolist() == [2, 0, 0]
-    assert y["upper"].tolist() == [np.inf, 3, np.inf]
-    y = life_data(lower=[0, -np.inf], upper=["inf", np.inf])
-    assert y["lower"].tolist() == [0, -np.inf]
-    assert y["upper"].tolist() == [np.inf, np.inf]
 
 
 def test_no_cell_fails_in_strict_mode():

@@ -33,11 +33,6 @@ def test_kinds_levels_and_bounds_come_from_the_rows():
     assert ((lower <= encoded) & (encoded <= upper)).all()
 
 
-def test_a_column_has_the_rule_of_missing_cells_where_it_has_such_cells():
-    domain = TableDomain.from_public({"a": [1, 2, None], "b": ["x", None, "y"], "c": [1, 2, 3]})
-    assert [column.missing for column in domain.columns.values()] == ["fill", "indicator", "error"]
-
-
 def test_frames_give_the_same_domain():
     expected = TableDomain.from_public(TABLE, missing_values=["?"])
     for frame in (pd.DataFrame(TABLE), pl.DataFrame(TABLE), pd.DataFrame(TABLE).convert_dtypes()):
@@ -110,11 +105,3 @@ def test_other_formats_are_declared(texts, declared, values):
 def test_levels_that_look_like_numbers_or_dates_are_told(texts, told):
     with pytest.warns(UserWarning, match=f"column 'x' was taken as {len(texts)} levels: .*{told}"):
         assert TableDomain.from_public({"x": texts}).columns["x"].levels == tuple(sorted(texts))
-
-
-@pytest.mark.parametrize(
-    "texts",
-    [["a", "b"], ["1", "2", "3+"], ["<30", "30-39", "40"], ["A1", "A2"], ["1-2", "3-4"], ["12/13", "x"]],
-)
-def test_other_levels_are_taken_in_silence(texts):
-    assert TableDomain.from_public({"x": texts}).columns["x"].levels == tuple(sorted(texts))

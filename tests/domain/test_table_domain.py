@@ -37,14 +37,6 @@ DOMAIN = TableDomain(
 )
 
 
-def test_a_domain_survives_json():
-    again = TableDomain.from_json(DOMAIN.to_json())
-    assert again == DOMAIN
-    assert again.to_json() == DOMAIN.to_json()
-    assert TableDomain.from_json(DOMAIN.to_json().encode()) == DOMAIN
-    assert TableDomain.from_dict(DOMAIN.to_dict()) == DOMAIN
-
-
 def test_numbers_may_be_written_as_whole_ones():
     text = DOMAIN.to_json().replace('"upper":120.0', '"upper":120')
     assert TableDomain.from_json(text) == DOMAIN
@@ -116,28 +108,3 @@ def test_decoding_takes_any_numbers():
         domain.decode(np.full((2, len(domain.encoded_names)), value))
     with pytest.raises(ValueError, match="must have"):
         domain.decode(np.zeros((2, 3)))
-
-
-def test_missing_cells_and_those_that_are_no_value_are_told_apart():
-    dates = ("2001-01-01", "2002-01-01")
-    domain = TableDomain({"size": (0, 10), "kind": ["a", "b"], "on": bool, "day": dates})
-    table = {
-        "size": ["3", None, "many", float("inf")],
-        "kind": [" b", None, "c", "a"],
-        "on": ["yes", None, 2, 0],
-        "day": ["2001-01-03", None, "soon", "1999-12-31"],
-    }
-    values = {
-        "size": [3, np.nan, np.nan, np.inf],
-        "kind": [1, np.nan, np.nan, 0],
-        "on": [1, np.nan, np.nan, 0],
-    }
-    found = domain.read_columns(table)
-    for name, expected in {**values, "day": [2, np.nan, np.nan, -367]}.items():
-        np.testing.assert_array_equal(found[name][0], expected)
-        assert found[name][1].tolist() == [False, False, True, name == "size"]
-    # Only what is asked for is read.
-    table["day"] = np.zeros(4, dtype=complex)
-    assert list(domain.read_columns(table, ["kind", "size"])) == ["kind", "size"]
-    with pytest.raises(TypeError, match="'day'"):
-        domain.read_columns(table)

@@ -6,11 +6,9 @@ import pandas as pd
 import pytest
 from sklearn.base import clone
 
-from skprivate import DPBoostingClassifier, DPBoostingRegressor, PrivacyLedger, TableDomain
+from skprivate import DPBoostingClassifier, DPBoostingRegressor, TableDomain
 from skprivate.domain import CategoricalColumn, NumberColumn
-from skprivate.exceptions import BudgetExceededError
-from skprivate.rounds import TableSource, _sources, fit_rounds
-from skprivate.rounds._plans.boosting import FeatureCodes
+from skprivate.rounds import TableSource, fit_rounds
 
 N = 900
 NAMES = ["load", "heat", "age"]
@@ -91,43 +89,3 @@ def test_declared_columns():
     parts = [(table[start::3], ROWS["ill"][start::3]) for start in range(3)]
     fitted = fit_rounds(clone(model).set_params(random_state=1), TableSource(parts))
     np.testing.assert_array_equal(in_memory.predict_proba(table), fitted.predict_proba(table))
-
-
-def test_a_stopped_fit_goes_on_where_it_was(tmp_path, monkeypatch):
-    model, target = CASES["labels"]
-    source = TableSource([ROWS[::2], ROWS[1::2]], target=target, features=NAMES)
-    whole = fit_rounds(clone(model).set_params(random_state=3), source)
-    ledger = PrivacyLedger(tmp_path / "fits.ledger", epsilon=2)
-    stopped = clone(model).set_params(random_state=3, ledger=ledger)
-    calls = []
-    honest = _sources.SourceRun.sums
-
-    def sums(self, number, plan):
-        calls.append(number)
-        if len(calls) == 4:
-            raise KeyboardInterrupt
-        return honest(self, number, plan)
-
-    monkeypatch.setattr(_sources.SourceRun, "sums", sums)
-    with pytest.raises(KeyboardInterrupt):
-        fit_rounds(stopped, source, checkpoint=tmp_path / "run")
-    again = fit_rounds(stopped, source, checkpoint=tmp_path / "run")
-    np.testing.assert_array_equal(again.predict_proba(ROWS[NAMES]), whole.predict_proba(ROWS[NAMES]))
-    assert len(ledger.entries()) == 1
-    # What was released before is not asked for again.
-    assert calls[:4] == [0, 1, 2, 3]
-    assert calls[4] == 3
-    with pytest.raises(BudgetExceededError):
-        fit_rounds(stopped, source)
-
-
-def test_rounds_in_memory_keep_what_they_made():
-    """Codes are made once for each description of the features, of which there are three at most."""
-    made = []
-    model, target = CASES["gaussian, add-remove"]
-    honest = FeatureCodes.codes
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(FeatureCodes, "codes", lambda self, X: made.append(self) or honest(self, X))
-        fitted = clone(model).set_params(random_state=3).fit(ROWS[NAMES], ROWS[target])
-    assert fitted.n_steps_ > 6
-    assert len(made) <= 3

@@ -95,13 +95,6 @@ def test_charge_comes_before_the_noise_and_a_refusal_draws_none(tmp_path, monkey
     assert [entry.estimator for entry in ledger.entries()] == ["count"]
 
 
-def test_number_of_rows_is_told_where_it_is_public():
-    units = number_units(["a", "a", "b"], np.ones(3, dtype=bool))
-    assert release([[0, 1, 1]], [2], plan_noise(1, 1.0)).n_rows == 3
-    assert release([[0, 1, 1]], [2], plan_noise(1, 1.0, relation="add-remove")).n_rows is None
-    assert release([[0, 1, 1]], [2], plan_noise(1, 1.0), units=units).n_rows is None
-
-
 def test_persons_count_with_as_many_rows_as_declared():
     units = number_units(np.repeat([1, 2], 500), np.ones(1000, dtype=bool))
     codes = np.repeat([0, 1], 500)

@@ -5,22 +5,18 @@ import itertools
 import json
 import math
 import pickle
-import warnings
 from datetime import date
 from fractions import Fraction
-from html.parser import HTMLParser
 
 import numpy as np
 import pandas as pd
-import polars as pl
-import pyarrow as pa
 import pytest
 
 import skprivate
 from skprivate import PrivacyLedger, private_describe
 from skprivate.accounting._privacy_amounts import show
 from skprivate.audit import audit_epsilon, record_releases
-from skprivate.domain import DateColumn, TableDomain
+from skprivate.domain import TableDomain
 from skprivate.evaluation import TableDescription
 from skprivate.evaluation._counts import DIGITS
 from skprivate.exceptions import BudgetExceededError, UtilityWarning
@@ -58,20 +54,6 @@ def exact(**options):
 
 
 class TestWithoutNoise:
-    def test_shares_are_those_of_the_rows(self):
-        rows = make_rows()
-        jobs, ages = rows["job"], rows["age"]
-        told = exact().columns
-        declared = [job for job in jobs if job in ("clerk", "smith")]
-        assert told["job"].levels["smith"].value == pytest.approx(
-            declared.count("smith") / len(declared), abs=1e-3
-        )
-        assert told["job"].missing.value == pytest.approx(jobs.count("?") / 400, abs=1e-3)
-        assert told["job"].other.value == pytest.approx(jobs.count("thief") / 400, abs=1e-3)
-        assert told["ill"].levels["true"].value == pytest.approx(np.mean(rows["ill"]), abs=1e-3)
-        assert told["age"].missing.value == pytest.approx(ages.count(None) / 400, abs=1e-3)
-        assert told["age"].other is None
-
     def test_means_and_quantiles_of_numbers_on_the_grid(self):
         ages = [age for age in make_rows()["age"] if age is not None]
         told = exact(n_bins=100).columns["age"]
@@ -93,31 +75,6 @@ class TestWithoutNoise:
         values = [(share.value, share.upper) for share in told.survival.curves[""]]
         assert np.allclose(values, [(1, 1), (0.5, 0.526), (0, 0), (0, 0)], atol=5e-3)
 
-    def test_pairs_and_groups(self):
-        rows = make_rows()
-        pairs = exact(**OPTIONS).crosstab("age", "ill")
-        assert pairs.rows == ("0 to below 30", "30 to 100")
-        known = [
-            (age >= 30, ill) for age, ill in zip(rows["age"], rows["ill"], strict=True) if age is not None
-        ]
-        assert pairs.shares[1][1].value == pytest.approx(known.count((True, True)) / len(known), abs=1e-3)
-        old = [ill for is_old, ill in known if is_old]
-        assert pairs.row_shares[1][1].value == pytest.approx(np.mean(old), abs=1e-3)
-
-    def test_survival_is_kaplan_meier_where_nobody_is_censored_early(self):
-        rng = np.random.default_rng(1)
-        times = rng.exponential(5, size=4000)
-        domain = TableDomain({"time": (0, 10), "event": bool})
-        told = private_describe(
-            {"time": times, "event": np.ones(4000)}, domain, NO_NOISE, survival=("time", "event"), n_bins=10
-        )
-        curve = told.survival.curves[""]
-        assert told.survival.times == tuple(range(1, 11))
-        for end, share in zip(told.survival.times, curve, strict=True):
-            assert share.value == pytest.approx(np.mean(times > end), abs=1e-3)
-            half = 1.645 * math.sqrt(share.value * (1 - share.value) / 4000)
-            assert share.upper - share.lower == pytest.approx(2 * half, rel=0.05)
-
     @pytest.mark.parametrize("status", [[1, 2], (1, 2), ["1", "2"]])
     def test_survival_of_declared_codes_is_that_of_booleans(self, status):
         rng = np.random.default_rng(0)
@@ -131,27 +88,6 @@ class TestWithoutNoise:
         plain = private_describe(rows, TableDomain({"time": (0, 10), "status": bool}), NO_NOISE, **settings)
         found = [[share.value for share in one.survival.curves[""]] for one in (coded, plain)]
         np.testing.assert_allclose(*found, atol=5e-3)
-
-    def test_survival_brackets_kaplan_meier(self):
-        rng = np.random.default_rng(2)
-        deaths, ends = rng.exponential(5, size=5000), rng.uniform(0, 12, size=5000)
-        times, seen = np.minimum(deaths, ends), deaths <= ends
-        domain = TableDomain({"time": (0, 10), "event": bool})
-        told = private_describe(
-            {"time": times, "event": seen}, domain, NO_NOISE, columns=[], survival=("time", "event"), n_bins=4
-        )
-        at = np.sort(times[seen])
-        at_risk = len(times) - np.searchsorted(np.sort(times), at)
-        for end, share in zip(told.survival.times, told.survival.curves[""], strict=True):
-            assert share.lower < np.prod((1 - 1 / at_risk)[at <= end]) < share.upper
-
-    @pytest.mark.parametrize(
-        "frame", [pd.DataFrame, pl.DataFrame, pa.table, lambda rows: pd.DataFrame(rows).to_dict("records")]
-    )
-    def test_frames_say_the_same(self, frame):
-        here = private_describe(make_rows(), DOMAIN, 5.0, random_state=0, **OPTIONS)
-        there = private_describe(frame(make_rows()), DOMAIN, 5.0, random_state=0, **OPTIONS)
-        assert here.lines() == there.lines()
 
 
 EXTREMES = {
@@ -188,16 +124,6 @@ def test_no_row_moves_the_counts_by_more_than_it_may(relation):
         moved = np.abs(here - counts_of(other, **fixed)).sum()
         worst = max(worst, int(moved))
     assert worst == 2 * N_TABLES
-
-
-@pytest.mark.filterwarnings("ignore::skprivate.exceptions.UtilityWarning")
-def test_a_row_more_adds_one_to_each_table():
-    rows = make_rows(40)
-    fixed = {"n_bins": 7, "relation": "add-remove"}
-    here = counts_of(rows, **fixed)
-    # The coins of a longer table are others in the columns behind the first of numbers: their sum counts.
-    more = counts_of({name: [*cells, cells[0]] for name, cells in rows.items()}, **fixed)
-    assert more.sum() - here.sum() == N_TABLES
 
 
 def test_the_noise_is_that_of_all_tables():
@@ -340,32 +266,6 @@ def test_without_a_public_number_of_rows_it_is_estimated():
     assert 0.1 < np.std(spread) < 0.6
 
 
-def test_groups_count_so_many_rows_of_a_person():
-    rows = make_rows(3000)
-    persons = [0] * 2000 + list(range(1000))
-    with record_releases() as recording:
-        told = private_describe(
-            rows, DOMAIN, 50.0, groups=persons, max_rows_per_group=2, columns=["ill", "job"]
-        )
-    counts = recording.releases[0].exact >> DIGITS
-    # Person 0 keeps two rows, the other 999 their one.
-    assert counts.sum() == 2 * (2 + 999)
-    spent = told.privacy_spent
-    assert (spent.unit, spent.max_rows_per_unit) == ("group", 2)
-    assert spent.sensitivity == (2 * 2 * 2) << DIGITS
-    assert "n_rows" not in spent.unprotected
-    single = private_describe(rows, DOMAIN, NO_NOISE, columns=["ill"]).columns["ill"].levels["true"]
-    double = (
-        private_describe(
-            rows, DOMAIN, NO_NOISE, columns=["ill"], groups=list(range(3000)), max_rows_per_group=2
-        )
-        .columns["ill"]
-        .levels["true"]
-    )
-    ratio = (double.upper - double.lower) / (single.upper - single.lower)
-    assert ratio == pytest.approx(math.sqrt(2), rel=0.02)
-
-
 def test_what_the_noise_hides_is_said():
     with pytest.warns(UtilityWarning, match="The noise hides"):
         told = private_describe(make_rows(), DOMAIN, 0.4)
@@ -405,54 +305,3 @@ def test_frame_dict_and_text():
     assert f"Epsilon {show(told.privacy_spent.epsilon)} for all" in text
     (since,) = frame.loc[(frame["column"] == "since") & (frame["statistic"] == "mean"), "text"]
     assert date(2009, 1, 1) < date.fromisoformat(since) < date(2013, 1, 1)
-
-
-class Reader(HTMLParser):
-    """Collects tags and text, and checks that tags are closed in order."""
-
-    def __init__(self):
-        super().__init__()
-        self.open, self.tags, self.text, self.names = [], set(), [], set()
-
-    def handle_starttag(self, tag, attrs):
-        self.tags.add(tag)
-        self.names |= {name for name, _ in attrs}
-        if tag != "meta":
-            self.open.append(tag)
-
-    def handle_endtag(self, tag):
-        assert self.open.pop() == tag
-
-    def handle_data(self, data):
-        self.text.append(data)
-
-
-def test_the_page_escapes_every_text_and_loads_nothing(tmp_path):
-    nasty = "<script>alert('x')</script>\"&</td>"
-    domain = TableDomain({nasty: [nasty + "1", "b"], "ill": bool, "time": (0, 1)})
-    rows = {nasty: [nasty + "1", "b"] * 50, "ill": [True] * 100, "time": [0.5] * 100}
-    told = private_describe(rows, domain, 50.0, crosstabs=[(nasty, "ill")], survival=("time", "ill", nasty))
-    page = told.to_html(tmp_path / "page.html")
-    assert (tmp_path / "page.html").read_text(encoding="utf-8") == page
-    for html in (page, told._repr_html_()):
-        reader = Reader()
-        reader.feed(html)
-        reader.close()
-        assert not reader.open
-        assert not {"script", "link", "img", "iframe"} & reader.tags
-        assert not {"src", "href", "onclick"} & reader.names
-        text = "".join(reader.text)
-        assert f"share of {nasty}1" in text
-        assert "Table One" in text
-        assert f"ε = {show(told.privacy_spent.epsilon)}" in text
-
-
-def test_a_column_that_is_read_in_another_format_is_told_from_released_counts():
-    rows = {"since": ["17-08-1984", "01-02-1990"] * 2000, "often": [None, "2001-01-01"] * 2000}
-    declared = {name: DateColumn("1980-01-01", "2005-01-01", missing="fill") for name in rows}
-    with pytest.warns(UtilityWarning, match=r"nearly all cells of 'since' are missing, or .*format="):
-        private_describe(rows, TableDomain(declared), epsilon=5.0)
-    declared["since"] = DateColumn("1980-01-01", "2005-01-01", missing="fill", format="%d-%m-%Y")
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        private_describe(rows, TableDomain(declared), epsilon=5.0)

@@ -31,7 +31,7 @@ from skprivate.accounting import PrivacySpent
 from skprivate.audit import audit_epsilon
 from skprivate.evaluation import _counts
 from skprivate.evaluation._scores.statistics import probability_nodes, round_probabilities
-from skprivate.exceptions import BudgetExceededError, UtilityWarning
+from skprivate.exceptions import BudgetExceededError
 from skprivate.metrics import _model_outputs
 from skprivate.metrics._model_outputs import choose_number
 
@@ -124,27 +124,6 @@ def test_without_noise_statistics_are_those_of_scikit_learn():
         assert point.observed.value == pytest.approx(point.predicted, abs=0.06)
     false, true = found.roc_curve()
     assert np.trapezoid(true, false) == pytest.approx(truth["auc"], abs=2e-3)
-
-
-@pytest.mark.parametrize(
-    ("a", "b", "other"), [("a", "b", "?"), (1, 2, 9), (1.0, 2.0, np.nan), (True, False, False)]
-)
-@pytest.mark.parametrize("column", [np.asarray, pd.Series, lambda values: values.astype(object)])
-def test_groups_of_interest_are_declared_and_reported_apart(a, b, other, column):
-    X, y = rows()
-    values = np.where(np.arange(len(y)) % 4 == 0, a, b)
-    values[:100] = other
-    levels = [a] if other is False else [b, a]
-    found = private_evaluate(
-        Looked(), X, y, 10_000.0, groups_of_interest=(column(values), levels), random_state=1
-    )
-    assert found.levels == (*levels, "(other)")
-    for level in levels:
-        inside = values == level
-        expected = ((X[inside, 0] > 0.5) == y[inside]).mean()
-        assert found.by_group[level]["accuracy"].value == pytest.approx(expected, abs=1e-5)
-    elsewhere = (~np.isin(values, levels)).sum()
-    assert found.counts[-1].sum() == pytest.approx(elsewhere, abs=0.1)
 
 
 @pytest.mark.parametrize("strict", [False, True])
@@ -397,57 +376,11 @@ def test_persons_and_add_remove_do_not_tell_the_number_of_rows():
     assert found.accuracy.lower < exact(X, y)["accuracy"] < found.accuracy.upper + 0.05
 
 
-def test_what_says_nothing_is_said_after_the_release(tmp_path):
-    X, y = rows(3_000)
-    y[:] = 0
-    ledger = PrivacyLedger(tmp_path / "ledger", epsilon=1)
-    with pytest.warns(UtilityWarning, match="auc"):
-        found = private_evaluate(Looked(), X, y, 0.5, ledger=ledger, random_state=2)
-    assert found.auc.says_nothing
-    assert (found.auc.lower, found.auc.upper) == (0.0, 1.0)
-    assert len(ledger.entries()) == 1
-
-
 def _regression(factor):
     rng = np.random.default_rng(3)
     y = factor * rng.uniform(1, 9, 4_000)
     model = LinearRegression().fit(np.arange(10.0)[:, None], np.arange(10.0))
     return model, (y + factor * rng.normal(size=4_000))[:, None], y
-
-
-@pytest.mark.parametrize(
-    ("rate", "labels", "levels", "said"),
-    [
-        # 30 seeds of each case: all warn, and name the class or the group.
-        (0.4, ["no", "yes."], None, "hardly any row has the class 'yes'. Look for another spelling"),
-        (0.4, ["no", " yes"], ["east", "West"], "hardly any row is in the group 'West'"),
-        # Right uses: a rare class, a group of one row in fifty, white space.
-        (0.02, ["no", "yes"], ["east", "west"], None),
-        (0.4, ["no", "yes "], ["rare", "east"], None),
-    ],
-)
-def test_a_misspelt_class_or_group_is_named_and_a_rare_one_is_not(rate, labels, levels, said):
-    rng = np.random.default_rng(1)
-    X = rng.uniform(size=(8_000, 1))
-    y = np.where(rng.uniform(size=8_000) < 2 * rate * X[:, 0], *labels[::-1])
-    region = rng.choice(["east", "west", "rare"], 8_000, p=[0.5, 0.48, 0.02])
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        found = private_evaluate(
-            Looked(("no", "yes")),
-            X,
-            y,
-            4.0,
-            groups_of_interest=None if levels is None else (region, levels),
-            random_state=5,
-        )
-    remarks = [remark for remark in found.remarks if "hardly any" in remark]
-    assert len(remarks) == (said is not None)
-    if said is not None:
-        assert said in remarks[0]
-        assert said in str(found)
-        assert said in str(caught[-1].message)
-        assert remarks[0] in found.to_dict()["remarks"]
 
 
 @pytest.mark.filterwarnings("ignore::skprivate.exceptions.UtilityWarning")
@@ -471,23 +404,6 @@ def test_result_is_pickled_without_rows_and_printed():
     assert "auc" in str(found)
     with pytest.raises(AttributeError):
         found.accuracy = 3
-
-
-@pytest.mark.parametrize("library", ["pandas", "polars"])
-def test_frames(library):
-    frames = pytest.importorskip(library)
-    X, y = rows(3_000)
-    table = frames.DataFrame({"p": X[:, 0], "sex": ["f", "m", "f"] * 1_000, "y": y})
-
-    class Column(Looked):
-        def predict_proba(self, X):
-            return super().predict_proba(np.asarray(X["p"])[:, None])
-
-    found = private_evaluate(
-        Column(), table, table["y"], 1_000.0, groups_of_interest=(table["sex"], ["m", "f"]), random_state=1
-    )
-    assert found.accuracy.value == pytest.approx(exact(X, y)["accuracy"], abs=1e-4)
-    assert found.counts[0].sum() == pytest.approx(1_000, abs=1)
 
 
 def test_intervals_cover():
@@ -529,24 +445,6 @@ class Talking(Looked):
         return super().predict_proba(X)
 
 
-@pytest.mark.parametrize("strict", [False, True])
-def test_what_a_model_says_of_rows_is_kept_back(strict, tmp_path):
-    X = np.full((200, 1), 0.75)
-    X[7] = 0.125
-    ledger = PrivacyLedger(tmp_path / "ledger")
-    with config_context(strict=strict), warnings.catch_warnings():
-        warnings.simplefilter("error")
-        if strict:
-            assert private_evaluate(Talking(), X, np.ones(200), 1000.0, ledger=ledger).n_rows == 200
-            return
-        with pytest.raises(ValueError, match="KeyError") as caught:
-            private_evaluate(Talking(), X, np.ones(200), 1000.0, ledger=ledger)
-    assert "0.125" not in "".join(traceback.format_exception(caught.value))
-    assert caught.value.__context__ is None
-    assert ledger.entries() == []
-    assert ledger.n_failures == 1
-
-
 WRAPS = [
     lambda model: model,
     FrozenEstimator,
@@ -586,13 +484,6 @@ def test_a_model_whose_ledger_cannot_be_read_may_have_seen_the_rows(tmp_path):
     assert private_evaluate(model, X, y, 1.0, ledger=other, on_training_rows=True).on_training_rows is True
 
 
-def test_nothing_is_declared_by_silence():
-    X = np.random.default_rng(0).uniform(size=(500, 1))
-    found = private_evaluate(Looked(), X, X[:, 0] > 0.5, 1.0)
-    assert found.on_training_rows is None
-    assert "not said" in str(found)
-
-
 def test_masked_labels_are_refused():
     y = np.ma.array(np.zeros(100), mask=np.arange(100) < 3)
     with pytest.raises(TypeError, match="masked"):
@@ -627,17 +518,6 @@ def test_intervals_hold_where_classes_are_apart_and_where_scores_crowd(epsilon):
     assert covered("balanced_accuracy", 1.0, perfect, epsilon=epsilon) >= 52
     assert covered("auc", 1.0, perfect, epsilon=epsilon) >= 38
     assert covered("auc", 0.83, narrow, epsilon=epsilon) >= 38
-
-
-@pytest.mark.filterwarnings("ignore:The interval of these:skprivate.exceptions.UtilityWarning")
-def test_scores_that_crowd_are_told_and_declared_ends_are_taken():
-    scores, y = narrow(np.random.default_rng(0))
-    with pytest.warns(UtilityWarning, match="one public interval"):
-        crowded = private_evaluate(Looked(), scores[:, None], y, 4.0)
-    declared = private_evaluate(Looked(), scores[:, None], y, 4.0, n_bins=np.linspace(0.48, 0.52, 21))
-    assert crowded.auc.upper - crowded.auc.lower > 0.4
-    assert declared.auc.upper - declared.auc.lower < 0.2
-    assert abs(declared.auc.value - roc_auc_score(y, scores)) < 0.05
 
 
 class Several(Looked):

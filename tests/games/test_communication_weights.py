@@ -26,7 +26,6 @@ def link(i, j, n=N):
 
 
 TREE = [link(0, 1), link(1, 2), link(2, 3)]
-APART = [link(0, 1), link(2, 3)]
 
 
 def turn(k):
@@ -72,23 +71,6 @@ def test_a_doubly_stochastic_matrix_need_not_be_symmetric_where_it_may_not():
     assert np.allclose(check_weights(cycle, 6, symmetric=False).average(VALUES), cycle @ VALUES)
 
 
-@pytest.mark.parametrize(
-    "weights",
-    [
-        turn,
-        [turn(k) for k in range(12)],
-        tuple(sparse.csr_array(turn(k)) for k in range(14)),
-        np.array([turn(k) for k in range(12)]),
-        lambda k: turn(k).tolist(),
-    ],
-    ids=["function", "list", "sparse", "array", "lists of a function"],
-)
-def test_every_round_takes_its_own_weights(weights):
-    made = mixing(weights)
-    for k in range(12):
-        assert np.allclose(made.at(k).average(np.eye(N)), turn(k))
-
-
 def test_a_replay_takes_the_weights_of_each_round(game):
     fitted = solver(weights=turn, store="all").fit(game)
     dynamics = Dynamics(game, fitted.mixing_, "wang_nedic", None)
@@ -97,87 +79,9 @@ def test_a_replay_takes_the_weights_of_each_round(game):
         assert np.allclose(replayed, estimates, atol=1e-12)
 
 
-def test_players_who_talk_over_one_link_a_round_find_the_equilibrium(game):
-    silent = {"noise_scale": 0, "step_size": 0.02, "consensus_step": 1.0, "max_iter": 400}
-    fitted = solver(weights=turn, **silent).fit(game)
-    # A constant step leaves an error of its own order: estimates never agree entirely.
-    assert np.abs(fitted.strategies_ - game.solve()).max() < 0.02
-
-
 def test_the_guarantee_does_not_depend_on_the_weights(game):
     epsilons = [solver(weights=w).fit(game).privacy_spent_.epsilon for w in (None, turn)]
     assert epsilons[0] == epsilons[1]
-
-
-def test_a_ring_talks_in_turns_by_default_and_one_link_is_too_few():
-    ring = [link(i, (i + 1) % 6, 6) for i in range(6)]
-    mixing(lambda k: ring[k % 6], 30, 6)
-    with pytest.raises(ValueError, match="rounds 0 to 3 together"):
-        mixing(lambda k: ring[k % 6], 30, 6, connected_within=4)
-    # A path needs all of its five links.
-    mixing(lambda k: ring[k % 5], 30, 6)
-    with pytest.raises(ValueError, match="rounds 0 to 4 together"):
-        mixing(lambda k: ring[k % 4], 30, 6)
-
-
-@pytest.mark.parametrize("first_lost", [1, 4, 7])
-def test_the_rounds_that_lose_connection_are_named(game, first_lost):
-    def weights(k):
-        return turn(k) if k < first_lost else APART[k % 2]
-
-    # The last window with a link (1, 2) is the one that starts where that link was used last.
-    last = max((k for k in range(first_lost) if k % 3 == 1), default=-1)
-    with pytest.raises(ValueError, match=f"rounds {last + 1} to {last + 3} together.*Any 3 rounds"):
-        solver(weights=weights).fit(game)
-
-
-def test_the_last_rounds_of_a_sequence_are_judged_too(game):
-    lost = [turn(k) for k in range(9)] + APART
-    with pytest.raises(ValueError, match="rounds 8 to 10 together"):
-        solver(weights=lost, max_iter=11).fit(game)
-    # A sequence that ends before three rounds are told leaves open what comes next.
-    assert solver(weights=lost[:10], max_iter=10).fit(game).n_iter_ == 10
-
-
-def test_a_connection_that_comes_late_is_awaited_for_as_long_as_is_said(game):
-    def weights(k):
-        return link(1, 2) if k % 6 == 5 else APART[k % 2]
-
-    with pytest.raises(ValueError, match="rounds 0 to 2 "):
-        solver(weights=weights).fit(game)
-    with pytest.raises(ValueError, match="rounds 0 to 4 "):
-        solver(weights=weights, connected_within=5).fit(game)
-    # From round 6 on: link 1-2 is 5 rounds away, and both others are used before.
-    assert solver(weights=weights, connected_within=6).fit(game).n_iter_ == 12
-    with pytest.raises(ValueError, match="connected_within"):
-        solver(weights=weights, connected_within=0).fit(game)
-
-
-def test_a_function_is_asked_beyond_the_run_and_a_sequence_is_not(game):
-    assert solver(weights=turn, max_iter=1).fit(game).n_iter_ == 1
-    with pytest.raises(ValueError, match="rounds 0 to 0 together"):
-        solver(weights=[TREE[0]], max_iter=1).fit(game)
-    assert solver(weights=TREE, max_iter=1).fit(game).n_iter_ == 1
-    # Whole windows alone are judged: rounds 1 and 2 of TREE are fewer than three.
-    assert solver(weights=TREE, max_iter=3).fit(game).n_iter_ == 3
-
-
-def test_graphs_and_the_complete_graph_may_take_turns(game):
-    graphs = [nx.Graph([(0, 1), (2, 3)]), None]
-    graphs[0].add_nodes_from(range(4))
-    made = mixing(lambda k: graphs[k % 2])
-    values = np.arange(4.0)[:, None]
-    assert np.allclose(made.at(0).average(values)[:, 0], [0.5, 0.5, 2.5, 2.5])
-    assert np.allclose(made.at(1).average(values), 1.5)
-    assert len(made.choices) == 2
-
-
-def test_one_matrix_is_never_taken_for_several():
-    ring = (np.eye(4) + np.roll(np.eye(4), 1, 0) + np.roll(np.eye(4), -1, 0)) / 3
-    for form in (ring, ring.tolist(), list(ring), sparse.csr_array(ring), nx.cycle_graph(4)):
-        made = mixing(form)
-        assert np.allclose(made.at(0).average(np.eye(4)), ring)
-        assert made.at(0) is made.at(11)
 
 
 @pytest.mark.parametrize(
@@ -210,14 +114,6 @@ def test_partial_fit_goes_on_with_the_rounds_to_come(game):
     with pytest.raises(ValueError, match="each of 24 rounds"):
         longer.partial_fit(game)
     assert longer.set_params(max_iter=8).partial_fit(game).n_iter_ == 20
-
-
-def test_a_matrix_that_is_changed_in_place_is_a_changed_one(game):
-    weights = sparse.csr_array(np.full((N, N), 1 / N))
-    fitted = solver(weights=weights).fit(game)
-    weights.data[:] = (np.ones((N, N)) + np.eye(N)).ravel() / 5
-    with pytest.raises(ValueError, match="weights differ"):
-        fitted.partial_fit(game)
 
 
 def test_checking_leaves_the_users_matrix_as_it_is():

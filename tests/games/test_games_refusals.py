@@ -93,10 +93,6 @@ def cost(x, aggregate):
     return (x**2).sum(axis=1) / 2 + 0.5 * (x * aggregate).sum(axis=1)
 
 
-def partials(x, aggregate):
-    return x + 0.5 * aggregate, 0.5 * x
-
-
 def game(parameters):
     given = {"pseudo_gradient": gradient, "n_players": N, "n_dims": n, **parameters}
     return AggregativeGame(given.pop("pseudo_gradient"), **given)
@@ -112,10 +108,6 @@ def strategies(x, method="residual"):
 
 def solve(parameters):
     AggregativeGame(gradient, N, n).solve(**parameters)
-
-
-def compare(parameters):
-    AggregativeGame(gradient, N, n, cost=cost, own_effect=False).check_gradient(**parameters)
 
 
 def quadratic(parameters):

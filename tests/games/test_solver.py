@@ -9,7 +9,6 @@ from fractions import Fraction
 import numpy as np
 import pytest
 from scipy.stats import uniform
-from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
 from skprivate import PrivacyLedger, config_context, privacy_report
@@ -64,16 +63,6 @@ def test_rounds_follow_the_equations(game, algorithm, weights):
     assert fitted.n_iter_ == 50
 
 
-def test_strategies_are_projected_with_wang_nedic_alone():
-    game = QuadraticAggregativeGame(1.0, 0.5, 5 * R, bounds=(-0.5, 0.5), r_bounds=(-5, 5))
-    paths = solver(store="all").fit(game).history_["strategies"]
-    assert np.abs(paths).max() == 0.5
-    free = QuadraticAggregativeGame(1.0, 0.5, 5 * R, r_bounds=(-5, 5))
-    one, other = (solver(algorithm="ye", noise_scale=1e-9).fit(each).strategies_ for each in (game, free))
-    assert np.allclose(one, other, atol=1e-6)
-    assert np.abs(one).max() > 1
-
-
 @pytest.mark.parametrize("bounds", [None, (-1, 1), "simplex"])
 def test_the_noise_has_the_scale_of_its_round(bounds):
     # 5 players, 2 coordinates, 2,000 rounds: the mean of |noise| / M_k over 20,000 draws is 1 with a standard
@@ -87,13 +76,6 @@ def test_the_noise_has_the_scale_of_its_round(bounds):
     # Every round has noise, from the first on: 10 draws within a thousandth of the scale have a probability
     # below 1e-29.
     assert (ratios.max(axis=(1, 2)) > 1e-3).all()
-
-
-def test_broadcasts_lie_on_the_grid(game):
-    fitted = solver(store="observations").fit(game)
-    step = fitted.mechanism_.allowance / 16
-    assert step <= 2.0**-39
-    assert np.array_equal(np.trunc(fitted.observations_ / step), fitted.observations_ / step)
 
 
 def test_wang_nedic_reaches_the_unique_equilibrium_without_noise(herd):
@@ -125,28 +107,6 @@ def test_a_start_is_one_for_all_players_or_one_for_each(game):
     assert solver().fit(pair, x0=[0.3, 0.4]).start_.tolist() == [[0.3], [0.4]]
 
 
-def test_what_is_stored(game):
-    assert not hasattr(solver().fit(game), "observations_")
-    some = solver(store="observations").fit(game)
-    assert some.observations_.shape == (50, 5, 2)
-    assert not hasattr(some, "history_")
-    assert solver(store="all").fit(game).history_["strategies"].shape == (51, 5, 2)
-    assert not hasattr(some.set_params(store="none").fit(game), "observations_")
-
-
-def test_partial_fit_goes_on_where_it_stopped(game):
-    whole = solver(noise_scale=1e-9, max_iter=60, store="all").fit(game)
-    parts = solver(noise_scale=1e-9, max_iter=20, store="all")
-    for _ in range(3):
-        parts.partial_fit(game)
-    assert parts.n_iter_ == 60
-    assert parts.observations_.shape == whole.observations_.shape
-    # The noise differs, and is far below the tolerance.
-    assert np.allclose(parts.strategies_, whole.strategies_, atol=1e-6)
-    assert np.allclose(parts.history_["estimates"], whole.history_["estimates"], atol=1e-6)
-    assert parts.privacy_guarantee(criterion="dp").epsilon == whole.privacy_guarantee(criterion="dp").epsilon
-
-
 def test_partial_fit_survives_a_pickle_and_refuses_another_game(game):
     fitted = pickle.loads(pickle.dumps(solver().fit(game)))
     assert fitted.partial_fit(game).n_iter_ == 100
@@ -168,12 +128,6 @@ def test_partial_fit_refuses_parameters_under_which_the_first_rounds_leak_less(g
     with pytest.raises(ValueError, match=f"{next(iter(changed))} differs"):
         fitted.set_params(**changed).partial_fit(game)
     assert fitted.privacy_guarantee(criterion="dp").epsilon == before
-
-
-def test_a_resumed_run_allows_for_the_coarsest_of_its_grids(game):
-    fitted = PrivateNashSolver(max_iter=10, noise_scale=lambda k: 1.0 if k < 10 else 2.0**-10)
-    before = fitted.fit(game).mechanism_.allowance
-    assert fitted.partial_fit(game).mechanism_.allowance == before
 
 
 def test_a_resumed_run_does_not_repeat_the_noise_of_its_seed(game):
@@ -202,16 +156,6 @@ class Recording:
         self.parts += 1
         if self.parts == self.interrupt_after:
             raise KeyboardInterrupt
-
-
-@needs_callbacks
-def test_an_interrupt_keeps_the_rounds_done(game):
-    fitted = solver(store="all").set_callbacks(Recording(interrupt_after=29))
-    with pytest.warns(ConvergenceWarning, match="after 29 of 50"):
-        fitted.fit(game)
-    assert fitted.n_iter_ == len(fitted.observations_) == 29
-    assert fitted.mechanism_.n_rounds == 29
-    assert fitted.set_callbacks().partial_fit(game).n_iter_ == 79
 
 
 @needs_callbacks
@@ -324,14 +268,6 @@ def test_unbounded_private_vectors_are_unbounded():
         fitted.privacy_guarantee(criterion="dp")
 
 
-def test_clipping_clips(game):
-    # A tiny clip leaves strategies within the sum of the steps.
-    fitted = solver(clip_norm=0.01, store="all").fit(game)
-    moves = np.abs(np.diff(fitted.history_["strategies"], axis=0)).sum(axis=2)
-    assert (moves <= 0.01 * fitted.steps_[:, None] * (1 + 1e-12)).all()
-    assert moves.max() > 0.0099 * fitted.steps_.min()
-
-
 def test_growing_noise_warns_with_ye_alone(game):
     with pytest.warns(UtilityWarning, match="growing noise"):
         solver(algorithm="ye", noise_scale=(1, 1, 1)).fit(game)
@@ -370,33 +306,12 @@ def test_a_run_that_diverges_is_told(game):
     assert fitted.strategies_ is before
 
 
-def test_it_is_an_estimator_but_for_its_input(game):
-    original = solver(weights=RING, noise_scale=(1.0, 0.5, 1.0), clip_norm=2.0)
-    copy = clone(original)
-    assert copy is not original
-    assert repr(copy) == repr(original)
-    assert copy.get_params()["noise_scale"] == (1.0, 0.5, 1.0)
-    assert np.array_equal(copy.fit(game).strategies_, original.fit(game).strategies_)
-    assert np.array_equal(pickle.loads(pickle.dumps(copy)).estimates_, copy.estimates_)
-    assert copy.set_params(max_iter=7).max_iter == 7
-    assert vars(clone(copy)).keys() == copy.get_params().keys()
-
-
 def test_strict_mode_travels_with_a_pickle():
     game = QuadraticAggregativeGame(1.0, 0.5, R)
     with config_context(strict=True):
         packed = pickle.dumps(solver())
     with pytest.raises(PrivacyLeakError):
         pickle.loads(packed).fit(game)
-
-
-@needs_callbacks
-@pytest.mark.parametrize(("rounds", "parts"), [(7, 7 + 1), (1000, 100 + 1), (150, 75 + 1)])
-def test_callbacks_hear_of_at_most_a_hundred_parts(game, rounds, parts):
-    counting = Recording()
-    solver(max_iter=rounds).set_callbacks(counting).fit(game)
-    assert counting.begun == 0
-    assert counting.parts == parts
 
 
 def test_a_round_that_was_cut_short_is_kept_once():

@@ -10,7 +10,6 @@ import pytest
 
 from skprivate import DPLogLocationScaleRegressor, TableDomain
 from skprivate.datasets import make_location_scale
-from skprivate.domain import StressColumn
 from skprivate.inspection import QuantileDependenceDisplay, ResidualDisplay, SurvivalCurveDisplay
 from skprivate.linear_model._distributions import SEV
 
@@ -31,18 +30,6 @@ def fitted(rows=X, target=Y, **parameters):
 
 
 class TestSurvivalCurves:
-    def test_lines_and_bands_are_the_predictions(self, axes, edges_of):
-        model, rows, times = common(), X[:2], np.array([0.5, 1.0, 2.0])
-        display = SurvivalCurveDisplay.from_estimator(model, rows, times=times, confidence=0.8, ax=axes)
-        values, band = model.predict_survival_function(
-            rows, return_array=True, return_interval=True, times=times, confidence=0.8
-        )
-        assert display.ax_ is axes
-        for k in range(2):
-            np.testing.assert_array_equal(display.lines_[k].get_xdata(), times)
-            np.testing.assert_array_equal(display.lines_[k].get_ydata(), values[k])
-            np.testing.assert_array_equal(edges_of(display.bands_[k]), band[k])
-
     def test_the_curve_of_all_rows_is_the_released_one(self, axes):
         model = common()
         display = SurvivalCurveDisplay.from_estimator(model, X[:1], ax=axes)
@@ -60,16 +47,6 @@ class TestSurvivalCurves:
 
 
 class TestQuantileDependence:
-    def test_line_and_band_are_the_predictions(self, axes, edges_of):
-        model = fitted(bounds_X=([-1, -2], [1, 4]))
-        display = QuantileDependenceDisplay.from_estimator(model, 1, q=0.1, confidence=0.8, ax=axes)
-        rows = np.column_stack([np.zeros(50), np.linspace(-2, 4, 50)])
-        quantiles, interval = model.predict_quantile(rows, 0.1, return_interval=True, confidence=0.8)
-        np.testing.assert_array_equal(display.line_.get_xdata(), rows[:, 1])
-        np.testing.assert_allclose(display.line_.get_ydata(), quantiles, rtol=1e-12)
-        np.testing.assert_allclose(edges_of(display.band_), interval, rtol=1e-12)
-        assert axes.get_ylabel() == "10 % quantile"
-
     @pytest.mark.parametrize("at", [{0: 0.7}, {"x0": 0.7}, [0.7, -9.0]])
     def test_other_features_stay_where_they_are_put(self, axes, at):
         model = common()
@@ -105,16 +82,6 @@ class TestQuantileDependence:
         np.testing.assert_allclose(display.quantiles, expected, rtol=1e-12)
         assert axes.get_xlabel() == "$a$"
         assert not axes.xaxis.label.get_parse_math()
-
-    def test_stresses_are_drawn_in_their_unit(self, axes):
-        domain = TableDomain({"celsius": StressColumn(20, 150, "arrhenius")})
-        rows = pd.DataFrame({"celsius": np.random.default_rng(0).uniform(20, 150, 5000)})
-        log_life = 0.1 * domain.encode(rows)[:, 0] - 3 + np.random.default_rng(1).normal(0, 0.3, 5000)
-        model = fitted(rows, np.exp(log_life), domain=domain, distribution="lognormal")
-        display = QuantileDependenceDisplay.from_estimator(model, "celsius", ax=axes)
-        assert (display.values[0], display.values[-1]) == (20, 150)
-        np.testing.assert_allclose(display.quantiles, model.predict({"celsius": display.values}), rtol=1e-12)
-        assert (np.diff(display.quantiles) < 0).all()
 
 
 class TestResiduals:

@@ -1,14 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Pictures of scores: against epsilon, with the same splits and finished work kept; and of an evaluation."""
 
-from fractions import Fraction
-
 import numpy as np
-import pandas as pd
 import pytest
-from joblib import parallel_config
 from matplotlib import pyplot
-from matplotlib.figure import Figure
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.exceptions import FitFailedWarning
 from sklearn.linear_model import LogisticRegression
@@ -69,46 +64,6 @@ def test_median_and_quartiles_against_rising_epsilon(axes):
     pyplot.close(display.figure_)
 
 
-def test_every_epsilon_has_the_same_splits(axes):
-    display = draw(Known(), axes)
-    noise = display.scores - (1 - 1 / display.epsilons[:, None])
-    np.testing.assert_allclose(noise, np.tile(noise[0], (3, 1)))
-    assert len(np.unique(noise[0].round(12))) == 4
-    again = draw(Known(), Figure().subplots())
-    np.testing.assert_array_equal(again.scores, display.scores)
-
-
-def test_line_without_privacy(axes):
-    display = draw(Known(), axes)
-    assert display.non_private_name == "epsilon = 1e+06"
-    assert display.non_private_line_.get_ydata()[0] == np.median(display.non_private_scores)
-    assert display.non_private_scores == pytest.approx(1 - 1e-6, abs=2e-3)
-    other = draw(TREE, axes, non_private=DecisionTreeClassifier(max_depth=1), epsilons=[1])
-    assert other.non_private_name == "not private: DecisionTreeClassifier"
-    assert draw(Known(), axes, non_private=None).non_private_line_ is None
-
-
-def test_pipeline_scoring_and_frames(axes):
-    pipeline = make_pipeline(Normalizer(), DPTreeClassifier(bounds=(0, 1), classes=[0, 1]))
-    options = {"param_name": "dptreeclassifier__epsilon", "epsilons": [Fraction(1, 3), 5], "n_repeats": 2}
-    with parallel_config(backend="threading"):
-        display = PrivacyUtilityDisplay.from_estimator(
-            *(pipeline, pd.DataFrame(X), pd.Series(Y)),
-            **options,
-            scoring="balanced_accuracy",
-            n_jobs=2,
-            ax=axes,
-        )
-    assert not np.isnan(display.scores).any()
-    assert axes.get_ylabel() == "balanced_accuracy on held-out rows"
-
-
-def test_fit_params_are_split_with_the_rows_and_groups_stay_whole(axes):
-    params = {"groups": (10 * X[:, 0]).astype(int), "tag": "whole", "weight": X[:, 0]}
-    display = draw(Known(), axes, fit_params=params)
-    assert not np.isnan(display.scores).any()
-
-
 def test_another_estimator_takes_the_fit_params_that_it_names(axes):
     params = {"is_public": np.arange(200) < 50}
     display = draw(TREE, axes, fit_params=params, non_private=DecisionTreeClassifier(), epsilons=[1])
@@ -116,17 +71,6 @@ def test_another_estimator_takes_the_fit_params_that_it_names(axes):
 
 
 class TestFailures:
-    def test_finished_work_is_kept_and_the_rest_is_named(self, axes):
-        with pytest.warns(FitFailedWarning, match=r"4 of 16 fits failed.*ValueError: no luck"):
-            display = draw(Known(fails_at=2), axes)
-        assert np.isnan(display.scores).tolist() == [[False] * 4, [True] * 4, [False] * 4]
-        assert display.failures == ("ValueError: no luck",) * 4
-        assert axes.get_title().endswith("\n4 of 16 fits failed")
-
-    def test_nothing_is_drawn_of_nothing(self, axes):
-        with pytest.raises(ValueError, match="no luck"):
-            draw(Known(fails_at=1), axes, epsilons=[1])
-
     def test_an_exhausted_ledger(self, tmp_path, axes):
         ledger = PrivacyLedger(tmp_path / "study.ledger", epsilon=7)
         tree = DPTreeClassifier(bounds=(0, 1), classes=[0, 1], ledger=ledger)

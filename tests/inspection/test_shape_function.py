@@ -4,9 +4,8 @@
 import numpy as np
 import pandas as pd
 import pytest
-from matplotlib import pyplot
 
-from skprivate import DPBoostingClassifier, DPBoostingRegressor, TableDomain
+from skprivate import DPBoostingClassifier, TableDomain
 from skprivate.inspection import ShapeFunctionDisplay
 
 RNG = np.random.default_rng(0)
@@ -38,29 +37,9 @@ def test_steps_and_bands_are_values_and_their_noise(axes):
     assert (axes.get_xlabel(), axes.get_ylabel()) == ("age", "log odds of True")
 
 
-def test_levels_are_marks_with_their_names(axes):
-    model = fitted()
-    display = ShapeFunctionDisplay.from_estimator(model, 1, ax=axes)
-    shape = model.shape_functions_[1]
-    np.testing.assert_array_equal(display.lines_[0].lines[0].get_ydata(), shape.values)
-    ticks = axes.get_xticklabels()
-    assert [tick.get_text() for tick in ticks] == shape.labels
-    assert not any(tick.get_parse_math() for tick in ticks)
-    assert display.bands_ == display.missing_ == []
-
-
 @pytest.mark.parametrize("feature", ["age", "kind"])
 def test_there_is_a_line_for_every_class(axes, feature):
     words = np.array(["low", "middle", "high"])[np.digitize(FRAME["age"].fillna(0), [3, 6])]
     display = ShapeFunctionDisplay.from_estimator(fitted(words, ["low", "middle", "high"]), feature, ax=axes)
     assert len(display.lines_) == 3
     assert [text.get_text() for text in axes.get_legend().get_texts()] == ["high", "low", "middle"]
-
-
-def test_numbers_have_their_unit():
-    model = DPBoostingRegressor(8.0, domain=DOMAIN, bounds_y=(0, 100), random_state=1).fit(FRAME, 50.0 * OLD)
-    display = ShapeFunctionDisplay.from_estimator(model, "age")
-    values = display.lines_[0].get_data().values
-    assert values.max() - values.min() > 20
-    assert display.ax_.get_ylabel() == "prediction"
-    pyplot.close(display.figure_)

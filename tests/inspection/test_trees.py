@@ -1,10 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The picture of a tree: boxes, lines, colours and texts are those of its nodes."""
 
-import matplotlib as mpl
 import numpy as np
 import pytest
-from matplotlib import pyplot
 from matplotlib.figure import Figure
 
 from skprivate import (
@@ -40,18 +38,6 @@ def test_boxes_do_not_overlap_and_parents_lie_above_their_children(axes, boxes_o
     assert len(display.lines_.get_segments()) == 14
 
 
-def test_colours_are_those_of_the_classes_and_paler_where_they_are_unsure(axes):
-    tree = fitted(labels=(4 * X[:, 0]).astype(int), max_depth=2)
-    display = PrivateTreeDisplay.from_estimator(tree, ax=axes)
-    colours = mpl.colormaps["tab10"](np.arange(4))[:, :3]
-    leaves = display.left == np.arange(len(display.left))
-    np.testing.assert_allclose(display.node_proba[leaves], tree.leaf_proba_)
-    for face, shares in zip(display.boxes_.get_facecolor()[:, :3], display.node_proba, strict=True):
-        sure = (shares.max() - 0.25) / 0.75
-        np.testing.assert_allclose(1 - face, 0.75 * sure * (1 - colours[shares.argmax()]))
-    assert [text.get_text() for text in axes.get_legend().get_texts()] == ["0", "1", "2", "3"]
-
-
 def test_texts_are_rules_and_estimates_with_their_noise(axes):
     tree = fitted()
     tree.leaf_errors_[0], tree.leaf_sizes_[0] = 0.042, 512.3
@@ -63,16 +49,6 @@ def test_texts_are_rules_and_estimates_with_their_noise(axes):
     assert display.labels[first] == f"{share}\nabout 510 rows"
     root = tree.partition_.feature[0]
     assert display.labels[0].startswith(f"feature_{root} < {tree.partition_.threshold[0]:.3f}\n")
-
-
-def test_what_lies_deeper_is_one_box(axes):
-    tree = fitted()
-    display = PrivateTreeDisplay.from_estimator(tree, max_depth=1, ax=axes)
-    assert display.left.tolist() == [1, 1, 2]
-    assert [label.endswith("...") for label in display.labels] == [False, True, True]
-    assert display.node_proba[0] @ [1, 1] == pytest.approx(1)
-    whole = PrivateTreeDisplay.from_estimator(tree, ax=axes)
-    np.testing.assert_array_equal(whole.node_proba[:3], display.node_proba)
 
 
 def test_text_that_nobody_can_read_is_left_out(axes):
@@ -89,19 +65,6 @@ def test_a_single_leaf_and_formulas_are_drawn(axes):
     axes.figure.draw_without_rendering()
     display = PrivateTreeDisplay.from_estimator(tree, max_depth=0, ax=Figure().subplots())
     assert (len(display.labels), len(display.lines_.get_segments())) == (1, 0)
-
-
-def test_a_display_draws_again_on_axes_of_its_own():
-    others = set(pyplot.get_fignums())
-    display = PrivateTreeDisplay.from_estimator(fitted())
-    first = display.ax_
-    try:
-        assert display.plot(fontsize=5) is display
-        assert display.ax_ is not first
-        assert display.texts_[0].get_fontsize() == 5
-        assert {first.figure.number, display.figure_.number} == set(pyplot.get_fignums()) - others
-    finally:
-        pyplot.close("all")
 
 
 @pytest.mark.parametrize("kind", [DPTreeRegressor, LocallyPrivateTreeRegressor])

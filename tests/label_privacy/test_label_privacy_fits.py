@@ -6,15 +6,10 @@ import warnings
 from fractions import Fraction
 
 import numpy as np
-import pandas as pd
 import pytest
 from sklearn.base import BaseEstimator, RegressorMixin
-from sklearn.ensemble import HistGradientBoostingRegressor
-from sklearn.impute import SimpleImputer
 from sklearn.linear_model import LinearRegression, Ridge
-from sklearn.model_selection import GridSearchCV
 from sklearn.neighbors import KNeighborsRegressor
-from sklearn.pipeline import make_pipeline
 
 import skprivate
 from skprivate import (
@@ -23,7 +18,6 @@ from skprivate import (
     PrivacyLedger,
 )
 from skprivate.audit import AuditCase, check_private_estimator
-from skprivate.base import parameter_roles
 from skprivate.exceptions import BudgetExceededError, PrivacyLeakError, PrivacyLeakWarning, UtilityWarning
 from skprivate.label_privacy import NumberReporter
 from skprivate.noise import DiscreteLaplaceMechanism
@@ -89,32 +83,6 @@ class TestWhatTheRegressorSees:
         assert abs(np.corrcoef(seen, y)[0, 1]) < 6 / np.sqrt(len(y))
         assert not np.isin(seen, y).any()
 
-    @BOTH
-    def test_the_same_reports_make_the_same_model_whatever_the_labels(self, kind, declared, y, monkeypatch):
-        """All that a fit keeps, warns of and raises is a function of the reports."""
-        reports = kind(Recording(), **declared).make_reporter().randomize(y, random_state=0)
-        kept = []
-        for labels in (y, y[::-1].copy(), np.full_like(y, y[0])):
-            for mechanism in (LabelRandomizer, DiscreteLaplaceMechanism):
-                monkeypatch.setattr(mechanism, "randomize", lambda self, values, state=None: reports.copy())
-            model = kind(Ridge(), **declared).fit(X, labels)
-            monkeypatch.undo()
-            kept.append(pickle.dumps(model))
-        assert kept[0] == kept[1] == kept[2]
-
-    @BOTH
-    def test_public_rows_weigh_more_and_keep_their_targets(self, kind, declared, y):
-        is_public = np.arange(len(y)) < 50
-        model = kind(Recording(), 0.5, cv=None, random_state=0, **declared).fit(X, y, is_public=is_public)
-        ((_, seen, weights),) = Recording.seen
-        np.testing.assert_allclose(seen[is_public], y[is_public], atol=1e-6)
-        assert set(weights[is_public]) == {1.0}
-        assert len(set(weights[~is_public])) == 1
-        if kind is LabelPrivateClassifier:
-            noise = model.reporter_.noise_variance
-            assert weights[-1] == pytest.approx(0.15 / (0.15 + noise))
-        assert weights[-1] < 0.2
-
     def test_a_regressor_without_weights_is_named(self):
         is_public = np.arange(len(Y)) < 50
         with pytest.warns(UtilityWarning, match="KNeighborsRegressor.fit takes no sample_weight"):
@@ -170,13 +138,6 @@ class TestCost:
                 kind(Refusing(), 1.0, ledger=ledger, **declared).fit(X, labels)
             messages.add(str(raised.value))
         assert len(messages) == 1
-        assert not ledger.entries()
-
-    @BOTH
-    def test_nor_does_what_a_fold_has_too_few_rows_for(self, kind, declared, y, tmp_path):
-        ledger = PrivacyLedger(tmp_path / "one.ledger", epsilon=1)
-        with pytest.raises(ValueError, match="n_neighbors <= n_samples_fit"):
-            kind(KNeighborsRegressor(70), 1.0, ledger=ledger, **declared).fit(X[:80], y[:80])
         assert not ledger.entries()
 
     @BOTH
@@ -249,28 +210,8 @@ class TestCollected:
         assert collected.privacy_spent_.deployment == "collected"
         assert collected.privacy_spent_.private
 
-    def test_public_rows_beside_reports(self):
-        plan = LabelPrivateClassifier(Ridge(), 2.0, **CLASSIFIER)
-        is_public, reporter = np.arange(len(Y)) < 50, plan.make_reporter()
-        reports = reporter.randomize(Y)
-        reports[is_public] = reporter.encode(Y[is_public])
-        model = plan.fit_reports(X, reports, is_public=is_public)
-        assert model.privacy_spent_.unprotected["public rows"] == 50
-        assert model.privacy_spent_.unprotected["reports"] == len(Y) - 50
-
 
 class TestModels:
-    def test_probabilities_are_never_0_or_1(self):
-        for n_classes in (2, 4):
-            y = np.digitize(X[:, 0], np.linspace(-1, 1, n_classes + 1)[1:-1])
-            model = LabelPrivateClassifier(epsilon=20.0, classes=range(n_classes)).fit(X, y)
-            proba = model.predict_proba(X)
-            assert proba.shape == (len(X), n_classes)
-            np.testing.assert_allclose(proba.sum(axis=1), 1)
-            assert proba.min() > 0
-            assert proba.max() < 1
-            assert model.score(X, y) > 0.7
-
     def test_labels_that_are_noise_get_the_base_rate(self):
         """Features say nothing: 20 fits of 2,000 rows are hardly worse than the base rate in log loss."""
         rng = np.random.default_rng(8)
@@ -284,21 +225,6 @@ class TestModels:
             excess.append(truth - (np.log(proba) @ [0.8, 0.2]).mean())
         assert np.mean(excess) < 0.01
 
-    def test_a_rare_class_does_not_vanish(self):
-        rng = np.random.default_rng(9)
-        rows, labels = rng.normal(size=(5000, 2)), (rng.random(5000) < 0.01).astype(int)
-        for seed in range(20):
-            model = LabelPrivateClassifier(Ridge(), 0.5, random_state=200 + seed, **CLASSIFIER)
-            assert 0.001 < model.fit(rows, labels).base_proba_[1] < 0.15
-
-    @BOTH
-    def test_a_constant_is_announced(self, kind, declared, y):
-        noise = np.random.default_rng(10).permutation(y)
-        with pytest.warns(UtilityWarning, match="may predict as well as the model"):
-            model = kind(Ridge(), 0.05, random_state=0, **declared).fit(X, noise)
-        assert model.slope_ == 0
-        assert np.ptp(model.predict(X)) == 0
-
     def test_leaves_follow_the_noise(self):
         sizes = []
         for epsilon in (0.5, 1.0, 4.0):
@@ -307,34 +233,3 @@ class TestModels:
             sizes.append(model.estimators_[0].min_samples_leaf)
             assert sizes[-1] == pytest.approx(max(20, 20 * contrast**2), abs=10)
         assert sizes == sorted(sizes, reverse=True)
-
-    def test_frames_with_categories_and_gaps(self):
-        frame = pd.DataFrame({"a": X[:, 0], "b": pd.Categorical(np.where(X[:, 1] > 0, "u", "v"))})
-        frame.loc[:20, "a"] = np.nan
-        model = LabelPrivateClassifier(epsilon=4.0, **CLASSIFIER).fit(frame, Y)
-        assert model.feature_names_in_.tolist() == ["a", "b"]
-        assert model.score(frame, Y) > 0.8
-        pipeline = make_pipeline(SimpleImputer(), Ridge())
-        model = LabelPrivateClassifier(pipeline, 4.0, **CLASSIFIER).fit(frame[["a"]], Y)
-        assert model.score(frame[["a"]], Y) > 0.7
-
-    def test_a_search_inside_costs_nothing_more(self, tmp_path):
-        ledger = PrivacyLedger(tmp_path / "one.ledger", epsilon=1)
-        search = GridSearchCV(HistGradientBoostingRegressor(), {"max_iter": [2, 5]}, cv=2)
-        model = LabelPrivateClassifier(search, 1.0, ledger=ledger, **CLASSIFIER).fit(X, Y)
-        assert len(ledger.entries()) == 1
-        assert model.estimators_[0].best_params_["max_iter"] in (2, 5)
-        roles = parameter_roles(model)
-        assert roles["estimator__cv"] == roles["estimator"] == "release"
-        assert roles["ledger"] == "computing"
-
-    @BOTH
-    def test_predictions_stay_within(self, kind, declared, y):
-        model = kind(Ridge(), 8.0, **declared).fit(X, y)
-        far = model.predict(1e6 * X)
-        assert np.isin(far, [0, 1]).all() if kind is LabelPrivateClassifier else np.abs(far).max() <= 1
-
-    def test_numbers_are_learnt(self):
-        model = LabelPrivateRegressor(LinearRegression(), 2.0, random_state=0, **REGRESSOR)
-        assert model.fit(X, NUMBERS).score(X, NUMBERS) > 0.8
-        assert 0.5 < model.slope_ < 1.5

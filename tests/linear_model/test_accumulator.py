@@ -14,16 +14,12 @@ import pyarrow.parquet as pq
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from joblib import Parallel, delayed
 from sklearn.linear_model import LinearRegression
 
 from skprivate import DPLogLocationScaleRegressor, PrivacyLedger
 from skprivate.exceptions import UtilityWarning
 from skprivate.linear_model import _accumulator
 from skprivate.linear_model._accumulator import MomentAccumulator
-from skprivate.rounds import _accumulator as base_accumulator
-from skprivate.rounds._plans.moments import exact_gram
-from skprivate.utils._private_fit import assign, lock_of
 
 N, D = 400, 3
 BOUNDS_X, BOUNDS_Y = ([-3.0, -2.0, 0.0], [3.0, 4.0, 1.0]), (0.1, 500.0)
@@ -43,27 +39,12 @@ def gram(accumulator):
     return accumulator._require_unreleased().copy()
 
 
-def fill(template, X, y, batch_id=None):
-    return template.update(X, y, batch_id=batch_id)
-
-
 @pytest.fixture
 def rows():
     return make_rows()
 
 
 # Moments
-
-
-@pytest.mark.parametrize("distribution", ["weibull", "normal"])
-def test_the_moments_are_those_of_the_rows(rows, distribution):
-    X, y = rows
-    accumulator = make(distribution=distribution).update(X[:150], y[:150]).update(X[150:], y[150:])
-    target = np.log(y) if distribution == "weibull" else y
-    grid = accumulator.plan.grid
-    np.testing.assert_array_equal(gram(accumulator), exact_gram(grid, X, target))
-    low, high = np.log(BOUNDS_Y) if distribution == "weibull" else BOUNDS_Y
-    assert grid.target == (low, high)
 
 
 OPTIONS = [
@@ -93,20 +74,6 @@ def test_order_batches_and_merges_do_not_matter(data, options, seed):
         first = parts.pop(data.draw(st.integers(0, len(parts) - 1)))
         parts[data.draw(st.integers(0, len(parts) - 1))].merge(first)
     np.testing.assert_array_equal(gram(parts[0]), gram(whole))
-
-
-def test_workers_do_not_matter(rows):
-    """In threads, on copies that were pickled as for other processes."""
-    X, y = rows
-    template = make()
-    jobs = (
-        delayed(fill)(pickle.loads(pickle.dumps(template)), X[i], y[i], batch_id=int(i[0]))
-        for i in np.array_split(np.arange(N), 4)
-    )
-    for part in Parallel(n_jobs=2, backend="threading")(jobs):
-        template.merge(pickle.loads(pickle.dumps(part)))
-    np.testing.assert_array_equal(gram(template), gram(make().update(X, y)))
-    assert template.batch_ids == ("0", "100", "200", "300")
 
 
 def test_forms_of_batches(rows, tmp_path):
@@ -151,17 +118,6 @@ def test_names_come_from_the_bounds_or_the_first_batch(rows):
 
 
 # Weights
-
-
-def test_weighted_rows_count_as_often_as_their_weight(rows):
-    X, y = rows
-    times = np.random.default_rng(1).integers(0, 4, size=N)
-    weighted = make(max_sample_weight=3.0).update(X, y, sample_weight=times)
-    assert weighted.plan.weights.bits == 10
-    repeated = exact_gram(weighted.plan.grid, np.repeat(X, times, axis=0), np.repeat(np.log(y), times))
-    np.testing.assert_array_equal(gram(weighted), 2**10 * repeated)
-    plain = make(max_sample_weight=3.0).update(X, y)
-    np.testing.assert_array_equal(gram(plain), 2**10 * exact_gram(weighted.plan.grid, X, np.log(y)))
 
 
 def test_n_max_is_kept(rows):
@@ -435,20 +391,6 @@ def in_two_threads(*calls):
     return found
 
 
-def test_threads_lose_no_batch(rows, monkeypatch):
-    X, y = rows
-    monkeypatch.setattr(base_accumulator, "assign", two_at_once(assign))
-    shared = make()
-    in_two_threads(lambda: shared.update(X[:100], y[:100]), lambda: shared.update(X[100:], y[100:]))
-    np.testing.assert_array_equal(gram(shared), gram(make().update(X, y)))
-
-
-def test_accumulators_that_are_merged_into_each_other_do_not_wait_for_ever(monkeypatch):
-    first, second = make(), make()
-    monkeypatch.setattr(base_accumulator, "lock_of", two_at_once(lock_of))
-    assert {*in_two_threads(lambda: first.merge(second), lambda: second.merge(first))} == {first, second}
-
-
 def test_of_two_threads_one_releases_and_is_charged(tmp_path, monkeypatch):
     X, y = make_rows(1000)
     fit = two_at_once(_accumulator.fit_accumulated)
@@ -458,28 +400,6 @@ def test_of_two_threads_one_releases_and_is_charged(tmp_path, monkeypatch):
     found = in_two_threads(*2 * [lambda: shared.release(estimator)])
     assert sorted(isinstance(one, RuntimeError) for one in found) == [False, True]
     assert len(ledger.entries()) == 1
-
-
-def test_no_update_brings_back_moments_that_are_released(monkeypatch):
-    X, y = make_rows(1000)
-    shared, estimator = make(1001).update(X, y), DPLogLocationScaleRegressor(100.0)
-    updating, released = threading.Event(), threading.Event()
-
-    def assign_late(target, **changes):
-        if "_batches" in changes:
-            updating.set()
-            # In vain, if the release waits for this update.
-            released.wait(0.3)
-        assign(target, **changes)
-
-    def release():
-        updating.wait(60)
-        shared.release(estimator)
-        released.set()
-
-    monkeypatch.setattr(base_accumulator, "assign", assign_late)
-    in_two_threads(lambda: shared.update(X[:1], y[:1]), release)
-    assert shared.released
 
 
 def test_a_batch_that_calls_its_accumulator_is_refused(rows):

@@ -6,10 +6,9 @@ import warnings
 import numpy as np
 import pytest
 
-from skprivate.domain import CategoricalColumn, TableDomain
+from skprivate.domain import TableDomain
 from skprivate.exceptions import UtilityWarning
 from skprivate.linear_model import DPLogLocationScaleRegressor
-from skprivate.linear_model._fit import constant_directions
 
 LEVELS = ("a", "b", "c")
 DOMAIN = TableDomain({"load": (0.0, 10.0), "kind": list(LEVELS)})
@@ -77,26 +76,3 @@ def test_intervals_are_those_without_a_level(censored, options, most_warnings):
     assert held >= 54
     assert np.all(np.median(widths, axis=0) < 1.3)
     assert np.all(np.median(differences, axis=0) < 1.3)
-
-
-def test_directions_are_those_of_categories_without_an_order():
-    domain = TableDomain(
-        {
-            "x": (0.0, 1.0),
-            "three": list(LEVELS),
-            "ordered": CategoricalColumn(["low", "high"], ordered=True),
-            "or_missing": CategoricalColumn(["u", "v"], missing="indicator"),
-            "or_zero": CategoricalColumn(["u", "v"], missing="fill"),
-            "yes": bool,
-        }
-    )
-    constant = constant_directions(domain)
-    assert constant @ constant.T == pytest.approx(np.eye(2))
-    rows = [
-        {"x": 0.3, "three": "b", "ordered": "low", "or_missing": missing, "or_zero": zero, "yes": 1}
-        for missing in ("u", None)
-        for zero in ("v", None)
-    ]
-    assert constant @ domain.encode(rows).T == pytest.approx(1.0 / np.sqrt(3.0) * np.ones((2, 4)))
-    assert constant_directions(TableDomain({"x": (0.0, 1.0)})) is None
-    assert constant_directions(None) is None

@@ -9,15 +9,11 @@ import pytest
 
 from skprivate import DPLogLocationScaleRegressor, DPSEVRegressor, MomentAccumulator
 from skprivate.audit._epsilon import gaussian_lower_bound
-from skprivate.linear_model import _fit
 from skprivate.linear_model._censored import gradient_round
 from skprivate.linear_model._censored import rounds as censored
-from skprivate.linear_model._censored.histograms import PARTS
 from skprivate.linear_model._fit import SurvivalRows
 from skprivate.linear_model._moments import released_moments as moment_release
 from skprivate.linear_model._moments import rounds
-from skprivate.linear_model._moments import rounds as moment_fit
-from skprivate.rounds._plans import moments
 from tests.linear_model.replays import FALSE_ALARM, count_hits, exact_loss, half_the_noise, recording_of
 
 EPSILON = Fraction(3, 2)
@@ -174,29 +170,6 @@ class TestAccumulatorReplay:
             assert pickle.dumps(model) == pickle.dumps(again)
 
 
-class TestProtectedNumberOfRows:
-    """Where the number of rows is protected, no grid may be made for it."""
-
-    @pytest.mark.parametrize("options", [{"relation": "add-remove"}, {"max_rows_per_group": 2}], ids=str)
-    @pytest.mark.parametrize("structured", [False, True])
-    def test_the_grid_is_that_of_many_rows(self, options, structured, monkeypatch):
-        asked = []
-        module, name = (_fit, "plan_censored") if structured else (moment_fit, "plan_looks")
-        function = getattr(module, name)
-        monkeypatch.setattr(
-            module,
-            name,
-            lambda *args, **kwargs: (
-                asked.append(kwargs["n_rows"] if structured else args[2]) or function(*args, **kwargs)
-            ),
-        )
-        rows = table(structured, [], "max_rows_per_group" in options)
-        make(**options).fit(*rows[:2], groups=rows[2])
-        make().fit(*rows[:2])
-        # Complete times are planned with all of the budget, and with what the counts of times leave.
-        assert asked == [*[moments.MANY_ROWS] * (2 - structured), 30]
-
-
 def half_the_sensitivity(monkeypatch):
     for module in (moment_release, rounds, gradient_round, censored):
         sensitivity_of_unit = module.sensitivity_of_unit
@@ -279,36 +252,3 @@ def test_audit_of_gaussian_noise(structured, bug):
     claimed = np.sqrt(2 * float(model.privacy_spent_.rho))
     print(f"{hits}, mu >= {bound:.3f}, claimed {claimed:.3f}")
     assert bound > claimed if bug else 0.4 * claimed < bound <= claimed
-
-
-class TestLowBits:
-    """What is released lies on the grid, whatever the rows: floats have no low bits to tell anything."""
-
-    @pytest.mark.parametrize("mechanism", ["laplace", "gaussian"])
-    @pytest.mark.parametrize("relation", ["replace-one", "add-remove"])
-    def test_moments(self, mechanism, relation):
-        model = make(mechanism=mechanism, relation=relation, max_iter=1, random_state=None)
-        X, y, _ = table(False, FAR_ROWS, False)
-        model.fit(X, y)
-        assert_on_grid(model.release_.matrix, 4**model.grid_.exponent)
-
-    @pytest.mark.parametrize("mechanism", ["laplace", "gaussian"])
-    def test_rounds(self, mechanism):
-        model = make(mechanism=mechanism, random_state=None)
-        X, y, _ = table(True, FAR_ROWS, False)
-        release = model.fit(X, y).release_
-        assert_on_grid(release.histogram.counts, PARTS)
-        for step in release.rounds:
-            assert_on_grid(np.array([step.events]), 2**gradient_round._RESIDUAL_BITS)
-            assert_on_grid(step.gradient, 2 ** (gradient_round._EXPONENT + gradient_round._RESIDUAL_BITS))
-            if step.curvature is not None:
-                assert_on_grid(
-                    step.curvature, 2 ** (2 * gradient_round._EXPONENT + gradient_round._CURVATURE_BITS)
-                )
-
-
-def assert_on_grid(values, unit):
-    steps = values * float(unit)  # a power of two: exact
-    assert np.array_equal(steps, np.rint(steps))
-    # Not by chance: floats of that size have finer bits.
-    assert np.abs(steps).max() < 2**52

@@ -26,13 +26,6 @@ def make_rows(n, slopes=(1.5, -1.0, 0.0, 0.5), intercept=-0.5, seed=0):
     return X, (rng.random(n) < expit(X @ slopes + intercept)).astype(int)
 
 
-def make_classes(n, seed=1):
-    rng = np.random.default_rng(seed)
-    X = rng.normal(size=(n, 4))
-    logits = X @ np.array([[2.0, 0, -1], [-1, 1.5, 0], [0, -1, 1], [0, 0, 0]])
-    return X, np.array(["a", "b", "c"])[(logits + rng.gumbel(size=logits.shape)).argmax(axis=1)]
-
-
 X, Y = make_rows(20_000)
 
 
@@ -59,34 +52,6 @@ def test_it_learns_about_as_much_as_without_noise(parameters):
     assert model.score(*rest) > plain.score(*rest) - 0.02
     assert model.coef_.shape == (1, 4)
     assert model.intercept_.shape == (1,)
-
-
-def test_several_classes():
-    rows, labels = make_classes(20_000)
-    model = DPLogisticRegression(1.0, delta=1e-6, bounds=(-4, 4), classes=["a", "b", "c"], random_state=0)
-    model.fit(rows[:15_000], labels[:15_000])
-    plain = LogisticRegression().fit(rows[:15_000], labels[:15_000])
-    assert model.score(rows[15_000:], labels[15_000:]) > plain.score(rows[15_000:], labels[15_000:]) - 0.02
-    assert model.coef_.shape == (3, 4)
-    np.testing.assert_allclose(model.coef_.sum(axis=0), 0, atol=1e-12)
-    np.testing.assert_allclose(model.predict_proba(rows[:9]).sum(axis=1), 1)
-    np.testing.assert_allclose(np.exp(model.predict_log_proba(rows[:9])), model.predict_proba(rows[:9]))
-    assert not hasattr(model, "coef_interval_")
-
-
-def test_slopes_are_in_the_units_of_x():
-    units, origin = np.array([10.0, 0.01, 1e5, 3.0]), np.array([5.0, 1.0, -1e6, 0.0])
-    bounds = origin - 4 * units, origin + 8 * units
-    model = DPLogisticRegression(8.0, delta=1e-6, bounds=bounds, classes=[0, 1], random_state=0)
-    model.fit(X * units + origin, Y)
-    np.testing.assert_allclose(model.coef_[0] * units, [1.5, -1.0, 0.0, 0.5], atol=0.15)
-    assert abs(model.intercept_[0] + model.coef_[0] @ origin + 0.5) < 0.15
-    rows = X[:5] * units + origin
-    np.testing.assert_allclose(model.decision_function(rows), rows @ model.coef_[0] + model.intercept_[0])
-    # Beyond the bounds is on them.
-    np.testing.assert_array_equal(
-        model.decision_function(origin[None] + 400 * units), model.decision_function(bounds[1][None])
-    )
 
 
 def test_outside_the_bounds_is_on_them():
@@ -120,15 +85,6 @@ def test_intervals_are_infinite_where_noise_hides_the_curvature():
     with pytest.warns(UtilityWarning, match="infinite"):
         intervals = model.coef_interval_
     assert (intervals == [-np.inf, np.inf]).all()
-
-
-def test_a_direction_that_no_row_has_is_unknown():
-    twice = np.column_stack([X, X[:, 0]])
-    model = DPLogisticRegression(8.0, **GAUSSIAN, **DECLARED, random_state=0).fit(twice, Y)
-    with pytest.warns(UtilityWarning, match="infinite"):
-        intervals = model.coef_interval_
-    assert np.isinf(intervals[[0, 4]]).all()
-    assert np.isfinite(intervals[1:4]).all()
 
 
 @pytest.mark.statistical
@@ -203,18 +159,6 @@ def test_what_is_read_from_rows_is_a_leak():
         rows = X.tolist()
         rows[3][1] = "text"
         assert DPLogisticRegression(1.0, **DECLARED).fit(rows, Y).privacy_spent_.private
-
-
-def test_persons():
-    people = np.arange(len(X)) // 4
-    model = DPLogisticRegression(2.0, **GAUSSIAN, **DECLARED, max_rows_per_group=2, random_state=0)
-    model.fit(X, Y, groups=people)
-    spent = model.privacy_spent_
-    assert (spent.unit, spent.max_rows_per_unit) == ("group", 2)
-    assert spent.unprotected["groups"] == 5000
-    # Two of four rows count; how many is not public, and is estimated.
-    assert abs(model.release_.standards.n_rows - 10_000) < 500
-    assert model.score(X, Y) > 0.7
 
 
 @UNSEEDED

@@ -145,11 +145,6 @@ class TestEstimates:
         same = DPNormalLLSRegressor().fit(X, np.full(100, value))
         assert same.bounds_y_[0] == value < same.bounds_y_[1]
 
-    def test_a_norm_alone_centres_rows_at_zero(self):
-        fit = DPSEVRegressor(x_norm=2.0, bounds_y=(-3, 3)).fit(*make())
-        assert (fit.grid_.center == 0).all()
-        np.testing.assert_array_equal(fit.bounds_, [[-2.0, -2.0], [2.0, 2.0]])
-
     def test_values_outside_the_bounds_are_clipped_silently(self):
         X, y = make(5000)
         X[0], y[0] = 1e300, -1e300
@@ -236,18 +231,6 @@ class TestClaims:
         assert spent.noise_scale == pytest.approx(7 * unit / np.sqrt(2 * float(spent.rho)), rel=1e-6)
         assert gaussian.release_.noise_std[0, 0] * unit == pytest.approx(spent.noise_scale, rel=1e-6)
 
-    def test_add_remove_does_not_tell_the_number_of_rows(self):
-        X, y = make(5000)
-        options = {"relation": "add-remove", "random_state": 0, "max_iter": 1, **BOX}
-        fit = DPSEVRegressor(**options).fit(X, y)
-        assert "rows" not in fit.privacy_spent_.unprotected
-        assert fit.release_.noise_std[0, 0] > 0
-        assert fit.release_.matrix[0, 0] != 5000
-        shorter = DPSEVRegressor(**options).fit(X[:2000], y[:2000])
-        assert shorter.grid_.to_dict() == fit.grid_.to_dict()
-        # Room for 2^32 rows, whatever their number is.
-        assert 2**32 * 4**fit.grid_.exponent <= 2**61
-
     @pytest.mark.parametrize(
         ("given", "leaks"),
         [({}, 2), ({"bounds_X": (-1, 1)}, 1), ({"bounds_y": (-3, 3)}, 1), ({"x_norm": 2.0}, 1)],
@@ -271,28 +254,6 @@ class TestClaims:
         first = DPSEVRegressor(**BOX).fit(X, y).coef_
         np.random.seed(0)  # noqa: NPY002
         assert (DPSEVRegressor(**BOX).fit(X, y).coef_ != first).all()
-
-    def test_groups_cost_more_and_hide_the_number_of_rows_of_each(self):
-        X, y = make(5000)
-        groups = np.arange(5000) // 5
-        options = {"epsilon": 8.0, "random_state": 0, "max_iter": 1, **BOX}
-        fit = DPSEVRegressor(max_rows_per_group=3, **options).fit(X, y, groups=groups)
-        spent = fit.privacy_spent_
-        assert (spent.unit, spent.max_rows_per_unit) == ("group", 3)
-        assert spent.unprotected["groups"] == 1000
-        assert fit.release_.noise_std[0, 0] > 0
-        assert abs(fit.release_.matrix[0, 0] - 3000) < 100
-        plain = DPSEVRegressor(relation="add-remove", **options).fit(X, y)
-        ratio = fit.release_.noise_std[0, 0] / plain.release_.noise_std[0, 0]
-        assert ratio == pytest.approx(3, rel=1e-6)
-        # A grid that told the number of rows would tell how many a person has.
-        assert fit.grid_.to_dict() == plain.grid_.to_dict()
-
-    def test_max_rows_per_group_is_of_no_account_without_groups(self):
-        X, y = make(5000)
-        fits = [DPSEVRegressor(max_rows_per_group=rows, random_state=0, **BOX).fit(X, y) for rows in (1, 9)]
-        np.testing.assert_array_equal(fits[0].coef_, fits[1].coef_)
-        assert fits[1].privacy_spent_.max_rows_per_unit == 1
 
     @pytest.mark.parametrize("wrap", [lambda model: model, make_pipeline], ids=["alone", "in a pipeline"])
     @EITHER_TARGET

@@ -11,16 +11,13 @@ import pandas as pd
 import pytest
 
 from skprivate import (
-    DPLogisticLLSRegressor,
     DPLogLocationScaleRegressor,
-    DPNormalLLSRegressor,
-    DPSEVRegressor,
     config_context,
     life_data,
 )
 from skprivate.datasets import make_location_scale
 from skprivate.exceptions import PrivacyLeakError, PrivacyLeakWarning, UtilityWarning
-from tests.linear_model.conftest import GAUSSIAN, lives_of
+from tests.linear_model.conftest import GAUSSIAN
 
 BOX = {"bounds_X": (-1.0, 1.0), "bounds_y": (0.1, 400.0)}
 COEF = np.array([0.6, -0.4, 0.0])
@@ -63,28 +60,6 @@ class TestEstimates:
         assert np.abs(fit.coef_ - COEF).max() < 0.2
         assert abs(fit.intercept_ - 3.0) < 0.2
         assert abs(fit.scale_ - 0.5) < 0.2
-
-    @pytest.mark.parametrize(
-        ("kind", "life"),
-        [
-            (DPSEVRegressor, "weibull"),
-            (DPLogisticLLSRegressor, "loglogistic"),
-            (DPNormalLLSRegressor, "lognormal"),
-        ],
-    )
-    def test_presets_take_censored_times(self, kind, life):
-        X, y = fleet(20_000, life)
-        first = kind(epsilon=50.0, random_state=0, **BOX).fit(X, y)
-        second = DPLogLocationScaleRegressor(epsilon=50.0, distribution=life, random_state=0, **BOX).fit(X, y)
-        assert first.log_target_
-        assert (first.predict(X[:5]) == second.predict(X[:5])).all()
-
-    def test_a_table_without_censoring_agrees_with_the_moments(self):
-        X, times = fleet(200_000, censoring=0.0)
-        first = DPLogLocationScaleRegressor(epsilon=8.0, **BOX).fit(X, times)
-        second = DPLogLocationScaleRegressor(epsilon=8.0, **BOX).fit(X, lives_of(times, True))
-        assert np.abs(first.coef_ - second.coef_).max() < 0.1
-        assert second.event_share_ > 0.98
 
     def test_curve_intervals_and_shares(self, rows, model):
         _, y = rows
@@ -136,15 +111,6 @@ class TestClaims:
         with config_context(strict=True), pytest.raises(PrivacyLeakError):
             DPLogLocationScaleRegressor().fit(*rows)
 
-    def test_groups(self, rows):
-        X, y = rows
-        groups = np.arange(len(X)) // 4
-        fit = DPLogLocationScaleRegressor(epsilon=8.0, max_rows_per_group=2, **BOX).fit(X, y, groups=groups)
-        assert (fit.privacy_spent_.unit, fit.privacy_spent_.max_rows_per_unit) == ("group", 2)
-        assert fit.privacy_spent_.unprotected["groups"] == 25_000
-        assert "rounds" in fit.privacy_spent_.mechanism
-        assert np.abs(fit.coef_ - COEF).max() < 0.3
-
 
 class TestUseless:
     @pytest.mark.parametrize("n", [1, 50])
@@ -159,20 +125,6 @@ class TestUseless:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", UtilityWarning)  # an end may lie beyond bounds_y
             assert np.isfinite(fit.predict_quantile(X[:1], 0.1, return_interval=True)[0]).all()
-
-    def test_constant_columns_and_times(self):
-        with pytest.warns(UtilityWarning):
-            fit = DPLogLocationScaleRegressor(**BOX).fit(
-                np.zeros((500, 2)), lives_of(np.full(500, 7.0), True)
-            )
-        assert np.isfinite([*fit.coef_, fit.intercept_, fit.scale_]).all()
-
-    def test_a_useful_fit_is_silent(self, rows):
-        # A filter that raises would prove nothing: this warning is shown in spite of it.
-        with warnings.catch_warnings(record=True) as caught:
-            warnings.simplefilter("always")
-            DPLogLocationScaleRegressor(epsilon=4.0, **BOX).fit(*rows)
-        assert not caught
 
 
 # Every kind of observation.

@@ -84,18 +84,6 @@ def test_what_released_counts_say_of_the_ends_of_bounds_y(times, bounds, part, f
     assert part or not (UNIT in said or BELOW in said)
 
 
-@pytest.mark.parametrize("strict", [False, True])
-def test_declared_codes_are_those_of_booleans(strict):
-    X, time, end = lives()
-    dead = time <= end
-    with config_context(strict=strict):
-        y = life_data(time=np.minimum(time, end), event=np.where(dead, 2, 1), happened=2)
-    np.testing.assert_array_equal(y["event"], dead)
-    coded = model()
-    assert said_by(coded, X, y, strict) == ""
-    assert abs(coded.coef_[0] - 1.5) < 0.1
-
-
 def test_undeclared_codes_are_missing_and_the_fit_says_so():
     """In strict mode 2 is neither true nor false; half of the rows have it."""
     X, time, end = lives()
@@ -112,23 +100,6 @@ MODELS = [
     lambda bounds: DPBoostingRegressor(20.0, bounds_X=(-1, 1), bounds_y=bounds),
     lambda bounds: LabelPrivateRegressor(epsilon=20.0, bounds_y=bounds),
 ]
-
-
-@pytest.mark.parametrize("make", MODELS)
-@pytest.mark.parametrize(
-    ("change", "bounds", "warns"),
-    [
-        (lambda y: 1000 * y, (1, 100), True),
-        (lambda y: y / 1000, (1, 100), True),
-        (lambda y: y, (1, 100), False),
-        # Real zeros are on their bound, and rare values beside them.
-        (lambda y: np.where(y > 78, y, 0.0), (0, 100), False),
-    ],
-)
-def test_every_regressor_names_the_unit(make, change, bounds, warns):
-    X = np.random.default_rng(0).uniform(-1, 1, (2000, 1))
-    y = 50 + 30 * X[:, 0]
-    assert (UNIT in said_by(make(bounds), X, change(y))) is warns
 
 
 @pytest.mark.parametrize("make", MODELS)

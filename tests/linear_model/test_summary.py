@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from skprivate import DPLogLocationScaleRegressor, DPNormalLLSRegressor, TableDomain
+from skprivate import DPLogLocationScaleRegressor, TableDomain
 from skprivate.datasets import make_location_scale
 from skprivate.exceptions import UtilityWarning
 
@@ -23,29 +23,6 @@ def fitted(rows=COMPLETE, seed=1, **parameters):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UtilityWarning)
         return model.fit(*rows)
-
-
-@pytest.mark.parametrize("rows", [COMPLETE, CENSORED], ids=["complete", "censored"])
-def test_numbers_are_those_of_the_model(rows):
-    model = fitted(rows)
-    frame = model.summary().to_frame()
-    assert frame.index.tolist() == ["x0", "x1", "(intercept)", "(scale)", "(shape)"]
-    np.testing.assert_array_equal(frame["estimate"][:2], model.coef_)
-    np.testing.assert_array_equal(frame[["lower", "upper"]][:2], model.coef_interval_)
-    np.testing.assert_allclose(frame["time_ratio"][:2], np.exp(model.coef_), rtol=1e-12)
-    np.testing.assert_allclose(frame[["ratio_lower", "ratio_upper"]][:2], np.exp(model.coef_interval_))
-    assert frame["time_ratio"][2:].isna().all()
-    assert frame.loc["(intercept)", "estimate"] == model.intercept_
-    low, high = np.quantile(model.replicates_[:, 0], [0.05, 0.95])
-    np.testing.assert_allclose(
-        frame.loc["(intercept)", ["lower", "upper"]].astype(float),
-        [2 * model.intercept_ - high, 2 * model.intercept_ - low],
-    )
-    scale = frame.loc["(scale)", ["estimate", "lower", "upper"]].astype(float)
-    np.testing.assert_allclose(scale, [model.scale_, *model.scale_interval_], rtol=1e-12)
-    shape = frame.loc["(shape)", ["estimate", "upper", "lower"]].astype(float)
-    np.testing.assert_allclose(shape, 1 / scale, rtol=1e-12)
-    assert frame["noise_share"].between(0, 1).all()
 
 
 def test_confidence():
@@ -89,19 +66,6 @@ def test_the_warning_of_the_fit_stands_in_its_summary():
     assert "warning" not in dict(fitted().summary().facts)
 
 
-def test_models_of_numbers_have_no_time_ratios_and_no_shape():
-    model = DPNormalLLSRegressor(4.0, bounds_X=(-1, 1), bounds_y=(-5, 3)).fit(
-        COMPLETE[0], np.log(COMPLETE[1])
-    )
-    summary = model.summary()
-    frame = summary.to_frame()
-    assert frame.index.tolist() == ["x0", "x1", "(intercept)", "(scale)"]
-    assert frame["time_ratio"].isna().all()
-    assert "time ratio" not in str(summary)
-    assert "time ratio" in str(fitted(distribution="lognormal").summary())
-    assert dict(summary.facts)["law"] == "normal"
-
-
 def test_names_are_those_of_the_columns_and_are_escaped():
     kind = np.where(COMPLETE[0][:, 0] > 0, "new", "old")
     domain = TableDomain({"kind": ["new", "old"], "<b>heat": (-1, 1)})
@@ -112,17 +76,6 @@ def test_names_are_those_of_the_columns_and_are_escaped():
     page = summary._repr_html_()
     assert "&lt;b&gt;heat" in page
     assert "<b>heat" not in page
-
-
-def test_the_text_shows_all_rows_and_marks():
-    summary = fitted(epsilon=0.3).summary()
-    text = str(summary)
-    for row in summary.rows:
-        line = next(line for line in text.splitlines() if line.startswith(row.name))
-        assert f"{row.estimate:.4g}" in line
-        assert line.endswith("noise") == row.hidden_by_noise
-        assert f"{row.noise_share:.0%}" in line
-    assert ("alone explains" in text) == any(row.hidden_by_noise for row in summary.rows)
 
 
 @pytest.mark.parametrize("rows", [COMPLETE, CENSORED], ids=["complete", "censored"])

@@ -82,17 +82,3 @@ class TestBands:
         close = {"rtol": 1e-8, "atol": 1e-14}
         np.testing.assert_allclose(hazard[:, 1:], -np.log(values[:, 1:]), **close)
         np.testing.assert_allclose(hazard_band[:, 1:], -np.log(band[:, 1:, ::-1]), **close)
-
-    def test_hold_the_estimate_and_are_probabilities(self, model):
-        values, band = model.predict_survival_function(ROWS, return_array=True, return_interval=True)
-        assert band.shape == (3, 128, 2)
-        assert ((band >= 0) & (band <= 1)).all()
-        assert ((band[..., 0] <= values) & (values <= band[..., 1])).all()
-
-    def test_functions_come_with_the_band_of_their_grid(self, model):
-        options = {"return_interval": True, "times": [1.0, 2.0]}
-        curves, band = model.predict_survival_function(ROWS, **options)
-        assert [curve.x.tolist() for curve in curves] == [[1.0, 2.0]] * 3
-        array, same = model.predict_survival_function(ROWS, return_array=True, **options)
-        np.testing.assert_allclose([curve.y for curve in curves], array, rtol=1e-12)
-        np.testing.assert_array_equal(band, same)

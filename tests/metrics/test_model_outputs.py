@@ -3,7 +3,6 @@
 
 import numpy as np
 import pytest
-from joblib.parallel import get_active_backend
 from scipy.sparse import csr_array
 from sklearn._loss.loss import HalfPoissonLoss
 from sklearn.base import clone
@@ -97,18 +96,6 @@ def test_scores_and_tables_of_a_search_stay_as_they_are_when_rows_come(monkeypat
         rows.score(BalancedAccuracy(), model, np.random.default_rng(0))
     for cells in seen:
         np.testing.assert_array_equal(cells, seen[-1][: len(cells)])
-
-
-def test_scores_of_a_search_are_made_without_threads():
-    backends = set()
-
-    def score(model, X, y):
-        backends.add(type(get_active_backend()[0]).__name__)
-        return np.zeros(len(y))
-
-    for model in (DPTreeClassifier(), LogisticRegression()):
-        row_scores(score, model, np.zeros((3, 1)), np.zeros(3))
-    assert backends == {"SequentialBackend"}
 
 
 @pytest.mark.parametrize("labels", [True, False])

@@ -9,7 +9,7 @@ import joblib
 import numpy as np
 import pytest
 import sklearn
-from scipy.stats import randint, uniform
+from scipy.stats import uniform
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.impute import SimpleImputer
 from sklearn.pipeline import Pipeline, make_pipeline
@@ -20,7 +20,6 @@ from skprivate import (
     BoundsScaler,
     DPNormalLLSRegressor,
     DPTreeClassifier,
-    LocallyPrivateTreeClassifier,
     PrivacyLedger,
     PrivacySpent,
     config_context,
@@ -31,7 +30,6 @@ from skprivate.exceptions import BudgetExceededError, PrivacyLeakError, PrivacyL
 from skprivate.model_selection import PrivateGridSearch, PrivateRandomizedSearch
 from skprivate.model_selection._candidates import make_candidates
 from skprivate.model_selection._number_of_runs import NumberOfRuns
-from skprivate.model_selection._scoring import ScoringRows
 from tests.marks import slow
 
 RNG = np.random.default_rng(0)
@@ -115,38 +113,6 @@ def test_the_charge_is_two_plus_eta_times_the_dearest_candidate_in_one_entry(eta
     assert (entry.relation, entry.unit) == ("replace-one", "row")
 
 
-@pytest.mark.parametrize(("score_epsilon", "total"), [(None, 3), (0.25, 3), (2, 6)])
-def test_the_score_is_not_added_but_counts_where_it_is_dearer(score_epsilon, total):
-    search = PrivateGridSearch(tree(), DEPTHS, score_epsilon=score_epsilon).fit(X, Y)
-    assert search.privacy_spent_.epsilon == total
-
-
-@pytest.mark.parametrize(
-    ("estimator", "relation", "total"),
-    [
-        (LocallyPrivateTreeClassifier(1.0, bounds=(0, 1), classes=[0, 1]), "replace-one", 3),
-        (LocallyPrivateTreeClassifier(1.0, protect="label", classes=[0, 1]), "label", 3),
-    ],
-)
-def test_the_relation_is_that_of_a_trusted_curator(estimator, relation, total):
-    spent = PrivateGridSearch(estimator, DEPTHS).fit(X, Y).privacy_spent_
-    assert (spent.relation, spent.deployment, spent.epsilon) == (relation, "curator", total)
-    assert spent.private
-
-
-def test_an_add_remove_release_counts_twice():
-    model = DPNormalLLSRegressor(1.0, bounds_X=(0, 1), bounds_y=(-1, 1))
-    grid = {"relation": ["replace-one", "add-remove"], "regularization": ["floor", "trim"]}
-    spent = PrivateGridSearch(model, grid).fit(X, X[:, 0]).privacy_spent_
-    assert (spent.epsilon, spent.relation, spent.private) == (6, "replace-one", True)
-
-
-def test_delta_is_multiplied_by_the_expected_number_of_runs(ledger):
-    delta = Fraction(1, 10**6)
-    search = PrivateGridSearch(Constant(delta=delta), {"label": [0, 1]}, ledger=ledger).fit(X, Y)
-    assert search.privacy_spent_.delta == ledger.entries()[0].delta == 10 * delta
-
-
 # What is released.
 
 RELEASED = {"best_estimator_", "best_params_", "best_score_", "privacy_spent_", "n_features_in_"}
@@ -163,16 +129,6 @@ def test_nothing_of_the_losers_is_on_the_object_or_in_its_pickle(fits, capfd, re
     assert not recwarn.list
 
 
-def test_the_best_score_wins(fits):
-    for _ in range(10):
-        # All 60 held-out rows are of class 1: noise of scale 1 outweighs that with probability e^-30.
-        search = PrivateGridSearch(Constant(), {"label": [0, 1, 2]}).fit(X[:300], np.ones(300, dtype=int))
-        tried = {fit.label for fit in fits}
-        assert search.best_params_["label"] == 1 or 1 not in tried
-        assert (search.best_score_ > 0.5) == (1 in tried)
-        fits.clear()
-
-
 def test_ties_are_for_the_first_run(fits):
     tied = PrivateGridSearch(Constant(), {"label": [0, 1]}, scoring=lambda model, X, y: np.ones(len(y)))
     public = np.arange(600) < 100
@@ -180,30 +136,6 @@ def test_ties_are_for_the_first_run(fits):
         tied.fit(X, Y, is_public_validation=public)
         assert tied.best_estimator_.token_ == fits[0].token_
         fits.clear()
-
-
-def test_progress_and_verbosity_are_taken_from_the_runs_and_given_back(capfd, ledger):
-    pipe = make_pipeline(BoundsScaler((0, 1)), tree(ledger=ledger))
-    pipe.set_params(verbose=True)
-    with joblib.parallel_config(verbose=50):
-        search = PrivateGridSearch(pipe, {"dptreeclassifier__max_depth": [1, 2]}).fit(X, Y)
-    assert capfd.readouterr() == ("", "")
-    best = search.best_estimator_
-    assert best.verbose
-    assert best[-1].ledger == ledger
-    best.fit(X, Y)
-    assert len(ledger.entries()) == 2
-
-
-def test_what_the_best_estimator_states_is_what_the_search_cost():
-    search = PrivateGridSearch(
-        make_pipeline(BoundsScaler((0, 1)), tree()), {"dptreeclassifier__max_depth": [1, 2]}
-    )
-    search.fit(X, Y)
-    assert search.best_estimator_[-1].privacy_spent_ == search.privacy_spent_
-    for fitted in (search, search.best_estimator_):
-        report = privacy_report(fitted)
-        assert (report.claim, report.epsilon) == ("dp", 3)
 
 
 def test_losers_warn_of_nothing(recwarn):
@@ -243,70 +175,6 @@ def test_parallel_runs_charge_once(backend, ledger):
     assert [entry.epsilon for entry in ledger.entries()] == [3]
     assert search.score(X, Y) > 0.5
     assert search.privacy_spent_.private
-
-
-def test_a_row_trains_or_is_scored_and_never_both(fits):
-    scored = set()
-
-    def scoring(model, rows, y):
-        scored.update(rows[:, 0].tolist())
-        return np.ones(len(y))
-
-    splits = []
-    for _ in range(5):
-        PrivateGridSearch(Constant(), {"label": [0, 1]}, scoring=scoring, validation_fraction=0.25).fit(*FEW)
-        assert len(scored) == 50
-        trained = {tuple(fit.rows_) for fit in fits}
-        assert len(trained) == 1
-        assert sorted([*trained.pop(), *scored]) == sorted(X[:200, 0])
-        splits.append(tuple(sorted(scored)))
-        fits.clear()
-        scored.clear()
-    assert len(set(splits)) == 5
-
-
-def test_persons_are_not_divided_and_are_the_unit(fits):
-    groups = np.repeat(np.arange(100), 6)
-    rows_scored = set()
-
-    def scoring(model, rows, y):
-        rows_scored.update(rows[:, 0].tolist())
-        return np.ones(len(y))
-
-    search = PrivateGridSearch(Constant(unit="group"), {"label": [0, 1]}, scoring=scoring)
-    search.fit(X, Y, groups=groups)
-    person = dict(zip(X[:, 0].tolist(), groups.tolist(), strict=True))
-    scored = {person[row] for row in rows_scored}
-    assert len(scored) == 20
-    # One row of each: what the estimators themselves count of a person.
-    assert len(rows_scored) == 20
-    assert set(fits[0].groups_) == set(range(100)) - scored
-    assert (search.privacy_spent_.unit, search.privacy_spent_.max_rows_per_unit) == ("group", 1)
-
-
-def test_at_most_so_many_rows_of_a_person_are_scored_as_are_fitted():
-    scored = set()
-
-    def scoring(model, rows, y):
-        assert len(rows) == len(y) == 1
-        scored.update(rows[:, 0].tolist())
-        return np.ones(len(y))
-
-    grid = {"max_rows_per_group": [1, 2]}
-    search = PrivateGridSearch(tree(), grid, scoring=scoring).fit(X, Y, groups=np.repeat(np.arange(100), 6))
-    assert len(scored) == 40
-    assert search.privacy_spent_.max_rows_per_unit == 2
-
-
-@pytest.mark.parametrize("routing", [False, True])
-def test_metadata_reach_a_pipeline_with_and_without_routing(routing):
-    pipe = make_pipeline(BoundsScaler((0, 1)), tree())
-    with sklearn.config_context(enable_metadata_routing=routing):
-        search = PrivateGridSearch(pipe, {"dptreeclassifier__max_depth": [1, 2]})
-        search.fit(X, Y, groups=np.repeat(np.arange(300), 2), is_public=np.arange(600) < 100)
-    assert search.privacy_spent_.unit == "group"
-    assert search.best_estimator_[-1].public_counts_.sum() == 100
-    assert dict(search.privacy_spent_.unprotected)["private groups"] == 250
 
 
 def test_a_search_in_a_pipeline_is_given_its_metadata():
@@ -352,19 +220,6 @@ def test_on_public_rows_the_best_post_processing_is_taken():
         assert dict(search.privacy_spent_.unprotected)["candidates"] == 2
 
 
-def test_on_public_rows_an_entry_keeps_what_it_does_not_name():
-    # The first is fitted; the second must not take over what the first alone names.
-    validation = np.arange(600) >= 500
-    grid = [{"public_weight": [3.0]}, {"prune": [False]}]
-    search = PrivateGridSearch(
-        tree(public_weight=1.0, prune=True),
-        grid,
-        scoring=lambda model, rows, y: np.full(len(y), 0.0 if model.prune else 1.0),
-    ).fit(X, Y, is_public_validation=validation)
-    assert search.best_params_ == {"prune": False}
-    assert search.best_estimator_.public_weight == 1.0
-
-
 def last(model):
     return model[-1] if hasattr(model, "steps") else model
 
@@ -398,13 +253,6 @@ def test_leaks_of_any_candidate_are_announced_once(ledger):
     assert len(caught) == 1
     assert not search.privacy_spent_.private
     assert not ledger.entries()[0].private
-
-
-def test_memory_keeps_rows_and_is_named(tmp_path):
-    pipe = make_pipeline(BoundsScaler((0, 1)), tree(), memory=str(tmp_path))
-    with pytest.warns(PrivacyLeakWarning, match="memory"):
-        search = PrivateGridSearch(pipe, {"dptreeclassifier__max_depth": [1, 2]}).fit(X, Y)
-    assert not search.privacy_spent_.private
 
 
 @pytest.mark.parametrize(("search_seed", "tree_seed"), [(0, None), (None, 0)])
@@ -485,28 +333,6 @@ def test_several_ledgers_are_refused(tmp_path):
     assert len(one.entries()) == 1
 
 
-@pytest.mark.parametrize("scores", [3.0, np.inf, -1.0, np.nan])
-def test_scores_out_of_range_are_clipped(scores):
-    search = PrivateGridSearch(tree(), DEPTHS, scoring=lambda model, X, y: np.full(len(y), scores))
-    search.fit(X, Y, is_public_validation=np.arange(600) < 50)
-    assert search.best_score_ == (1.0 if scores > 1 else 0.0)
-
-
-def test_an_entry_that_comes_twice_is_scored_once_in_a_run(monkeypatch):
-    scored, made = [], []
-    score, draw = ScoringRows.score, NumberOfRuns.draw
-    monkeypatch.setattr(ScoringRows, "score", lambda *given: scored.append(1) or score(*given))
-    monkeypatch.setattr(NumberOfRuns, "draw", lambda *given: made.append(draw(*given)) or made[-1])
-    for search in (
-        PrivateGridSearch(tree(), {"max_depth": [2] * 50}),
-        PrivateGridSearch(tree(), [{"max_depth": [1, 2]}, {"max_depth": [2, 1]}]),
-        PrivateRandomizedSearch(tree(), {"max_depth": randint(1, 3)}, n_candidates=20),
-    ):
-        scored.clear(), made.clear()
-        search.fit(X, Y)
-        assert len(scored) == made[0]
-
-
 def test_a_run_of_several_private_scores_releases_nothing(monkeypatch):
     monkeypatch.setattr("skprivate.model_selection._base_search.make_candidates", twice)
     with pytest.raises(PrivateSearchError):
@@ -515,19 +341,6 @@ def test_a_run_of_several_private_scores_releases_nothing(monkeypatch):
 
 def twice(*given, **named):
     return [replace(one, options=2 * one.options) for one in make_candidates(*given, **named)]
-
-
-@pytest.mark.parametrize("label", [0.37, None, "strange"])
-def test_a_strange_label_is_taken_in_silence_where_classes_are_declared(label, recwarn):
-    y = Y.astype(float if label == 0.37 else object)
-    y[7] = label
-    for estimator in (tree(), make_pipeline(BoundsScaler((0, 1)), tree())):
-        name = "max_depth" if not hasattr(estimator, "steps") else "dptreeclassifier__max_depth"
-        # Outside strict mode a missing label is an error.
-        with config_context(strict=label is None):
-            search = PrivateGridSearch(estimator, {name: [1, 2]}).fit(X, y)
-        assert list(search.classes_) == [0, 1]
-    assert not recwarn.list
 
 
 # The randomised search.
@@ -542,22 +355,6 @@ def test_entries_are_drawn_from_distributions(ledger):
     assert [entry.epsilon for entry in ledger.entries()] == [3, 3, 3]
     assert ledger.entries()[0].estimator == "PrivateRandomizedSearch"
     assert dict(search.privacy_spent_.unprotected)["candidates"] == 5
-
-
-class Collecting:
-    """Scores rows, and keeps them."""
-
-    rows = None
-
-    def __call__(self, model, X, y):
-        self.rows = X
-        return np.ones(len(y))
-
-
-def test_a_scorer_keeps_no_rows():
-    scoring = Collecting()
-    PrivateGridSearch(tree(), DEPTHS, scoring=scoring).fit(X, Y)
-    assert scoring.rows is None
 
 
 @pytest.mark.slow

@@ -5,17 +5,13 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from sklearn.dummy import DummyClassifier, DummyRegressor
 
 from skprivate import DPNormalLLSRegressor
 from skprivate.model_selection._scoring import (
-    SCORE_STEPS,
     ErrorScore,
     ScoringRows,
-    accuracy,
     hold_out,
     resolve_scorer,
-    row_scores,
 )
 from skprivate.noise import check_entropy
 
@@ -32,31 +28,9 @@ def rows(groups=None, epsilon=None, n=5):
     return ScoringRows(np.arange(n)[:, None], np.zeros(n), groups, n_units, epsilon)
 
 
-def test_whatever_is_out_of_range_is_clipped_and_nan_is_nothing():
-    scores = [-3.0, 7.0, np.nan, np.inf, -np.inf]
-    steps = row_scores(giving(scores), None, X, np.zeros(5))
-    assert steps.tolist() == [0, SCORE_STEPS, 0, SCORE_STEPS, 0]
-
-
-def test_accuracy_and_errors():
-    y = np.array([0, 1, 1, 0, 2])
-    assert accuracy(DummyClassifier(strategy="constant", constant=1).fit(X, y), X, y).tolist() == [
-        *(False, True, True, False, False)
-    ]
-    model = DummyRegressor(strategy="constant", constant=1.0).fit(X, y)
-    assert ErrorScore(2.0, 1)(model, X, np.array([1, 2, 3, 9, -1])).tolist() == [1, 0.5, 0, 0, 0]
-    assert ErrorScore(2.0, 2)(model, X, np.array([1, 2, 3, 9, -1])).tolist() == [1, 0.75, 0, 0, 0]
-
-
 def test_public_scores_are_exact_means():
     scores = np.array([0.0, 0.25, 0.5, 1.0, 1.0])
     assert rows().score(giving(scores), None, None) == Fraction(11, 20)
-
-
-def test_a_person_counts_once_with_the_mean_of_the_rows():
-    groups = np.array([0, 0, 0, 1, 1])
-    score = rows(groups).score(giving(np.array([1.0, 1.0, 1.0, 0.0, 1.0])), None, None)
-    assert score == Fraction(3, 4)
 
 
 @pytest.mark.parametrize("groups", [None, np.array([0, 0, 0, 1, 2])])
@@ -84,12 +58,6 @@ def test_the_hold_out_is_random_and_of_public_size():
     assert hold_out(2, 0.01, check_entropy(0).random_bytes).sum() == 1
     with pytest.raises(ValueError, match="cannot be parted"):
         hold_out(1, 0.5, check_entropy(0).random_bytes)
-
-
-def test_errors_are_in_units_of_the_declared_width():
-    model = DPNormalLLSRegressor(bounds_y=(-2, 2))
-    assert resolve_scorer(None, model, [model], np.zeros(3)) == ErrorScore(4.0, 1)
-    assert resolve_scorer("squared_error", model, [model], np.zeros(3)) == ErrorScore(4.0, 2)
 
 
 def test_bounds_are_read_from_rows_only_by_those_who_say_so():

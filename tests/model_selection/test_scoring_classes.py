@@ -7,14 +7,11 @@ from itertools import combinations_with_replacement, product
 import numpy as np
 import pytest
 from scipy.special import expit
-from sklearn.metrics import balanced_accuracy_score, get_scorer, log_loss, roc_auc_score
-from sklearn.pipeline import make_pipeline
+from sklearn.metrics import balanced_accuracy_score, get_scorer, roc_auc_score
 
 from skprivate import (
-    BoundsScaler,
     DPBoostingClassifier,
     DPTreeClassifier,
-    PrivacyLedger,
     config_context,
 )
 from skprivate.exceptions import PrivacyLeakError, PrivacyLeakWarning
@@ -68,29 +65,6 @@ def tree(epsilon=1.0, **parameters):
 
 
 # Public rows.
-
-
-@pytest.mark.parametrize("labels", [(0, 1), ("no", "yes")])
-@pytest.mark.parametrize("digits", [16, 1, 0])
-def test_scores_of_public_rows_are_those_of_scikit_learn(labels, digits):
-    rng = np.random.default_rng(1)
-    p, y = np.round(rng.uniform(size=300), digits), np.array(labels)[rng.integers(0, 2, 300)]
-    model, scored = FromColumn(labels), rows(p, y)
-    table = model.predict_proba(p[:, None])
-    predicted = model.predict(p[:, None])
-    assert score("roc_auc", scored, model) == roc_auc_score(y, p)
-    assert score("neg_log_loss", scored, model) == -log_loss(y, table, labels=labels)
-    assert score("balanced_accuracy", scored, model) == balanced_accuracy_score(y, predicted)
-
-
-def test_public_scores_of_several_classes_one_of_which_has_no_rows():
-    model = FromColumn(("a", "b", "c"))
-    p, y = np.array([0.1, 0.6, 0.9, 0.2, 0.8]), np.array(["a", "c", "a", "a", "c"])
-    assert score("balanced_accuracy", rows(p, y), model) == balanced_accuracy_score(
-        y, model.predict(p[:, None])
-    )
-    table = model.predict_proba(p[:, None])
-    assert score("neg_log_loss", rows(p, y), model) == -log_loss(y, table, labels=["a", "b", "c"])
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -288,13 +262,6 @@ def test_private_scores_are_those_of_the_rows_up_to_noise():
         assert score(name, rows(p, y, epsilon=1), entropy=5) == pytest.approx(exact, abs=within)
 
 
-def test_the_log_loss_is_cut_off_and_in_nats():
-    bound = log_loss_bound(4, Fraction(1_000), 2)
-    scored = rows([0.0, 0.5, 1.0, 0.5], [1, 1, 1, 0], epsilon=1_000)
-    # At epsilon 1,000 the noise of a mean of four has a scale of bound / 4,000.
-    assert score("neg_log_loss", scored, entropy=6) == pytest.approx(-(bound + 2 * np.log(2)) / 4, abs=0.05)
-
-
 @pytest.mark.statistical
 def test_a_rare_class_counts():
     rng = np.random.default_rng(7)
@@ -330,21 +297,6 @@ def test_labels_and_predictions_that_are_no_class_and_rows_that_fail(releases):
 # In a search.
 
 
-@pytest.mark.parametrize("name", NAMES)
-@pytest.mark.parametrize("grouped", [False, True])
-def test_a_search_by_name_pays_as_any_other(name, grouped, tmp_path):
-    ledger = PrivacyLedger(tmp_path / "a.ledger", epsilon=10)
-    pipe = make_pipeline(BoundsScaler((0, 1)), tree())
-    search = PrivateGridSearch(
-        pipe, {"dptreeclassifier__max_depth": [1, 2]}, scoring=name, score_epsilon=0.5, ledger=ledger
-    )
-    search.fit(X, Y, groups=np.repeat(np.arange(200), 3) if grouped else None)
-    assert [entry.epsilon for entry in ledger.entries()] == [3]
-    assert search.privacy_spent_.private
-    assert np.isfinite(search.best_score_)
-
-
-SEVERAL = {"classes": [[0, 1], [0, 1, 2]]}
 THREE = np.where(X[:, 1] > 0.9, 2, Y)
 
 

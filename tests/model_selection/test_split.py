@@ -2,7 +2,6 @@
 """PublicPrivateSplit: public rows always train, private rows are tested once each."""
 
 import numpy as np
-import polars as pl
 import pytest
 import sklearn
 from hypothesis import given
@@ -71,15 +70,6 @@ def test_no_warning_tells_a_private_count():
     assert len(list(splits)) == 5
 
 
-def test_routed_groups_reach_an_inner_splitter():
-    X, y = np.random.default_rng(0).normal(size=(60, 2)), np.arange(60) % 2
-    params = {"groups": np.arange(60) // 6, "is_public": np.arange(60) < 6}
-    by_group = PublicPrivateSplit(GroupKFold(3))
-    with sklearn.config_context(enable_metadata_routing=True):
-        scores = cross_val_score(LogisticRegression(), X, y, cv=by_group, params=params)
-    assert np.isfinite(scores).all()
-
-
 def test_routed_mask_reaches_the_splitter():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(60, 2))
@@ -101,14 +91,6 @@ def test_routed_mask_reaches_the_splitter():
             params={"is_public": is_public},
         )
     assert sizes == [10] * 4
-
-
-def test_data_frames():
-    frame = pl.DataFrame({"a": np.arange(8.0)})
-    splits = list(
-        PublicPrivateSplit(2).split(frame, pl.Series([0, 1] * 4), is_public=[True] * 2 + [False] * 6)
-    )
-    assert [len(test) for _, test in splits] == [3, 3]
 
 
 @pytest.mark.filterwarnings("ignore:No is_public reached:UserWarning")

@@ -52,14 +52,6 @@ def test_the_same_seed_repeats_and_goes_on_between_calls() -> None:
     np.testing.assert_array_equal(calls[1], [draw(second), draw(second)][1])
 
 
-@pytest.mark.parametrize("make", [np.random.default_rng, np.random.RandomState])
-def test_a_generator_advances(make: type) -> None:
-    generator = make(0)
-    first = draw(generator)
-    assert (first != draw(generator)).any()
-    np.testing.assert_array_equal(first, draw(make(0)))
-
-
 def test_numpy_global_seed_has_no_effect() -> None:
     # Two honest draws of 64 numbers of 31 bits agree with probability below 2^-1000.
     np.random.seed(0)  # noqa: NPY002

@@ -56,12 +56,6 @@ def test_the_widest_box_and_one_without_width():
     assert bins.apply([[-1.0, 2.0], [1.0, 2.0]]).tolist() == [[0, 1], [1, 1]]
 
 
-def test_every_row_has_a_cell_in_every_column():
-    assert (CELLS.n_features, CELLS.n_columns, CELLS.n_leaves) == (11, 6, 5)
-    assert CELLS.sizes == (5, 4, 3, 2, 3, 4)
-    np.testing.assert_array_equal(CELLS.apply(DOMAIN.encode(ROWS)), EXPECTED)
-
-
 def test_a_row_without_a_level_is_in_the_last_cell():
     nothing = np.zeros((1, 11))
     assert CELLS.apply(nothing)[0, 1:3].tolist() == [3, 2]
@@ -73,17 +67,6 @@ def test_a_missing_cell_that_is_filled_is_missing():
     encoded = np.array([[0.0, 1, 0], [0, 1, 1], [1, 0, 0]])
     assert cells.apply(encoded).ravel().tolist() == [1, 2, 0]
     assert cells.apply(domain.encode({"job": ["b", None, "a"]})).ravel().tolist() == [1, 2, 0]
-
-
-def test_rows_within_cells_are_in_them():
-    rng = np.random.default_rng(0)
-    cells = np.stack([rng.integers(size, size=500) for size in CELLS.sizes], axis=1)
-    rows = CELLS.rows_within(cells, rng.uniform(size=cells.shape))
-    np.testing.assert_array_equal(CELLS.apply(rows), cells)
-    # They are rows that the domain could have made; where no indicator is declared no level is missing.
-    known = cells[:, 2] < 2
-    decoded = DOMAIN.decode(rows[known])
-    np.testing.assert_array_equal(DOMAIN.encode(decoded), rows[known])
 
 
 def test_many_levels_share_cells_with_their_neighbours():

@@ -93,15 +93,6 @@ def test_seed_changes_the_random_tree_only():
         assert (first == second) is (rule != "random")
 
 
-def test_box_without_width_or_depth_gives_the_root():
-    X, labels = np.ones((7, 2)), np.zeros(7, dtype=int)
-    flat = build_partition(X, labels, lower=[1, 1], upper=[1, 1], max_depth=4)
-    shallow = build_partition(X, labels, lower=[0, 0], upper=[1, 1], max_depth=0)
-    for partition in (flat, shallow):
-        assert (partition.n_leaves, partition.max_depth) == (1, 0)
-        np.testing.assert_array_equal(partition.apply(X), np.zeros(7))
-
-
 @pytest.mark.parametrize("data", DATA)
 @pytest.mark.parametrize("rule", RULES)
 @pytest.mark.parametrize("min_samples_leaf", [0, 3])

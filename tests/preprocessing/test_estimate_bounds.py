@@ -240,26 +240,6 @@ def test_the_ledger_is_charged_before_noise_is_drawn(tmp_path, monkeypatch):
     assert ledger.spent()[0] == Fraction(3, 2)
 
 
-def test_one_person_counts_with_so_many_rows_and_no_more(monkeypatch):
-    seen = []
-    randomize = DiscreteLaplaceMechanism.randomize
-    monkeypatch.setattr(
-        DiscreteLaplaceMechanism,
-        "randomize",
-        lambda self, values, entropy: seen.append((self, values)) or randomize(self, values, entropy),
-    )
-    X = np.concatenate([np.full(1000, 3.0), np.full(3000, 1e6)])
-    groups = np.concatenate([np.arange(1000), np.full(3000, 5000)])
-    bounds, spent = estimate_bounds(
-        X, 1.0, groups=groups, max_rows_per_group=2, random_state=0, return_spent=True
-    )
-    assert bounds == (2.0, 4.0)
-    assert (spent.unit, spent.max_rows_per_unit) == ("group", 2)
-    mechanism, counts = seen[0]
-    unit = mechanism.sensitivity // (2 * 2)
-    assert sorted(counts[counts > 0] // unit) == [2, 1000]
-
-
 # Bounds that carry what was spent on them
 
 PAIRS = np.random.default_rng(3).uniform(size=(3000, 2))

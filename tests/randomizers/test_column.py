@@ -32,14 +32,6 @@ def test_the_column_does_not_depend_on_the_data(randomizer, categories):
     assert abs(np.bincount(columns, minlength=5) - N / 5).max() < 6 * np.sqrt(N * 0.16)
 
 
-def test_other_columns_leave_no_trace(randomizer, categories):
-    reports = randomizer.randomize(categories, random_state=1)
-    other = 11 - categories
-    rows, own = np.arange(N), columns_of(reports)
-    other[rows, own] = categories[rows, own]
-    np.testing.assert_array_equal(randomizer.randomize(other, random_state=1), reports)
-
-
 @pytest.mark.parametrize("epsilon", [Fraction(1, 10), 1, 3.5])
 def test_a_report_is_that_of_subset_selection(epsilon):
     column, subset = ColumnRandomizer(epsilon, 4, 2, n_columns=3), SubsetRandomizer(epsilon, 4, 2)

@@ -10,14 +10,12 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from skprivate.noise._rounding import response_odds, response_threshold
 from skprivate.randomizers import (
     HadamardRandomizer,
     KRRRandomizer,
     LabelRandomizer,
     SubsetRandomizer,
     UnaryRandomizer,
-    _response,
     make_randomizer,
     randomizer_from_dict,
 )
@@ -182,15 +180,6 @@ def test_a_tiny_epsilon_has_a_finite_variance():
         np.testing.assert_allclose(HadamardRandomizer(1e-15, 4).variance(1, counts), 4e30, rtol=0.01)
 
 
-@pytest.mark.parametrize(
-    ("kind", "at_1", "at_4"),
-    [(HadamardRandomizer, 4.68, 0.147), (KRRRandomizer, 349, 0.43), (UnaryRandomizer, 7.4, 0.156)],
-)
-def test_variance_at_256_cells(kind, at_1, at_4):
-    assert kind(1, 256).variance(1)[0] == pytest.approx(at_1, rel=0.01)
-    assert kind(4, 256).variance(1)[0] == pytest.approx(at_4, rel=0.01)
-
-
 @pytest.mark.parametrize("epsilon", [0.1, 1.0, 3.0, 6.0, 12.0])
 def test_blocks_and_sizes_are_those_of_the_least_variance(epsilon):
     for n_cells, n_labels in ((1, 2), (1, 3), (2, 3), (16, 2), (20, 3), (100, 2)):
@@ -243,22 +232,3 @@ def test_signed_reports_tell_nothing_of_how_full_a_cell_is():
     again = randomizer_from_dict(json.loads(json.dumps(unsigned.to_dict())))
     assert again.signed is False
     assert again.specification == unsigned.specification != HadamardRandomizer(1.0, 4).specification
-
-
-def test_a_threshold_is_certified_once(monkeypatch):
-    asked = []
-
-    def counted(*numbers):
-        asked.append(numbers)
-        return response_threshold(*numbers)
-
-    monkeypatch.setattr(_response, "response_threshold", counted)
-    _response.certified_response.cache_clear()
-    for epsilon in (1.0, Fraction(1), Fraction(10**17 + 1, 10**17)):
-        for _ in range(2):
-            made = make_randomizer("krr", epsilon, 4)
-            assert made.threshold == response_threshold(Fraction(epsilon), 7)
-            assert made.odds == response_odds(made.threshold, 7)
-    # Two epsilons whose floats are equal are two.
-    assert asked == [(Fraction(1), 7), (Fraction(10**17 + 1, 10**17), 7)]
-    _response.certified_response.cache_clear()

@@ -43,11 +43,6 @@ def test_every_form_of_events_and_times(form, log_target):
     assert target.event.dtype == np.uint8
 
 
-def test_whole_numbers_are_times():
-    y = structured(times=np.array([1, 2, 3], dtype=np.int8))
-    np.testing.assert_array_equal(read_target(y, True).time_on_model_scale, np.log([1, 2, 3]))
-
-
 @pytest.mark.parametrize(
     "y",
     [

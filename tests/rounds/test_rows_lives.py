@@ -4,14 +4,11 @@
 import itertools
 
 import numpy as np
-import pandas as pd
-import polars as pl
 import pytest
 
 from skprivate.rounds._rows import (
     CODES,
     KINDS,
-    find_roles,
     read_target,
     replace_target,
     within_target_bounds,
@@ -29,10 +26,6 @@ def ends(*rows):
     """Rows of (lower, upper), with an entry or without."""
     names = ("lower", "upper", "entry")[: len(rows[0])]
     return np.array([tuple(row) for row in rows], dtype=[(name, float) for name in names])
-
-
-def watched(*rows):
-    return np.array([tuple(row) for row in rows], dtype=[("event", bool), ("time", float), ("entry", float)])
 
 
 def texts(target):
@@ -53,49 +46,6 @@ def texts(target):
 def placed(y, kinds, *, strict=False):
     target = replace_target(y, BOUNDS, True, kinds) if strict else read_target(y, True, kinds)
     return texts(within_target_bounds(target, kinds, (LOW, HIGH)))
-
-
-PAIRS = ends((2, 2), (2, INF), (0, 3), (-INF, 3), (2, 3))
-FORMS = {
-    "structured": PAIRS,
-    "other order": PAIRS[["upper", "lower"]],
-    "records": PAIRS.view(np.recarray),
-    "float32": PAIRS.astype([("lower", "f4"), ("upper", "f4")]),
-    "pandas": pd.DataFrame(PAIRS, index=[3, 1, 4, 2, 0]),
-    "polars": pl.DataFrame({name: PAIRS[name] for name in ("upper", "lower")}),
-}
-
-
-@pytest.mark.parametrize("form", FORMS.values(), ids=FORMS)
-def test_every_form_of_ends(form):
-    assert texts(read_target(form, True, KINDS)) == [
-        ("exact", 0, 2, 0),
-        ("right", 0, 2, 0),
-        ("left", 0, 3, 0),
-        ("left", 0, 3, 0),
-        ("interval", 2, 3, 0),
-    ]
-
-
-def test_entries():
-    y = watched((True, 5, 2), (False, 5, 0), (False, 5, -3), (True, 5, -INF))
-    assert texts(read_target(y, True)) == [
-        ("exact", 0, 5, 2),
-        ("right", 0, 5, 0),
-        ("right", 0, 5, 0),
-        ("exact", 0, 5, 0),
-    ]
-    assert find_roles(y[["entry", "event", "time"]]) == ("entry", "event", "time")
-    # What is known to end after the entry begins there: nothing is left-censored that was watched.
-    y = ends((0, 5, 2), (1, 5, 2), (3, 5, 2), (0, 5, 0), (5, 5, 2), (5, INF, 2))
-    assert texts(read_target(y, True)) == [
-        ("interval", 2, 5, 2),
-        ("interval", 2, 5, 2),
-        ("interval", 3, 5, 2),
-        ("left", 0, 5, 0),
-        ("exact", 0, 5, 2),
-        ("right", 0, 5, 2),
-    ]
 
 
 ALL = ("exact", "right", "left", "interval", "entry")
@@ -249,24 +199,3 @@ def test_rows_without_fault_are_read_alike_in_both_modes(kinds):
         first, second = (texts(within_target_bounds(each, kinds, (LOW, HIGH))) for each in pair)
         assert first == second
     assert found > 5
-
-
-def test_what_is_declared_from_both_sides_says_no_more_than_the_row():
-    """The event, or the bound that it lies beyond, is within what is said of it."""
-    kinds = ("exact", "right", "left", "interval")
-    rng = np.random.default_rng(3)
-    for row in some_rows(2000, 4)[["lower", "upper"]]:
-        try:
-            target = read_target(np.array([row]), True, kinds)
-        except ValueError:
-            continue
-        lower, upper = max(row["lower"], 0.0), row["upper"]
-        lives = lower + (min(upper, 1e4) - lower) * (1 - rng.random(20))
-        kind, start, time, _ = texts(within_target_bounds(target, kinds, (LOW, HIGH)))[0]
-        for life in np.clip(lives, *BOUNDS):
-            if kind == "exact":
-                assert life == pytest.approx(time)
-            elif kind == "right":
-                assert life >= time * (1 - 1e-9)
-            else:
-                assert start * (1 - 1e-9) <= life <= time * (1 + 1e-9)

@@ -211,14 +211,6 @@ def test_no_missing_event_changes_what_is_said_of_the_type(table, missing, decla
         fit_rounds(fresh, tables)
 
 
-@pytest.mark.parametrize("missing", [True, False])
-def test_no_missing_target_changes_what_is_read_of_text(missing):
-    rows = pl.DataFrame({"life": [None if missing else "2", *["2", "1.5"] * 20], "load": [1.0] * 41})
-    model = DPLogLocationScaleRegressor(bounds_X=(0, 3), bounds_y=(1, 3))
-    with config_context(strict=True):
-        fit_rounds(model, TableSource(rows, target="life"))
-
-
 def test_declared_codes_travel_with_the_schema():
     columns = TableColumns(("load",), "life", "status", coding=EventCoding.of([2, 3], 1))
     schema = RowSchema(columns=columns, n_features=1)

@@ -74,12 +74,6 @@ class TestEstimates:
         more = other.leaf_proba_[:, 1] if kind == "labels" else other.leaf_values_
         assert (more > found + 0.1).sum() >= 4
 
-    def test_no_weights_are_ones(self, kind):
-        one, ones = released(kind, None, random_state=1), released(kind, np.ones(N), random_state=1)
-        np.testing.assert_array_equal(one.report_counts_, ones.report_counts_)
-        plain = tree_of(kind, split_share=0).fit(X, LABELS if kind == "labels" else NUMBERS)
-        np.testing.assert_allclose(one.leaf_sizes_, plain.leaf_sizes_, rtol=0.01)
-
     def test_weights_beyond_their_bound_are_clipped_in_silence(self, kind):
         wild = WEIGHTS.copy()
         wild[:4] = 1e300, -5.0, np.inf, -np.inf

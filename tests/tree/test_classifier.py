@@ -2,10 +2,8 @@
 """Trees of labels: learning, several classes, weights of classes, privacy, searches, the ledger."""
 
 import pickle
-import warnings
 from fractions import Fraction
 
-import joblib
 import numpy as np
 import pytest
 import sklearn
@@ -15,8 +13,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import StandardScaler
-from sklearn.utils import get_tags, shuffle
-from sklearn.utils.estimator_checks import check_class_weight_classifiers
+from sklearn.utils import shuffle
 
 from skprivate import (
     BoundsScaler,
@@ -27,11 +24,9 @@ from skprivate import (
     config_context,
 )
 from skprivate.datasets import make_posterior_drift
-from skprivate.exceptions import BudgetExceededError, PrivacyLeakError, PrivacyLeakWarning, UtilityWarning
-from skprivate.partition import build_partition
+from skprivate.exceptions import BudgetExceededError, PrivacyLeakError
 from skprivate.randomizers import HadamardRandomizer
 from skprivate.randomizers._factory import MECHANISMS
-from tests.marks import slow
 
 X, Y, IS_PUBLIC = make_posterior_drift(4000, 200, random_state=0)
 X5, Y5, _ = make_posterior_drift(4000, 200, n_features=5, random_state=4)
@@ -62,31 +57,6 @@ class TestLearning:
         leaves = tree.apply(X)
         signed = np.bincount(leaves[~IS_PUBLIC], 2.0 * Y[~IS_PUBLIC] - 1, minlength=tree.n_leaves_)
         np.testing.assert_array_equal(tree.predict(X), (signed > 0).astype(int)[leaves])
-
-    def test_without_public_rows_the_rule_is_random_and_public(self):
-        first, second = (private_tree(split_share=0).fit(*rows) for rows in ((X, Y), (X[::-1], 1 - Y)))
-        assert first.rule_ == "random"
-        assert first.partition_ == second.partition_
-        assert first.partition_ != private_tree(split_share=0, partition_seed=1).fit(X, Y).partition_
-        assert first.privacy_spent_.private
-
-    @pytest.mark.parametrize(
-        "parameters", [{"criterion": "entropy"}, {"min_samples_leaf": 40}, {"rule": "random"}]
-    )
-    def test_parameters_of_the_partition_arrive(self, parameters):
-        options = {"criterion": "gini", "min_samples_leaf": 0, "rule": "max-edge", **parameters}
-        tree = private_tree(max_depth=6, **parameters).fit(X5, Y5, is_public=IS_PUBLIC)
-        expected = build_partition(
-            X5[IS_PUBLIC], Y5[IS_PUBLIC], lower=np.zeros(5), upper=np.ones(5), max_depth=6, **options
-        )
-        assert tree.partition_ == expected
-        assert tree.partition_ != private_tree(max_depth=6).fit(X5, Y5, is_public=IS_PUBLIC).partition_
-
-    def test_an_even_leaf_takes_the_first_class(self):
-        rows, labels = np.full((4, 1), 0.5), np.array([0, 0, 1, 1])
-        tree = private_tree(1e9, max_depth=1).fit(rows, labels)
-        assert tree.leaf_proba_[tree.apply(rows[:1])].tolist() == [[0.5, 0.5]]
-        assert tree.predict(rows[:1]) == [0]
 
 
 class TestPrivacy:
@@ -127,15 +97,6 @@ class TestPrivacy:
         tree = private_tree(classes=None).fit(X, names, is_public=IS_PUBLIC)
         assert tree.classes_.dtype == "<U3"
 
-    def test_a_person_sends_one_report(self):
-        groups = np.repeat(np.arange(1050), 4)
-        tree = private_tree(random_state=0).fit(X, Y, is_public=IS_PUBLIC, groups=groups)
-        assert tree.n_reports_ == 1000
-        assert np.abs(tree.report_counts_).sum() <= 1000
-        assert tree.privacy_spent_.unit == "group"
-        assert tree.privacy_spent_.unprotected["reports"] == 1000
-        assert "in clear" in tree.privacy_spent_.unprotected["public rows of a person"]
-
     def test_the_default_path_draws_no_laplace_noise(self, monkeypatch):
         def refuse(*arguments):
             raise AssertionError("Laplace noise was drawn")
@@ -156,19 +117,6 @@ class TestSearch:
         search = GridSearchCV(pipe, grid, cv=PublicPrivateSplit(3), n_jobs=2, **options)
         with sklearn.config_context(enable_metadata_routing=True):
             return search.fit(X, Y, is_public=IS_PUBLIC)
-
-    @pytest.mark.parametrize("backend", ["threading", slow("loky")])
-    def test_every_fit_is_counted(self, tmp_path, backend):
-        ledger = PrivacyLedger(tmp_path / "search.ledger", epsilon=1000)
-        with joblib.parallel_backend(backend), ledger.label("search"):
-            search = self.search(ledger)
-        expected = 3 * 3 + 1  # epsilons x folds, and the refit
-        assert len(ledger.entries()) == expected
-        refit = Fraction(search.best_params_["tree__epsilon"])
-        assert ledger.spent()[0] == 3 * Fraction(7, 2) + refit
-        assert {entry.label for entry in ledger.entries()} == {"search"}
-        assert all(entry.private for entry in ledger.entries())
-        assert search.best_score_ > 0.55
 
     @pytest.mark.slow
     def test_strict_mode_raises_in_the_workers(self):
@@ -221,16 +169,6 @@ FOUR = {"bounds": (0, 1), "classes": [0, 1, 2, 3]}
 
 
 class TestSeveralClasses:
-    @pytest.mark.parametrize("mechanism", ["auto", *SEVERAL])
-    def test_learns_four_bands(self, mechanism):
-        # 20 seeds gave .95 to 1 at epsilon 4; the majority is .25.
-        tree = LocallyPrivateTreeClassifier(4.0, mechanism=mechanism, random_state=1, **FOUR)
-        tree.fit(POINTS, BANDS, is_public=SOME_PUBLIC)
-        assert tree.score(POINTS, BANDS) > 0.9
-        assert tree.leaf_proba_.shape == (tree.n_leaves_, 4)
-        np.testing.assert_allclose(tree.leaf_proba_.sum(axis=1), 1)
-        assert tree.leaf_proba_.min() >= 0
-
     @pytest.mark.parametrize("mechanism", SEVERAL)
     def test_a_huge_epsilon_recovers_the_leaf_majorities(self, mechanism):
         tree = LocallyPrivateTreeClassifier(
@@ -246,31 +184,6 @@ class TestSeveralClasses:
             np.testing.assert_allclose(tree.leaf_proba_, counts / counts.sum(axis=1, keepdims=True), atol=0.1)
         else:
             np.testing.assert_array_equal(tree.predict(POINTS), counts.argmax(axis=1)[leaves])
-
-    def test_classes_come_from_public_rows_and_others_count_as_the_first(self):
-        labels = BANDS.copy()
-        labels[-1] = 9
-        plain = BANDS.copy()
-        plain[-1] = 0
-        with config_context(strict=True, allow_seeds=True):
-            trees = [
-                DPTreeClassifier(1.0, bounds=(0, 1), random_state=0).fit(POINTS, y, is_public=SOME_PUBLIC)
-                for y in (labels, plain)
-            ]
-        assert trees[0].classes_.tolist() == [0, 1, 2, 3]
-        np.testing.assert_array_equal(trees[0].report_counts_, trees[1].report_counts_)
-
-    @pytest.mark.parametrize("kind", [LocallyPrivateTreeClassifier, DPTreeClassifier])
-    def test_classes_are_used_in_sorted_order(self, kind):
-        trees = [
-            kind(1.0, bounds=(0, 1), classes=classes, random_state=0).fit(
-                POINTS, BANDS, is_public=SOME_PUBLIC
-            )
-            for classes in ([0, 1, 2, 3], [2, 0, 3, 1])
-        ]
-        assert trees[1].classes_.tolist() == [0, 1, 2, 3]
-        np.testing.assert_array_equal(trees[0].report_counts_, trees[1].report_counts_)
-        np.testing.assert_array_equal(trees[0].leaf_proba_, trees[1].leaf_proba_)
 
 
 class TestLabelsAlone:
@@ -298,48 +211,6 @@ class TestLabelsAlone:
             tree = LocallyPrivateTreeClassifier(1.0, protect="label", classes=[0, 1, 2, 3]).fit(POINTS, BANDS)
             assert tree.privacy_spent_.private
             assert tree.privacy_spent_.unprotected["bounds"] == "those of the rows"
-
-
-class TestRepruned:
-    @pytest.mark.parametrize(
-        "tree", [LocallyPrivateTreeClassifier(1.0, **FOUR), DPTreeClassifier(1.0, **FOUR)]
-    )
-    @pytest.mark.parametrize("prune", [True, False])
-    def test_is_what_fit_gives_on_the_same_release(self, tree, prune):
-        tree = tree.set_params(random_state=0, max_depth=5, prune=False).fit(
-            POINTS, BANDS, is_public=SOME_PUBLIC
-        )
-        again = type(tree)(**{**tree.get_params(), "prune": prune}).fit(POINTS, BANDS, is_public=SOME_PUBLIC)
-        free = tree.repruned(prune=prune)
-        np.testing.assert_array_equal(free.leaf_proba_, again.leaf_proba_)
-        assert free.prune == prune
-        assert tree.prune is False
-        assert free.privacy_spent_ == tree.privacy_spent_
-
-    def test_false_and_zero_are_values(self):
-        options = {**FOUR, "random_state": 0, "max_depth": 5}
-        pruned = DPTreeClassifier(1.0, prune=True, public_weight=3.0, **options)
-        pruned.fit(POINTS, BANDS, is_public=SOME_PUBLIC)
-        plain = DPTreeClassifier(1.0, public_weight=0.0, **options).fit(POINTS, BANDS, is_public=SOME_PUBLIC)
-        assert (pruned.leaf_proba_ != plain.leaf_proba_).any()
-        free = pruned.repruned(prune=False, public_weight=0)
-        np.testing.assert_array_equal(free.leaf_proba_, plain.leaf_proba_)
-        np.testing.assert_array_equal(free.public_weight_, 0)
-
-    def test_costs_nothing_and_needs_no_data(self, tmp_path):
-        ledger = PrivacyLedger(tmp_path / "one.ledger", epsilon=1)
-        tree = DPTreeClassifier(1.0, ledger=ledger, split_share=0, **FOUR)
-        tree = tree.fit(POINTS, BANDS, is_public=SOME_PUBLIC)
-        before = tree.leaf_proba_.copy()
-        heavy = tree.repruned(public_weight=1e9)
-        np.testing.assert_array_equal(tree.leaf_proba_, before)
-        votes = heavy.public_counts_
-        # A leaf of one or two public rows goes by its ancestors' too.
-        ordered = np.sort(votes, axis=1)
-        clear = ordered[:, -1] > ordered[:, -2] + 2
-        assert clear.sum() > 5
-        np.testing.assert_array_equal(heavy.leaf_proba_.argmax(axis=1)[clear], votes.argmax(axis=1)[clear])
-        assert len(ledger.entries()) == 1
 
 
 RNG = np.random.default_rng(0)
@@ -378,15 +249,6 @@ class TestWeights:
         )
         assert (weighted.predict(RARE_ROWS) == "yes").mean() > (plain.predict(RARE_ROWS) == "yes").mean()
 
-    def test_repruned_takes_it_back(self, kind):
-        plain, weighted = weighted_fit(kind, None), weighted_fit(kind, "balanced")
-        for tree in (weighted.repruned(class_weight=None), plain.repruned()):
-            np.testing.assert_array_equal(tree.predict_proba(RARE_ROWS), plain.predict_proba(RARE_ROWS))
-            np.testing.assert_array_equal(tree.leaf_errors_, plain.leaf_errors_)
-        again = plain.repruned(class_weight="balanced")
-        np.testing.assert_array_equal(again.predict_proba(RARE_ROWS), weighted.predict_proba(RARE_ROWS))
-        np.testing.assert_array_equal(weighted.repruned(prune=False).leaf_proba_, weighted.leaf_proba_)
-
     def test_with_a_public_model(self, kind):
         model = LogisticRegression()
         plain = weighted_fit(kind, None, public_model=model)
@@ -403,16 +265,6 @@ class TestWeights:
         slope = (moved - weighted.leaf_proba_)[:, 1] / step
         np.testing.assert_allclose(weighted.leaf_errors_, plain.leaf_errors_ * slope, rtol=1e-4)
 
-    def test_what_is_said_of_utility_does_not_depend_on_it(self, kind):
-        noise = np.random.default_rng(5).permutation(RARE_LABELS)
-        for class_weight in (None, {"yes": 30.0}):
-            tree = kind(0.5, class_weight=class_weight, **WEIGHED)
-            with pytest.warns(UtilityWarning):
-                tree.fit(RARE_ROWS, noise)
-            with warnings.catch_warnings():
-                warnings.simplefilter("error", UtilityWarning)
-                weighted_fit(kind, class_weight)
-
     @pytest.mark.filterwarnings("ignore::skprivate.exceptions.UtilityWarning")
     def test_several_classes(self, kind):
         y = np.where(RARE_ROWS[:, 1] < 0.2, "maybe", RARE_LABELS)
@@ -421,14 +273,6 @@ class TestWeights:
         weighted = plain.repruned(class_weight={"maybe": 0.5, "yes": 7})
         np.testing.assert_allclose(weighted.leaf_proba_, by_hand(plain.leaf_proba_, [0.5, 1.0, 7.0]))
         np.testing.assert_allclose(weighted.predict_proba(RARE_ROWS).sum(axis=1), 1.0, rtol=1e-12)
-
-
-@pytest.mark.filterwarnings("ignore::skprivate.exceptions.UtilityWarning")
-@pytest.mark.parametrize("kind", KINDS)
-def test_the_check_of_scikit_learn(kind):
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", PrivacyLeakWarning)
-        check_class_weight_classifiers(kind.__name__, kind(100.0))
 
 
 def blobs(n_classes):
@@ -441,16 +285,3 @@ def blobs(n_classes):
 def scores(tree, n_classes):
     X, y = blobs(n_classes)
     return np.array([clone(tree).set_params(random_state=seed).fit(X, y).score(X, y) for seed in range(15)])
-
-
-@pytest.mark.filterwarnings("ignore::skprivate.exceptions.PrivacyLeakWarning")
-def test_poor_score_is_said_where_the_default_is_poor_and_only_there():
-    assert get_tags(LocallyPrivateTreeClassifier()).classifier_tags.poor_score
-    assert np.mean(scores(LocallyPrivateTreeClassifier(), 3) > 0.83) < 0.9
-    assert get_tags(DPTreeClassifier()).classifier_tags.poor_score
-    assert np.mean(scores(DPTreeClassifier(), 3) > 0.83) < 0.95
-    for n_classes in (2, 3):
-        # Splits that cost nothing do for blobs; so do reports with a budget that 300 of them can live on.
-        assert scores(DPTreeClassifier(split_share=0), n_classes).min() > 0.83
-        local = LocallyPrivateTreeClassifier(epsilon=4.0, split_share=0)
-        assert np.mean(scores(local, n_classes) > 0.83) > 0.9

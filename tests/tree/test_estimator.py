@@ -14,10 +14,7 @@ from skprivate import DPTreeClassifier, LocallyPrivateTreeClassifier, PrivacyLed
 from skprivate.datasets import make_posterior_drift
 from skprivate.domain import BooleanColumn, CategoricalColumn, NumberColumn, TableDomain
 from skprivate.exceptions import BudgetExceededError
-from skprivate.partition import build_partition
 from skprivate.tree import export_text
-from skprivate.tree._release import slope_of_public_rows
-from skprivate.tree._rows import PublicVotes
 
 X, LABELS, IS_PUBLIC = make_posterior_drift(4000, 200, random_state=0)
 BINARY = {"bounds": (0.0, 1.0), "classes": [0, 1]}
@@ -126,28 +123,6 @@ def fitted(kind, domain=DOMAIN, public=True, **options):
     return kind(4.0, domain=domain, **options).fit(FRAME, Y, is_public=PUBLIC if public else None)
 
 
-@pytest.mark.parametrize("rule", ["max-edge", "cart"])
-@pytest.mark.parametrize("mechanism", ["native", "one-hot"])
-def test_one_split_by_levels_finds_what_one_hot_columns_do_not(rule, mechanism):
-    # 12 levels of no order, of which four have the other label: the best classifier is right in .9.
-    rng = np.random.default_rng(3)
-    job = rng.integers(12, size=24000)
-    y = (rng.random(24000) < np.where(np.isin(job, [1, 4, 6, 9]), 0.9, 0.1)).astype(int)
-    table, fit = {"job": np.array(LEVELS)[job]}, slice(4000)
-    domain, seen = TableDomain({"job": LEVELS}), {"job": table["job"][fit]}
-    tree = LocallyPrivateTreeClassifier(classes=[0, 1], rule=rule, random_state=4)
-    if mechanism == "native":
-        tree.set_params(domain=domain).fit(seen, y[fit], is_public=np.arange(4000) < 300)
-        assert tree.score({"job": table["job"][4000:]}, y[4000:]) > 0.88
-        assert set(tree.partition_.levels_left(0)[[1, 4, 6, 9]]) != set(
-            tree.partition_.levels_left(0)[[0, 2, 3]]
-        )
-    else:
-        X = domain.encode(table)
-        tree.set_params(bounds=(0, 1)).fit(X[fit], y[fit], is_public=np.arange(4000) < 300)
-        assert tree.score(X[4000:], y[4000:]) < 0.86
-
-
 @pytest.mark.parametrize("kind", TREES)
 @pytest.mark.parametrize("rule", ["max-edge", "cart", "random"])
 @pytest.mark.parametrize(("public", "share"), [(True, 0), (False, "auto")])
@@ -196,22 +171,3 @@ def test_pickles_copies_and_other_pruning_keep_the_columns(kind):
         np.testing.assert_array_equal(again.predict_proba(FRAME), reference)
         assert export_text(again) == export_text(tree)
     assert tree.repruned(prune=True).predict_proba(FRAME).shape == reference.shape
-
-
-def test_places_are_fitted_anew_on_every_fold():
-    # Thirty levels that say nothing: places that saw the held-out labels would seem to be confirmed by them.
-    rng = np.random.default_rng(11)
-    domain = TableDomain({"job": [f"l{level}" for level in range(30)]})
-    X = domain.encode({"job": [f"l{level}" for level in rng.integers(30, size=150)]})
-    labels = rng.integers(2, size=150).astype(np.int32)
-
-    def grow(rows, marks, derived=None):
-        fit = (X, labels) if derived else (rows, marks)
-        return build_partition(
-            *fit, lower=[0] * 30, upper=[1] * 30, max_depth=2, rule="cart", groups=domain.groups
-        )
-
-    votes = PublicVotes(X, labels, 2)
-    honest = slope_of_public_rows(grow, votes, 2)
-    leaking = slope_of_public_rows(lambda rows, marks: grow(rows, marks, True), votes, 2)
-    assert honest < 0.5 < leaking

@@ -25,46 +25,6 @@ def fitted(kind=DPTreeClassifier, **parameters):
 TREES = [fitted(), fitted(LocallyPrivateTreeClassifier, rule="max-edge")]
 
 
-@pytest.mark.parametrize("tree", TREES)
-def test_text_says_where_rows_go_and_what_leaves_estimate(tree):
-    text = export_text(tree, decimals=12)
-    assert text == export_text(tree, decimals=12)
-    assert text.isascii()
-    rules = [line.replace("|", "").replace("---", "") for line in text.splitlines()]
-    depths = [line.count("|") - 1 for line in text.splitlines()]
-    for row in X[:50]:
-        open_depth, said = 0, None
-        for depth, rule in zip(depths, rules, strict=True):
-            if depth == open_depth and "class" in rule:
-                said = rule.split("class: ")[1].split(",")[0]
-                break
-            if depth == open_depth and eval(rule, {f"feature_{j}": row[j] for j in range(3)}):
-                open_depth += 1
-        assert said == tree.predict([row])[0]
-    assert text.count("class: ") == tree.n_leaves_
-
-
-def test_text_of_a_small_tree_is_this():
-    tree = fitted(max_depth=1)
-    tree.leaf_proba_ = np.array([[0.25, 0.75], [0.875, 0.125]])
-    tree.leaf_errors_, tree.leaf_sizes_ = np.array([0.031, 0.4]), np.array([1234.5, 789.0])
-    cut = tree.partition_.threshold[0]
-    name = f"feature_{tree.partition_.feature[0]}"
-    assert export_text(tree) == (
-        f"|--- {name} < {cut:.2f}\n"
-        "|   |--- class: yes, 0.75 +- 0.03, about 1230 private rows\n"
-        f"|--- {name} >= {cut:.2f}\n"
-        "|   |--- class: no, 0.88 +- 0.40, about 800 private rows\n"
-    )
-    names = ["Größe", "b\nc", "d"]
-    text = export_text(tree, feature_names=names, spacing=1, decimals=4, max_depth=0)
-    assert text == "|- truncated branch of depth 1\n"
-    text = export_text(tree, feature_names=names)
-    assert text.isascii()
-    assert len(text.splitlines()) == 4
-    assert {0: r"Gr\xf6\xdfe <", 1: r"b\nc <", 2: "d <"}[int(tree.partition_.feature[0])] in text
-
-
 def test_text_ends_at_the_depth_that_was_asked_for():
     text = export_text(TREES[1], max_depth=2)
     assert text.count("|   |   |--- truncated branch of depth 2") == 4

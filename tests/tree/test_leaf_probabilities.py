@@ -1,18 +1,12 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Probabilities of leaves from noisy counts and public rows: weight, drift, smoothing, and limits."""
 
-import itertools
-from dataclasses import fields
-
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy.stats import truncnorm
 
 from skprivate import DPTreeRegressor
-from skprivate.metrics._probabilities import estimate_base_rate
-from skprivate.partition import build_partition
 from skprivate.tree import _leaf_probabilities
 from skprivate.tree._leaf_probabilities import (
     LeafCounts,
@@ -21,13 +15,9 @@ from skprivate.tree._leaf_probabilities import (
     estimate_public_drift,
     estimate_shares,
     estimate_shares_of_classes,
-    estimate_slope,
-    measure_drift,
     smooth_over_tree,
     with_variances,
 )
-from skprivate.tree._release import slope_of_public_rows
-from skprivate.tree._rows import PublicVotes
 
 PUBLIC = np.array([[6, 2], [1, 3]])  # by leaf and label: 8 and 4 rows, signed -4 and 2
 SHARES = np.array([9 / 14, 5 / 14])
@@ -36,28 +26,12 @@ NONE = np.zeros((2, 2))
 
 # Counts
 
-PARENT = np.array([0, 1, 0, 2], dtype=np.int32)
-
 
 def random_leaves(n_labels=3, n_leaves=4, with_cells=True):
     rng = np.random.default_rng(n_labels)
     public = rng.integers(0, 9, size=(n_leaves, n_labels))
     cells = rng.uniform(1, 90, size=n_leaves) if with_cells else None
     return LeafCounts.of(rng.normal(0, 9, size=public.shape), 200, public, rng.uniform(size=n_leaves), cells)
-
-
-@pytest.mark.parametrize("with_cells", [True, False])
-def test_a_node_has_the_sums_of_its_leaves(with_cells):
-    parent, leaves = PARENT, random_leaves(with_cells=with_cells)
-    nodes = leaves.aggregate(parent)
-    for name in (field.name for field in fields(leaves)):
-        own, sums = getattr(leaves, name), getattr(nodes, name)
-        if isinstance(own, int | float) or own is None:
-            assert own == sums
-        else:
-            np.testing.assert_allclose(sums, [own[parent == k].sum(axis=0) for k in range(3)])
-    assert (nodes.n_leaves, nodes.n_labels, nodes.n_public) == (3, 3, leaves.n_public)
-    np.testing.assert_array_equal(nodes.public_rows, nodes.public_counts.sum(axis=1))
 
 
 def test_cell_sizes_are_those_of_the_rows_at_hand():
@@ -78,40 +52,6 @@ def test_cell_sizes_are_those_of_the_rows_at_hand():
 # Weight of public rows
 
 
-def estimates_of(signed):
-    return np.column_stack([-np.asarray(signed) / 2, np.asarray(signed) / 2])
-
-
-def posterior_drift(drift, error):
-    """Posterior mean of a normal estimate under the exponential prior of mean .05, cut off at 0 and 1."""
-    scale = max(error, 0.003)
-    centre = drift - error**2 / 0.05
-    mean = truncnorm.mean((0 - centre) / scale, (1 - centre) / scale, centre, scale)
-    return np.clip(mean, 0.003, 1)
-
-
-def binary_weight(signed, n, public, v):
-    """The rule for signed sums, written out."""
-    per_leaf, wanted = public.sum(axis=1), public[:, 1] - public[:, 0]
-    share = (per_leaf + 1) / (per_leaf.sum() + len(per_leaf))
-    ratio = n / per_leaf.sum()
-    own, theirs = n * v + n * share, ratio**2 * per_leaf.sum() * share
-    wanted = ratio * wanted
-    signal = np.sum(wanted**2) - theirs.sum()
-    slope = 1.0
-    if signal > 0:
-        noise = own.mean() * np.sum(wanted**2)
-        noise += theirs.mean() * max(np.sum(signed**2) - own.sum(), 0)
-        slope = np.clip((signal * np.sum(signed * wanted) + noise) / (signal**2 + noise), 0, 10)
-    explained = own + slope**2 * theirs
-    excess = np.sum((signed - slope * wanted) ** 2) - explained.sum()
-    unit = np.sum((n * share) ** 2)
-    drift = posterior_drift(excess / unit, np.sqrt(2 * np.sum(explained**2)) / unit)
-    # What a leaf's own counts contradict by more than three standard errors, a public row.
-    apart = np.maximum((signed - slope * wanted) ** 2 - 9 * explained, 0) / theirs
-    return slope * (1 + v / share) / (slope**2 + drift * per_leaf + apart)
-
-
 class TestByHand:
     def test_shares(self):
         np.testing.assert_allclose(estimate_shares(PUBLIC), SHARES)
@@ -129,31 +69,6 @@ class TestByHand:
         shares = LeafCounts.of(NONE, 10_000, PUBLIC, 0.0, np.array([-50.0, 10_050.0])).shares()
         assert np.all(shares > 0)
         assert shares.sum() == pytest.approx(1)
-
-    @pytest.mark.parametrize(
-        ("signed", "product", "private_signal"),
-        # Products with (-40, 20); squares less 2 n v + n = 240, at least 0.
-        [([30.0, -10.0], -1400, 760), ([-40.0, 20.0], 2000, 1760), ([120.0, -120.0], -7200, 28560)],
-    )
-    def test_weight(self, signed, product, private_signal):
-        # The public signal is 40^2 + 20^2 - 1200, the errors are 120 a leaf, and 600.
-        noise = 120 * 2000 + 600 * private_signal
-        slope = max((800 * product + noise) / (800**2 + noise), 0)
-        signed = np.array(signed)
-        leaves = LeafCounts.of(estimates_of(signed), 120, PUBLIC, 0.5)
-        assert estimate_slope(leaves) == pytest.approx(slope)
-        np.testing.assert_allclose(choose_weight(leaves), binary_weight(signed, 120, PUBLIC, 0.5))
-
-    @pytest.mark.parametrize(("clearer", "tolerance"), [(0.5, 0.05), (1.0, 0.05), (3.0, 0.15)])
-    def test_the_slope_is_found(self, clearer, tolerance):
-        # 64 leaves, contrasts of +-.3 of public labels, reports without noise.
-        rng = np.random.default_rng(0)
-        contrast = 0.3 * rng.choice([-1, 1], size=64)
-        public = np.stack([1000 * (1 - contrast), 1000 * (1 + contrast)], axis=1)
-        found = estimate_slope(
-            LeafCounts.of(estimates_of(clearer * contrast * 1e6 / 64), 1_000_000, public, 1e-6)
-        )
-        assert found == pytest.approx(clearer, abs=tolerance)
 
     def test_no_public_rows_have_no_weight(self):
         leaves = LeafCounts.of(np.ones((2, 2)), 10, np.zeros((2, 2), dtype=int), 1.0)
@@ -183,20 +98,6 @@ class TestInvariants:
             choose_weight(LeafCounts.of(moved, 1000, public, variance)),
             choose_weight(LeafCounts.of(votes, 1000, public, variance)),
         )
-
-    @pytest.mark.parametrize("n_labels", [2, 3, 6])
-    def test_unrelated_public_rows_lose_their_weight(self, n_labels):
-        rng = np.random.default_rng(n_labels)
-        truth = rng.permuted(np.tile(np.eye(n_labels), (64, 1)), axis=1)
-        n = 64 * n_labels * 1000
-        private = 1000 * truth + rng.normal(0, 30, size=truth.shape)
-        right, wrong = (20 * truth).astype(int), rng.integers(0, 20, size=truth.shape)
-        variance = 2 * 900 / n
-        tables = [LeafCounts.of(private, n, public, variance) for public in (right, wrong)]
-        drifts = [estimate_drift(leaves) for leaves in tables]
-        assert drifts[0] < 0.05 < 0.3 < drifts[1]
-        trusted, mistrusted = (choose_weight(leaves) for leaves in tables)
-        assert np.median(trusted) > 3 * np.median(mistrusted)
 
     def test_cell_estimates_undo_a_shift_of_private_rows(self):
         # The same labels in every leaf, but private rows crowd where public rows are few.
@@ -284,29 +185,8 @@ def test_with_endless_noise_they_are_the_base_rate_of_public_rows_or_even():
     np.testing.assert_allclose(told.base.shares, [0.9, 0.1], atol=0.02)
 
 
-@pytest.mark.parametrize("n_labels", [2, 3, 7])
-def test_the_base_rate(n_labels):
-    shares = np.arange(1, n_labels + 1) / np.arange(1, n_labels + 1).sum()
-    np.testing.assert_allclose(estimate_base_rate(1e9 * shares, 10**9, 1.0).shares, shares, atol=1e-4)
-    np.testing.assert_allclose(estimate_base_rate(1e9 * shares, 10**3, 1e40).shares, 1 / n_labels, atol=1e-6)
-    # Public rows count where the noise hides private ones, and not where it does not.
-    public = np.round(1e6 * shares[::-1]).astype(int)
-    noisy = estimate_base_rate(np.zeros(n_labels), 1000, 1e40, public).shares
-    np.testing.assert_allclose(noisy, shares[::-1], atol=0.02)
-    np.testing.assert_allclose(estimate_base_rate(1e9 * shares, 10**9, 1.0, public).shares, shares, atol=1e-3)
-
-
 class TestDrift:
     PUBLIC = np.array([[700, 300], [300, 700], [600, 400], [400, 600]])
-
-    def test_is_small_where_public_labels_agree_and_large_where_they_do_not(self):
-        right, wrong = (
-            counts_of(1e4 * table, 4 * 10**7, 1e-9, self.PUBLIC) for table in (self.PUBLIC, self.PUBLIC[::-1])
-        )
-        drift, error = measure_drift(right)
-        assert abs(drift) < 3 * error
-        drift, error = measure_drift(wrong)
-        assert drift > 10 * error
 
     def test_where_noise_hides_it_the_prior_counts(self):
         found = [
@@ -316,22 +196,6 @@ class TestDrift:
         assert found[0] < 0.01
         # An exponential prior of mean .05, cut off at 1.
         np.testing.assert_allclose(found[1:], 0.05, rtol=0.05)
-
-
-class TestPublicSlope:
-    @staticmethod
-    def slope(X, labels):
-        def grow(X, labels):
-            return build_partition(X, labels, lower=np.zeros(3), upper=np.ones(3), max_depth=5, rule="cart")
-
-        return slope_of_public_rows(grow, PublicVotes(X, labels.astype(np.int32), 2), 5)
-
-    def test_clear_labels_hold_elsewhere_and_coins_do_not(self):
-        rng = np.random.default_rng(0)
-        X = rng.uniform(size=(500, 3))
-        assert self.slope(X, X[:, 0] > 0.5) > 0.9
-        coins = [self.slope(X, rng.integers(2, size=500)) for _ in range(5)]
-        assert np.mean(coins) < 0.2
 
 
 @pytest.mark.parametrize("spread", [0.01, 0.05, 0.2])
@@ -363,33 +227,6 @@ def draw(ancestors, seed, n_columns=2):
     rng, n_leaves = np.random.default_rng(seed), ancestors.shape[1]
     values = rng.normal(0, 0.4, size=(n_leaves, n_columns))
     return values, rng.uniform(0.01, 0.2, n_leaves), rng.uniform(10, 1000, n_leaves)
-
-
-def dense_posterior(ancestors, values, variance, spreads):
-    """Mean and variances of leaves whose covariance is what their common ancestors below the root vary by."""
-    n_leaves = ancestors.shape[1]
-    prior = np.zeros((n_leaves, n_leaves))
-    for level, (above, below) in enumerate(itertools.pairwise(ancestors)):
-        children = [len(np.unique(below[above == node])) for node in above]
-        common = below[:, np.newaxis] == below
-        # An only child is its parent.
-        prior += np.where(common & (np.array(children) > 1), spreads[level], 0.0)
-    gain = prior @ np.linalg.inv(prior + np.diag(variance))
-    return gain @ values, np.diag(prior - gain @ prior)
-
-
-@pytest.mark.parametrize("name", sorted(TREES))
-@pytest.mark.parametrize("seed", range(3))
-def test_is_the_normal_posterior(name, seed):
-    ancestors = TREES[name]
-    values, variance, weights = draw(ancestors, seed)
-    mean, variances = smooth_over_tree(ancestors, values, variance, weights, largest=0.25)
-    upward = _leaf_probabilities._spreads(ancestors, values, variance, weights, 0.25, 0.0)
-    spreads = np.minimum(upward[::-1], 0.25)
-    assert spreads.max() > 0
-    expected, of_expected = dense_posterior(ancestors, values, variance, spreads)
-    np.testing.assert_allclose(mean, expected, atol=1e-9)
-    np.testing.assert_allclose(variances, of_expected, atol=1e-9)
 
 
 @pytest.mark.parametrize("name", sorted(TREES))

@@ -10,13 +10,12 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from sklearn.base import clone
 from sklearn.tree import DecisionTreeClassifier
 
 from skprivate import DPTreeClassifier, LocallyPrivateTreeClassifier
 from skprivate.collection import TreeCurator
 from skprivate.exceptions import UtilityWarning
-from skprivate.partition import Partition, build_partition
+from skprivate.partition import Partition
 from skprivate.randomizers import HadamardRandomizer, KRRRandomizer, LabelRandomizer
 from skprivate.rounds import fit_rounds
 from skprivate.tree import _nodes
@@ -25,7 +24,6 @@ from skprivate.tree._nodes import (
     NodeEstimates,
     NoisyTable,
     gini_importances,
-    leaf_paths,
     leaves_differ,
     log_p_value,
     round_to_noise,
@@ -36,33 +34,6 @@ from skprivate.tree._nodes import (
 RNG = np.random.default_rng(3)
 POINTS = RNG.uniform(size=(4000, 3))
 CROSSED = np.where((POINTS[:, 0] > 0.5) ^ (POINTS[:, 1] > 0.3), "yes", "no")
-
-
-def fitted(kind=DPTreeClassifier, **parameters):
-    options = {"bounds": (0, 1), "rule": "cart", "max_depth": 4, "random_state": 11, "split_share": 0}
-    return kind(4.0, **options | parameters).fit(POINTS, CROSSED, is_public=np.arange(4000) < 400)
-
-
-TREES = [fitted(), fitted(LocallyPrivateTreeClassifier, rule="max-edge")]
-
-
-@pytest.mark.parametrize("tree", TREES)
-def test_paths_are_the_turns_that_rows_take(tree):
-    partition, rows = tree.partition_, POINTS[:200]
-    paths = tree.decision_path(rows)
-    assert paths.shape == (200, len(partition.left))
-    assert (paths.format, paths.dtype) == (
-        "csr",
-        DecisionTreeClassifier().fit(POINTS, CROSSED).decision_path(POINTS).dtype,
-    )
-    for row, path in zip(rows, np.split(paths.indices, paths.indptr[1:-1]), strict=True):
-        node, expected = 0, [0]
-        while partition.leaf_index[node] < 0:
-            right = row[partition.feature[node]] >= partition.threshold[node]
-            node = int(partition.left[node]) + int(right)
-            expected.append(node)
-        assert path.tolist() == expected
-    np.testing.assert_array_equal(paths.data, 1)
 
 
 def test_importances_are_those_of_scikit_learn_where_counts_are_exact():
@@ -91,27 +62,6 @@ def partition_of(found):
     leaf_of_node = np.full(found.node_count, -1)
     leaf_of_node[np.array(order)] = partition.leaf_index
     return partition, leaf_of_node
-
-
-@pytest.mark.parametrize("tree", TREES)
-def test_importances_add_up_and_find_what_matters(tree):
-    importances = tree.feature_importances_
-    assert importances.shape == (3,)
-    assert importances.sum() == pytest.approx(1)
-    assert importances[2] < 0.1 < min(importances[:2])
-
-
-def test_nothing_is_gained_by_one_leaf_or_by_equal_leaves():
-    partition = build_partition(
-        POINTS, (CROSSED == "yes").astype(int), lower=[0] * 3, upper=[1] * 3, max_depth=3
-    )
-    equal = np.tile([0.3, 0.7], (partition.n_leaves, 1))
-    nodes = NodeEstimates.of(partition, RNG.uniform(1, 9, partition.n_leaves), equal)
-    assert gini_importances(partition, nodes).tolist() == [0, 0, 0]
-    root = partition.truncate(0)
-    nodes = NodeEstimates.of(root, np.array([5.0]), equal[:1])
-    assert gini_importances(root, nodes).tolist() == [0, 0, 0]
-    assert leaf_paths(root).toarray().tolist() == [[1]]
 
 
 @pytest.mark.parametrize(
@@ -189,14 +139,6 @@ def test_leaves_that_are_alike_seldom_differ(release, n_labels):
         assert np.mean(found) <= 0.18
 
 
-@pytest.mark.parametrize("n_labels", [2, 4])
-@pytest.mark.parametrize("release", RELEASES)
-def test_leaves_that_differ_are_found(release, n_labels):
-    rates = np.full((8, n_labels), 0.1 / (n_labels - 1))
-    rates[:4, 0] = rates[4:, 1] = 0.9
-    assert all(leaves_differ(table(release, ALIKE, rates, 20_000, seed), ANCESTORS) for seed in range(5))
-
-
 @pytest.mark.parametrize("rates", [[0.5, 0.5], [0.9, 0.1], [0.2, 0.3, 0.5]])
 def test_squares_of_laplace_noise_vary_as_their_kurtosis_says(rates):
     # 20,000 leaves of five rows each beside noise of 28: the standard error of the variance is .03 of it.
@@ -207,19 +149,6 @@ def test_squares_of_laplace_noise_vary_as_their_kurtosis_says(rates):
     assert found > 1.3 * 2 * (len(rates) - 1)
     pairs = np.repeat(np.arange(n_leaves // 2, dtype=np.int32), 2)
     np.testing.assert_allclose(one.aggregate(pairs).kurtosis, 1.5)
-
-
-def test_labels_that_are_all_the_first_do_not_differ():
-    rates = np.tile([1.0, 0.0], (8, 1))
-    assert log_p_value(table(2.0, ALIKE, rates)) > np.log(1e-4)
-    assert not leaves_differ(table(2.0, ALIKE, rates), ANCESTORS)
-
-
-def test_rows_of_a_single_leaf_do_not_differ():
-    # The base rate is estimated from the leaf that has rows, and not from the noise of all others.
-    shares, rates = np.r_[1.0, np.full(7, 1e-300)], np.tile([0.9, 0.1], (8, 1))
-    found = [leaves_differ(table(40.0, shares, rates, 50_000, seed), ANCESTORS) for seed in range(20)]
-    assert np.mean(found) <= 0.3
 
 
 def test_nodes_say_what_noise_hides_in_their_leaves():
@@ -238,25 +167,12 @@ def test_one_leaf_does_not_differ_from_itself():
     assert log_p_value(one) == 0.0
 
 
-def test_public_labels_do_not_matter():
-    rates = np.tile([0.7, 0.3], (8, 1))
-    one = table(2.0, ALIKE, rates)
-    other = NoisyTable(
-        LeafCounts(**{**vars(one.counts), "public_counts": one.counts.public_counts[:, ::-1]}),
-        one.exact_cells,
-        one.kurtosis,
-    )
-    assert log_p_value(one) == log_p_value(other)
-
-
 # The warning
 
 X = np.random.default_rng(0).uniform(size=(20_000, 2))
 Y = np.where(X[:, 0] > 0.5, "yes", "no")
-BANDS = np.array(["a", "b", "c"])[(3 * X[:, 0]).astype(int)]
 PERMUTED = np.random.default_rng(1).permutation(Y)
 PUBLIC = np.arange(len(X)) < 100
-KINDS = [DPTreeClassifier, LocallyPrivateTreeClassifier]
 
 
 def tree_of(kind, **parameters):
@@ -270,62 +186,6 @@ def said(fit):
         warnings.simplefilter("always")
         fit()
     return [str(one.message) for one in caught if one.category is UtilityWarning]
-
-
-@pytest.mark.parametrize("is_public", [None, PUBLIC], ids=["no public rows", "public rows"])
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize(
-    ("labels", "parameters"),
-    [
-        (Y, {"classes": ["No", "Yes"]}),
-        (PERMUTED, {}),
-        (BANDS, {"classes": ["A", "B", "C"]}),
-        (np.roll(BANDS, 7000), {"classes": ["a", "b", "c"]}),
-    ],
-)
-def test_what_says_nothing_is_heard_of_once(kind, labels, parameters, is_public):
-    tree = tree_of(kind, **parameters)
-    if is_public is not None and labels[0] not in tree.classes:
-        with pytest.raises(ValueError, match="public rows have labels outside classes"):
-            tree.fit(X, labels, is_public=is_public)
-        return
-    found = said(lambda: tree.fit(X, labels, is_public=is_public))
-    assert len(found) == 1
-    assert found[0].startswith(f"{kind.__name__}: ")
-    assert "may predict as well" in found[0] or "a single leaf" in found[0]
-    for hint in ("spelling", "bounds", "epsilon"):
-        assert hint in found[0]
-    assert ("public rows alone" in found[0]) is (is_public is not None)
-
-
-@pytest.mark.parametrize("is_public", [None, PUBLIC], ids=["no public rows", "public rows"])
-@pytest.mark.parametrize(
-    "tree",
-    [*(tree_of(kind) for kind in KINDS), tree_of(LocallyPrivateTreeClassifier, protect="label")],
-    ids=["central", "local", "label"],
-)
-def test_a_tree_of_use_is_silent(tree, is_public):
-    assert said(lambda: tree.fit(X, Y, is_public=is_public)) == []
-    bands = clone(tree).set_params(classes=["a", "b", "c"])
-    assert said(lambda: bands.fit(X, BANDS, is_public=is_public)) == []
-
-
-def test_a_single_leaf_is_heard_of():
-    constant = np.where(PUBLIC, "no", Y)
-    found = said(
-        lambda: tree_of(DPTreeClassifier, rule="cart", split_share=0).fit(X, constant, is_public=PUBLIC)
-    )
-    assert len(found) == 1
-    assert "single leaf" in found[0]
-
-
-def test_an_error_would_lose_the_release():
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("error")
-        tree = tree_of(DPTreeClassifier).fit(X, PERMUTED)
-    assert tree.n_reports_ == len(X)
-    assert [one.category for one in caught] == [UtilityWarning]
-    assert caught[0].filename == __file__
 
 
 def test_sources_and_curators_warn_once():

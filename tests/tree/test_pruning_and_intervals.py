@@ -17,15 +17,11 @@ from skprivate.partition import build_partition, count_leaves
 from skprivate.randomizers import KRRRandomizer
 from skprivate.tree._leaf_probabilities import (
     LeafCounts,
-    choose_weight,
-    estimate_public_drift,
     estimate_shares,
-    estimate_shares_of_classes,
     estimate_sizes,
     variance_per_row,
 )
 from skprivate.tree._pruning_and_intervals import (
-    _public_labels_contradicted,
     _standardised_margins,
     estimate_leaves,
     leaf_ancestors,
@@ -34,7 +30,7 @@ from skprivate.tree._pruning_and_intervals import (
     prune_leaves,
     pruning_method,
 )
-from skprivate.tree._release import DEEPEST, DepthInputs, TreeDesign, count_split_features
+from skprivate.tree._release import DEEPEST, DepthInputs, TreeDesign
 from tests.marks import slow
 
 # A complete tree of depth 2, and one whose first leaf is at depth 1.
@@ -51,36 +47,11 @@ def second(found):
     return np.argmax(found[0].probabilities, axis=1).tolist()
 
 
-class TestAncestors:
-    @pytest.mark.parametrize("n_public", [0, 5, 200])
-    def test_they_are_the_leaves_of_the_truncations(self, n_public):
-        rng = np.random.default_rng(n_public)
-        X, y = rng.uniform(size=(n_public, 3)), rng.integers(0, 2, size=n_public)
-        partition = build_partition(X, y, lower=np.zeros(3), upper=np.ones(3), max_depth=6)
-        ancestors, rows = leaf_ancestors(partition), rng.uniform(size=(500, 3))
-        leaf = partition.apply(rows)
-        assert ancestors.shape == (partition.max_depth + 1, partition.n_leaves)
-        for depth in range(partition.max_depth + 1):
-            cut = partition.truncate(depth)
-            assert ancestors[depth].max() == cut.n_leaves - 1
-            np.testing.assert_array_equal(ancestors[depth][leaf], cut.apply(rows))
-
-
 class TestExtremes:
     def prune(self, signed, variance, public=NO_PUBLIC, n=4000, **options):
         cells = max(n, 1) * estimate_shares(public)
         leaves = LeafCounts(estimates_of(signed), n, public, np.full(4, float(variance)), cells)
         return prune_leaves(COMPLETE, leaves, **options)
-
-    def test_a_strong_signal_keeps_the_leaves(self):
-        found = self.prune([900.0, -900.0, -900.0, 900.0], 1e-3)
-        assert found[1].tolist() == [2, 2, 2, 2]
-        assert second(found) == [1, 0, 0, 1]
-        # 1000 rows in a leaf: .5 + .5 * .9, drawn a little to the base rate.
-        np.testing.assert_allclose(found[0].probabilities[:, 1], [0.95, 0.05, 0.05, 0.95], atol=5e-3)
-        # Sampling alone, of 1000 rows in the leaf and of 4000 behind the base rate.
-        expected = np.sqrt(0.95 * 0.05 / 1000 + 0.25 / 4000)
-        np.testing.assert_allclose(found[0].errors, expected, atol=5e-4)
 
     def test_leaves_without_signal_ask_their_ancestor(self):
         # A leaf's standard error is sqrt(4000 + 1000) = 71; .2 of it is 14.
@@ -101,51 +72,12 @@ class TestExtremes:
         found = self.prune(np.array([3.0, -1.0, 1.0, -1.6]) * error, loud)
         assert found[1].tolist() == [2, 1, 2, 2]
 
-    def test_misleading_public_rows_do_not_win(self):
-        public = np.array([[300, 0], [0, 300], [300, 0], [0, 300]])
-        found = self.prune([500.0, -500.0, 500.0, -500.0], 0.1, public)
-        assert second(found) == [1, 0, 1, 0]
-
-    def test_good_public_rows_help_where_reports_say_nothing(self):
-        # Public rows promise sums of 1000 a leaf, of which reports have an error of 4472.
-        public = np.array([[0, 300], [300, 0], [0, 300], [300, 0]])
-        assert second(self.prune([1.0, 2.0, -3.0, 4.0], 5000.0, public)) == [1, 0, 1, 0]
-
-    def test_public_rows_carry_leaves_that_reports_cannot(self):
-        # 16 rows a leaf carry depth 2, though their lead is below 2 errors, of 1414 in the reports of a leaf.
-        public = np.array([[2, 14], [14, 2], [2, 14], [14, 2]])
-        found = self.prune([1500.0, 900.0, -900.0, -1500.0], 500.0, public)
-        assert found[1].tolist() == [2, 2, 2, 2]
-        assert second(found) == [1, 0, 1, 0]
-
-    @pytest.mark.parametrize(
-        ("signed", "variance", "expected"),
-        [
-            ([-900.0, 900.0, -900.0, 900.0], 0.1, True),
-            ([900.0, -900.0, 900.0, -900.0], 0.1, False),
-            ([-900.0, 900.0, -900.0, 900.0], 500.0, False),
-            ([-900.0, -900.0, -900.0, -900.0], 20.0, True),
-        ],
-    )
-    def test_public_rows_must_be_shown_to_mislead(self, signed, variance, expected):
-        public = np.array([[5, 95], [95, 5], [5, 95], [95, 5]])
-        nodes = np.zeros(4, dtype=np.int32) if variance == 20 else COMPLETE[2]
-        public = public[[0, 0, 0, 0]] if variance == 20 else public
-        leaves = LeafCounts.of(estimates_of(signed), 4000, public, variance)
-        assert _public_labels_contradicted(nodes, leaves) is expected
-
     def test_the_margin_counts_the_drift(self):
         # 100 unanimous public rows: a variance of 100 by sampling, and .003 * 100^2 by drift at the least.
         public, none = np.array([[0.0, 100.0]]), np.zeros((1, 2))
         nodes = LeafCounts(none, 0, public, np.zeros(1), np.ones(1))
         found = _standardised_margins(nodes, np.full(1, 1e9))
         np.testing.assert_allclose(found, 100 / np.sqrt(100 + 30))
-
-    def test_a_given_weight_is_kept(self):
-        public = np.array([[0, 300], [300, 0], [0, 300], [300, 0]])
-        signed = [-500.0, 500.0, -500.0, 500.0]
-        assert second(self.prune(signed, 0.1, public, weight=0.0)) == [0, 1, 0, 1]
-        assert second(self.prune(signed, 0.1, public, weight=1e12)) == [1, 0, 1, 0]
 
 
 def random_release(seed, n_labels):
@@ -171,27 +103,6 @@ class TestInvariants:
         np.testing.assert_array_equal(other[1], one[1])
         np.testing.assert_allclose(one[0].probabilities.sum(axis=1), 1)
         assert len(np.unique(one[1])) > 2
-
-    @pytest.mark.parametrize("n_labels", [2, 4])
-    def test_every_leaf_repeats_the_decision_of_its_node(self, n_labels):
-        ancestors, leaves = random_release(7, n_labels)
-        found, depth = prune_leaves(ancestors, leaves)
-        for level in np.unique(depth):
-            node = ancestors[level]
-            sums = {
-                name: np.stack([getattr(leaves, name)[node == k].sum(axis=0) for k in range(node.max() + 1)])
-                for name in ("label_estimates", "public_counts", "cell_sizes", "variance")
-            }
-            nodes = LeafCounts(n_rows=leaves.n_rows, **sums)
-            # Drawn to the base rate alone: to no ancestor that the node was preferred to.
-            own = np.arange(nodes.n_leaves, dtype=np.int32)
-            drift = estimate_public_drift(nodes)
-            expected = estimate_shares_of_classes(
-                nodes, choose_weight(nodes), np.stack([0 * own, own]), drift
-            )
-            for name in ("probabilities", "errors"):
-                values = getattr(expected, name)[node]
-                np.testing.assert_allclose(getattr(found, name)[depth == level], values[depth == level])
 
 
 def paper_leaves(signed, cells, public, n_rows):
@@ -307,54 +218,6 @@ class Release:
 @pytest.fixture(scope="module", params=[2, 3])
 def release(request):
     return Release(request.param)
-
-
-def test_the_tree_has_leaves_of_unequal_depths(release):
-    depth = release.partition.depth[release.partition.leaf_index >= 0]
-    assert depth.min() < depth.max() == release.partition.max_depth
-
-
-def test_without_pruning(release):
-    found = release.estimate("auto", False)
-    weight = choose_weight(release.leaves)
-    np.testing.assert_array_equal(found.weight, weight)
-    assert not np.allclose(weight, choose_weight(replace(release.leaves, cell_estimates=None)))
-    assert not np.allclose(weight, choose_weight(replace(release.leaves, public_slope=1.0)))
-    ancestors, drift = leaf_ancestors(release.partition), estimate_public_drift(release.leaves)
-    expected = estimate_shares_of_classes(release.leaves, weight, ancestors, drift)
-    for name in ("probabilities", "errors"):
-        np.testing.assert_array_equal(getattr(found.shares, name), getattr(expected, name))
-    without_drift = estimate_shares_of_classes(release.leaves, weight, ancestors)
-    assert not np.allclose(without_drift.probabilities, expected.probabilities)
-    np.testing.assert_array_equal(found.depth, release.partition.max_depth)
-    np.testing.assert_array_equal(found.sizes, release.leaves.cell_sizes)
-    assert found.offsets is None
-    np.testing.assert_array_equal(release.estimate(3.0, False).weight, 3.0)
-
-
-@pytest.mark.parametrize("public_weight", ["auto", 3.0])
-def test_pruning_gets_all_counts(release, public_weight):
-    found = release.estimate(public_weight, True)
-    ancestors = leaf_ancestors(release.partition)
-    options = {
-        "weight": None if public_weight == "auto" else 3.0,
-        "n_features": count_split_features(release.partition, "cart"),
-    }
-    shares, depth = prune_leaves(ancestors, release.leaves, **options)
-    for name in ("probabilities", "errors"):
-        np.testing.assert_array_equal(getattr(found.shares, name), getattr(shares, name))
-    np.testing.assert_array_equal(found.depth, depth)
-    # The weight that is shown is that of the leaves, whichever nodes they take their estimates from.
-    np.testing.assert_array_equal(found.weight, release.estimate(public_weight, False).weight)
-    # Each of these changes something here, so that the comparison notices when one is left out.
-    others = {"n_features": prune_leaves(ancestors, release.leaves, **{**options, "n_features": 2})}
-    if public_weight == "auto":
-        leaves = replace(release.leaves, cell_estimates=None)
-        others["cell_estimates"] = prune_leaves(ancestors, leaves, **options)
-    else:
-        others["weight"] = prune_leaves(ancestors, release.leaves, **{**options, "weight": None})
-    for name, other in others.items():
-        assert not np.allclose(other[0].probabilities, shares.probabilities), name
 
 
 def test_the_paper_is_given_unbiased_cell_estimates():
@@ -524,18 +387,6 @@ def test_reaches_the_figures_of_the_prototype(n_public, gamma, goal):
     assert np.all(table.mean(axis=0) + 3 * np.hypot(error, 0.003) >= goal)
 
 
-@pytest.mark.parametrize("drift", ["flipped", "unrelated"])
-@pytest.mark.parametrize("n_features", [2, slow(10)])
-def test_misleading_public_rows_cost_little(drift, n_features):
-    mean = scores([AUTO, PRIVATE, TRUSTING], [0.5, 2, 8], 10, 1000, n_features, drift=drift).mean(axis=0)
-    assert np.all(mean[0] >= mean[1:].max(axis=0) - 0.05)
-
-
-def test_good_public_rows_are_used():
-    mean = scores([AUTO, PRIVATE], [0.5], 10, 1000, gamma=0.5).mean(axis=0)
-    assert mean[0, 0] > mean[1, 0] + 0.02
-
-
 @pytest.mark.parametrize(("n_public", "gamma"), [slow(50, 0.5), slow(1000, 5.0)])
 def test_pruned_is_as_good_as_the_better_of_public_only_and_private_only(n_public, gamma):
     # Goal: within .01 of the better one. A mean of 12 seeds has a standard error of some .004 to .01 against
@@ -547,12 +398,3 @@ def test_pruned_is_as_good_as_the_better_of_public_only_and_private_only(n_publi
     assert np.all(apart.mean(axis=0) >= -0.01 - 5.2 * error)
     # The seeds are fixed, so this closer one passes always or never.
     assert np.all(apart.mean(axis=0) >= -0.02)
-
-
-def test_smoothing_repairs_a_tree_that_is_too_deep():
-    # Seeded. Without public rows' help its leaves say little more than noise.
-    options = {"n_features": 5, "gamma": 1.0, "first": 70_000}
-    deep = scores([AUTO, PRIVATE, PRUNED], [2.0], 8, 1000, max_depth=9, **options).mean(axis=(0, 2))
-    automatic = scores([AUTO], [2.0], 8, 1000, **options).mean()
-    assert deep[1] < automatic - 0.02
-    assert min(deep[0], deep[2]) > automatic - 0.02

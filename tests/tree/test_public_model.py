@@ -1,14 +1,13 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """A public model inside a tree: corrected, given up where it is wrong, and given a table."""
 
-import math
 import pickle
 
 import numpy as np
 import pandas as pd
 import pytest
 from sklearn.base import clone
-from sklearn.compose import ColumnTransformer, make_column_selector
+from sklearn.compose import ColumnTransformer
 from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
 from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.pipeline import make_pipeline
@@ -28,7 +27,6 @@ from skprivate.base._public_model import TableModel, of_encoded_rows
 from skprivate.domain import CategoricalColumn, NumberColumn, StressColumn, TableDomain
 from skprivate.exceptions import UtilityWarning
 from skprivate.metrics._model_outputs import is_same_in_any_table
-from skprivate.rounds import TableSource, fit_rounds
 
 pytestmark = pytest.mark.filterwarnings("ignore::skprivate.exceptions.UtilityWarning")
 
@@ -49,34 +47,6 @@ def tree_of(kind, model=None, epsilon=1.0, **parameters):
 
 @pytest.mark.parametrize("kind", KINDS)
 class TestLearning:
-    def test_a_right_model_is_kept_and_helps(self, kind):
-        tree = tree_of(kind, split_share=0).fit(X, Y, is_public=PUBLIC)
-        plain = kind(1.0, random_state=0, split_share=0, **BOX).fit(X, Y, is_public=PUBLIC)
-        private = ~PUBLIC
-        assert tree.score(X[private], Y[private]) > plain.score(X[private], Y[private]) + 0.03
-        assert "a model fitted to the public rows" in tree.privacy_spent_.public_inputs
-        assert tree.privacy_spent_.epsilon == plain.privacy_spent_.epsilon
-
-    def test_probabilities_are_those_of_rows(self, kind):
-        tree = tree_of(kind, split_share=0).fit(X, Y, is_public=PUBLIC)
-        found = tree.predict_proba(X)
-        assert len(np.unique(found, axis=0)) > 20 * tree.n_leaves_
-        assert 0 < found.min() < found.max() < 1
-        np.testing.assert_allclose(found.sum(axis=1), 1)
-        logarithms = np.vectorize(math.log)(found)
-        np.testing.assert_array_equal(tree.predict_log_proba(X), logarithms)
-        np.testing.assert_array_equal(tree.predict(X), tree.classes_[found.argmax(axis=1)])
-
-    def test_predictions_average_to_those_of_the_leaves(self, kind):
-        tree = tree_of(kind, split_share=0).fit(X, Y, is_public=PUBLIC)
-        offsets, model = tree._offsets, tree._leaf_model
-        logits = np.log(offsets.mixture.of(model.shares)) + offsets.shifts[model.leaf]
-        shares = np.exp(logits) / np.exp(logits).sum(axis=1, keepdims=True)
-        for leaf in np.unique(model.leaf):
-            here = model.leaf == leaf
-            mean = np.average(shares[here], axis=0, weights=model.weights[here])
-            np.testing.assert_allclose(mean, tree.leaf_proba_[leaf], atol=1e-6)
-
     def test_a_model_of_permuted_labels_warns_and_falls_back(self, kind):
         tree = tree_of(kind, max_depth=3, split_share=0)
         with pytest.warns(UtilityWarning, match="no better than their base rate"):
@@ -100,32 +70,6 @@ class TestLearning:
         assert tree.get_params()["public_model__max_depth"] == 3
         assert copy.public_model.max_depth == 1
         assert not hasattr(tree.public_model, "tree_"), "a clone of the model is fitted"
-
-    def test_a_class_that_public_rows_lack(self, kind):
-        labels = np.where((X[:, 3] > 0.8) & ~PUBLIC, 2, Y)
-        tree = tree_of(kind, epsilon=8.0, classes=[0, 1, 2], split_share=0).fit(X, labels, is_public=PUBLIC)
-        found = tree.predict_proba(X)
-        assert found.shape == (6000, 3)
-        assert found.min() > 0
-        np.testing.assert_allclose(found.sum(axis=1), 1)
-        assert found[X[:, 3] > 0.8, 2].mean() > found[X[:, 3] < 0.8, 2].mean()
-
-
-@pytest.mark.parametrize("share", ["auto", 0])
-def test_a_source_gives_the_bits_of_fit(share):
-    few = np.arange(6000) < 60
-    frame = pd.DataFrame(X, columns=list("abcd")).assign(ill=Y)
-    tree = tree_of(DPTreeClassifier, split_share=share)
-    fitted = clone(tree).fit(frame[list("abcd")], Y, is_public=few)
-    private = frame[~few]
-    source = TableSource([private[:1000], private[1000:]], features=list("abcd"), target="ill")
-    other = fit_rounds(tree, source, public=(frame[few][list("abcd")], Y[few]))
-    assert fitted.rule_ == ("private" if share == "auto" else "cart")
-    np.testing.assert_array_equal(fitted.report_counts_, other.report_counts_)
-    np.testing.assert_array_equal(
-        fitted.predict_proba(frame[list("abcd")]), other.predict_proba(frame[list("abcd")])
-    )
-    assert fitted.privacy_spent_ == other.privacy_spent_
 
 
 # Models that choose columns by name, or encode levels
@@ -243,16 +187,3 @@ def test_the_table_is_a_function_of_the_row_bit_for_bit():
         pd.testing.assert_frame_equal(alone, table[row : row + 1].reset_index(drop=True), check_exact=True)
     assert is_same_in_any_table(TableModel(pipeline(RandomForestClassifier()), domain))
     assert not is_same_in_any_table(TableModel(pipeline(LogisticRegression()), domain))
-
-
-def test_columns_may_be_chosen_by_type():
-    chosen = ColumnTransformer(
-        [
-            ("c", OneHotEncoder(), make_column_selector(dtype_include=["object", "string"])),
-            ("n", StandardScaler(), make_column_selector(dtype_include="number")),
-        ]
-    )
-    model = DPTreeClassifier(
-        5.0, classes=[0, 1], domain=DOMAIN, public_model=make_pipeline(chosen, RandomForestClassifier(5))
-    )
-    assert model.fit(TABLE, LABELS, is_public=PUBLIC_ROWS).score(TABLE, LABELS) > 0.8

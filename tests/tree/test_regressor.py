@@ -5,16 +5,12 @@ import warnings
 from fractions import Fraction
 
 import numpy as np
-import pandas as pd
 import pytest
-from sklearn.base import clone
 from sklearn.linear_model import LinearRegression
 
 from skprivate import DPTreeRegressor, LocallyPrivateTreeRegressor, PrivacyLedger, config_context
 from skprivate.audit import sensitivity_fuzz
 from skprivate.exceptions import BudgetExceededError, PrivacyLeakError, PrivacyLeakWarning
-from skprivate.rounds import TableSource, fit_rounds
-from skprivate.tree import export_text
 from skprivate.tree._splits import RANGE_SHARE, SPLIT_SHARE
 from tests.marks import slow
 
@@ -38,31 +34,6 @@ def leaf_means(tree, rows, y):
 
 class TestHugeEpsilon:
     """Epsilon 1e5 leaves noise of a standard deviation of 1e-4 rows or less."""
-
-    def test_leaf_means_and_sizes_are_those_of_numpy(self):
-        tree = DPTreeRegressor(1e5, random_state=1, **PLAIN).fit(X, Y)
-        assert tree.n_leaves_ == 8
-        size = np.bincount(tree.apply(X), minlength=8)
-        # Equal leaves are drawn together, by no more than sampling could have moved them: 1 / sqrt(500) each.
-        np.testing.assert_allclose(tree.leaf_values_, leaf_means(tree, X, Y), atol=3 / np.sqrt(400))
-        np.testing.assert_allclose(tree.leaf_sizes_, size, atol=0.5)
-        np.testing.assert_array_equal(tree.predict(X), tree.leaf_values_[tree.apply(X)])
-
-    def test_released_sums_are_the_moments(self):
-        tree = DPTreeRegressor(1e5, random_state=1, **PLAIN).fit(X, Y)
-        leaf, share = tree.apply(X), (Y + 5) / 20
-        cells = np.column_stack([(1 - share) ** 2, 2 * share * (1 - share), share**2])
-        sums = np.column_stack([np.bincount(leaf, column, 8) for column in cells.T])
-        np.testing.assert_allclose(tree.report_counts_ / 2.0**30, sums, atol=0.5)
-
-    def test_errors_are_those_of_sampling(self):
-        rng = np.random.default_rng(2)
-        rows = rng.uniform(size=(N, 2))
-        y = rng.normal(size=N)
-        tree = DPTreeRegressor(1e5, random_state=1, **PLAIN).fit(rows, y)
-        # Smoothing over a tree of equal means lowers the errors, to that of the mean of all rows at best.
-        assert (tree.leaf_errors_ <= 1.1 / np.sqrt(tree.leaf_sizes_)).all()
-        assert (tree.leaf_errors_ >= 0.5 / np.sqrt(N)).all()
 
     def test_the_targets_alone_are_hidden_exactly(self):
         tree = LocallyPrivateTreeRegressor(100.0, protect="label", random_state=1, **PLAIN).fit(X, Y)
@@ -101,21 +72,6 @@ class TestTargets:
         assert np.isfinite(tree.leaf_errors_).all()
         assert np.isfinite(tree.leaf_intervals()).all()
 
-    @pytest.mark.parametrize("value", [-5.0, 3.0, 15.0])
-    def test_a_constant_target(self, kind, value):
-        tree = kind(8.0, random_state=1, **PLAIN).fit(X, np.full(N, value), is_public=PUBLIC)
-        assert np.abs(tree.predict(X) - value).max() < 1.0
-        assert (tree.leaf_errors_ > 0).all()
-
-    def test_numbers_that_are_not_finite(self, kind):
-        bad = Y.copy()
-        bad[5] = np.nan
-        with pytest.raises(ValueError, match="NaN"):
-            kind(1.0, **PLAIN).fit(X, bad)
-        with config_context(strict=True), warnings.catch_warnings():
-            warnings.simplefilter("error")
-            kind(3.0, **PLAIN).fit(X, bad)
-
     def test_forms_of_the_target(self, kind):
         one = kind(3.0, random_state=1, **PLAIN).fit(X, Y)
         with pytest.warns(Warning, match="column-vector|1d array"):
@@ -126,20 +82,9 @@ class TestTargets:
             with config_context(strict=strict), pytest.raises(ValueError, match="no times with events"):
                 kind(1.0, **PLAIN).fit(X, events)
 
-    def test_persons(self, kind):
-        groups = np.arange(N) // 4
-        tree = kind(3.0, random_state=1, **PLAIN).fit(X, Y, groups=groups)
-        assert tree.privacy_spent_.unit == "group"
-        assert tree.n_reports_ == N // 4
-        assert abs(tree.leaf_sizes_.sum() - N // 4) < 1e-6
-
 
 @pytest.mark.parametrize("kind", KINDS)
 class TestPublicRows:
-    def test_they_alone_decide_at_a_tiny_epsilon(self, kind):
-        tree = kind(1e-4, split_share=0, random_state=1, **BOUNDS).fit(X, Y, is_public=PUBLIC)
-        assert tree.score(X, Y) > 0.8
-
     def test_misleading_ones_lose_their_weight(self, kind):
         lies = np.where(PUBLIC, 10 - STEP, Y)
         options = {**BOUNDS, "split_share": 0, "random_state": 1}
@@ -152,17 +97,6 @@ class TestPublicRows:
         # The copy is another object, and the same weight gives the same tree.
         again = trusting.reweighted(public_weight="auto")
         np.testing.assert_array_equal(again.predict(X), tree.predict(X))
-
-    def test_a_right_model_is_used_and_a_wrong_one_given_up(self, kind):
-        rng = np.random.default_rng(3)
-        line = 10 * X[:, 0] + rng.normal(size=N) * 0.5
-        options = {**BOUNDS, "split_share": 0, "random_state": 1, "public_model": LinearRegression()}
-        right = kind(4.0, **options).fit(X, line, is_public=PUBLIC)
-        assert right.score(X, line) > 0.95
-        assert len(np.unique(right.predict(X))) > right.n_leaves_
-        lies = np.where(PUBLIC, 10 - 10 * X[:, 0], line)
-        wrong = kind(8.0, **options).fit(X, lies, is_public=PUBLIC)
-        assert wrong.score(X[~PUBLIC], line[~PUBLIC]) > 0.5
 
 
 def test_several_rows_of_a_person_cost_as_many_times_the_noise():
@@ -186,17 +120,6 @@ def test_the_ledger_is_charged_before_noise_is_drawn(kind, tmp_path):
         tree.fit(X, Y)
     assert ledger.spent()[0] == 2
     np.testing.assert_array_equal(tree.report_counts_, before)
-
-
-@pytest.mark.parametrize("kind", KINDS)
-def test_what_the_tree_tells(kind):
-    tree = kind(8.0, random_state=1, split_share=0, max_depth=1, **BOUNDS).fit(X, Y, is_public=PUBLIC)
-    lines = export_text(tree, feature_names=["age", "income"]).splitlines()
-    assert lines[0].startswith("|--- age < 0.")
-    assert len(lines) == 4
-    assert lines[1].startswith(f"|   |--- value: {tree.leaf_values_[0]:.2f} +- {tree.leaf_errors_[0]:.2f}, ")
-    assert tree.feature_importances_.argmax() == 0
-    assert abs(tree.feature_importances_.sum() - 1) < 1e-9
 
 
 @pytest.mark.statistical
@@ -227,26 +150,6 @@ def test_estimates_of_reports_are_unbiased_at_every_number_of_levels(mechanism, 
     assert tree.randomizer_.n_labels in (2, 3, 5, 9)
 
 
-class TestRounds:
-    FRAME = pd.DataFrame({"a": X[:, 0], "b": X[:, 1], "y": Y, "who": np.arange(N) // 4})
-
-    def tables(self, frame):
-        return [frame[:1000], frame[1000:1012], frame[1012:]]
-
-    @pytest.mark.parametrize("options", [{"split_share": 0}, {}, {"max_rows_per_group": 2}], ids=str)
-    def test_a_source_gives_the_tree_of_memory(self, options):
-        grouped = "max_rows_per_group" in options
-        tree = DPTreeRegressor(1.0, random_state=3, **BOUNDS, **options)
-        memory = clone(tree).fit(self.FRAME[["a", "b"]], Y, groups=self.FRAME["who"] if grouped else None)
-        names = {"features": ["a", "b"], "target": "y"}
-        names |= {"groups": "who", "groups_within_tables": True} if grouped else {}
-        found = fit_rounds(clone(tree), TableSource(self.tables(self.FRAME), **names))
-        np.testing.assert_array_equal(found.report_counts_, memory.report_counts_)
-        np.testing.assert_array_equal(found.leaf_values_, memory.leaf_values_)
-        np.testing.assert_array_equal(found.leaf_intervals(), memory.leaf_intervals())
-        assert found.privacy_spent_ == memory.privacy_spent_
-
-
 class TestSensitivity:
     @pytest.mark.parametrize(
         "options", [slow({"split_share": 0}), {"max_depth": 2}], ids=["leaves", "splits"]
@@ -256,16 +159,6 @@ class TestSensitivity:
         fuzz = sensitivity_fuzz(tree)
         assert fuzz.passed
         assert fuzz.loss > 0.6 * 1.5
-
-    def test_it_is_reached(self):
-        tree = DPTreeRegressor(1e5, random_state=1, **PLAIN)
-        other = Y.copy()
-        rows = X.copy()
-        low = Y.copy()
-        low[0], other[0] = -5, 15
-        first, second = tree.fit(X, low).report_counts_, clone(tree).fit(rows, other).report_counts_
-        # The noise of the same seed is the same.
-        assert np.abs(first - second).sum() == tree.privacy_spent_.sensitivity == 2 * 2**30
 
 
 def rows_of(n, seed):

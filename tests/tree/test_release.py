@@ -17,15 +17,13 @@ from skprivate.domain import NumberColumn, TableDomain
 from skprivate.exceptions import BudgetExceededError
 from skprivate.noise import DiscreteLaplaceMechanism, check_entropy
 from skprivate.noise._mechanisms import NoisyMax
-from skprivate.partition import build_partition
 from skprivate.randomizers import KRRRandomizer
 from skprivate.rounds import TableSource, fit_rounds
 from skprivate.tree import NoisyHistogram, export_text
-from skprivate.tree._release import DEEPEST, choose_depth, count_split_features, deepest_to_grow
+from skprivate.tree._release import DEEPEST, choose_depth, deepest_to_grow
 from skprivate.tree._splits import (
     MOST_LEVELS,
     ORDER_SHARE,
-    ROWS_FOR_A_PUBLIC_ROW,
     ComparedColumns,
     NoisyLevelCounts,
     PaidTreeMechanism,
@@ -76,21 +74,6 @@ class TestDepth:
             assert deepest_to_grow(n_rows) == chosen
 
 
-@pytest.mark.parametrize(("rule", "expected"), [("cart", None), ("max-edge", 8), ("random", 8)])
-def test_features_are_those_that_leaves_are_divided_among(rule, expected):
-    rng = np.random.default_rng(0)
-    X, labels = rng.uniform(size=(200, 9)), rng.integers(2, size=200)
-    upper = np.ones(9)
-    upper[4] = 0.0  # a constant column is never divided
-    partition = build_partition(X, labels, lower=np.zeros(9), upper=upper, max_depth=3, rule=rule)
-    found = count_split_features(partition, rule)
-    if expected is None:
-        np.testing.assert_array_equal(found, partition.feature_counts_by_depth())
-        assert found[0] == 0
-    else:
-        assert found == expected
-
-
 def private_tree(epsilon=1.0, **parameters):
     return LocallyPrivateTreeClassifier(epsilon, **{**BINARY, **parameters})
 
@@ -100,14 +83,6 @@ def fitted(epsilon=1.0, **parameters):
 
 
 class TestAutomaticDepth:
-    def test_counts_persons_not_rows(self):
-        persons = np.repeat(np.arange(105), 40)
-        few = private_tree(2.0).fit(X, Y, is_public=IS_PUBLIC, groups=persons)
-        assert (
-            few.max_depth_ == private_tree(2.0).fit(X[-300:], Y[-300:], is_public=IS_PUBLIC[-300:]).max_depth_
-        )
-        assert few.max_depth_ < fitted(2.0).max_depth_
-
     @pytest.mark.parametrize("epsilon", [20.0, 50.0, 1e4])
     @pytest.mark.parametrize("n_public", [0, 60])
     def test_without_noise_sampling_limits(self, epsilon, n_public):
@@ -203,10 +178,6 @@ class TestBudget:
         assert whole.epsilon == total
         assert (whole.sensitivity, whole.noise_scale) == (leaves.sensitivity, leaves.noise_scale)
 
-    def test_deeper_levels_get_half_as_much_again(self):
-        levels = SplitBudget.divide(Fraction(19), Fraction(1, 2), 3, 1).level_epsilons
-        np.testing.assert_allclose([float(one) for one in levels], [2, 3, 4.5], rtol=1e-12)
-
     def test_levels_grow_with_information(self):
         epsilon = Fraction(1, 2)
         found = [
@@ -218,13 +189,6 @@ class TestBudget:
         # .6 (log2(5000) - 5) = 4.37, and of five rows a person 2.98.
         assert (automatic_levels(10**4, epsilon), automatic_levels(10**4, epsilon, 5)) == (4, 3)
         assert automatic_levels(100, Fraction(1, 10**400)) == 0
-
-    @pytest.mark.parametrize(("n_public", "rule"), [(0, "private"), (200, "private"), (400, "max-edge")])
-    def test_public_rows_choose_the_splits_where_they_are_many(self, n_public, rule):
-        # 15 private rows times epsilon for a public row: 3800 and 3600 of them at epsilon 1.
-        is_public = np.arange(4000) < n_public
-        assert ROWS_FOR_A_PUBLIC_ROW == 15
-        assert paid(max_depth=2).fit(POINTS, CROSSED, is_public=is_public).rule_ == rule
 
     @pytest.mark.parametrize("parameters", [{"split_share": 0}, {"rule": "random"}, {"prune": "paper"}])
     def test_who_wants_no_paid_splits_gets_none(self, parameters):
@@ -278,15 +242,6 @@ class TestStatement:
         with pytest.raises(BudgetExceededError):
             tree.fit(rows, labels, **options)
         assert len(ledger.entries()) == 1
-
-
-class TestLearning:
-    def test_no_split_where_there_is_too_little(self):
-        tree = paid(0.1, random_state=0).fit(POINTS[:200], CROSSED[:200])
-        assert tree.n_leaves_ == 1
-        np.testing.assert_allclose(
-            tree.predict_proba(POINTS[:3]), np.tile(tree.base_proba_, (3, 1)), atol=1e-3
-        )
 
 
 class TestAudit:

@@ -14,8 +14,7 @@ from hypothesis import strategies as st
 from skprivate.domain import CategoricalColumn, NumberColumn, TableDomain
 from skprivate.noise import check_entropy
 from skprivate.partition import Partition
-from skprivate.rounds import TableSource
-from skprivate.rounds._driver import RowsInMemory, drive, open_record
+from skprivate.rounds._driver import RowsInMemory, drive
 from skprivate.rounds._plans.masses import (
     MOST_COUNTS,
     WEIGHT_STEPS,
@@ -25,9 +24,6 @@ from skprivate.rounds._plans.masses import (
     NumberMasses,
 )
 from skprivate.rounds._rows import PreparedRows
-from skprivate.rounds._schema import RowSchema
-from skprivate.rounds._sources import SourceRun
-from skprivate.rounds._tables import TableColumns
 from skprivate.tree._rows import NoisyHistogram
 from skprivate.tree._splits import (
     IMPURITY_BITS,
@@ -35,7 +31,6 @@ from skprivate.tree._splits import (
     ComparedColumns,
     NoisyLevelCounts,
     SplitSelection,
-    chosen_splits,
     columns_to_order,
     contrast_scores,
     grow_private_partition,
@@ -51,7 +46,6 @@ from tests.tree.levels import DOMAIN, ILL, JOBS, TABLE
 ONE_ROW = 2**IMPURITY_BITS
 RNG = np.random.default_rng(0)
 X = RNG.uniform(size=(4000, 3))
-LABELS = ((X[:, 0] > 0.6) ^ (X[:, 2] > 0.4)).astype(np.int32)
 
 
 def exact_impurity(counts):
@@ -89,19 +83,6 @@ class TestScores:
         rise = impurity(np.array([more])) - impurity(np.array([counts]))
         assert 0 <= rise[0] <= ONE_ROW
 
-    @pytest.mark.parametrize(("n_labels", "n_rows"), [(2, 0), (2, 1), (2, 4), (3, 3)])
-    def test_a_row_lowers_all_scores_by_at_most_one_in_all_small_tables(self, n_labels, n_rows):
-        """Two columns of three and two bins: 6 places for a row of each label."""
-        plan = plan_of((3, 2), n_labels)
-        places = itertools.product([0.1, 0.5, 0.9], [0.1, 0.9], range(n_labels))
-        rows = [plan.sums(rows_of([x], [label])) for *x, label in places]
-        tables = [sum(table, np.zeros(plan.n_sums, dtype=np.int64)) for table in multisets(rows, n_rows)]
-        after = [table + row for table in tables for row in rows]
-        falls = np.repeat(scores_of(plan, tables), len(rows), axis=0) - scores_of(plan, after)
-        assert falls.min() == 0
-        # Of n rows of one label and one of another it is n / (n + 1).
-        assert falls.max() == ONE_ROW * n_rows // (n_rows + 1)
-
     def test_the_greatest_fall_is_almost_one(self):
         pure, mixed = np.array([[10**6, 0]]), np.array([[10**6, 1]])
         assert impurity(mixed)[0] - impurity(pure)[0] == ONE_ROW - 1
@@ -120,10 +101,6 @@ def plan_of(n_bins, n_labels, n_nodes=1):
 
 def rows_of(places, labels):
     return PreparedRows(np.array(places, dtype=np.float64), labels=np.array(labels, dtype=np.int32))
-
-
-def multisets(rows, size):
-    return itertools.combinations_with_replacement(rows, size)
 
 
 def scores_of(plan, tables):
@@ -267,30 +244,6 @@ class TestRounds:
                     place = np.repeat(np.arange(3), [7, 1, 3]) == feature
                     assert cut in plan.thresholds[node - inner[0]][place]
 
-    def test_tables_of_a_source_give_the_same_splits(self):
-        tables = [(X[2500:], LABELS[2500:]), (X[:100], LABELS[:100]), (X[100:2500], LABELS[100:2500])]
-        schema = RowSchema(columns=TableColumns(), n_features=3, classes=np.array([0, 1]))
-        source = TableSource(tables)
-        run = SourceRun(source, schema, source.inspect(), "run")
-        in_memory = grow(RowsInMemory(PreparedRows(X, labels=LABELS)), 3)
-        assert grow(run, 3) == in_memory
-        assert grow(run, 4) != in_memory
-
-    @pytest.mark.parametrize("dies_at", [1, 2])
-    def test_a_run_that_was_stopped_goes_on(self, tmp_path, dies_at):
-        rows = PreparedRows(X, labels=LABELS)
-
-        class Mortal(RowsInMemory):
-            def sums(self, number, plan):
-                if number == dies_at:
-                    raise InterruptedError
-                return super().sums(number, plan)
-
-        with pytest.raises(InterruptedError), open_record(tmp_path / "run", "fit") as record:
-            grow(Mortal(rows), 5, record=record)
-        with open_record(tmp_path / "run", "fit") as record:
-            assert grow(RowsInMemory(rows), 5, record=record) == grow(RowsInMemory(rows), 5)
-
     def test_the_first_round_is_charged(self):
         rounds = grow_private_partition([0.0], [1.0], 2, [Fraction(1)] * 2, 1, (4,), "cost")
         first = next(rounds)
@@ -299,33 +252,6 @@ class TestRounds:
         with pytest.raises(StopIteration) as end:
             rounds.send(np.array([0, 1]))
         assert end.value.value.threshold[:3].tolist() == [0.75, 0.1875, 0.875]
-
-    def test_nodes_without_width_stay_leaves(self):
-        point = grow_private_partition([1.0, 2.0], [1.0, 2.0], 2, [Fraction(1)], 1, (4, 4), None)
-        with pytest.raises(StopIteration) as end:
-            next(point)
-        assert end.value.value.n_leaves == 1
-        # A box of two numbers: the right side of its one split is a point.
-        box = [1.0], [math.nextafter(1, 2)]
-        rounds = grow_private_partition(*box, 2, [Fraction(1)] * 3, 1, (4,), None)
-        rows = RowsInMemory(rows_of(np.ones((5, 1)), np.zeros(5)))
-        partition = drive(rounds, rows, check_entropy(0))
-        assert partition.depth[partition.leaf_index >= 0].tolist() == [1, 2, 3, 3]
-
-    def test_a_node_without_candidates_says_so(self):
-        plan = HistogramsPlan(Partition.from_splits([0, -1, -1], [1.0], [0.0], [1.0]), (3,), 2)
-        chosen = SplitSelection(plan, selection_noise(1)).randomize(np.zeros(plan.n_sums, dtype=np.int64), 0)
-        assert chosen.dtype == np.int64
-        assert (chosen[0] in (0, 1), chosen[1]) == (True, -1)
-        feature, threshold = chosen_splits(plan, chosen)
-        assert feature.tolist() == [0, -1]
-        assert threshold[0] == (chosen[0] + 1) / 3
-        assert np.isnan(threshold[1])
-
-    def test_columns_without_width_are_never_chosen(self):
-        rounds = grow_private_partition([0.0, 5.0], [1.0, 5.0], 2, [Fraction(1, 100)] * 5, 1, (2, 32), None)
-        rows = RowsInMemory(rows_of(X[:, :2], LABELS))
-        assert set(drive(rounds, rows, check_entropy(0)).feature.tolist()) == {0}
 
     @pytest.mark.parametrize(
         ("n_bins", "n_labels"), [((32,) * 10, 2), ((2,), 2), ((3, 5), 10), ((2**24,), 10)]
@@ -440,16 +366,6 @@ class TestContrast:
 
 
 class TestWeights:
-    @pytest.mark.parametrize("n_rows", [0, 1, 2])
-    def test_a_row_lowers_all_scores_of_labels_by_at_most_its_weight(self, n_rows):
-        plan = MassHistogramsPlan.of(ROOT, (3, 2), LabelMasses(3, largest=5))
-        rows = contributions(plan, range(3), [0, 2, 5])
-        tables = all_tables(rows, n_rows)
-        for row in rows:
-            falls = mass_scores(plan, tables) - mass_scores(plan, tables + row)
-            # The row is in a bin of both columns.
-            assert (falls.min() >= 0, falls.max() <= ONE_ROW * row.sum() // 2) == (True, True)
-
     def test_the_greatest_fall_is_almost_the_largest_weight(self):
         pure, mixed = np.array([[10**9, 0]]), np.array([[10**9, WEIGHT_STEPS]])
         fall = impurity(mixed) - impurity(pure)

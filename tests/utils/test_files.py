@@ -97,30 +97,6 @@ def test_reading_the_lock_file_does_not_drop_the_lock(tmp_path):
         assert holds()
 
 
-def test_a_holder_knows_that_its_lock_file_was_deleted(tmp_path):
-    with locked(tmp_path / "state") as holds:
-        (tmp_path / "state.lock").unlink()
-        assert not holds()
-        with locked(tmp_path / "state", wait=False) as other_holds:
-            assert other_holds()
-            assert not holds()
-
-
-def test_a_lock_file_deleted_while_it_was_opened_is_not_taken(tmp_path, monkeypatch):
-    take = filelock.lock_descriptor
-
-    def overtaken(handle, **options):
-        monkeypatch.setattr(filelock, "lock_descriptor", take)
-        (tmp_path / "state.lock").unlink()
-        return take(handle, **options)
-
-    monkeypatch.setattr(filelock, "lock_descriptor", overtaken)
-    with locked(tmp_path / "state") as holds:
-        assert holds()
-        with pytest.raises(BlockingIOError), locked(tmp_path / "state", wait=False):
-            pass
-
-
 WRITER = """
 import os, sys
 from skprivate.utils._files import create_atomically, write_atomically
@@ -158,18 +134,6 @@ def test_threads_do_not_clear_each_others_files_and_what_is_abandoned_is_cleared
         write_atomically(tmp_path / "three", b"")
     assert sorted(os.listdir(tmp_path)) == ["one", "three", "two"]
     assert (tmp_path / "one").read_bytes() == b"content"
-
-
-def test_only_our_own_names_are_cleared(tmp_path):
-    names = [".notes.unfinished", ".x.0123456789abcde.unfinished", "x.0123456789abcdef.unfinished"]
-    for name in names:
-        (tmp_path / name).touch()
-    (tmp_path / ".x.0123456789abcdef.unfinished").mkdir()
-    os.mkfifo(tmp_path / ".y.0123456789abcdef.unfinished.fifo")
-    (tmp_path / ".z.0123456789abcdef.unfinished").symlink_to(tmp_path / names[0])
-    before = sorted(os.listdir(tmp_path))
-    write_atomically(tmp_path / ".state", b"")
-    assert sorted(os.listdir(tmp_path)) == sorted([*before, ".state"])
 
 
 def test_a_file_taken_for_abandoned_before_it_was_locked_is_made_anew(tmp_path, monkeypatch):

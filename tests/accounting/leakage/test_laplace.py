@@ -29,24 +29,6 @@ def mean_of_heaps(edges, masses, rate, where):
     return np.diff(antiderivative(edges)) @ (np.array(masses) / np.diff(edges))
 
 
-# The worst points lie off the first grid, and between points that look harmless.
-CASES = [
-    ([0, 0.40, 0.43, 1], [0.5, 0, 0.5], 150.0),
-    ([0, 0.03, 0.04, 1], [0.1, 0, 0.9], 300.0),
-    ([0, 0.2, 0.71, 0.72, 0.75, 1], [0.3, 0.2, 0.2, 0, 0.3], 80.0),
-    ([0, 1], [1.0], 40.0),
-]
-
-
-@pytest.mark.parametrize(("edges", "masses", "rate"), CASES)
-def test_the_worst_point_is_found_wherever_it_is(edges, masses, rate):
-    value, where = worst_log_mean(heaps(edges, masses), rate)
-    points = np.linspace(0, 1, 4001)
-    dense = max(-math.log(mean_of_heaps(edges, masses, rate, a)) for a in points)
-    assert dense <= value <= dense + rate / 8000 + 1e-6
-    assert -math.log(mean_of_heaps(edges, masses, rate, where)) == pytest.approx(value, rel=1e-8)
-
-
 def panels_between(distribution, edges, rate):
     """Panels with these edges and the median, none of them halved."""
     edges = np.unique([*edges, distribution.ppf(0.5)])

@@ -108,14 +108,6 @@ def test_local_privacy_bounds_every_channel(seed, epsilon):
     assert pml_guarantee(channel, prior) <= pml_from_ldp(epsilon, prior.min()) + 1e-9
 
 
-def test_only_possible_inputs_count():
-    channel = [[1, 0, 0], [0.5, 0.5, 0], [0, 0, 1]]
-    leakage = pointwise_maximal_leakage(channel, [0.5, 0.5, 0])
-    np.testing.assert_allclose(leakage, [math.log(4 / 3), math.log(2), math.nan])
-    assert maximal_leakage(channel, [0.5, 0.5, 0]) == pytest.approx(math.log(1.5))
-    assert maximal_leakage(channel) == maximal_leakage(channel, None) == pytest.approx(math.log(2.5))
-
-
 def test_leakage_is_not_negative_by_rounding():
     row = np.random.default_rng(0).dirichlet(np.ones(50))
     leakage = pointwise_maximal_leakage(np.tile(row, (3, 1)), [0.1, 0.2, 0.7])
@@ -131,11 +123,6 @@ def test_tiny_probabilities_do_not_underflow():
 def test_max_information():
     assert max_information([0.5, 0.25, 0.25, 0]) == pytest.approx(math.log(4))
     assert max_information([1.0]) == 0
-
-
-def test_fractions_are_numbers():
-    prior = [Fraction(1, 4), Fraction(3, 4)]
-    assert pml_guarantee([[Fraction(1), Fraction(0)], [Fraction(0), Fraction(1)]], prior) == math.log(4)
 
 
 def test_prior_ratio_is_the_clopper_pearson_bound():

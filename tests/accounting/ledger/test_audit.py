@@ -208,18 +208,3 @@ def test_a_damaged_ledger_and_a_damaged_backup(full, tmp_path):
         with contextlib.suppress(LedgerError):
             PrivacyLedger.restore(tmp_path / "backup", full.path)
     assert refused > 20
-
-
-@pytest.mark.parametrize("name", ["relation", "unit"])
-def test_an_unknown_relation_or_unit_is_named(full, tmp_path, name):
-    for part in ("entries", "refusals"):
-        changed = json.loads(full.to_json())
-        changed[part][0][name] = "friendship"
-        changed["chain"] = chain_of(changed["entries"])
-        (tmp_path / "export").write_text(json.dumps(changed), "utf-8")
-        with pytest.raises(LedgerError, match=f"{name} must be one of"):
-            LedgerAudit(tmp_path / "export")
-    execute(full.path, f"UPDATE refusals SET {name} = 'friendship'")
-    for read in (full.report, lambda: LedgerAudit(full.path)):
-        with pytest.raises(LedgerError, match=f"{name} must be one of"):
-            read()

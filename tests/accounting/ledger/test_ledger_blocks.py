@@ -6,7 +6,7 @@ import os
 import pickle
 import subprocess
 import sys
-from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
+from concurrent.futures import ProcessPoolExecutor
 
 import pytest
 from joblib import Parallel, delayed
@@ -37,10 +37,6 @@ def ledger(path):
 
 def groups_of(ledger):
     return [entry.data for entry in ledger.entries()]
-
-
-def files_beside(ledger):
-    return {file.name.removeprefix("study.ledger") for file in ledger.path.parent.iterdir()}
 
 
 def keep(ledger):
@@ -93,47 +89,10 @@ def test_pickles_keep_texts_and_no_group(ledger):
     assert pickle.dumps(ledger) == outside
 
 
-def test_threads_share_the_group_and_cannot_declare_another(ledger):
-    refused = []
-
-    def declare():
-        try:
-            with ledger.data("B"):
-                pass
-        except ValueError:
-            refused.append(True)
-
-    with ledger.data("A"), ThreadPoolExecutor(4) as pool:
-        list(pool.map(lambda _: charge(ledger), range(8)))
-        pool.submit(declare).result()
-    assert groups_of(ledger) == ["A"] * 8
-    assert refused == [True]
-
-
 def test_the_group_ends_after_an_error(ledger):
     with pytest.raises(RuntimeError), ledger.data("A"):
         raise RuntimeError
     assert groups_of(charge(ledger)) == [None]
-
-
-def test_blocks_that_end_in_another_order_leave_nothing_behind(ledger):
-    texts = {"person": "A", "purpose": "p"}
-    blocks = ledger.record(**texts), ledger.label("A"), ledger.record(person="B"), ledger.label("B")
-    for block in blocks:
-        block.__enter__()
-    charge(ledger)
-    for block in blocks[:2]:
-        block.__exit__(None, None, None)
-    charge(ledger)
-    inside = pickle.loads(pickle.dumps(ledger))
-    with inside.record(purpose="q"), inside.label("C"):
-        charge(inside)
-    charge(inside)
-    for block in blocks[2:]:
-        block.__exit__(None, None, None)
-    charge(ledger)
-    said = [(entry.label, entry.person, entry.purpose) for entry in ledger.entries()]
-    assert said == [("B", "B", "p"), ("B", "B", None), ("C", "B", "q"), ("B", "B", None), (None, None, None)]
 
 
 def test_a_ledger_saved_inside_and_charged_by_a_child_later(ledger, tmp_path):
@@ -187,16 +146,6 @@ def test_a_worker_of_a_fork_server(ledger):
 
 
 @needs_fork
-def test_a_worker_that_was_there_before_the_block(ledger):
-    with ProcessPoolExecutor(1, mp_context=FORK) as pool:
-        pool.submit(charge, ledger).result()
-        with ledger.data("A"):
-            pool.submit(charge, ledger).result()
-        pool.submit(charge, ledger).result()
-    assert groups_of(ledger) == [None, "A", None]
-
-
-@needs_fork
 def test_a_fork_that_leaves_the_block_does_not_close_it(ledger):
     block = ledger.data("A")
     block.__enter__()
@@ -208,18 +157,6 @@ def test_a_fork_that_leaves_the_block_does_not_close_it(ledger):
     charge(ledger)
     block.__exit__(None, None, None)
     assert groups_of(ledger) == ["A"]
-
-
-def test_no_file_is_left(ledger):
-    before = files_beside(ledger)
-    for _ in range(2):
-        with ledger.data("A"):
-            assert len(files_beside(ledger) - before) == 1
-            with pytest.raises(ValueError, match="already"), ledger.data("B"):
-                pass
-            charge(ledger)
-    assert groups_of(ledger) == ["A", "A"]
-    assert files_beside(ledger) == before
 
 
 def test_a_block_that_cannot_be_opened_declares_nothing(ledger):

@@ -1,17 +1,13 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """A charge with an id is counted once, whoever repeats it, and pays for nothing else."""
 
-from fractions import Fraction
-
 import pytest
 from joblib import Parallel, delayed
-from sklearn.base import BaseEstimator
 
 from skprivate.accounting import PrivacyLedger
 from skprivate.accounting._ledger.records import mark_path
-from skprivate.base import PrivateEstimatorMixin
 from skprivate.exceptions import BudgetExceededError, LedgerError
-from tests.accounting.records import SEEDED, TENTH, spend
+from tests.accounting.records import TENTH, spend
 
 
 def charge(ledger, charge_id="round 1"):
@@ -60,25 +56,6 @@ def test_an_id_is_the_same_charge_under_another_record(path):
     assert [entry.person for entry in ledger.entries()] == ["A"]
 
 
-@pytest.mark.parametrize(
-    "changes",
-    [
-        {"epsilon": TENTH / 2},
-        {"delta": Fraction(1, 10**6)},
-        {"mechanism": "discrete Gaussian"},
-        {"relation": "add-remove"},
-        {"unit": "group"},
-        {"noise_scale": 5},
-        SEEDED,
-    ],
-    ids=lambda changes: next(iter(changes)),
-)
-def test_an_id_pays_for_nothing_else(ledger, changes):
-    with pytest.raises(LedgerError, match=r"charge_id 'round 1' was used .* nothing was charged"):
-        ledger.charge(spend(**changes), "Tree", charge_id="round 1")
-    assert_as_charged(ledger)
-
-
 def test_an_id_pays_for_no_other_estimator_and_group(ledger):
     with pytest.raises(LedgerError, match="was used"):
         ledger.charge(spend(), "Forest", charge_id="round 1")
@@ -105,18 +82,3 @@ def test_processes_that_charge_an_id_at_once_make_one_entry(path):
     )
     assert sorted(taken) == [False] * 7 + [True]
     assert ledger.spent() == (TENTH, 0)
-
-
-class Paying(PrivateEstimatorMixin, BaseEstimator):
-    """Only its ledger counts."""
-
-    def __init__(self, ledger=None):
-        self.ledger = ledger
-
-
-def test_an_estimator_passes_an_id_on(path):
-    ledger = PrivacyLedger(path)
-    for charge_id in ("round 1", "round 1", None, None):
-        Paying(ledger).charge(spend(), charge_id=charge_id)
-        Paying().charge(spend(), charge_id=charge_id)
-    assert ledger.spent() == (3 * TENTH, 0)

@@ -4,7 +4,6 @@
 import multiprocessing
 import os
 import signal
-import threading
 import time
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 
@@ -16,7 +15,7 @@ from skprivate.accounting import LedgerAudit, PrivacyLedger
 from skprivate.accounting._ledger import sqlite_store
 from skprivate.accounting._ledger.records import SQLiteRecords
 from skprivate.exceptions import BudgetExceededError, LedgerError
-from skprivate.utils._private_fit import failures_counted, public_errors
+from skprivate.utils._private_fit import failures_counted
 
 X = np.linspace(0, 1, 40).reshape(20, 2)
 Y = np.arange(20) % 2
@@ -72,53 +71,6 @@ def fit_around(ledger, n_fits, *, fails=False):
     return told
 
 
-@pytest.mark.parametrize("limit", [0, 3, 18])
-def test_threads_that_wait_while_rows_are_read(path, limit):
-    ledger, n_threads = PrivacyLedger(path, max_failures=limit), 20
-    arrived, all_arrived = threading.Semaphore(0), threading.Event()
-
-    def wait():
-        arrived.release()
-        assert all_arrived.wait(60)
-
-    def fit(_):
-        told = is_told(ledger, Table(wait))
-        arrived.release()
-        return told
-
-    with ThreadPoolExecutor(n_threads) as pool:
-        results = pool.map(fit, range(n_threads))
-        # Every thread reads rows, or was refused.
-        assert all(arrived.acquire(timeout=60) for _ in range(n_threads))
-        all_arrived.set()
-        told = sum(results)
-    assert (told, ledger.n_failures) == (limit + 1, limit + 1)
-
-
-@needs_fork
-@pytest.mark.process
-@pytest.mark.filterwarnings("ignore:.*multi-threaded, use of fork.*:DeprecationWarning")
-@pytest.mark.parametrize("limit", [0, 3])
-def test_processes(path, limit):
-    ledger = PrivacyLedger(path, max_failures=limit)
-    with ProcessPoolExecutor(8, mp_context=FORK) as pool:
-        told = sum(pool.map(count_told, [ledger] * 8, [4] * 8))
-    assert (told, ledger.n_failures) == (limit + 1, limit + 1)
-
-
-def test_what_does_not_fail_gives_its_place_back(path):
-    ledger = PrivacyLedger(path, epsilon=2, max_failures=0)
-    for _ in range(2):
-        tree(ledger).fit(X, Y)
-    with pytest.raises(ValueError, match="lower must be below"):
-        tree(ledger, bounds=(1, 0)).fit(X, Y)
-    with pytest.raises(BudgetExceededError, match="ceiling"):
-        tree(ledger).fit(X, Y)
-    assert counts(ledger)[1] == 0
-    assert is_told(ledger, BAD)
-    assert not is_told(ledger, BAD)
-
-
 def test_a_fit_that_runs_has_the_last_place(path):
     ledger = PrivacyLedger(path, max_failures=0)
     found = []
@@ -159,43 +111,6 @@ def test_a_killed_process_keeps_its_place_for_good(path, tmp_path):
     assert "1 (limit 1; DPTreeClassifier: 1; 1 more" in ledger.report()
     ledger.to_json(tmp_path / "export")
     assert LedgerAudit(tmp_path / "export").report().splitlines()[1:] == ledger.report().splitlines()[1:]
-
-
-@pytest.mark.parametrize("error", [KeyboardInterrupt, SystemExit])
-def test_an_interrupt_counts(path, error):
-    ledger = PrivacyLedger(path, max_failures=0)
-
-    def interrupt():
-        raise error
-
-    with pytest.raises(error):
-        tree(ledger).fit(Table(interrupt), Y)
-    assert not is_told(ledger, BAD)
-    assert ledger.n_failures == 1
-
-
-def test_a_fit_inside_a_fit_has_its_place(path):
-    ledger = PrivacyLedger(path, max_failures=0)
-    with failures_counted([ledger], "Around"):
-        tree(ledger).fit(X, Y)
-    with pytest.raises(ValueError, match="NaN"), failures_counted([ledger], "Around"):
-        tree(ledger).fit(BAD, Y)
-    assert counts(ledger) == (1, 0)
-
-
-def test_failures_inside_a_fit_use_up_its_place(path):
-    ledger = PrivacyLedger(path, max_failures=1)
-
-    def another():  # a fit with a place of its own, until one inside it fails
-        with failures_counted([ledger], "Another"):
-            with ThreadPoolExecutor(1) as pool, pytest.raises(BudgetExceededError):
-                pool.submit(fit_around, ledger, 5).result()
-            assert ledger.n_failures == 1
-            assert is_told(ledger, BAD)
-
-    with pytest.raises(BudgetExceededError, match="A fit inside this one"):
-        another()
-    assert ledger.n_failures == 2
 
 
 @pytest.mark.parametrize("limit", [0, 2])
@@ -271,20 +186,6 @@ def test_a_failure_that_another_ledger_counted_counts_in_this_one(path, tmp_path
     assert (counts(first), second.n_failures) == ((1, 0), 1)
     with pytest.raises(BudgetExceededError), failures_counted([first], "Outer"):
         raise AssertionError("rows were looked at")
-
-
-@pytest.mark.parametrize("public", [False, True])
-def test_an_error_that_is_raised_again_counts_again(path, public):
-    ledger, stored = PrivacyLedger(path, max_failures=1), ValueError("the file cannot be read")
-    if public:
-        with pytest.raises(ValueError, match="the file"), public_errors():
-            raise stored
-
-    def read():
-        raise stored
-
-    assert [is_told(ledger, Table(read)) for _ in range(4)] == [True, True, False, False]
-    assert ledger.n_failures == 2
 
 
 def test_an_estimator_that_no_ledger_can_name_is_refused_before_rows_are_read(path):

@@ -13,12 +13,6 @@ from skprivate.exceptions import LedgerError
 from tests.accounting.records import TENTH, execute
 
 
-def test_ceiling_raised_in_the_file(ledger, tenth):
-    execute(ledger.path, "UPDATE meta SET value = '5/1' WHERE key = 'epsilon'")
-    with pytest.raises(LedgerError, match="another ledger"):
-        ledger.charge(tenth, "Tree")
-
-
 @pytest.fixture
 def rolled_back(ledger, tenth):
     """A ledger of three entries whose file was put back to one."""
@@ -27,10 +21,6 @@ def rolled_back(ledger, tenth):
     ledger.charge(tenth, "Tree")
     ledger.path.write_bytes(older)
     return ledger
-
-
-def test_rolled_back(rolled_back, assert_refused):
-    assert_refused(rolled_back, "holds 1 entries, and 2 newer entries would be forgotten")
 
 
 def test_rolled_back_and_charged_by_a_program_that_knows_no_mark(rolled_back, tenth, assert_refused):
@@ -44,14 +34,6 @@ def test_rolled_back_and_charged_by_a_program_that_knows_no_mark(rolled_back, te
     assert_refused(rolled_back, "damaged")
     with pytest.raises(LedgerError, match="do not lead to those that were acknowledged"):
         rolled_back.entries()
-
-
-def test_an_object_notices_what_its_mark_does_not(rolled_back):
-    mark_path(rolled_back.path).unlink()
-    with pytest.raises(LedgerError, match="2 newer entries"):
-        rolled_back.spent()
-    # A restore of both is not noticed by anything that has not seen more.
-    assert PrivacyLedger(rolled_back.path, epsilon=1).spent() == (TENTH, 0)
 
 
 def test_a_lost_failure_is_noticed(ledger, assert_refused):

@@ -74,16 +74,6 @@ def test_the_dearest_group_counts_and_what_touches_all(ledger):
     assert "planning on public or simulated data" in report
 
 
-def test_the_ceiling_counts_every_group(path):
-    ledger = PrivacyLedger(path, epsilon=2 * TENTH)
-    for group in ("A", "B"):
-        with ledger.data(group):
-            charge(ledger)
-    with ledger.data("C"), pytest.raises(BudgetExceededError):
-        charge(ledger)
-    assert [entry.data for entry in ledger.entries()] == ["A", "B"]
-
-
 @pytest.mark.parametrize(
     ("expiry", "expired"),
     [("2026-05-01", True), (" 2026-05-01T23:59 ", True), ("2026-05-02", False), ("2020", False)],
@@ -175,30 +165,3 @@ def test_an_error_of_the_record_hides_no_refusal(ledger, monkeypatch):
     monkeypatch.undo()
     assert (ledger.spent(), ledger.refusals()) == ((TENTH, 0), [])
     charge(ledger)
-
-
-def test_export(path, tmp_path):
-    ledger = PrivacyLedger(path, epsilon=4, delta=Fraction(1, 10**5))
-    with ledger.data("hôpital A"):
-        ledger.charge(spend(Fraction(1, 3), Fraction(1, 10**6)), "Tree")
-    charge(ledger)
-    target = tmp_path / "export.json"
-    text = ledger.to_json(target)
-    assert target.read_text("utf-8") == text == ledger.to_json()
-    content = json.loads(text)
-    assert (content["format"], content["version"]) == ("skprivate.ledger-export", 3)
-    assert content["ceiling"] == {"epsilon": "4/1", "delta": "1/100000"}
-    assert content["spent"] == {"epsilon": "0xd/0x1e", "delta": f"0x1/{10**6:#x}"}
-    first, second = content["entries"]
-    assert (first["epsilon"], first["delta"], first["data"]) == ("1/3", "1/1000000", "hôpital A")
-    assert (second["epsilon"], second["data"], second["noise_scale"]) == ("1/10", None, "4/1")
-    assert "as declared" in content["note"]
-    assert str(path.parent) not in text
-
-
-def test_export_of_rounded_sums(path):
-    ledger = PrivacyLedger(path)
-    for k in range(4):
-        charge(ledger, Fraction(1, 7**900 + k))
-    numerator, denominator = json.loads(ledger.to_json())["spent"]["epsilon"].split("/")
-    assert Fraction(int(numerator, 16), int(denominator, 16)) == ledger.spent()[0]

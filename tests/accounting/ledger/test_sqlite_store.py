@@ -6,7 +6,6 @@ import os
 import pickle
 import shutil
 import sqlite3
-from fractions import Fraction
 from pathlib import Path
 
 import pytest
@@ -17,30 +16,6 @@ from skprivate.accounting._ledger.records import mark_path
 from skprivate.accounting._ledger.sqlite_store import network_file_system
 from skprivate.exceptions import BudgetExceededError, LedgerError
 from tests.accounting.records import TENTH, execute
-
-
-def test_deleted_is_not_created_again(ledger, assert_refused):
-    ledger.path.unlink()
-    assert_refused(ledger, "missing")
-    assert not ledger.path.exists()
-
-
-def test_deleted_between_check_and_use_is_not_created_again(ledger, monkeypatch):
-    check = lambda store: ledger.path.unlink(missing_ok=True)  # noqa: E731
-    monkeypatch.setattr(sqlite_store.SQLiteStore, "_check_file", check)
-    with pytest.raises(LedgerError, match="could not be used"):
-        ledger.spent()
-    assert not ledger.path.exists()
-
-
-def test_moved(ledger, assert_refused):
-    target = ledger.path.with_name("moved")
-    ledger.path.rename(target)
-    assert_refused(ledger, "missing")
-    with pytest.raises(LedgerError, match=r"created as .*study\.ledger and then moved or copied"):
-        PrivacyLedger(target, epsilon=1)
-    target.rename(ledger.path)
-    assert ledger.spent() == (TENTH, 0)
 
 
 @pytest.mark.parametrize("copy", [shutil.copy, os.link])
@@ -66,38 +41,6 @@ def test_replaced_by_another_ledger(ledger, tenth):
         PrivacyLedger(ledger.path, epsilon=1)
     mark_path(ledger.path).unlink()
     assert ledger.spent() == (TENTH, 0)
-
-
-@pytest.mark.parametrize(
-    ("arguments", "told"),
-    [
-        ({"epsilon": 2}, "the ceiling epsilon = 2, delta = 0. "),
-        ({"epsilon": 1, "delta": 1e-6}, "the ceiling epsilon = 1, delta = 1e-06. "),
-        ({"max_failures": 3}, "the ceiling epsilon = 1, delta = 0 and at most 3 failed fits. "),
-    ],
-)
-def test_other_limits_are_an_error_that_says_both_and_what_to_write(ledger, tmp_path, arguments, told):
-    with pytest.raises(LedgerError) as caught:
-        PrivacyLedger(ledger.path, **arguments)
-    said = str(caught.value)
-    assert f"was created with the ceiling epsilon = 1, delta = 0, not with {told}" in said
-    assert said.endswith(f"PrivacyLedger({str(ledger.path)!r}), which takes them over.")
-    assert ledger.spent() == (TENTH, 0)
-    PrivacyLedger(tmp_path / "unlimited")
-    with pytest.raises(LedgerError, match="with no ceiling, not with the ceiling epsilon = 1"):
-        PrivacyLedger(tmp_path / "unlimited", epsilon=1)
-
-
-LIMITS = {"epsilon": Fraction(5, 3), "delta": 1e-6, "max_failures": 2}
-
-
-@pytest.mark.parametrize("given", [(), ("epsilon", "delta"), ("max_failures",), tuple(LIMITS)])
-@pytest.mark.parametrize("limits", [LIMITS, {"max_failures": 0}, {"epsilon": 1}, {}])
-def test_limits_that_are_not_given_are_those_of_the_file(path, limits, given):
-    PrivacyLedger(path, **limits)
-    again = PrivacyLedger(path, **{name: limits[name] for name in given if name in limits})
-    kept = again.epsilon, again.delta, again.max_failures
-    assert kept == (limits.get("epsilon"), Fraction(limits.get("delta", 0)), limits.get("max_failures"))
 
 
 def test_a_ceiling_that_was_taken_over_refuses(ledger, tenth):
@@ -139,14 +82,6 @@ def test_missing_folder(tmp_path):
     assert not (tmp_path / "none").exists()
 
 
-def test_vanished_folder(tmp_path, assert_refused):
-    folder = tmp_path / "folder"
-    folder.mkdir()
-    ledger = PrivacyLedger(folder / "study.ledger")
-    shutil.rmtree(folder)
-    assert_refused(ledger, "does not exist")
-
-
 def test_loop_of_links(tmp_path):
     os.symlink(tmp_path / "a", tmp_path / "b")
     os.symlink(tmp_path / "b", tmp_path / "a")
@@ -183,26 +118,6 @@ def test_an_error_inside_a_charge_writes_nothing(ledger, monkeypatch, tenth):
             ledger.charge(tenth, "Tree")
     assert ledger.spent() == (TENTH, 0)
     assert len(ledger.entries()) == 1
-
-
-def test_failed_creation_leaves_nothing(tmp_path, monkeypatch):
-    def fail(*arguments):
-        raise sqlite3.OperationalError("disk I/O error")
-
-    monkeypatch.setattr(sqlite_store, "fill", fail)
-    with pytest.raises(LedgerError, match="could not be created"):
-        PrivacyLedger(tmp_path / "study.ledger")
-    assert [one.name for one in tmp_path.iterdir()] == ["study.ledger.lock"]
-
-
-def test_permission_to_open_is_missing(ledger, monkeypatch):
-    def refuse(self, **_):
-        raise PermissionError("no")
-
-    monkeypatch.setattr(Path, "stat", refuse)
-    monkeypatch.setattr(sqlite_store, "check_folder", lambda path: None)
-    with pytest.raises(LedgerError, match="out of reach"):
-        ledger.spent()
 
 
 @pytest.mark.parametrize("name", ["x" * 240, "x" * 252, "lone \udcff"], ids=["mark", "lock", "text"])

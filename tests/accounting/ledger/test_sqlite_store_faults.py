@@ -143,13 +143,6 @@ def test_a_disk_that_is_gone_after_the_commit_may_have_been_charged(ledger, asse
     assert_sound(ledger, 2)
 
 
-def test_a_failure_whose_commit_fails_says_whether_it_was_recorded(ledger):
-    unlink = failing(UNLINK, errno.EIO, before=LIBC.unlink)
-    with system_calls(unlink=unlink), pytest.raises(LedgerError, match="was recorded"):
-        ledger.count_failure("Tree")
-    assert ledger.n_failures == 1
-
-
 @pytest.mark.parametrize("code", [errno.ENOSPC, errno.EIO, errno.EROFS, errno.EFBIG])
 def test_a_disk_that_takes_no_more_charges_nothing(ledger, code, assert_sound, charge_fails):
     write = failing(WRITE, code)

@@ -24,12 +24,6 @@ ONE = spend(1)
 FORK = multiprocessing.get_context("fork")
 
 
-def read_all(path):
-    """Read the ledger and what is beside it, as a backup program does: every handle is closed again."""
-    for one in path.parent.iterdir():
-        one.read_bytes()
-
-
 def outcome(ledger):
     try:
         ledger.charge(ONE, "Tree")
@@ -38,28 +32,6 @@ def outcome(ledger):
     except LedgerError as error:
         return str(error)
     return "granted"
-
-
-def charge_when_told(ledger, told, answers):
-    told.wait()
-    answers.put(outcome(ledger))
-
-
-def test_a_process_that_reads_the_file_keeps_its_lock(path, monkeypatch):
-    monkeypatch.setattr(sqlite_store, "TIMEOUT", 0.1)
-    ledger = PrivacyLedger(path, epsilon=1)
-    told, answers = FORK.Event(), FORK.Queue()
-    child = FORK.Process(target=charge_when_told, args=(ledger, told, answers))
-    child.start()
-    with ledger._transaction(write=True) as records:
-        read_all(path)
-        told.set()
-        assert "held by other processes" in answers.get()
-        rows = records.state
-    child.join()
-    assert rows.count == 0
-    assert outcome(ledger) == "granted"
-    assert outcome(ledger) == "refused"
 
 
 def test_whoever_deletes_the_lock_stops_its_holder(path):

@@ -46,18 +46,6 @@ def test_statements_of_other_kinds():
     assert "2.72" in without_a_prior
 
 
-@pytest.mark.parametrize(
-    ("epsilon", "factor"),
-    [
-        *((0.0, "1."), (1e-12, "1."), (1e-6, "1.01."), (math.log(2), "2.00."), (math.log(2) + 1e-6, "2.01.")),
-        *((0.584, "1.80."), (math.log(9.991), "10.0."), (math.log(12345), "12400."), (700.5, "e^701.")),
-        *((math.log(1.2341e9), "1.24e+9."), (1e300, f"e^{math.ceil(1e300)}.")),
-    ],
-)
-def test_factor_is_rounded_up_to_three_digits(epsilon, factor):
-    assert guarantee(epsilon=epsilon).statement().endswith(f"at most the factor {factor}")
-
-
 @pytest.mark.parametrize("value", [np.float64(0.5), np.float32(0.5), Fraction(1, 2), 0.5])
 def test_numbers_become_python_floats(value):
     found = guarantee(epsilon=value, lower=value, allowance=value)
@@ -85,26 +73,6 @@ def test_copies_are_equal_and_stay_read_only(duplicate):
     assert (twin, hash(twin)) == (guarantee(), hash(guarantee()))
     with pytest.raises(dataclasses.FrozenInstanceError):
         twin.epsilon = 0.0
-
-
-def test_another_prior_costs_the_ratio():
-    moved = guarantee(lower=0.5).under_prior(Fraction(1, 2))
-    assert moved.epsilon == pytest.approx(0.584 + math.log(2))
-    assert (moved.status, moved.lower, moved.confidence) == ("upper_bound", None, None)
-    assert moved.prior == "at least 0.5 times this one, within its support: " + guarantee().prior
-    assert guarantee().under_prior(1).epsilon == 0.584
-    assert guarantee().under_prior(np.float64(0.5)) == guarantee().under_prior(0.5)
-
-
-def test_an_estimated_prior_makes_an_estimate():
-    estimate = guarantee().under_prior(0.9, confidence=0.95)
-    assert (estimate.status, estimate.confidence) == ("estimate", 0.95)
-    # Both must be right: the errors of the two estimates add up.
-    twice = estimate.under_prior(0.9, confidence=0.95)
-    assert twice.confidence == pytest.approx(0.90)
-    assert estimate.under_prior(0.9).confidence == 0.95
-    with pytest.raises(ValueError, match="confidence"):
-        guarantee().under_prior(0.9, confidence=0.4).under_prior(0.9, confidence=0.4)
 
 
 def test_numbers_in_words_claim_no_more_than_is_proven():

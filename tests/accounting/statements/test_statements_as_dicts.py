@@ -16,14 +16,12 @@ from skprivate.accounting import (
     PackageRecord,
     PrivacyGuarantee,
     PrivacyLedger,
-    PrivacyReport,
     PrivacySpent,
-    StepReport,
     privacy_section,
     statement_schema,
 )
 from skprivate.accounting._statements import html, registry, text
-from tests.accounting.records import EXPOSED, charge, report, spend
+from tests.accounting.records import EXPOSED, charge, spend
 
 SCHEMA = statement_schema()
 VALIDATOR = jsonschema.Draft202012Validator(SCHEMA)
@@ -80,14 +78,6 @@ GUARANTEES = {
     "none": leakage(epsilon=math.inf, status="upper_bound"),
 }
 RISKS = {"bound": risk(leaks=("l",)), "none": risk(bound={}, unprotected=("*",))}
-REPORTS = {
-    "nothing": report(),
-    "private": report(make(), make(Fraction(1, 6), 0.25)),
-    "mixed": report(make(), make(relation="add-remove")),
-    "exposed": report(make(**EXPOSED)),
-    "infinite": report(make(math.inf, **EXPOSED)),
-    "uncovered": report(make(), make(**EXPOSED), uncovered=True),
-}
 
 
 def sent(record):
@@ -152,25 +142,6 @@ def test_a_disclosure_risk(name):
     assert registry.registry_entry_of_risk(statement, here, WHO) == record.to_registry(**WHO)
 
 
-@pytest.mark.parametrize("name", REPORTS)
-def test_a_report(name):
-    record = REPORTS[name]
-    statement, headline = sent(record), record.headline()
-    VALIDATOR.validate(statement)
-    assert PrivacyReport.from_dict(statement) == record
-    assert (statement["guarantee"] is None) == (not record.private or name == "mixed")
-    assert bool(statement["reasons"]) == (not record.private)
-    assert text.describe_report(statement, headline) == str(record)
-    labels = html.labels_of_report(statement)
-    assert html.label_page(labels) == record.to_html()
-    assert html.label_fragment(labels) == record._repr_html_()
-    assert registry.registry_entry_of_report(statement, WHO) == record.to_registry(**WHO)
-    assert "\n\n".join(text.blocks_of_report(statement, headline)) == privacy_section(record)
-    for step, own in zip(statement["steps"], record.steps, strict=True):
-        assert StepReport.from_dict(step) == own
-        assert text.describe_step(step) == str(own)
-
-
 def test_where_it_comes_from():
     audit = AuditRecord(lower_bound=Fraction(1, 3), confidence=0.9, method="x y")
     assert text.describe_audit(sent(audit)) == str(audit)
@@ -232,24 +203,6 @@ def test_a_statement_that_was_changed_is_refused(name):
     with pytest.raises(ValueError, match=r"statement|must|epsilon|seeded|reasons|audit"):
         PrivacySpent.from_dict(statement)
     assert VALIDATOR.is_valid(statement) == (name not in SEEN)
-
-
-def test_errors_name_what_is_wrong():
-    missing = sent(make())
-    del missing["unit"]
-    shorter = sent(report(make(), uncovered=True))
-    shorter["steps"].pop()
-    nicer = ESTIMATE.to_dict() | {"statement": "Perfectly safe."}
-    contradicting = changed(["certified"], True) | {"private": False}
-    for read, statement, told in (
-        (PrivacySpent.from_dict, contradicting, r"contradicts itself.* in: certified, private"),
-        (PrivacySpent.from_dict, missing, "it has no 'unit'"),
-        (PrivacySpent.from_dict, changed(["version"], 2), "of version 2; this package reads version 1"),
-        (PrivacyReport.from_dict, shorter, "in: claim, guarantee, private, reasons"),
-        (PrivacyGuarantee.from_dict, nicer, "in: statement"),
-    ):
-        with pytest.raises(ValueError, match=told):
-            read(statement)
 
 
 @pytest.mark.parametrize(

@@ -155,16 +155,6 @@ def test_projected_games_stay_below_their_bound():
         assert BayesAdversary(prior).run(game, observing(solver, seed, 0.7)).leakage <= bound
 
 
-def test_r_of_the_game_is_not_read_and_not_changed():
-    game, solver = fitted()
-    blind = copy.copy(game)
-    blind.r_ = np.full_like(game.r_, np.nan)
-    prior = finite_prior("types")[0]
-    seeing = BayesAdversary(prior).run(game, solver)
-    assert BayesAdversary(prior).run(blind, solver).leakage == seeing.leakage
-    assert np.isnan(blind.r_).all()
-
-
 def test_many_players_cost_no_profiles():
     game, solver = fitted(n_players=60)
     prior = TwoTypePrior([-1.0, 1.0], 0.3, 0.6)
@@ -199,25 +189,3 @@ def test_refuses_what_it_cannot_do():
     del silent.observations_
     with pytest.raises(ValueError, match="store"):
         BayesAdversary(prior).run(game, silent)
-
-
-def test_impossible_types_count_for_nothing():
-    game, solver = fitted()
-    played = copy.copy(solver)
-    # Where the strategies of the impossible type would lead: it is the likeliest.
-    played.observations_ = solver.observations_ - 1.5
-    for kind in (TypePrior([-1.0, 1.0, 3.0], [0.5, 0.5, 0.0]), TypePrior([3.0, -1.0, 1.0], [0.0, 0.5, 0.5])):
-        found = BayesAdversary(kind).run(game, played)
-        plain = BayesAdversary(TypePrior([-1.0, 1.0], [0.5, 0.5])).run(game, played)
-        assert found.leakage == pytest.approx(plain.leakage)
-        assert found.leakages == pytest.approx(plain.leakages)
-        assert found.posterior_success == pytest.approx(plain.posterior_success)
-
-
-def test_text_has_the_figures():
-    game, solver = fitted()
-    result = BayesAdversary(TypePrior(TYPES, [0.2, 0.5, 0.3])).run(game, solver)
-    lines = str(result).splitlines()
-    assert f"{result.posterior.max(axis=1).mean():.3g} after, on average" in lines[2]
-    assert lines[2].startswith("- one player: 0.5 before, ")
-    assert f"before, {result.posterior_success:.3g} after; leakage {result.leakage:.3g} nats" in lines[1]

@@ -73,36 +73,6 @@ def test_no_training_part_has_fewer_rows_than_neighbours_are_tried(n):
     assert grid == sorted(set(grid), reverse=True)
 
 
-@pytest.mark.parametrize("kernel", KERNELS)
-@pytest.mark.parametrize("constant", [0.0, 3.7, -1e300, 1e-300])
-def test_a_constant_target_takes_the_largest_size(kernel, constant):
-    X = np.random.default_rng(0).uniform(size=(60, 1))
-    sizes = neighbors_grid(60) if kernel == "knn" else BANDWIDTHS
-    assert cross_validate(MODELS[kernel], X, np.full(60, constant), sizes)[0] == sizes[0]
-
-
-@pytest.mark.parametrize("kernel", KERNELS)
-@pytest.mark.parametrize("n", [1, 2, 3, 4, 5, 6])
-def test_few_rows(kernel, n):
-    rng = np.random.default_rng(n)
-    sizes = neighbors_grid(n) if kernel == "knn" else BANDWIDTHS
-    size, errors = cross_validate(MODELS[kernel], rng.uniform(size=(n, 2)), rng.normal(size=n), sizes)
-    assert size in sizes
-    assert np.isfinite(errors).all()
-    if n == 1:
-        assert size == sizes[0]
-
-
-def test_the_choice_does_not_depend_on_the_unit_of_y():
-    rng = np.random.default_rng(5)
-    X, y = rng.uniform(size=(200, 1)), rng.normal(size=200)
-    y += 10 * X[:, 0]
-    sizes = {
-        cross_validate(MODELS["gaussian"], X, y * unit, BANDWIDTHS)[0] for unit in (1, 2.0**900, 2.0**-900)
-    }
-    assert len(sizes) == 1
-
-
 def test_many_rows_are_validated_on_few():
     class Counting:
         queries = 0

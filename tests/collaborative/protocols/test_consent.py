@@ -59,12 +59,6 @@ def refuses(task, match="Nothing was opened"):
     assert caught.value.__cause__ is None
 
 
-@pytest.mark.parametrize("names", [NAMES, NAMES[:1], [f"site {i}" for i in range(12)], ("ü", "u", "U")])
-def test_what_was_sealed_comes_back_in_the_order_of_members(names):
-    values = np.random.default_rng(1).normal(size=(5, len(names)))
-    np.testing.assert_array_equal(Platform(names, values).open(), values)
-
-
 def test_floats_are_carried_bit_for_bit():
     column = np.array([1e-300, 1e18, -0.0, 5e-324, np.nan, np.inf, -np.inf, 1.7e308, 0.1])
     opened = Platform(values=np.column_stack([column] * 4)).open()
@@ -108,20 +102,6 @@ def test_the_key_of_a_column_is_hkdf_of_the_exclusive_or_of_all_pieces(platform)
         info = bytes.fromhex(box.fingerprint) + binding + name.encode() + b"\1"
         expected = hmac.digest(np.bitwise_xor.reduce(pieces).tobytes(), info, "sha256")
         assert box._column_key([piece.tobytes() for piece in pieces], binding, name) == expected
-
-
-def test_pieces_are_fresh_in_every_seal(platform):
-    digest = platform.checked()[1]
-    other = platform.seal(platform.query, VALUES)
-    assert all(platform.sealed[name] != other[name] for name in NAMES)
-    pieces = [
-        piece
-        for name in NAMES
-        for piece in platform.box._pieces_of(
-            name, platform.opener, platform.box._bind(platform.query)[1], platform.consents[name], digest
-        )
-    ]
-    assert len(set(pieces)) == len(NAMES) ** 2
 
 
 def test_columns_of_equal_values_look_different(platform):
@@ -188,18 +168,6 @@ def test_columns_under_anothers_name_are_refused(platform):
             doubled = {**sent, one: sent[two]}
             refuses(lambda p=part, s=swapped: platform.open(**{p: s}))
             refuses(lambda p=part, d=doubled: platform.open(**{p: d}))
-
-
-def test_members_of_another_roster_cannot_join_in():
-    one, two = Platform(), Platform()
-    refuses(lambda: one.open(sealed=two.sealed))
-    refuses(lambda: one.open(consents=two.consents))
-    refuses(lambda: one.box.open(two.opener, one.query, one.sealed, one.consents), match="receiver")
-    # The same keys, and an opener more: its box has another fingerprint.
-    publics = {name: key.public for name, key in one.keys.items()}
-    other = ConsentBox(publics, two.opener.public)
-    refuses(lambda: other.open(two.opener, one.query, one.sealed, one.consents))
-    refuses(lambda: other.consent("north", one.keys["north"], one.query, one.sealed))
 
 
 def test_unequal_numbers_of_queries_are_refused_before_anyone_consents(platform):

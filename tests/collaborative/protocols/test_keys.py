@@ -88,24 +88,6 @@ def test_a_key_that_is_loaded_again_remembers_what_the_process_did():
     assert not again.remember(b"later", b"other")
 
 
-def test_a_pair_that_comes_as_an_object_remembers_when_it_comes_again():
-    private = keys.library().PrivateKey.generate()
-    key = SiteKey(private)
-    assert key.remember(b"id", b"one")
-    del key
-    gc.collect()
-    assert not SiteKey(private).remember(b"id", b"other")
-
-
-def test_the_memory_of_a_key_that_cannot_come_back_goes_with_it():
-    key = SiteKey.generate()
-    public = key.public
-    assert public in keys._MEMORIES
-    del key
-    gc.collect()
-    assert public not in keys._MEMORIES
-
-
 def test_a_label_stands_for_one_thing():
     key = SiteKey.generate()
     assert key.remember(b"first", b"content")

@@ -63,23 +63,6 @@ def test_the_key_of_a_query_differs_by_pair_use_query_and_roster(kind, publics, 
     assert one._link(keys["north"], publics["south"], b"x", bytes(32)) == mirrored
 
 
-def test_rosters_differ_by_protocol_names_keys_and_receiver_but_not_by_order(publics):
-    members = {name: publics[name] for name in NAMES}
-    swapped = {**members, "north": members["south"], "south": members["north"]}
-    # Names of the same order, so that the order of keys does not give them away.
-    renamed = {f"{name}ern": key for name, key in members.items()}
-    fewer = {name: members[name] for name in NAMES[:2]}
-    rosters = [
-        *(ConsentBox(some, publics["platform"]) for some in (members, swapped, renamed, fewer)),
-        ConsentBox(members, publics["other"]),
-        MaskedSum(members, publics["platform"]),
-    ]
-    assert len({roster.fingerprint for roster in rosters}) == len(rosters)
-    backward = ConsentBox(dict(reversed(members.items())), publics["platform"])
-    assert backward.fingerprint == rosters[0].fingerprint
-    assert backward.members == NAMES[::-1]
-
-
 @both
 def test_a_roster_holds_no_secret_and_can_be_pickled(kind):
     roster, keys, receiver = kind.simulate(NAMES)

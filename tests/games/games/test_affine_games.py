@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from skprivate.exceptions import UtilityWarning
-from skprivate.games import Box, QuadraticAggregativeGame, VaccinationGame
+from skprivate.games import QuadraticAggregativeGame, VaccinationGame
 
 
 @pytest.fixture
@@ -40,48 +40,6 @@ def slopes_of_cost(game, x, own_effect, size=1e-6):
 
 
 # ------------------------------------------------------------------ quadratic costs
-@pytest.mark.parametrize("own_effect", [True, False])
-@pytest.mark.parametrize("each", [True, False])
-@pytest.mark.parametrize(("n_players", "n_dims"), [(1, 1), (4, 1), (5, 3)])
-def test_the_pseudo_gradient_is_the_slope_of_the_cost(n_players, n_dims, each, own_effect, generator):
-    game = QuadraticAggregativeGame(*make_parts(n_players, n_dims, each, generator), own_effect=own_effect)
-    x = generator.normal(size=(n_players, n_dims))
-    slopes = slopes_of_cost(game, x, own_effect)
-    np.testing.assert_allclose(game.pseudo_gradient(x, x.mean(axis=0)), slopes, atol=1e-7)
-
-
-@pytest.mark.parametrize("each", [True, False])
-@pytest.mark.parametrize("n_dims", [1, 2, 9])
-def test_attributes_make_up_the_pseudo_gradient(n_dims, each, generator):
-    game = QuadraticAggregativeGame(*make_parts(5, n_dims, each, generator))
-    x, estimates = generator.normal(size=(2, 5, n_dims))
-    P, Q = (np.broadcast_to(M, (5, n_dims, n_dims)) for M in (game.P_, game.Q_))
-    expected = (P @ x[:, :, None] + Q @ estimates[:, :, None])[:, :, 0] + game.r_
-    np.testing.assert_allclose(game.pseudo_gradient(x, estimates), expected, atol=1e-12)
-
-
-def test_numbers_and_vectors_stand_for_multiples_of_the_identity(generator):
-    r = generator.normal(size=(3, 2))
-    common = QuadraticAggregativeGame(2.0, 0.5, r)
-    np.testing.assert_array_equal(common.P_, (2 + 0.5 / 3) * np.eye(2))
-    np.testing.assert_array_equal(common.Q_, 0.5 * np.eye(2))
-    each = QuadraticAggregativeGame([2.0, 3.0, 4.0], 0.5, r, own_effect=False)
-    np.testing.assert_array_equal(each.P_, np.array([2.0, 3.0, 4.0])[:, None, None] * np.eye(2))
-    assert each.Q_.shape == (2, 2)
-
-
-@pytest.mark.parametrize("bounds", [None, (-0.3, 0.4), "simplex"], ids=["free", "box", "simplex"])
-@pytest.mark.parametrize("each", [True, False])
-@pytest.mark.parametrize(("n_players", "n_dims"), [(1, 1), (1, 2), (4, 1), (20, 3), (300, 2)])
-def test_the_solution_is_an_equilibrium(n_players, n_dims, each, bounds, generator):
-    game = QuadraticAggregativeGame(*make_parts(n_players, n_dims, each, generator), bounds)
-    assert game.is_monotone(), "the parts are meant to make monotone games"
-    x = game.solve()
-    assert game.constraint.contains(x).all()
-    assert game.residual(x) < 1e-8
-    assert game.regret(x) < 1e-8
-    if game.constraint.diameter > 0:
-        assert game.regret(game.constraint.project(x + np.linspace(0.05, 0.1, n_dims))) > 1e-5
 
 
 def test_an_equilibrium_of_quadratic_costs_known_on_paper():
@@ -97,21 +55,6 @@ def test_an_equilibrium_of_quadratic_costs_known_on_paper():
     assert game.residual([0.0, 0.0]) == 1.0
 
 
-def test_residual_and_regret_are_those_of_the_worst_player():
-    game = QuadraticAggregativeGame(1.0, 0.0, [0.0, 0.0, 0.0])
-    assert game.residual([0.0, 3.0, -4.0]) == 4.0
-    assert game.regret([0.0, 3.0, -4.0]) == 8.0
-
-
-def test_a_wardrop_equilibrium_has_regret(generator):
-    parts = make_parts(4, 2, False, generator)
-    wardrop, nash = (QuadraticAggregativeGame(*parts, own_effect=own) for own in (False, True))
-    x = wardrop.solve()
-    assert wardrop.residual(x) < 1e-12
-    assert wardrop.regret(x) == pytest.approx(nash.regret(x), rel=1e-12)
-    assert wardrop.regret(x) > 1e-4
-
-
 @given(st.integers(0, 10**6), st.sampled_from([None, (-0.3, 0.4), "simplex"]))
 def test_permuted_players_have_the_permuted_equilibrium(seed, bounds):
     generator = np.random.default_rng(seed)
@@ -121,46 +64,6 @@ def test_permuted_players_have_the_permuted_equilibrium(seed, bounds):
     second = QuadraticAggregativeGame(P[order], Q[0], r[order], bounds)
     if first.is_monotone():
         np.testing.assert_allclose(second.solve(), first.solve()[order], atol=1e-6)
-
-
-def test_the_box_may_differ_by_player():
-    lower = np.array([[0.5], [-1.0], [-2.0]])
-    game = QuadraticAggregativeGame(1.0, 0.5, [1.0, 0.0, 9.0], Box(lower, np.inf), own_effect=False)
-    x = game.solve()
-    assert game.residual(x) < 1e-12
-    np.testing.assert_array_equal(x[[0, 2]], lower[[0, 2]])
-    assert x[1, 0] == pytest.approx(-x.mean() / 2)
-
-
-def test_a_singular_own_part_is_solved_by_steps():
-    # P_1 = 0: the linear system for the mean does not exist, the equilibrium does: m = -r_1.
-    game = QuadraticAggregativeGame([0.0, 1.0], 1.0, [-1.0, 0.0], own_effect=False)
-    with np.errstate(all="raise"):
-        np.testing.assert_allclose(game.solve().ravel(), [3.0, -1.0], atol=1e-8)
-
-
-@pytest.mark.parametrize(
-    ("P", "Q", "bounds", "monotone"),
-    [
-        (1.0, 0.5, None, True),
-        (1.0, -1.0, None, True),
-        (1.0, -1.01, None, False),
-        (0.0, 1.0, None, True),
-        (-0.01, 1.0, None, False),
-        ([1.0, 1.0, 2.0], -1.0, None, True),
-        ([1.0, 1.0, -0.5], 1.0, None, False),
-        ([[1.0, 0.9], [0.9, 1.0]], [[0.0, -5.0], [5.0, 0.0]], None, True),
-        ([[1.0, 0.9], [0.9, 1.0]], [[0.0, -2.0], [-2.0, 0.0]], None, False),
-        # Negative along (1, 1) alone: on a simplex only directions within it count.
-        ([[0.0, -1.0], [-1.0, 0.0]], 0.0, "simplex", True),
-        ([[0.0, -1.0], [-1.0, 0.0]], 0.0, None, False),
-        (-1.0, 0.0, "simplex", True),
-    ],
-)
-def test_monotonicity_is_decided(P, Q, bounds, monotone):
-    n_dims = 2 if np.ndim(P) == 2 else 1
-    game = QuadraticAggregativeGame(P, Q, np.zeros((3, n_dims)), bounds, own_effect=False)
-    assert game.is_monotone() is monotone
 
 
 def test_r_is_clipped_silently_into_its_public_bounds():
@@ -253,14 +156,6 @@ def test_an_equilibrium_of_vaccination_known_on_paper():
     # F_i = x_i / 3 + m - 4/3 + A_i: the first is held at 1, for the others x_i = 4 - 3 m - 3 A_i.
     game = VaccinationGame([0.2, 0.4, 0.6], [1.0, 1.0, 1.0])
     np.testing.assert_allclose(game.solve().ravel(), [1.0, 0.8, 0.2], atol=1e-12)
-
-
-def test_thousands_of_different_players_are_monotone_in_the_right_inner_product(generator):
-    # Without weights the spread of B outweighs the own effect B / N.
-    game = VaccinationGame(generator.random(5000), generator.uniform(0.2, 3.0, 5000))
-    assert game.is_monotone() is True
-    x = game.solve()
-    assert max(game.regret(x), game.residual(x)) <= 1e-8
 
 
 def test_as_printed_warns_and_its_fixed_point_is_no_equilibrium():

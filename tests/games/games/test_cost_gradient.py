@@ -52,15 +52,6 @@ def test_the_own_effect_is_the_weight_times_the_derivative_by_the_aggregate(boun
     np.testing.assert_allclose(chained.pseudo_gradient(x, estimates), expected, atol=1e-12)
 
 
-def test_without_the_own_effect_the_equilibrium_is_wardrops():
-    game = AggregativeGame.from_cost(cost, N, n, own_effect=False)
-    known = QuadraticAggregativeGame(P, Q, R, own_effect=False)
-    np.testing.assert_allclose(game.solve(), known.solve(), atol=1e-7)
-    # The regret counts the own weight all the same.
-    assert game.regret(game.solve()) == pytest.approx(known.regret(known.solve()), rel=1e-5)
-    assert game.regret(game.solve()) > 1e-4
-
-
 def test_rows_that_stand_for_many_players_are_as_the_players_written_out():
     def of(unit):
         return lambda x, mean: x[:, 0] ** 2 + unit * x[:, 0] + x[:, 0] * mean[:, 0]
@@ -71,28 +62,6 @@ def test_rows_that_stand_for_many_players_are_as_the_players_written_out():
     np.testing.assert_allclose(np.repeat(rows.solve(), 4, axis=0), players.solve(), atol=1e-8)
     x = np.array([[0.5], [1.5]])
     assert rows.regret(x) == pytest.approx(players.regret(np.repeat(x, 4, axis=0)), rel=1e-6)
-
-
-@pytest.mark.parametrize(("bounds", "least"), [((0.25, 1.0), 0.25), ("simplex", 0.0)])
-def test_costs_are_not_evaluated_outside_of_a_box_or_simplex(bounds, least):
-    def strict(x, mean):
-        assert ((x >= least) & (x <= 1.0)).all()
-        if bounds != "simplex":
-            assert ((mean >= least - 1e-12) & (mean <= 1 + 1e-12)).all()
-        return (x**2).sum(axis=1) + (x * mean).sum(axis=1)
-
-    game = AggregativeGame.from_cost(strict, N, n, bounds=bounds)
-    game.solve()
-    game.check_gradient()
-    for corner in (np.full((N, n), least), np.ones((N, n))):
-        inside = game.constraint.project(corner)
-        game.pseudo_gradient(inside, inside.mean(axis=0))
-
-
-def test_outside_of_the_box_the_difference_is_taken_there():
-    # "ye" does not project.
-    game = AggregativeGame.from_cost(lambda x, mean: x[:, 0] ** 4, 2, bounds=(0, 1))
-    np.testing.assert_allclose(game.pseudo_gradient(np.array([[-2.0], [3.0]]), np.zeros(1)), [[-32], [108]])
 
 
 def test_the_step_is_near_the_best_of_all():
@@ -135,24 +104,6 @@ def test_a_game_of_functions_that_can_be_pickled_is_pickled():
         copy = pickle.loads(pickle.dumps(game))
         np.testing.assert_array_equal(copy.pseudo_gradient(R / 9, R), game.pseudo_gradient(R / 9, R))
         assert copy.regret(np.zeros((N, n))) == game.regret(np.zeros((N, n)))
-
-
-@pytest.mark.parametrize(
-    "bounds", [(0.1, 0.9), (-0.7, 0.3), (0.05, 0.35), (1 / 3, 2 / 3), (-1.0, -0.5), (2.0, 2.3)]
-)
-def test_costs_are_not_evaluated_outside_of_a_box_by_rounding(bounds):
-    low, high = bounds
-
-    def strict(x, mean):
-        assert (x >= low).all()
-        assert (x <= high).all()
-        return x[:, 0] ** 2 - np.sqrt(x[:, 0] - low) - np.sqrt(high - x[:, 0])
-
-    game = AggregativeGame.from_cost(strict, N, bounds=bounds)
-    for share in np.linspace(0, 1e-4, 201):
-        for x in (low + share * (high - low), high - share * (high - low)):
-            profile = np.full((N, 1), np.clip(x, low, high))
-            assert np.isfinite(game.pseudo_gradient(profile, profile)).all()
 
 
 def test_the_step_comes_from_the_precision_and_the_set():

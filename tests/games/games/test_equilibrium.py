@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Steps towards an equilibrium, whether a game is monotone, and what a best response gains."""
 
-import itertools
 import pickle
 
 import numpy as np
@@ -14,17 +13,12 @@ from skprivate.games._games.equilibrium import (
     LinearMap,
     QuadraticCosts,
     VariationalInequality,
-    _descended_costs,
-    _least_on_faces,
-    _minimise_convex,
-    extragradient,
     is_nonnegative_form,
-    list_faces,
     newton,
     quadratic_gains,
     trace_weights,
 )
-from skprivate.games._games.sets import Box, ProjectionSet, Unconstrained, check_constraint
+from skprivate.games._games.sets import Box, Unconstrained, check_constraint
 
 
 @pytest.fixture
@@ -37,16 +31,6 @@ def make_problem(game, tol=1e-12):
     return VariationalInequality(lambda x: game.pseudo_gradient(x, x.mean(axis=0)), game.constraint, tol)
 
 
-def test_newton_and_extragradient_agree(game):
-    start = game.constraint.start(4, 2)
-    box = game.constraint
-    by_newton = newton(make_problem(game), start, game.P_, game.Q_, box.lower, box.upper)
-    by_steps, solved = extragradient(make_problem(game), start, 10_000)
-    assert solved
-    np.testing.assert_allclose(by_newton, by_steps, atol=1e-10)
-    assert {-1.0, 2.0} < set(by_newton.ravel()), "both sides are in use, and neither holds everyone"
-
-
 def test_newton_gives_up_where_its_systems_have_no_solution():
     game = QuadraticAggregativeGame(0.0, 1.0, [0.0, 1.0], own_effect=False)
     infinite = np.full(1, np.inf)
@@ -54,29 +38,9 @@ def test_newton_gives_up_where_its_systems_have_no_solution():
     assert newton(make_problem(game), start, game.P_, game.Q_, -infinite, infinite) is None
 
 
-def test_extragradient_says_whether_it_is_done(game):
-    start = game.constraint.start(4, 2)
-    x, solved = extragradient(make_problem(game), start, 1)
-    assert not solved
-    assert game.residual(x) > 1e-3
-    assert extragradient(make_problem(game), game.solve(), 0)[1]
-
-
-def test_a_rotation_is_solved_where_plain_gradient_steps_diverge():
-    game = QuadraticAggregativeGame(0.0, [[0.0, -1.0], [1.0, 0.0]], [[1.0, 2.0]], own_effect=False)
-    x, solved = extragradient(make_problem(game, 1e-10), np.zeros((1, 2)), 2000)
-    assert solved
-    np.testing.assert_allclose(x, [[-2.0, 1.0]], atol=1e-9)
-
-
 def test_norms_are_weighted_by_player():
     problem = VariationalInequality(lambda x: x, Unconstrained(), 1e-9, np.array([4.0, 9.0]))
     assert problem.norm(np.array([[1.0, 0.0], [0.0, 2.0]])) == pytest.approx(np.sqrt(40))
-
-
-def test_the_tolerance_grows_with_the_numbers_of_the_game():
-    large = QuadraticAggregativeGame(1e8, 1e7, 1e8 * np.linspace(-1, 1, 5)[:, None], Box(-2, 2))
-    assert large.residual(large.solve()) < 1e-2
 
 
 KINDS = ("convex", "concave", "indefinite", "flat")
@@ -93,33 +57,6 @@ def make_costs(generator, kind, n_players, n_dims):
         curvature[:, 0] = 0.0
     H = (turn * curvature[:, None, :]) @ turn.swapaxes(1, 2)
     return QuadraticCosts((H + H.swapaxes(1, 2)) / 2, generator.normal(size=(n_players, n_dims)))
-
-
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("name", ["box", "simplex"])
-@pytest.mark.parametrize("n_dims", [1, 2, 3])
-def test_gains_are_those_of_a_fine_grid(kind, name, n_dims):
-    generator = np.random.default_rng(3)
-    grid = np.array(list(itertools.product(np.linspace(0, 1, 41), repeat=n_dims)))
-    if name == "simplex":
-        grid = grid[np.abs(grid.sum(axis=1) - 1) < 1e-9]
-    constraint = check_constraint((0, 1) if name == "box" else "simplex", 8, n_dims)
-    costs = make_costs(generator, kind, 8, n_dims)
-    x = constraint.project(generator.normal(size=(8, n_dims)))
-    gains = quadratic_gains(costs, x, constraint)
-    least = (np.einsum("gj,ijk,gk->gi", grid, costs.H / 2, grid) + grid @ costs.c.T).min(axis=0)
-    # A grid of step 1/40 misses the least cost by at most curvature times step squared times n.
-    assert (gains >= costs(x) - least - 1e-12).all()
-    assert (gains <= costs(x) - least + 2.0 * n_dims / 40**2 + 1e-12).all()
-
-
-@pytest.mark.parametrize("n_dims", [1, 2, 4])
-def test_without_a_constraint_the_slope_is_0_at_the_best_response(n_dims):
-    costs = make_costs(np.random.default_rng(0), "convex", 6, n_dims)
-    best = -np.linalg.solve(costs.H, costs.c[:, :, None])[:, :, 0]
-    x = np.ones((6, n_dims))
-    for constraint in (Unconstrained(), Box(-np.inf, np.inf).fit_to(6, n_dims)):
-        np.testing.assert_allclose(quadratic_gains(costs, x, constraint), costs(x) - costs(best), rtol=1e-10)
 
 
 @pytest.mark.parametrize("constraint", [Unconstrained(), Box([-np.inf], [np.inf])])
@@ -144,41 +81,6 @@ def test_many_dimensions_give_a_lower_bound_that_is_not_0(kind, n_dims):
         tried = constraint.project(generator.normal(size=(200, 5, n_dims)).reshape(-1, n_dims))
         least = np.min([costs(rows) for rows in tried.reshape(200, 5, n_dims)], axis=0)
         assert (gains >= costs(x) - least - 1e-9).all()
-
-
-def test_convex_costs_on_a_disc():
-    constraint = ProjectionSet(lambda z: z / np.maximum(1, np.linalg.norm(z, axis=1, keepdims=True)), 2)
-    costs = QuadraticCosts(np.eye(2), np.array([[-3.0, -4.0], [-0.3, -0.4]]))
-    gains = quadratic_gains(costs, np.zeros((2, 2)), constraint)
-    np.testing.assert_allclose(gains, [5.0 - 0.5, 0.125], rtol=1e-12)
-
-
-def test_search_copes_with_costs_that_are_defined_inside_alone():
-    constraint = check_constraint((0, 1), 2, 1)
-
-    def cost(y):
-        roots = np.sqrt(np.clip(y, 0, None))
-        return np.where((y >= 0) & (y <= 1), (roots - [[0.5], [0.0]]) ** 2, np.nan)[:, 0]
-
-    np.testing.assert_allclose(_descended_costs(cost, np.ones((2, 1)), constraint), 0.0, atol=1e-5)
-
-
-@pytest.mark.parametrize("bounds", [(0, 1), "simplex"])
-def test_accelerated_steps_and_faces_find_the_same_least_convex_costs(bounds):
-    generator = np.random.default_rng(9)
-    constraint = check_constraint(bounds, 50, 4)
-    for kind in ("convex", "flat"):
-        costs = make_costs(generator, kind, 50, 4)
-        faces = list_faces(constraint, (50, 4), vertices_only=False)
-        by_steps = costs(_minimise_convex(costs, constraint.start(50, 4), constraint))
-        np.testing.assert_allclose(by_steps, _least_on_faces(costs, faces, constraint), atol=1e-9)
-
-
-def test_players_with_all_but_linear_costs_take_long_steps():
-    # H = 1e-9: a step of 1 / H from the middle reaches the corner, whatever the other player's H.
-    costs = QuadraticCosts(np.array([1e-9, 1.0])[:, None, None] * np.eye(6), np.ones((2, 6)))
-    constraint = check_constraint((0, 1), 2, 6)
-    np.testing.assert_allclose(_minimise_convex(costs, np.full((2, 6), 0.5), constraint), 0.0, atol=1e-12)
 
 
 @pytest.fixture

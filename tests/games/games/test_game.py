@@ -5,60 +5,8 @@ import numpy as np
 import pytest
 
 from skprivate.exceptions import UtilityWarning
-from skprivate.games import AggregativeGame, QuadraticAggregativeGame, Simplex
-from tests.games.conftest import N, P, Q, R, cost, n, nash
-
-
-@pytest.fixture
-def generator():
-    return np.random.default_rng(0)
-
-
-@pytest.mark.parametrize("bounds", ["free", "box", "simplex"], indirect=True)
-def test_agrees_with_the_quadratic_game(bounds, generator):
-    game = AggregativeGame(nash, N, n, bounds=bounds, cost=cost)
-    known = QuadraticAggregativeGame(P, Q, R, bounds)
-    x = game.constraint.project(generator.normal(size=(N, n)))
-    assert game.residual(x) == pytest.approx(known.residual(x), rel=1e-12)
-    assert game.regret(x) == pytest.approx(known.regret(x), rel=1e-6)
-    solution = game.solve()
-    np.testing.assert_allclose(solution, known.solve(), atol=1e-8)
-    assert game.residual(solution) < 1e-8
-    assert game.regret(solution) < 1e-8
-    np.testing.assert_allclose(game.cost(x, x.mean(axis=0)), known.cost(x, x.mean(axis=0)))
-
-
-def test_a_nonlinear_game_is_solved():
-    targets = np.array([0.5, 1.0, 2.0])
-
-    def field(x, aggregate):
-        return x**3 + np.exp(aggregate) - 1 - targets[:, None]
-
-    game = AggregativeGame(field, 3)
-    x = game.solve()
-    np.testing.assert_allclose(x**3, targets[:, None] + 1 - np.exp(x.mean()), atol=1e-8)
-
-
-def test_the_users_functions_always_see_two_dimensions():
-    shapes = set()
-
-    def field(x, aggregate):
-        shapes.update([x.shape, aggregate.shape])
-        return x + aggregate
-
-    game = AggregativeGame(field, 4, cost=lambda x, aggregate: field(x, aggregate)[:, 0])
-    game.residual([0.0, 1.0, 2.0, 3.0])
-    game.cost(np.zeros((4, 1)), np.zeros(1))
-    game.solve()
-    assert shapes == {(4, 1)}
-
-
-def test_attributes():
-    game = AggregativeGame(nash, N, n, bounds="simplex")
-    assert (game.n_players, game.n_dims, game.private) == (N, n, frozenset({"pseudo_gradient"}))
-    assert game.constraint == Simplex().fit_to(N, n)
-    assert "1." not in repr(AggregativeGame(nash, N, n))
-    assert game.cost(np.zeros((N, n)), np.zeros(n)) is None
+from skprivate.games import AggregativeGame
+from tests.games.conftest import N, n, nash
 
 
 def test_a_users_projection_is_the_set():
@@ -80,20 +28,6 @@ def test_a_mean_inside_is_refused_in_any_unit(unit):
 def test_the_largest_numbers_are_compared_without_overflow(recwarn):
     AggregativeGame(lambda x, v: np.full(x.shape, 1.5e308), N, n)
     assert not recwarn.list
-
-
-@pytest.mark.parametrize(
-    ("field", "monotone"),
-    [
-        (nash, None),
-        (lambda x, v: -x, False),
-        (lambda x, v: x - 1.01 * v, False),  # against it when all move together, and only then
-        (lambda x, v: -0.01 * x + v, False),  # against it when players move apart, and only then
-        (lambda x, v: np.stack([-x[:, 1], x[:, 0]], axis=1), None),
-    ],
-)
-def test_monotonicity_is_tried_on_pairs(field, monotone):
-    assert AggregativeGame(field, N, n).is_monotone() is monotone
 
 
 def test_a_game_that_is_not_monotone_warns():
@@ -120,8 +54,3 @@ def test_regret_refuses_costs_that_are_not_finite_where_the_players_are():
     assert game.regret([0.5, 0.5, 0.5]) == pytest.approx(0.5, abs=1e-6)
     with pytest.raises(ValueError, match="not finite"):
         game.regret([0.5, 0.5, 0.95])
-
-
-def test_residual_is_that_of_the_player_farthest_off():
-    game = AggregativeGame(lambda x, mean: x, 3, 2)
-    assert game.residual([[0.0, 0.0], [3.0, 4.0], [1.0, 1.0]]) == pytest.approx(5.0)

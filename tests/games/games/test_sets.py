@@ -107,20 +107,6 @@ def test_start_is_the_middle_or_the_value_nearest_0():
     np.testing.assert_array_equal(Simplex(2).start(1, 4), [[0.5] * 4])
 
 
-def test_contains_tells_row_by_row():
-    np.testing.assert_array_equal(
-        check_constraint((0, 1), 3, 2).contains(np.array([[0, 1], [0, 1.1], [np.nan, 0]])),
-        [True, False, False],
-    )
-    np.testing.assert_array_equal(
-        Simplex().contains(np.array([[0.5, 0.5], [0.5, 0.6], [1.5, -0.5], [np.nan, 1]])),
-        [True, False, False, False],
-    )
-    np.testing.assert_array_equal(Unconstrained().contains(np.array([[1.0], [np.inf]])), [True, False])
-    disc = ProjectionSet(clip_to_disc, 2)
-    np.testing.assert_array_equal(disc.contains(np.array([[0.6, 0.8], [1.0, 1.0]])), [True, False])
-
-
 def test_sets_compare_show_and_pickle():
     for first, other in zip(make_sets(3, 2), make_sets(3, 2), strict=True):
         assert first == other

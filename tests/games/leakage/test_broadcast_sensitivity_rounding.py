@@ -20,12 +20,10 @@ from skprivate.games import (
 from skprivate.games._communication_weights import check_weights
 from skprivate.games._games.sets import Unconstrained
 from skprivate.games._leakage.broadcast_sensitivity import (
-    ConstantDistance,
     _wang_nedic_rounding,
     _ye_rounding,
     affine_rounding,
     constant_bound,
-    constant_rounding,
     player_distances,
 )
 from skprivate.games._plan import BroadcastMechanism
@@ -149,23 +147,6 @@ def test_bounds_of_affine_games_count_twice_and_per_scale():
     (distance,), _ = player_distances(mechanism)
     assert distance.allowance == pytest.approx(2.02 * sum(errors) + 2 * N_ROUNDS * 2.0**-40, rel=1e-12)
     assert distance.without_allowance().allowance == 0
-
-
-def test_unknown_gradients_pay_for_rounding_too():
-    mechanism, _, _, _ = make_case(0, "wang_nedic", Simplex(7.0), 2.0, 3, 1.0)
-    mechanism = BroadcastMechanism(
-        **{**vars(mechanism), "private": frozenset({"pseudo_gradient"}), "P": None, "Q": None}
-    )
-    (distance,), _ = player_distances(mechanism)
-    grid = 3 * N_ROUNDS * 2.0**-40
-    assert isinstance(distance, ConstantDistance)
-    assert distance.ceiling == constant_bound(mechanism)
-    assert distance.allowance - grid == pytest.approx(
-        constant_bound(mechanism, rounded=True) - constant_bound(mechanism)
-    )
-    before, after = np.transpose(list(constant_rounding(mechanism)))
-    assert (before >= 2 * 2.0**-53 * mechanism.limit).all()
-    assert (after >= 2 * 2.0**-53 * 14.0).all()
 
 
 def test_exact_arithmetic_adds_nothing():

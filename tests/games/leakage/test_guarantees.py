@@ -254,43 +254,7 @@ def test_players_without_a_difference_leak_nothing_under_any_prior():
         assert epsilon(mechanism, prior, criterion="dp") == 0
 
 
-def test_independent_players_add_up_and_the_worst_counts():
-    P = np.array([0.2, 1.0, 0.2]).reshape(3, 1, 1)
-    mechanism, prior = make_mechanism(P=P), TypePrior([0.0, 1.0, 3.0], [0.5, 0.3, 0.2])
-    alone = [epsilon(replace(mechanism, n_players=1, P=matrix), prior) for matrix in P]
-    assert alone[0] == alone[2] != alone[1]
-    assert epsilon(mechanism, prior) == pytest.approx(sum(alone))
-    assert epsilon(mechanism, prior, "individual") == max(alone)
-    each = [
-        epsilon(replace(mechanism, n_players=1, P=matrix), TypePrior([0.0, 1.0], [p, 1 - p]))
-        for matrix, p in zip(P, (0.5, 0.3, 0.9), strict=True)
-    ]
-    rows = [[p, 1 - p] for p in (0.5, 0.3, 0.9)]
-    assert epsilon(mechanism, TypePrior([0.0, 1.0], rows)) == pytest.approx(sum(each))
-    assert epsilon(mechanism, TypePrior([[[0.0], [1.0]]] * 3, rows), "individual") == max(each)
-
-
-def test_a_joint_prior_of_independent_players_is_a_product():
-    mechanism = make_mechanism(P=np.array([0.2, 1.0, 0.7]).reshape(3, 1, 1))
-    types, weights = [0.0, 1.0, 3.0], np.array([0.5, 0.3, 0.2])
-    product = [math.prod(rows) for rows in itertools.product(weights, repeat=3)]
-    joint = JointPrior(list(itertools.product(types, repeat=3)), product)
-    each = TypePrior(types, weights)
-    for question in (*itertools.product(["entire"], CRITERIA), ("individual", "dp")):
-        assert epsilon(mechanism, joint, *question) == pytest.approx(
-            epsilon(mechanism, each, *question), abs=1e-12
-        )
-
-
 # ------------------------------------------------------------------ several dimensions
-def test_separable_coordinates_add_up():
-    mechanism = make_mechanism(n_dims=2, P=np.diag([1.0, 2.0]), Q=np.diag([0.5, 0.0]))
-    parts = [make_mechanism(P=np.array([[p]]), Q=np.array([[q]])) for p, q in ((1.0, 0.5), (2.0, 0.0))]
-    prior = ContinuousPrior([stats.uniform(), stats.beta(0.5, 2)])
-    guarantee = privacy_guarantee(mechanism, prior)
-    each = [epsilon(part, item) for part, item in zip(parts, prior.distributions, strict=True)]
-    assert guarantee.status == "exact"
-    assert guarantee.epsilon == pytest.approx(sum(each))
 
 
 def test_mixed_coordinates_give_a_bound_above_the_exact_value():
@@ -329,15 +293,6 @@ def test_bounds_profit_from_the_prior_and_from_the_ceiling(changes):
     assert epsilon(mechanism, TypePrior([-1e6, 1e6], [0.3, 0.7])) < 3 * math.log(1 / 0.3)
 
 
-def test_labels_of_hidden_functions_are_all_different():
-    mechanism = make_mechanism(private=HIDDEN, P=None, Q=None, clip_norm=1.0)
-    ceiling = player_distances(mechanism)[0][0].ceiling
-    same = epsilon(mechanism, TypePrior([5.0, 5.0], [0.5, 0.5]))
-    assert same == pytest.approx(-3 * math.log((1 + math.exp(-ceiling)) / 2))
-    assert same == epsilon(mechanism, TypePrior([0.0, 1.0], [0.5, 0.5]))
-    assert epsilon(mechanism, stats.uniform()) == pytest.approx(3 * ceiling)
-
-
 # ------------------------------------------------------------------ differential privacy, allowance, errors
 def test_differential_privacy_over_declared_bounds():
     bounds = (np.full((3, 1), -1.0), np.array([[0.0], [1.0], [1.0]]))
@@ -353,33 +308,6 @@ def test_an_unbounded_support_has_no_guarantee():
     guarantee = privacy_guarantee(make_mechanism(allowance=1e-3), stats.norm())
     assert guarantee.epsilon == math.inf
     assert guarantee.statement().startswith("No bound holds")
-
-
-@pytest.mark.parametrize("view", ["entire", "individual"])
-@pytest.mark.parametrize(
-    "prior",
-    [
-        stats.uniform(-1, 2),
-        TypePrior([0.0, 1.0], [0.3, 0.7]),
-        TwoTypePrior([0.0, 1.0], 0.3, 0.6),
-        JointPrior([[0, 0, 0], [1, 1, 1], [0, 0, 1]], [0.3, 0.3, 0.4]),
-    ],
-)
-def test_the_allowance_is_part_of_epsilon_and_told(view, prior):
-    mechanism = make_mechanism(allowance=1e-3)
-    paid = 1e-3 * (1 / mechanism.noise_scales).sum()
-    for criterion in CRITERIA:
-        plain = privacy_guarantee(replace(mechanism, allowance=0.0), prior, view, criterion)
-        guarantee = privacy_guarantee(mechanism, prior, view, criterion)
-        assert guarantee.epsilon == pytest.approx(plain.epsilon + guarantee.allowance, abs=1e-12)
-        assert guarantee.allowance <= 3 * paid * (1 + 1e-9)
-        if criterion != "corollary1":  # which may be limited by log 1 / p
-            assert guarantee.allowance > 0
-        assert guarantee.status == plain.status
-        if plain.status == "exact":
-            assert plain.lower == plain.epsilon
-            assert guarantee.lower is not None
-            assert guarantee.lower < plain.epsilon
 
 
 def test_guarantees_speak_of_the_run():

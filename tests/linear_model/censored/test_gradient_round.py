@@ -12,8 +12,7 @@ from skprivate.linear_model._distributions import LOGISTIC, NORMAL, SEV
 from skprivate.linear_model._moments.released_moments import MomentWeights, Neighbours
 from skprivate.noise import check_entropy
 from skprivate.rounds._driver import RowsInMemory, drive
-from skprivate.rounds._plans import moments
-from skprivate.rounds._plans.moments import MANY_ROWS, MomentGrid
+from skprivate.rounds._plans.moments import MomentGrid
 from skprivate.rounds._rows import PreparedRows
 from tests.marks import slow
 
@@ -118,21 +117,6 @@ def normal_score(u, d, low):
 
 
 @pytest.mark.parametrize("distribution", [SEV, LOGISTIC, NORMAL])
-@pytest.mark.parametrize("clip", [0.7, 2.0])
-def test_sums_equal_a_plain_computation(distribution, clip):
-    rows = table(5000)
-    plan = make_plan(distribution, clip)
-    events, gradient, curvature = exact_round(rows, plan, THETA, True)
-    want_events, want_gradient, own, other = plain(rows, distribution, clip)
-    # A row within rounding of a cut may fall on either side.
-    assert abs(events / 2.0**plan.residual_bits - want_events) <= 5
-    unit = 2.0 ** (plan.exponent + plan.residual_bits)
-    np.testing.assert_allclose(gradient / unit, want_gradient, atol=5.0)
-    unit = 2.0 ** (2 * plan.coarse + plan.curvature_bits)
-    np.testing.assert_allclose(curvature / unit, 0.5 * (own + other), atol=5.0)
-
-
-@pytest.mark.parametrize("distribution", [SEV, LOGISTIC, NORMAL])
 @pytest.mark.parametrize(("clip", "entered"), [(0.7, False), (2.0, True), slow(0.7, True), slow(2.0, False)])
 def test_both_halves_of_the_curvature_have_one_expectation(distribution, clip, entered):
     """Of rows of the model, in entries of location and slopes: at most 5.5 standard errors apart.
@@ -209,28 +193,6 @@ def test_the_score_has_mean_0_wherever_rows_are_censored(distribution, end):
     # Integers of 20 bits, and the cut within one cell, leave so much; the early events left 10 %.
     assert abs(chances @ gradient[:, 0]) < 2e-3 * size
     assert abs(chances @ (gradient[:, 1] * theta[1] + events)) < 1e-2 * size
-
-
-@pytest.mark.parametrize("distribution", [SEV, LOGISTIC, NORMAL])
-def test_sums_do_not_depend_on_order_or_block(distribution, monkeypatch):
-    rows, plan = table(5000), make_plan(distribution)
-    want = exact_round(rows, plan, THETA, True)
-    shuffled = np.random.default_rng(1).permutation(5000)
-    other = rows.keeping(shuffled).only_kept()
-    monkeypatch.setattr(moments, "BLOCK_ROWS", 37)
-    got = exact_round(other, plan, THETA, True)
-    assert got[0] == want[0]
-    np.testing.assert_array_equal(got[1], want[1])
-    np.testing.assert_array_equal(got[2], want[2])
-
-
-def test_grid_of_a_protected_number_of_rows_cannot_wrap():
-    for distribution in (SEV, LOGISTIC, NORMAL):
-        plan = make_plan(distribution, 8.0, MANY_ROWS)
-        largest = max(plan.residuals.curvature, *plan.residuals.extent)
-        assert MANY_ROWS * 2 ** (plan.exponent + plan.residual_bits) * largest <= 2**61
-        assert MANY_ROWS * 2 ** (2 * plan.coarse + plan.curvature_bits) * largest <= 2**61
-        assert 2048 * 2 ** (2 * plan.coarse + plan.curvature_bits) * largest <= 2**53
 
 
 @pytest.mark.parametrize("mechanism", ["laplace", "gaussian"])

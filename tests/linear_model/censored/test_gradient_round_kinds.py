@@ -208,44 +208,6 @@ def test_one_row_moves_the_integers_within_the_noise(distribution, mechanism, re
         assert loss >= 0.01 or theta is WILD[2]
 
 
-def test_what_kinds_cost():
-    """Ten features: intervals and entries add the number of the information less, earlier events a corner."""
-    weights = MomentWeights(2, 1, 10)
-    costs = [
-        l1_gradient(residuals_of(SEV, 0.5, kinds), weights, "replace-one")
-        for kinds in (KINDS[:2], ("left",), ("interval",), ("exact", "entry"), KINDS)
-    ]
-    assert costs == [24, 25, 25, 25, 26]
-
-
-def test_what_is_not_declared_counts_as_an_event_or_is_not_read():
-    event, left, interval, entered = np.array(
-        [
-            (0.5, 0.3, 1, -np.inf, -np.inf),
-            (0.5, 0.3, 2, -np.inf, -np.inf),
-            (0.5, 0.3, 3, -0.4, -np.inf),
-            (0.5, 0.3, 1, -np.inf, -0.4),
-        ]
-    )
-    theta = (0.2, 2.0, 0.5)
-    for kinds, others in (
-        (("exact", "left"), (interval, entered)),
-        (("exact", "interval"), (left, entered)),
-        (("exact", "right"), (left, interval, entered)),
-    ):
-        plan = plan_for(SEV, 1.0, kinds)
-        found = contributions(np.array([event, *others]), plan, theta)
-        assert (found == found[0]).all()
-    found = contributions(np.array([event, left, interval, entered]), plan_for(SEV, 1.0, KINDS), theta)
-    assert len(np.unique(found, axis=0)) == 4
-
-
-def test_a_row_that_is_entered_after_its_end_gives_nothing():
-    plan = plan_for(SEV, 1.0, KINDS)
-    rows = np.array([(0.5, 0.9, 1, -np.inf, 0.8), (0.5, 9.0, 0, -np.inf, 2.0)])
-    assert not contributions(rows, plan, (0.0, 3.0, 0.0)).any()
-
-
 def test_one_row_moves_the_histogram_of_kinds_by_its_sensitivity():
     cells = histogram_cells(GRID, 4)
     counts = [

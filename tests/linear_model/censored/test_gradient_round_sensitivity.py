@@ -89,26 +89,6 @@ def test_the_curvature_keeps_to_its_bounds(distribution, weights):
         assert found <= bound * (1 + 1e-12)
 
 
-@pytest.mark.parametrize("distribution", DISTRIBUTIONS)
-@pytest.mark.parametrize("clip", [*CLIPS, 40.0, 100.0, 1 - 3e-7])
-def test_residuals_of_rows_stay_in_the_polygon(distribution, clip):
-    # Convex: a row is inside if no direction separates it from the corners. The last clip is just below a
-    # whole number of steps, to which its own residual would be rounded.
-    residuals = residuals_of(distribution, clip)
-    corners = np.array(residuals.corners, dtype=float)[:, :2]
-    plan, rows = small_plan(distribution, clip), one_by_one(500)
-    found = np.array([contribution(row, plan) for row in rows])
-    unit = 2.0**plan.residual_bits
-    pairs = np.column_stack([found[:, 0] / unit, found[:, 1] / (unit * 2.0**plan.exponent)])
-    for angle in np.linspace(0, 2 * np.pi, 60, endpoint=False):
-        direction = np.array([np.cos(angle), np.sin(angle)])
-        assert (pairs @ direction).max() <= (corners @ direction).max() + 1e-9
-    # The constant's square is the first entry of the curvature.
-    curvature = found[:, 5] / 2.0 ** (2 * plan.coarse + plan.curvature_bits)
-    assert curvature.min() >= 0
-    assert curvature.max() <= float(residuals.curvature)
-
-
 def small_plan(distribution, clip, mechanism="laplace", n_features=2, order=None, relation="replace-one"):
     neighbours = Neighbours(weights=MomentWeights(2, 1, n_features, order), relation=relation)
     return plan_rounds(neighbours, residuals_of(distribution, clip), mechanism, 1000, Fraction(1, 10))

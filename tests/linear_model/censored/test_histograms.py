@@ -15,14 +15,13 @@ from skprivate.linear_model._censored.histograms import (
     HistogramRelease,
     ResidualHistogram,
     _fit_with_cut,
-    correct,
     fit_histogram,
     fit_law,
     histogram_cells,
     kaplan_meier,
     residual_edges,
 )
-from skprivate.linear_model._censored.release import bootstrap_censored, censored_warning, errors_of
+from skprivate.linear_model._censored.release import bootstrap_censored
 from skprivate.linear_model._distributions import NORMAL, SEV
 from skprivate.linear_model._moments.released_moments import unscale
 from skprivate.rounds._plans.moments import MomentGrid
@@ -34,35 +33,8 @@ from tests.marks import slow_unless
 GRID = MomentGrid(lower=np.array([-1.0]), upper=np.array([1.0]), target=(-5.0, 5.0), exponent=20)
 
 
-def count_bins(grid, time, event):
-    """Return the counts of a table: censored rows, then events."""
-    rows = PreparedRows(np.zeros((len(time), 1)), y=time, event=event)
-    return HistogramRelease.of(histogram_cells(grid).sums(rows) * PARTS, 0.0, grid.target, 2).counts
-
-
-def censored_times(distribution, n, seed=0):
-    rng = np.random.default_rng(seed)
-    y, end = 0.5 + 0.7 * distribution.quantile(rng.uniform(size=n)), rng.uniform(-1, 2, n)
-    return np.minimum(y, end), (y <= end).astype(np.uint8)
-
-
 def release_of(counts, noise=0.0):
     return HistogramRelease(np.asarray(counts, dtype=float), noise, GRID.target)
-
-
-def test_counts_equal_numpy():
-    time, event = censored_times(SEV, 5000)
-    counts = count_bins(GRID, time, event)
-    for k in (0, 1):
-        want, _ = np.histogram(np.clip(time[event == k], -5, 5), bins=64, range=(-5, 5))
-        np.testing.assert_array_equal(counts[k], want)
-
-
-def test_times_outside_count_in_the_end_bins():
-    counts = count_bins(GRID, np.array([-99.0, 99.0]), np.array([1, 0], dtype=np.uint8))
-    assert counts[1, 0] == 1
-    assert counts[0, -1] == 1
-    assert counts.sum() == 2
 
 
 @pytest.mark.parametrize(("time", "below"), [(-5.0 - 1e-3, 1), (-5.0, 0), (-5.0 * (1 + 1e-12), 0), (5.1, 0)])
@@ -73,23 +45,6 @@ def test_events_below_the_lower_bound_are_counted(time, below):
         counted = HistogramRelease.of(histogram_cells(GRID).sums(rows) * PARTS, 0.0, GRID.target, 2)
         assert counted.below == below * event
         assert counted.counts.sum() == 1
-
-
-@pytest.mark.parametrize("distribution", DISTRIBUTIONS)
-def test_the_fit_finds_location_and_scale(distribution):
-    release = release_of(count_bins(GRID, *censored_times(distribution, 100_000)))
-    location, scale = fit_histogram(release, distribution)
-    # In scaled units of 5. The bins are as wide as .2 scales.
-    assert 5 * location == pytest.approx(0.5, abs=0.03)
-    assert 5 * scale == pytest.approx(0.7, abs=0.03)
-
-
-def test_the_survival_curve_is_kaplan_and_meiers():
-    release = release_of(count_bins(GRID, *censored_times(SEV, 200_000)))
-    times, survival = kaplan_meier(release)
-    middle = (times > -2) & (times < 1)
-    want = SEV.survival((times - 0.5) / 0.7)
-    np.testing.assert_allclose(survival[middle], want[middle], atol=0.02)
 
 
 @pytest.mark.parametrize("distribution", DISTRIBUTIONS)
@@ -155,23 +110,6 @@ def test_bins_of_smooth_counts_bias_nothing(distribution, middle):
         assert abs(law.log_scale) < 5e-4
 
 
-@pytest.mark.parametrize("distribution", DISTRIBUTIONS)
-@pytest.mark.parametrize("censored", [0.3, 0.8])
-def test_residuals_surprise_by_no_more_than_cuts_take_from_the_rounds(distribution, censored):
-    """Rounds cut hazards and counts do not: without noise, thousands of variances lay between them."""
-    release = released(distribution, 50_000, rows=2, censored=censored, epsilon=1e6)
-    assert release.correction.surprise < 10
-    assert censored_warning(release, distribution) is None
-
-
-@pytest.mark.parametrize("distribution", DISTRIBUTIONS)
-def test_errors_of_slopes_do_not_widen_the_scale(distribution):
-    """They widen the residuals, by a variance that is known on average."""
-    wide = counts_of(distribution, 0.0, 1.0, 0.3, spread=0.1)
-    assert fit_law(wide, distribution, 0.0).log_scale > 0.012
-    assert abs(fit_law(wide, distribution, 0.1).log_scale) < 0.008
-
-
 @pytest.mark.parametrize("distribution", slow_unless({NORMAL}, DISTRIBUTIONS))
 def test_noise_of_the_counts_moves_the_estimate_as_is_claimed(distribution):
     """Counts below 0 count: leaving them out moves the scale by more than its noise."""
@@ -188,46 +126,12 @@ def test_noise_of_the_counts_moves_the_estimate_as_is_claimed(distribution):
     assert 0.75 < np.median([claimed for _, _, claimed in found]) / spread[1] < 1.3
 
 
-@pytest.mark.parametrize("distribution", DISTRIBUTIONS)
-def test_rows_that_are_censored_at_one_residual_are_somewhere_in_its_bin(distribution):
-    """At its end the location is off by several times what the counts' own errors are."""
-    found = [
-        fit_law(counts_of(distribution, 0.0, 1.0, share, width=0.0), distribution, 0.0)
-        for share in (0.7, 0.75, 0.8)
-    ]
-    errors = np.array([[law.location, law.log_scale] for law in found])
-    claimed = np.array([np.sqrt(np.diagonal(law.inverse + law.noise(0.0))) for law in found])
-    assert (np.abs(errors) < 4 * claimed).all()
-    spread_out = fit_law(counts_of(distribution, 0.0, 1.0, 0.75), distribution, 0.0)
-    assert spread_out.noise(0.0)[1, 1] < 0.1 * found[1].noise(0.0)[1, 1]
-
-
-def test_rounds_have_left_more_undone_where_residuals_contradict_them():
-    release = released()
-    errors, last = errors_of(release), release.rounds[-1]
-    off = ResidualHistogram(
-        residual_edges(SEV), counts_of(SEV, 0.4, 1.3, 0.4, n=100_000).counts, release.residuals.noise_std
-    )
-    assert correct(off, SEV, errors, last).unfinished > 10 * release.correction.unfinished
-    assert correct(off, SEV, errors, last).surprise > 10
-
-
 def released(distribution=SEV, n=100_000, seed=0, rows=0, censored=0.4, epsilon=1):
     rng = np.random.default_rng([rows, 77])
     X = np.clip(rng.standard_normal((n, 5)), -4, 4)
     y = X @ COEF + 0.5 * distribution.quantile(rng.random(n))
     end = np.quantile(y, 1 - censored)
     return fit_censored(make_plan(epsilon, distribution, n=n), X, np.minimum(y, end), y <= end, seed)
-
-
-@pytest.mark.parametrize("distribution", [SEV, NORMAL])
-def test_residuals_mend_a_scale_that_is_off(distribution):
-    """That of the rounds is off by several times as much; with logistic errors they are as good here."""
-    found = [released(distribution, seed=seed, rows=seed) for seed in range(10)]
-    ends = np.array([[one.theta[1], one.correction.theta[1]] for one in found])
-    errors = np.abs(0.5 / 5.0 * ends - 1.0)
-    assert np.median(errors[:, 0]) < 0.02
-    assert np.median(errors[:, 0]) < 0.7 * np.median(errors[:, 1])
 
 
 def test_slopes_stay_and_the_edges_are_those_of_the_final_law():

@@ -64,16 +64,6 @@ def test_the_information_has_an_inverse_where_targets_hardly_vary():
     np.testing.assert_allclose(inverse[0], [9e12, -3e13, -5e-6], rtol=1e-4)
 
 
-def test_levels_of_a_category_may_sum_to_more_than_one_feature():
-    """The largest eigenvalue of d equal columns of coins is d: a cap of 1 made steps along it too long."""
-    features = np.full((4, 4), 0.98) + 0.02 * np.eye(4)
-    covariance = np.eye(5)
-    covariance[1:, 1:] = features
-    regularized, seen, kept = regularized_covariance(covariance, 0.0, np.zeros(4), (0.1, 2.0), np.zeros(4))
-    assert seen.shape == kept.shape == covariance.shape
-    np.testing.assert_allclose(regularized[1:, 1:], features, atol=1e-12)
-
-
 def test_an_outlier_of_the_noise_does_not_turn_the_covariances_of_the_target():
     """They are between 0 and those of the known slopes; what no noise explains is left as it was released."""
     slopes, noise = np.array([0.5, -0.3, 0.0]), 0.01

@@ -115,17 +115,6 @@ def test_without_noise_it_is_maximum_likelihood(distribution, kind):
     assert abs(intercept - want_intercept) <= 0.01 * want_scale
 
 
-@pytest.mark.parametrize("distribution", DISTRIBUTIONS)
-@pytest.mark.parametrize("kind", ["interval", "entry and interval"])
-def test_the_clip_leaves_no_bias(distribution, kind):
-    # Standard errors are about .01.
-    rows = simulated(kind, distribution, 60_000)
-    slopes, intercept, scale = unscale(fitted(rows, 1e7, distribution, hazard_clip=0.7).fit, GRID)
-    assert np.abs(slopes - COEF).max() <= 0.04
-    assert abs(intercept) <= 0.04
-    assert abs(scale / SIGMA - 1) <= 0.05
-
-
 # Of the integers of a round: where a bit changes, so must `_VERSION` of `rounds._driver`.
 DIGESTS = {"sev": "f3a1879357f24955", "logistic": "813ab676614ebd81", "normal": "0052634eebde3096"}
 

@@ -91,15 +91,6 @@ def test_a_settled_fit_spends_all_at_once(mechanism):
     assert Pace(None, mechanism).next_round(9, far, Fraction(3, 4))[0] == Fraction(3, 4)
 
 
-def test_a_curvature_is_released_anew_only_where_that_tells_more():
-    pace = Pace(None, "laplace")
-    far = replace(AHEAD, length=2.0, error=0.5, fresh=1e-3, noises=(1e-3, 1.1e-3))
-    assert pace.next_round(1, far, Fraction(3, 4))[1]
-    assert not pace.next_round(1, replace(far, fresh=1e3), Fraction(3, 4))[1]
-    assert not Pace(4, "laplace").next_round(1, replace(far, fresh=1e3), Fraction(5, 8))[1]
-    assert Pace(4, "laplace").next_round(1, far, Fraction(5, 8))[1]
-
-
 def test_two_estimates_are_weighed_by_their_variances():
     assert both(3.0, 4.0) == pytest.approx((1 / 9 + 1 / 16) ** -0.5)
     assert both(0.0, 0.0) == 0.0

@@ -90,19 +90,3 @@ def test_curvature(mechanism, relation):
     triangles = [plan.split(one)[1][np.triu_indices(3)] for one in contributions(plan).astype(np.int64)]
     cost = worst_cost(np.array(triangles, dtype=float), noise.scales.scales, mechanism, relation)
     assert 0.6 * AMOUNT < cost <= AMOUNT
-
-
-@pytest.mark.parametrize("mechanism", ["laplace", "gaussian"])
-def test_persons_cost_as_many_times_as_they_have_rows(mechanism):
-    one, grid, order = make(mechanism, "replace-one", 2, False)
-    three, _, _ = make(mechanism, "replace-one", 2, False, rows_per_unit=3, grouped=True)
-    rows = StandardRows(np.zeros(2), np.full(2, 0.25), 2.0, order, 10)
-    plan = LogitsPlan(grid, rows, np.zeros((1, 3)), 12, (9, 10))
-    for noise, other in (
-        (one.moments_noise(6, 10, AMOUNT).scales[2:], three.moments_noise(6, 10, AMOUNT).scales[2:]),
-        (one.gradient_noise(plan, AMOUNT).scales, three.gradient_noise(plan, AMOUNT).scales),
-        (one.curvature_noise(plan, AMOUNT).scales.scales, three.curvature_noise(plan, AMOUNT).scales.scales),
-    ):
-        np.testing.assert_allclose(other, 3.0 * noise, rtol=1e-2)
-    assert one.n_is_public
-    assert not three.n_is_public

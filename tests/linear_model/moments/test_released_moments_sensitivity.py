@@ -122,27 +122,6 @@ def test_gaussian_cube_reaches_its_bound_for_even_d():
     assert squared_l2(v, other) == float(squared_l2_moments(weights, "replace-one"))
 
 
-@pytest.mark.parametrize("order", [None, 1])
-def test_rows_with_weights(order):
-    rng = np.random.default_rng(2)
-    weights = MomentWeights(2, 1, 3, order)
-    cap = Fraction(5, 2)
-    bound = float(Neighbours(weights=weights, max_weight=cap).l1)
-    squared = float(Neighbours(weights=weights, max_weight=cap).squared_l2)
-    rows = extreme_rows(weights, rng)
-    reached = 0.0
-    for _ in range(4000):
-        v, other = rows[rng.integers(len(rows), size=2)]
-        first, second = rng.choice([0.0, 1.0, 2.5], size=2)
-        distance = np.abs(first * coefficients(v) - second * coefficients(other)).sum()
-        assert distance <= bound * (1 + 1e-12)
-        assert ((first * np.outer(v, v) - second * np.outer(other, other)) ** 2).sum() <= squared * (
-            1 + 1e-12
-        )
-        reached = max(reached, distance)
-    assert reached > 0.9 * bound
-
-
 def test_groups_pay_for_each_row():
     weights = MomentWeights(2, 1, 2)
     rows = extreme_rows(weights, np.random.default_rng(3))

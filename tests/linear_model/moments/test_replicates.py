@@ -66,20 +66,6 @@ def test_replicates_vary_as_fits_to_new_rows_and_new_noise_do(distribution, leve
     np.testing.assert_allclose(drawn / np.outer(sd, sd), true / np.outer(sd, sd), atol=0.2)
 
 
-def test_skewness_ties_the_intercept_to_the_scale():
-    """The limit distribution of location and log scale without features; logistic errors do not tie them."""
-    n = 10_000
-    for distribution, tied in ((SEV, True), (LOGISTIC, False)):
-        matrix = n * np.array([[1.0, 0.0, 0.0], [0.0, 0.01 * distribution.variance, 0.0], [0.0, 0.0, 0.3]])
-        fits = bootstrap_moments(
-            MomentRelease(matrix, np.zeros((3, 3)), "laplace"), distribution, "floor", WIDE
-        )
-        line = fits.intercept + distribution.mean * fits.scale
-        found = np.corrcoef(line, fits.scale)[0, 1]
-        expected = distribution.skewness / np.sqrt(distribution.kurtosis - 1.0)
-        assert found == pytest.approx(expected, abs=0.2), tied
-
-
 @pytest.mark.parametrize("mechanism", ["laplace", "gaussian"])
 def test_intervals_of_slopes_cover(mechanism):
     """900 intervals: 90 % plus or minus 5.5 standard errors of independent hits is .845 to .955."""
@@ -94,28 +80,6 @@ def test_intervals_of_slopes_cover(mechanism):
         low, high = 2 * estimate - np.quantile(fits.coef, [0.95, 0.05], axis=0)
         hits.append((low <= exact) & (exact <= high))
     assert 0.845 < np.mean(hits) < 0.96
-
-
-@pytest.mark.parametrize("rule", ["floor", "trim", "zhang", "none"])
-@pytest.mark.parametrize("method", sorted(METHODS))
-def test_useless_releases_give_finite_replicates(rule, method):
-    rng, std = np.random.default_rng(4), noise_of(1e7)
-    for matrix in (moments(rng, SEV, 50), np.zeros((5, 5)), np.full((5, 5), -1e12)):
-        release = add_noise(rng, matrix, std, "laplace")
-        fits = bootstrap_moments(release, SEV, rule, (1e-3, 2.0), method=method)
-        assert fits.coef.shape == (400, 3)
-        for values in (fits.coef, fits.intercept, fits.scale):
-            assert np.isfinite(values).all()
-        assert fits.scale.min() >= 1e-3
-        assert fits.scale.max() <= 2.0
-
-
-def test_replicates_are_fitted_by_the_same_method():
-    """The truncated likelihood's scale is at least half of the target's half-width, whatever the data are."""
-    rng = np.random.default_rng(8)
-    release = add_noise(rng, moments(rng, SEV, 2000), noise_of(1.0), "laplace")
-    taylor = bootstrap_moments(release, SEV, "floor", WIDE, method="taylor").scale
-    assert taylor.min() > 0.45 > bootstrap_moments(release, SEV, "floor", WIDE).scale.max()
 
 
 def test_replicates_are_of_rows_that_stand_out_of_the_noise_and_are_possible():

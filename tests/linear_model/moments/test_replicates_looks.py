@@ -9,9 +9,8 @@ import pytest
 from skprivate import DPNormalLLSRegressor
 from skprivate.exceptions import UtilityWarning
 from skprivate.linear_model._distributions import NORMAL, clipped_law
-from skprivate.linear_model._fit import bootstrap
 from skprivate.linear_model._moments.released_moments import MomentRelease, ScaledFit
-from skprivate.linear_model._moments.replicates import bootstrap_looks, looks_warning
+from skprivate.linear_model._moments.replicates import bootstrap_looks
 from skprivate.linear_model._moments.rounds import Look, LookRelease
 
 N, SCALE, CLIP = 100_000, 0.05, 0.08
@@ -90,17 +89,6 @@ def test_the_noise_of_the_moments_moves_what_is_left_alone():
     np.testing.assert_allclose(np.diag(found), np.diag(drawn), rtol=0.2)
 
 
-def test_hidden_directions_keep_replicates_about_the_fit():
-    """Where the noise hides a direction no interval is right: it stays finite, and the fit warns."""
-    features = np.array([[0.3, 0.2999], [0.2999, 0.3]])
-    release = release_of(0.67 * TRUE, features=features, noise=100.0, of_look=10.0)
-    replicates = bootstrap_looks(release, NORMAL)
-    assert np.abs(replicates.coef - release.fit.coef).max() < 1.0
-    assert "some combination of the features" in looks_warning(release, replicates)
-    clear = release_of(0.67 * TRUE, noise=100.0, of_look=10.0)
-    assert looks_warning(clear, bootstrap_looks(clear, NORMAL, by_steps=True)) is None
-
-
 class TestFit:
     OPTIONS = {"bounds_X": (-1, 1), "bounds_y": (-4, 4)}
 
@@ -123,16 +111,3 @@ class TestFit:
         (reason,) = self.reasons(max_iter, 0.95)
         assert "some combination of the features" in reason
         assert self.reasons(max_iter, 0.0) == []
-
-    @pytest.mark.parametrize("max_iter", [1, 3])
-    def test_rows_of_a_group_count_as_dependent(self, max_iter):
-        """Standard deviations of the rows' part, by the same draws: the root of three times as large."""
-        X, y = self.table(0.0, 30_000)
-        model = DPNormalLLSRegressor(
-            2.0, max_rows_per_group=3, random_state=31, max_iter=max_iter, **self.OPTIONS
-        ).fit(X, y, groups=np.arange(len(y)) // 3)
-        alone = bootstrap(model, with_noise=False)
-        model._rows_per_unit = 1
-        assert np.std(alone.coef[:, 0]) == pytest.approx(
-            3**0.5 * np.std(bootstrap(model, with_noise=False).coef[:, 0]), rel=0.02
-        )

@@ -11,7 +11,6 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from skprivate.partition import Partition
-from skprivate.rounds import PartialSums
 from skprivate.rounds._plans.masses import (
     NUMBER_BITS,
     WEIGHT_STEPS,
@@ -136,28 +135,3 @@ def test_replacing_a_row_moves_the_sums_by_at_most_twice_its_masses():
         bound = masses.total * masses.largest
         assert abs(tables).sum(axis=1).max() == bound
         assert abs(tables[:, np.newaxis] - tables).sum(axis=2).max() == 2 * bound
-
-
-def test_rows_that_do_not_count_are_left_out():
-    rows, kept = rows_of(500), np.random.default_rng(1).uniform(size=500) < 0.3
-    for masses in ALL_MASSES:
-        plan = MassesPlan.of_leaves(HALVES, masses)
-        expected = np.zeros((3, masses.n_cells), dtype=np.int64)
-        np.add.at(expected, HALVES.apply(rows.X)[kept], masses.row_masses(rows)[kept])
-        for mark in (kept, np.flatnonzero(kept)):
-            np.testing.assert_array_equal(plan.tables(plan.sums(rows.keeping(mark)))[0], expected)
-        assert not plan.sums(rows.keeping(np.zeros(500, dtype=bool))).any()
-
-
-def test_sums_of_batches_add_up_in_any_order():
-    rows = rows_of(300)
-    for masses in ALL_MASSES:
-        plan = MassesPlan.of_leaves(HALVES, masses)
-        parts = [
-            PartialSums.of_batch("t", str(k), plan.sums(rows.keeping(np.arange(k, 300, 3))), 100, 100)
-            for k in range(3)
-        ]
-        for order in itertools.permutations(parts):
-            merged = order[0].merge(order[1]).merge(order[2]).merge(order[0])
-            np.testing.assert_array_equal(merged.values, plan.sums(rows))
-            plan.check_sums(merged.values, merged.n_rows)

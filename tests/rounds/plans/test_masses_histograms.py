@@ -8,9 +8,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from skprivate.partition import DerivedColumns, Partition
-from skprivate.partition._partition import FilledColumn
-from skprivate.rounds import PartialSums
+from skprivate.partition import Partition
 from skprivate.rounds._plans.masses import HistogramsPlan, LabelMasses, MassHistogramsPlan, NumberMasses
 from skprivate.rounds._rows import PreparedRows
 from tests.rounds.plans.example_plans import halved
@@ -51,40 +49,6 @@ def test_sums_are_those_of_numpy(masses, depth):
     plan.check_sums(sums, 12_000)
 
 
-def test_masses_of_labels_are_counts():
-    partition, rows = halved(3, 4), rows_of(5000)
-    found = MassHistogramsPlan.of(partition, N_BINS, LabelMasses(3)).sums(rows)
-    np.testing.assert_array_equal(found, HistogramsPlan(partition, N_BINS, 3).sums(rows))
-
-
-def test_derived_columns_are_those_of_counts():
-    """One column, with a value of its own where the other one says that it is missing."""
-    derived = DerivedColumns(2, (FilledColumn(0, 0, 1, 9.0, 1.0, 3.0),))
-    partition, rng = (
-        Partition.from_splits([0, -1, -1], [2.0], [1.0], [3.0], derived),
-        np.random.default_rng(0),
-    )
-    X = np.column_stack([rng.uniform(1, 3, 500), rng.integers(2, size=500)])
-    rows = PreparedRows(X, labels=rng.integers(3, size=500))
-    counts = HistogramsPlan(partition, (8,), 3).sums(rows)
-    found = MassHistogramsPlan.of(partition, (8,), LabelMasses(3)).sums(rows)
-    np.testing.assert_array_equal(found, counts)
-    # Those that are missing are in the last bin.
-    assert counts.reshape(2, 3, 8)[1, :, -1].sum() > 200
-
-
-@pytest.mark.parametrize("masses", ALL_MASSES)
-def test_parts_of_the_rows_add_up(masses):
-    plan, rows = MassHistogramsPlan.of(halved(3, 3), N_BINS, masses), rows_of(300)
-    parts = [plan.sums(rows.keeping(np.arange(k, 300, 3))) for k in range(3)]
-    first, second, third = (PartialSums.of_batch("t", str(k), parts[k], 100, 100) for k in range(3))
-    merged = third.merge(first.merge(second)).merge(first)
-    np.testing.assert_array_equal(merged.values, plan.sums(rows))
-    single = PreparedRows(rows.X.astype(np.float32), rows.y, labels=rows.labels, steps=rows.steps)
-    double = PreparedRows(single.X.astype(np.float64), rows.y, labels=rows.labels, steps=rows.steps)
-    np.testing.assert_array_equal(plan.sums(single), plan.sums(double))
-
-
 LARGEST = float(np.finfo(np.float64).max)
 
 
@@ -108,25 +72,6 @@ def assert_counts(plan, X, labels):
     found = plan.by_column(plan.sums(PreparedRows(X, labels=labels)))
     for table, expected in zip(found, reference(plan, X, labels), strict=True):
         np.testing.assert_array_equal(table, expected)
-
-
-@pytest.mark.parametrize(("n_labels", "n_bins"), [(2, (32, 2, 7)), (3, (2, 2, 2)), (10, (32, 31, 300))])
-@pytest.mark.parametrize("depth", [0, 1, 5])
-def test_counts_are_those_of_numpy(n_labels, n_bins, depth):
-    rng = np.random.default_rng(depth)
-    # More rows than a block, and rows outside the box.
-    X, labels = rng.normal(0.5, 0.4, size=(12_000, 3)), rng.integers(n_labels, size=12_000).astype(np.int32)
-    assert_counts(HistogramsPlan(halved(3, depth), n_bins, n_labels), X, labels)
-
-
-def test_rows_that_do_not_count_are_left_out():
-    rng = np.random.default_rng(0)
-    X, labels = rng.uniform(size=(500, 2)), rng.integers(3, size=500).astype(np.int32)
-    plan, kept = HistogramsPlan(halved(2, 3), (8, 4), 3), rng.uniform(size=500) < 0.3
-    expected = plan.sums(PreparedRows(X[kept], labels=labels[kept]))
-    for mark in (kept, np.flatnonzero(kept)):
-        np.testing.assert_array_equal(plan.sums(PreparedRows(X, labels=labels, kept=mark)), expected)
-    assert plan.sums(PreparedRows(X[:0], labels=labels[:0])).tolist() == [0] * plan.n_sums
 
 
 def values_near(cuts):
