@@ -13,6 +13,7 @@ from skprivate.rounds._plans.boosting import (
     CodeCountsPlan,
     CodedFeature,
     FeatureCodes,
+    NumberLoss,
     ResidualsPlan,
 )
 from skprivate.rounds._plans.cells import (
@@ -75,9 +76,12 @@ PLANS: dict[str, Any] = {
     "residuals": ResidualsPlan(
         AdditiveModel.constant(CODES, np.zeros(1)), ClassLoss(2), CellGrid.of_feature(0, 3), 20
     ),
+    "number residuals": ResidualsPlan(
+        AdditiveModel.constant(CODES, np.zeros(1)), NumberLoss(0.5, 0.5, 0.75), CellGrid.of_feature(0, 3), 20
+    ),
 }
 #: What a row brings besides its features.
-NUMBERS = {"number masses", "number histograms", "moments"}
+NUMBERS = {"number masses", "number histograms", "moments", "number residuals"}
 LIVES = {"survival", "errors", "gradient", "curvature"}
 #: Of lives, too; no task carries it alone.
 LOOKS = LooksPlan(GRID, np.zeros(3), 1.0, 10)

@@ -68,6 +68,7 @@ DOCUMENTS = [
         ("residuals", ("loss", "n_labels"), 3, "outputs"),
     ),
     ("residuals", ("bits",), 21, "bits"),
+    ("number residuals", ("loss", "half"), 0.0, "half and clip"),
 ]
 
 
@@ -170,6 +171,7 @@ ROWS = [
     (PLANS["logits"], PreparedRows(X, labels=TRUE - 1), "label"),
     (PLANS["logits"], PreparedRows(X + np.nan, labels=TRUE), "finite"),
     (PLANS["logits"], PreparedRows(X[:, :1], labels=TRUE), "shape"),
+    (PLANS["label moments"], PreparedRows(X + np.nan, labels=TRUE), "finite"),
     (PLANS["histograms"], PreparedRows(X, labels=TRUE + 2), "more classes"),
     (PLANS["histograms"], PreparedRows(X[:, :1], labels=TRUE), "shape"),
     (PLANS["label masses"], PreparedRows(X, labels=TRUE + 2), "more classes"),
