@@ -514,7 +514,11 @@ REFUSALS |= {
         "no bytes of an accumulator",
     ),
     **{
-        f"release, {given}": (released(**given), match, *error)
+        f"release, { {key: getattr(value, '__name__', value) for key, value in given.items()} }": (
+            released(**given),
+            match,
+            *error,
+        )
         for given, match, *error in (
             ({"epsilon": 11.0}, "would pass the ceiling", BudgetExceededError),
             ({"epsilon": -1.0}, "epsilon"),
