@@ -583,11 +583,11 @@ class ResidualsPlan(Record):
 
     def check_sums(self, values: IntArray, n_rows: int) -> None:
         """Refuse sums that no n_rows rows have."""
-        table = np.abs(values.reshape(-1, self.loss.n_outputs))
+        table = values.reshape(-1, self.loss.n_outputs)
         most = n_rows * 2**self.bits
         norm = 1 if self.loss.n_outputs == 1 else 2
-        zero = self.loss.n_outputs == 1 or not values.reshape(table.shape).sum(axis=1).any()
-        refuse_sums(not zero or sum(map(int, table.ravel())) > norm * most)
+        zero = self.loss.n_outputs == 1 or not table.sum(axis=1).any()
+        refuse_sums(not zero or sum(abs(int(value)) for value in values) > norm * most)
 
     def check_room(self, n_rows: int) -> None:
         """Refuse rows that the sums have no room for."""

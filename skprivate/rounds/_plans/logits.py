@@ -11,7 +11,7 @@ from ...utils._json_documents import Fields
 from .._codec import Record, array, maybe, refuse_sums, spread, stored
 from .._rows import PreparedRows
 from .logit_kernels import fill_logits
-from .moments import BLOCK_ROWS, FINEST, MomentGrid, check_block_room, packed_blocks, read_grid
+from .moments import BLOCK_ROWS, FINEST, MomentGrid, check_block_room, exceeds, packed_blocks, read_grid
 
 # Most labels: room is made for them before rows are read.
 MOST_LABELS = 2**16
@@ -62,7 +62,7 @@ class LabelMomentsPlan(Record):
         counts, (sums, squares) = values[: self.n_labels], values[self.n_labels :].reshape(2, -1)
         one = 2**self.grid.exponent
         possible = counts.min() >= 0 and counts.sum() == n_rows
-        possible &= bool((np.abs(sums) <= n_rows * one).all() and (squares <= n_rows * one**2).all())
+        possible &= not exceeds(sums, n_rows * one) and not exceeds(squares, n_rows * one**2)
         refuse_sums(not possible or squares.min() < 0)
 
     def check_room(self, n_rows: int) -> None:
@@ -222,10 +222,10 @@ class LogitsPlan(Record):
     def check_sums(self, values: IntArray, n_rows: int) -> None:
         """Refuse sums that no n_rows rows have."""
         gradient, matrix = self.split(values)
-        possible = int(np.abs(gradient).max()) <= n_rows * 2 ** (self.rows.exponent + self.residual_bits)
+        possible = not exceeds(gradient, n_rows * 2 ** (self.rows.exponent + self.residual_bits))
         if matrix is not None and self.coarse is not None:
             most = n_rows * 2 ** (2 * self.coarse[0] + self.coarse[1] - 2)
-            possible &= int(np.abs(matrix).max()) <= most and bool((matrix == matrix.T).all())
+            possible &= not exceeds(matrix, most) and bool((matrix == matrix.T).all())
         refuse_sums(not possible)
 
     def check_room(self, n_rows: int) -> None:

@@ -107,9 +107,7 @@ def test_sums_that_no_rows_have_are_refused(name):
             plan.check_sums(wrong, 50)
 
 
-@pytest.mark.parametrize(
-    "name", ["leaves", "histograms", "number masses", "moments", "gradient", "curvature"]
-)
+@pytest.mark.parametrize("name", PLANS)
 def test_the_least_integer_is_refused_everywhere(name):
     """NumPy takes its magnitude for negative."""
     plan = PLANS[name]
