@@ -12,6 +12,7 @@ from typing import Any, Literal
 import numpy as np
 
 from .._typing import FloatArray
+from ..accounting._statements.fields import escape_controls
 from ..domain import TableDomain
 from ..domain._readers import hint_of
 from ..exceptions import UtilityWarning
@@ -43,7 +44,7 @@ def warn_of_mistakes(name: str, *sentences: str | None) -> None:
     """Join the sentences to one `UtilityWarning` about the estimator or function `name`, if there are any."""
     said = [sentence[0].upper() + sentence[1:] for sentence in sentences if sentence]
     if said:
-        warn_after_release(f"{name}: {' '.join(said)}", UtilityWarning)
+        warn_after_release(escape_controls(f"{name}: {' '.join(said)}"), UtilityWarning)
 
 
 def hardly_any_rows(

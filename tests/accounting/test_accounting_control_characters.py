@@ -4,6 +4,7 @@
 import json
 import re
 import unicodedata
+import warnings
 
 import numpy as np
 import pandas as pd
@@ -83,7 +84,13 @@ def test_results_that_carry_a_statement_show_names_escaped():
     rng = np.random.default_rng(0)
     X, groups = rng.uniform(size=(500, 1)), np.array(["a", STRANGE], dtype=object)[np.arange(500) % 2]
     model = LogisticRegression().fit([[0.2], [0.8]], [0, 1])
-    evaluation = private_evaluate(model, X, X[:, 0] > 0.5, 10.0, groups_of_interest=(groups, ["a", STRANGE]))
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        evaluation = private_evaluate(
+            model, X, X[:, 0] > 0.5, 10.0, groups_of_interest=(groups, ["a", STRANGE])
+        )
+    for warning in caught:
+        assert_nothing_is_forged(str(warning.message))
     table = pd.DataFrame({STRANGE: X[:, 0], "level": groups})
     domain = TableDomain({STRANGE: (0, 1), "level": ["a", STRANGE]})
     description = private_describe(table, domain, 10.0)
