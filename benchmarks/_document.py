@@ -4,12 +4,11 @@
 What is printed goes to doc/PAGE_tables.inc as it is, with the command, the time it took and versions.
 """
 
-import argparse
 import contextlib
 import importlib
 import io
 import platform
-from collections.abc import Callable
+import sys
 from importlib.metadata import version
 from pathlib import Path
 from time import process_time
@@ -44,12 +43,7 @@ PACKAGES = ("numpy", "scipy", "scikit-learn")
 
 def main() -> None:
     """Write the pages that are named, or all."""
-    parser = argparse.ArgumentParser(prog="python -m benchmarks._document", description=__doc__)
-    parser.add_argument("pages", nargs="*", metavar="PAGE", help=f"of {', '.join(PAGES)}; all by default")
-    pages = parser.parse_args().pages or list(PAGES)
-    if unknown := set(pages) - set(PAGES):
-        parser.error(f"there is no page {', '.join(sorted(unknown))}")
-    for page in pages:
+    for page in sys.argv[1:] or PAGES:
         write_page(page)
 
 
@@ -57,17 +51,12 @@ def write_page(page: str) -> None:
     """Run the benchmarks of a page and write what they print."""
     parts = [_introduction(page)]
     for path in PAGES[page]:
-        printed, took = _captured(importlib.import_module(f"benchmarks.{path.replace('/', '.')}").run)
-        parts.append(_section(f"python -m benchmarks {path}", printed, took))
+        run = importlib.import_module(f"benchmarks.{path.replace('/', '.')}").run
+        with contextlib.redirect_stdout(io.StringIO()) as printed:
+            took, _ = timed(run, process_time)
+        parts.append(_section(f"python -m benchmarks {path}", printed.getvalue(), took))
         print(f"{path}: {took:.0f} s", flush=True)
     (DOC / f"{page}_tables.inc").write_text("\n".join(parts), encoding="utf-8")
-
-
-def _captured(run: Callable[[], None]) -> tuple[str, float]:
-    printed = io.StringIO()
-    with contextlib.redirect_stdout(printed):
-        took, _ = timed(run, process_time)
-    return printed.getvalue(), took
 
 
 def _introduction(page: str) -> str:

@@ -35,12 +35,7 @@ def lines(panel: Any, x: Any, series: dict[str, Any], labels: tuple[str, str], l
     """Draw one line for each series over the same x; `log` names the axes with a logarithmic scale."""
     for name, values in series.items():
         panel.plot(x, np.asarray(values, dtype=float), marker="o", markersize=3, label=name)
-    panel.set_xlabel(labels[0])
-    panel.set_ylabel(labels[1])
-    if "x" in log:
-        panel.set_xscale("log")
-    if "y" in log:
-        panel.set_yscale("log")
+    panel.set(xlabel=labels[0], ylabel=labels[1], **{f"{axis}scale": "log" for axis in log})
     if len(series) > 1:
         panel.legend(fontsize=7)
 
@@ -49,8 +44,7 @@ def second_axis(panel: Any, x: Any, values: Any, label: str) -> None:
     """Draw percentages over the same x on an axis of their own, dashed."""
     other = panel.twinx()
     other.plot(x, values, "k--", marker="s", markersize=3)
-    other.set_ylabel(f"{label} (dashed)")
-    other.set_ylim(bottom=0)
+    other.set(ylabel=f"{label} (dashed)", ylim=(0, None))
 
 
 def bars(panel: Any, series: dict[str, dict[str, float]], label: str) -> None:

@@ -56,11 +56,6 @@ def across(values: Iterable[Any], spec: str) -> list[tuple[str, str]]:
     return [(value if isinstance(value, str) else f"{value:g}", spec) for value in values]
 
 
-def verdict(goal: float, reached: bool) -> str:
-    """Return a goal, and whether it is reached."""
-    return f"goal {goal:g}: {'reached' if reached else 'missed'}"
-
-
 def standard_error(values: ArrayLike) -> Any:
     """Return the standard error of the mean over the first axis; NaN where that is one value."""
     table = np.asarray(values, dtype=float)

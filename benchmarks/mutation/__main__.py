@@ -28,8 +28,6 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as name:
         copy = _copy(Path(name), options.tests)
         for number, mutant in enumerate(mutants):
-            if options.only and number not in options.only:
-                continue
             start = time.perf_counter()
             killer = _killer(copy, mutant, options.marks)
             tried[mutant.room] += 1
@@ -47,7 +45,6 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--rooms", nargs="*", default=[], help="folders of skprivate (default: all)")
     parser.add_argument("--each", type=int, default=0, help="at least so many mutants of every room")
     parser.add_argument("--seed", type=int, default=0, help="of the draw of the mutants (default: 0)")
-    parser.add_argument("--only", type=int, nargs="*", default=[], help="numbers of mutants (default: all)")
     parser.add_argument("--marks", default="", help="pytest's -m: which tests run (default: all)")
     parser.add_argument("--tests", type=Path, default=ROOT, help="a checkout whose tests run (default: this)")
     return parser

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from time import process_time
 from typing import Any, NamedTuple
 
-from .._tables import Table, verdict
+from .._tables import Table
 from .._timing import Clock, Comparison, Task, compare
 
 #: What was measured, by the work that a goal is set for.
@@ -58,7 +58,7 @@ def print_goals(measured: Measured) -> None:
     for goal in (goal for goal in GOALS if goal.work in measured):
         *_, most = found = sorted(measured[goal.work], key=lambda one: one.ratio)
         ratio = f"{found[0].ratio:.3g} to {most.ratio:.3g}" if len(found) > 1 else f"{most.ratio:.3g}"
-        reached = verdict(round(goal.ratio, 4), most.ratio <= goal.ratio)
+        reached = f"goal {goal.ratio:.4g}: {'reached' if most.ratio <= goal.ratio else 'missed'}"
         table.row(goal.work, goal.beside, 1e3 * most.ours, 1e3 * most.theirs, ratio, reached, goal.quiet)
     print("Not measured:", "; ".join(goal.work for goal in GOALS if goal.work not in measured) or "nothing")
 
