@@ -231,7 +231,7 @@ class TestTrace:
             trace_lines(self, functools.partial(self.branch, flag)) for flag in (True, False, True)
         )
         assert one != other
-        assert first_difference(one, other).startswith("test_fuzz.py:")
+        assert first_difference(one, other).startswith("test_search.py:")
         assert one == again
 
     def test_foreign_code_is_not_traced(self):
