@@ -11,15 +11,11 @@ import json
 import re
 import subprocess
 import sys
-import warnings
-from concurrent.futures import ProcessPoolExecutor
-from multiprocessing import get_context
 from pkgutil import iter_modules
 from unittest import SkipTest, mock
 
 import numpy as np
 import pytest
-from joblib.externals.loky import get_reusable_executor
 
 from skprivate import (
     DPLogisticRegression,
@@ -32,10 +28,8 @@ from skprivate.audit import AuditCase, _battery, check_private_estimator, parame
 from skprivate.audit._battery.battery import CHECKS
 from skprivate.audit._observation.recorder import Recording
 from skprivate.base import PrivateEstimatorMixin
-from skprivate.exceptions import DisclosureWarning, PrivacyLeakWarning, UtilityWarning
 from skprivate.games._rounds import SolverState
 from skprivate.noise import DiscreteLaplaceMechanism
-from tests.audit.search_seconds import SEARCH_SECONDS, SHORT
 from tests.catalogue import INSTANCES, ONE_OF_EACH, arguments, public_estimators
 from tests.marks import slow_unless
 
@@ -164,7 +158,7 @@ TOO_WEAK_HERE = {
     "aft, censored": {"check_releases_show_half_the_noise"},
     "aft, censored, gaussian, persons": {"check_releases_show_half_the_noise"},
 }
-QUICK = {"central", "tree, public rows", "boosting", "sev", "logit", "tqma", "platform"}
+QUICK = {"central", "tree, public rows", "sev", "tqma", "platform"}
 #: Their releases come from code that others run: the randomizers are in trees of three classes,
 #: declared columns in instances with persons.
 SAME_WAY = {
@@ -230,16 +224,6 @@ def case_of(name, n_trials=0):
     return AuditCase.of(instance.estimator, data, n_trials=n_trials)
 
 
-def start_lean_process():
-    """What pytest's own process is not: small, so that a check that looks at every living object is quick."""
-    warnings.simplefilter("error")
-    for kind in (DisclosureWarning, PrivacyLeakWarning, UtilityWarning):
-        warnings.simplefilter("ignore", kind)
-    warnings.filterwarnings("ignore", "A prediction rests on few")
-    for seconds in SEARCH_SECONDS:
-        seconds.update(dict.fromkeys(seconds, SHORT))
-
-
 def run_battery(name, n_trials=0, **options):
     """Return the battery's results without estimators, and whether its case is more than a table X, y."""
     case = case_of(name, n_trials)
@@ -249,22 +233,10 @@ def run_battery(name, n_trials=0, **options):
     return [{**one, "estimator": None} for one in results], has_more
 
 
-def end_workers():
-    """End joblib's own workers, for which the process would wait for minutes."""
-    get_reusable_executor().shutdown(wait=True)
-
-
-@pytest.fixture(scope="module")
-def lean_process():
-    with ProcessPoolExecutor(1, get_context("spawn"), start_lean_process) as pool:
-        yield lambda *args, **options: pool.submit(run_battery, *args, **options).result()
-        pool.submit(end_workers).result()
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("name", WHOLE_FITS)
 def test_whole_fits_of_each_family(name, lean_process):
-    results, _ = lean_process(name, 1000, only=["check_epsilon_of_whole_fits"], thorough=True)
+    results, _ = lean_process(run_battery, name, 1000, only=["check_epsilon_of_whole_fits"], thorough=True)
     assert results[0]["status"] == "passed"
 
 
@@ -274,7 +246,7 @@ def test_every_check_passes(name, lean_process):
     checks = {check.__name__ for check in CHECKS}
     if name not in ONE_OF_EACH:
         checks -= ONCE_A_CLASS - set(expected)
-    results, has_more = lean_process(name, only=sorted(checks))
+    results, has_more = lean_process(run_battery, name, only=sorted(checks))
     by_status = {
         status: {one["check_name"]: one["reason"] for one in results if one["status"] == status}
         for status in ("failed", "skipped", "xfail", "too weak")

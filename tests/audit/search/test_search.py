@@ -127,6 +127,7 @@ class TestLoss:
             self.pair(DiscreteLaplaceMechanism(1.0), [1], [1, 2])
 
 
+@pytest.mark.usefixtures("short_searches")
 class TestFuzz:
     @pytest.mark.parametrize(
         ("estimator", "loss"),
