@@ -70,7 +70,7 @@ def test_every_example_is_run():
 
 @pytest.mark.parametrize(
     "path",
-    [slow(path) if path.name == "auditing.rst" else path for path in PAGES],
+    [slow(path) if path.stem in ("auditing", "life_data") else path for path in PAGES],
     ids=lambda path: str(path.relative_to(ROOT)),
 )
 def test_pages(path, tmp_path, monkeypatch):

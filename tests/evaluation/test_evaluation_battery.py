@@ -147,7 +147,7 @@ CASES = {
 }
 
 
-@pytest.mark.parametrize("name", slow_unless(("describe", "evaluate"), CASES))
+@pytest.mark.parametrize("name", slow_unless(("describe",), CASES))
 def test_battery(name):
     results = check_private_estimator(CASES[name], on_fail=None)
     failed = [
