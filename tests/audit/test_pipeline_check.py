@@ -95,6 +95,7 @@ def _finite():
 
 
 @pytest.mark.slow
+@pytest.mark.slow
 def test_density_that_decides_on_the_output_is_found():
     # Encoded words fill 3 of 4 cells, and 2 of 4 if no word is known: the threshold lies in between.
     parts = columns(

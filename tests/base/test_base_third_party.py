@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from joblib.externals.loky import get_reusable_executor
 from sklearn.base import clone
 
 import skprivate.base
@@ -83,6 +84,8 @@ def test_clones_and_copies(halves):
 
 @pytest.mark.slow
 def test_it_passes_the_battery(halves):
+    # Workers of other tests do not know the folder of this module.
+    get_reusable_executor().shutdown(wait=True)
     results = check_private_estimator(halves(epsilon=1.5, **PUBLIC), on_fail=None)
     assert {one["check_name"]: one["reason"] for one in results if one["status"] == "failed"} == {}
 

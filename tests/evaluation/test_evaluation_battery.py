@@ -141,7 +141,6 @@ CASES = {
     "describe": DescribeOnce(),
     "describe-gaussian": DescribeOnce(mechanism="gaussian", delta=1e-6),
     "evaluate": EvaluateOnce(),
-    "evaluate-gaussian": EvaluateOnce(mechanism="gaussian", delta=1e-6),
     "evaluate-add-remove": EvaluateLabelsOnce(relation="add-remove"),
     "describe-add-remove": DescribeSignsOnce(relation="add-remove"),
 }

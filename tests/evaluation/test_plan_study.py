@@ -59,6 +59,7 @@ REGRESSORS = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("estimator", REGRESSORS, ids=lambda one: type(one).__name__)
 def test_every_regressor_is_planned(estimator):
     found = plan(estimator, n=2000, epsilons=(100.0,), public=(X, NUMBERS), target=(0.2, 4.0))
@@ -94,6 +95,7 @@ def test_same_seed_same_plan_also_in_processes():
     assert first.table != plan(random_state=1).table
 
 
+@pytest.mark.slow
 def test_strict_mode_and_its_seeds():
     with skprivate.config_context(strict=True):
         assert plan() == plan()
@@ -111,6 +113,7 @@ def test_go_names_the_least_epsilon():
     assert found.mark == "computed from simulated rows: nothing was spent"
 
 
+@pytest.mark.slow
 def test_no_go_where_public_rows_do_better():
     found = plan(DPTreeClassifier(), n=30, epsilons=(0.01,))
     assert found.decision == "no-go"
@@ -130,6 +133,7 @@ def test_no_signal_is_no_go_or_unsaid():
     assert plan(n=5000, epsilons=(5.0,), public=(X, RNG.permutation(LABELS))).decision != "go"
 
 
+@pytest.mark.slow
 def test_public_rows_in_the_fit():
     tree = DPTreeClassifier(rule="cart")
     alone, both = (plan(tree, n=100, epsilons=(0.05,), public_in_fit=given) for given in (False, True))

@@ -109,6 +109,7 @@ class TestVariants:
 
 
 class TestRowsNeeded:
+    @pytest.mark.slow
     def test_a_larger_epsilon_and_a_wider_interval_need_fewer(self):
         small, large = plan(epsilons=[0.5, 4.0], half_width=0.05).rows_needed
         assert small.n > large.n > plan(epsilons=[4.0], half_width=0.1).rows_needed[0].n

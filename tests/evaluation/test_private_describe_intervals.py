@@ -19,6 +19,7 @@ MOST = int(binom.ppf(1 - 1e-7, RUNS, 0.9)) + 1
 DOMAIN = TableDomain({"normal": (-40, 40), "constant": (0, 10), "lacking": (-4, 4), "job": ["a", "b"]})
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::skprivate.exceptions.UtilityWarning")
 @pytest.mark.parametrize("options", [{"epsilon": 0.5}, {"epsilon": 5.0}, {"epsilon": 0.5, "delta": 1e-6}])
 def test_intervals_hold_the_value_of_the_population(options):

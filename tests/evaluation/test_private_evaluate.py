@@ -540,6 +540,7 @@ def test_the_mean_of_many_recalls_may_be_one():
     assert hits >= 27
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["accuracy", "auc", "brier", "calibration_in_the_large"])
 def test_rows_of_a_person_that_are_copies_are_no_news(name):
     def copies(rng):

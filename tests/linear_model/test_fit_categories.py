@@ -9,6 +9,7 @@ import pytest
 from skprivate.domain import TableDomain
 from skprivate.exceptions import UtilityWarning
 from skprivate.linear_model import DPLogLocationScaleRegressor
+from tests.marks import slow
 
 LEVELS = ("a", "b", "c")
 DOMAIN = TableDomain({"load": (0.0, 10.0), "kind": list(LEVELS)})
@@ -49,7 +50,7 @@ def fits(seed, censored, **options):
 @pytest.mark.parametrize(
     ("censored", "options", "most_warnings"),
     # The rounds of one of these censored fits do not settle: it warns, as it should.
-    [(False, {}, 0), (False, {"max_iter": 1}, 0), (True, {}, 1)],
+    [slow(False, {}, 0), (False, {"max_iter": 1}, 0), slow(True, {}, 1)],
     ids=["looks", "one release", "censored"],
 )
 def test_intervals_are_those_without_a_level(censored, options, most_warnings):

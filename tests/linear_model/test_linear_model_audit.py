@@ -15,6 +15,7 @@ from skprivate.linear_model._fit import SurvivalRows
 from skprivate.linear_model._moments import released_moments as moment_release
 from skprivate.linear_model._moments import rounds
 from tests.linear_model.replays import FALSE_ALARM, count_hits, exact_loss, half_the_noise, recording_of
+from tests.marks import slow
 
 EPSILON = Fraction(3, 2)
 
@@ -241,7 +242,7 @@ def test_audit_of_a_censored_fit(epsilon_lower_bound, bug):
     assert bound > EPSILON if bug else 0.6 < bound <= loss
 
 
-@pytest.mark.parametrize("structured", [False, True])
+@pytest.mark.parametrize("structured", [False, slow(True)])
 def test_audit_of_gaussian_noise(structured, bug):
     """Two Gaussians at the distance mu = sqrt(2 rho): one event on both tells mu from below."""
     # Half the noise makes mu .376 at this pair of tables, and .322 is claimed.

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from skprivate import DPSEVRegressor, DPTreeClassifier, config_context
 from skprivate.rounds import PartialSums, TableSource, fit_rounds
+from tests.marks import slow_unless
 from tests.rounds.examples import (
     CASES,
     LABELS,
@@ -38,7 +39,7 @@ FORMS = {
 }
 
 
-@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize("name", slow_unless(("moments", "censored persons", "tree of persons"), CASES))
 @settings(max_examples=6, deadline=None, derandomize=True)
 @given(
     form=st.sampled_from([*FORMS]), cuts=st.lists(st.integers(0, N), max_size=5), order=st.integers(0, 1000)

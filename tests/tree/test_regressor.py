@@ -126,7 +126,8 @@ def test_the_ledger_is_charged_before_noise_is_drawn(kind, tmp_path):
 @pytest.mark.parametrize(
     ("mechanism", "epsilon"),
     [
-        *(("hadamard", 0.5), ("krr", 6.0), ("subset", 2.0), ("unary", 0.5)),
+        ("krr", 6.0),
+        *(slow(*case) for case in (("hadamard", 0.5), ("subset", 2.0), ("unary", 0.5))),
         *(slow(*case) for case in (("hadamard", 6.0), ("krr", 0.5), ("subset", 6.0), ("unary", 2.0))),
     ],
 )

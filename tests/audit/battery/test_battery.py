@@ -186,7 +186,7 @@ ONCE_A_CLASS = {
 # One of each family: whole fits are counted a thousand times.
 # Of a tree that pays for splits, or a regression of several rounds, few fits show no noise of half the scale:
 # each release has a part of epsilon.
-WHOLE_FITS = ("tree, public rows", "central, pruned", "sev, one release")
+WHOLE_FITS = ("tree, public rows", "sev, one release")
 EXPECTED_FAILURES = {
     "boosting, public model": dict.fromkeys(
         ("check_ledger_total", "check_pipeline_steps"), "they fit rows of which none is public"

@@ -22,6 +22,7 @@ from skprivate.audit._observation.source_code import first_difference, trace_lin
 from skprivate.audit._search.privacy_loss import as_epsilon_or_rho
 from skprivate.noise import DiscreteGaussianMechanism, DiscreteLaplaceMechanism
 from skprivate.randomizers import KRRRandomizer, LaplaceRandomizer
+from tests.marks import slow
 
 pytestmark = pytest.mark.usefixtures("short_searches")
 TREE = {"max_depth": 2, "bounds": (0, 1), "classes": [0, 1]}
@@ -129,13 +130,14 @@ class TestLoss:
 
 @pytest.mark.usefixtures("short_searches")
 class TestFuzz:
+    @pytest.mark.slow
     @pytest.mark.parametrize(
         ("estimator", "loss"),
         [
-            (DPTreeClassifier(1.5, split_share=0, **TREE), 1.5),
+            slow(DPTreeClassifier(1.5, split_share=0, **TREE), 1.5),
             (LocallyPrivateTreeClassifier(1.5, **TREE), 1.5),
             (DPSEVRegressor(1.5, bounds_X=(-1, 1), bounds_y=(-1, 1)), 1.47),
-            (DPSEVRegressor(1.5, bounds_X=(-1, 1), bounds_y=(-1, 1), relation="add-remove"), 1.5),
+            slow(DPSEVRegressor(1.5, bounds_X=(-1, 1), bounds_y=(-1, 1), relation="add-remove"), 1.5),
         ],
         ids=repr,
     )
@@ -186,6 +188,7 @@ class TestFuzz:
         with pytest.raises(ValueError, match="in other threads"):
             sensitivity_fuzz(Threaded(1.0, **TREE))
 
+    @pytest.mark.slow
     def test_data_of_ones_own(self):
         X = np.array([[0.1, 0.9], [0.6, 0.2], [0.9, 0.9]])
         fuzz = sensitivity_fuzz(
