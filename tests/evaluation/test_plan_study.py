@@ -7,7 +7,6 @@ import pickle
 import numpy as np
 import pytest
 from sklearn.base import clone
-from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 
 import skprivate
@@ -165,42 +164,3 @@ def test_html_is_escaped():
     assert "<script>" not in html
     assert "&lt;script&gt;" in html
     assert "nothing was spent" in html
-
-
-def one_row_too_few(n, rng):
-    rows, labels = linear(n, rng)
-    return rows[1:], labels
-
-
-BAD = [
-    ({"public": None}, ValueError, "neither|public rows, or|there is no plan"),
-    ({"public": (X, np.zeros(200, int))}, ValueError, "at least two classes"),
-    ({"public": (X[:20], LABELS[:20])}, ValueError, "30 public rows"),
-    ({"public": (X, LABELS[:-1])}, ValueError, "as many targets as rows"),
-    ({"public": X}, TypeError, "pair"),
-    ({"n": 5}, ValueError, "'n' parameter"),
-    ({"n": 500.5}, ValueError, "'n' parameter"),
-    ({"n_repeats": 1}, ValueError, "n_repeats"),
-    ({"epsilons": ()}, ValueError, "at least one"),
-    ({"epsilons": 1.0}, TypeError, "sequence"),
-    ({"epsilons": (1.0, 1.0)}, ValueError, "twice"),
-    ({"epsilons": (0.0,)}, ValueError, "epsilons"),
-    ({"simulate": lambda n, rng: linear(n, rng)[0]}, TypeError, "pair"),
-    ({"simulate": lambda n, rng: linear(n - 1, rng)}, ValueError, "n rows and n targets"),
-    ({"simulate": one_row_too_few}, ValueError, "n rows and n targets"),
-    ({"estimator": LogisticRegression()}, ValueError, "param_name"),
-    ({"estimator": BoundsScaler()}, TypeError, "classifier or a regressor"),
-    ({"param_name": "eps"}, ValueError, "no parameter 'eps'"),
-    ({"public": None, "simulate": linear, "public_in_fit": True}, ValueError, "needs public rows"),
-]
-
-
-@pytest.mark.parametrize(("changes", "kind", "message"), BAD)
-def test_bad_input(changes, kind, message):
-    with pytest.raises(kind, match=message):
-        plan(**changes)
-
-
-def test_domain_of_a_wrong_kind():
-    with pytest.raises(TypeError, match="TableDomain, or bounds"):
-        plan_study(LOGISTIC, "age", 500, [1.0], (X, LABELS), **QUICK)

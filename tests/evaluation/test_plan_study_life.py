@@ -9,7 +9,6 @@ import pandas as pd
 import pytest
 
 from skprivate import (
-    DPLogisticRegression,
     DPLogLocationScaleRegressor,
     DPNormalLLSRegressor,
     PrivacyLedger,
@@ -98,16 +97,6 @@ class TestWidths:
         assert json.loads(json.dumps(drowned.to_dict(), allow_nan=False))["table"][0]["quantile"] == [None]
 
 
-class TestVariants:
-    @pytest.mark.parametrize(
-        ("variants", "error"),
-        [({}, ValueError), ({"a": 1}, TypeError), ([1], TypeError), ({"a": {"epsilon": 2}}, ValueError)],
-    )
-    def test_mistakes(self, variants, error):
-        with pytest.raises(error, match="variants"):
-            plan(variants=variants)
-
-
 class TestRowsNeeded:
     @pytest.mark.slow
     def test_a_larger_epsilon_and_a_wider_interval_need_fewer(self):
@@ -175,55 +164,6 @@ class TestSources:
         assert len(np.unique(times)) > 1500
         if censoring:
             assert abs(np.mean(~y["event"]) - censoring) < 0.05
-
-    def test_a_simulation_is_checked(self):
-        def simulate(n, rng):
-            return fleet(n - 1, rng)
-
-        with pytest.raises(ValueError, match="n rows and n targets"):
-            plan(stated=None, simulate=simulate)
-        with pytest.raises(TypeError, match="pair"):
-            plan(stated=None, simulate=lambda n, rng: 3)
-
-    @pytest.mark.parametrize(
-        "options",
-        [
-            {"coef": [[1.0]]},
-            {"coef": [np.inf]},
-            {"scale": 0.0},
-            {"censoring": 1.0},
-            {"intercept": np.nan},
-        ],
-    )
-    def test_mistakes_of_a_stated_model(self, options):
-        with pytest.raises(ValueError, match=next(iter(options))):
-            StatedLifetimes(**{"coef": [1.0], "intercept": 0.0, "scale": 1.0, **options})
-
-    @pytest.mark.parametrize(
-        ("options", "message"),
-        [
-            ({"stated": None}, "give one of"),
-            ({"simulate": fleet}, "give one of"),
-            ({"stated": None, "public": (np.zeros((5, 2)), np.ones(5))}, "30 public rows"),
-            ({"stated": None, "public": (np.zeros((50, 2)), np.ones(40))}, "as many targets"),
-            ({"stated": StatedLifetimes(coef=[1.0], intercept=0, scale=1, X=np.zeros((3, 2)))}, "coef has 1"),
-            ({"n": 3}, "at least 20"),
-            ({"epsilons": []}, "epsilons"),
-            ({"half_width": 0.0}, "half_width"),
-            ({"quantile": 1.0}, "quantile"),
-            ({"assurance": 1.0}, "assurance"),
-            ({"n_repeats": 0}, "n_repeats"),
-        ],
-    )
-    def test_mistakes(self, options, message):
-        with pytest.raises(ValueError, match=message):
-            plan(**options)
-
-    def test_only_life_data_regressors_with_bounds(self):
-        with pytest.raises(TypeError, match="life-data regressor"):
-            plan(DPLogisticRegression())
-        with pytest.raises(ValueError, match="declare its bounds"):
-            plan(DPLogLocationScaleRegressor(bounds_X=(-1, 1)))
 
 
 def test_nothing_is_charged_and_nothing_is_changed(tmp_path):
