@@ -27,7 +27,10 @@ TARGETS = {
 }
 # What setup.py says too. Cython's code compares and declares more than it needs to on a machine of 32 bits.
 FLAGS = ["-O3", "-g0", "-ffp-contract=off", "-Wall", "-Werror", "-Wno-unused-function"]
-TESTS = ("tests/collaborative/local_average/test_smooth_kernels.py", "tests/rounds/plans/test_moment_kernels.py")
+TESTS = (
+    "tests/collaborative/local_average/test_smooth_kernels.py",
+    "tests/rounds/plans/test_moment_kernels.py",
+)
 PYCONFIG = """
 #define SIZEOF_SHORT __SIZEOF_SHORT__
 #define SIZEOF_INT __SIZEOF_INT__
