@@ -148,7 +148,9 @@ def part_of(transformer):
     return {"bounds": bounds} if "bounds" in transformer.get_params() else {}
 
 
-@pytest.mark.parametrize("library", LIBRARIES)
+@pytest.mark.parametrize(
+    "library", ["pandas", pytest.param("polars", marks=[needs_names_of_polars, pytest.mark.slow])]
+)
 @pytest.mark.parametrize("name", WITH_EPSILON)
 class TestSearches:
     def test_searches_and_splits(self, name, library):

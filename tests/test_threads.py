@@ -20,7 +20,8 @@ from skprivate.exceptions import BudgetExceededError
 from skprivate.noise import DiscreteLaplaceMechanism, check_entropy
 from skprivate.noise._sampling_kernels import fill_bits
 from skprivate.noise._stream_kernels import WordStream
-from tests.catalogue import INSTANCES, SHALLOW, arguments
+from tests.catalogue import INSTANCES, ONE_OF_EACH, SHALLOW, arguments
+from tests.marks import slow_unless
 
 TOP = Path(skprivate.__file__).parent
 KERNELS = sorted(
@@ -84,7 +85,7 @@ def fit_and_use(name, rows):
 @pytest.mark.filterwarnings("ignore::skprivate.exceptions.PrivacyLeakWarning")
 @pytest.mark.filterwarnings("ignore::skprivate.exceptions.DisclosureWarning")
 @pytest.mark.filterwarnings("ignore::skprivate.exceptions.UtilityWarning")
-@pytest.mark.parametrize("name", REPEATABLE)
+@pytest.mark.parametrize("name", slow_unless(ONE_OF_EACH, REPEATABLE))
 def test_fits_in_threads_are_those_of_one_thread(name):
     rows = arguments(INSTANCES[name], n=240)
     alone = fit_and_use(name, rows)
@@ -95,7 +96,7 @@ def test_fits_in_threads_are_those_of_one_thread(name):
 @pytest.mark.filterwarnings("ignore::skprivate.exceptions.PrivacyLeakWarning")
 @pytest.mark.filterwarnings("ignore::skprivate.exceptions.DisclosureWarning")
 @pytest.mark.filterwarnings("ignore::skprivate.exceptions.UtilityWarning")
-@pytest.mark.parametrize("name", REPEATABLE)
+@pytest.mark.parametrize("name", slow_unless(ONE_OF_EACH, REPEATABLE))
 def test_threads_share_a_fitted_estimator_while_another_fits_it_again(name):
     rows = arguments(INSTANCES[name], n=240)
     X = rows.get("X")

@@ -158,7 +158,7 @@ TOO_WEAK_HERE = {
     "aft, censored": {"check_releases_show_half_the_noise"},
     "aft, censored, gaussian, persons": {"check_releases_show_half_the_noise"},
 }
-QUICK = {"central", "tree, public rows", "sev", "tqma", "platform"}
+QUICK = {"central", "tree, public rows", "tqma"}
 #: Their releases come from code that others run: the randomizers are in trees of three classes,
 #: declared columns in instances with persons.
 SAME_WAY = {

@@ -117,7 +117,9 @@ def normal_score(u, d, low):
 
 
 @pytest.mark.parametrize("distribution", [SEV, LOGISTIC, NORMAL])
-@pytest.mark.parametrize(("clip", "entered"), [(0.7, False), (2.0, True), slow(0.7, True), slow(2.0, False)])
+@pytest.mark.parametrize(
+    ("clip", "entered"), [(2.0, True), slow(0.7, True), slow(0.7, False), slow(2.0, False)]
+)
 def test_both_halves_of_the_curvature_have_one_expectation(distribution, clip, entered):
     """Of rows of the model, in entries of location and slopes: at most 5.5 standard errors apart.
 
