@@ -148,3 +148,13 @@ def test_roc_curve_names_the_area(evaluation, axes):
     (line,) = display.lines_
     assert np.array_equal(line.get_xdata(), evaluation.roc_curve("b")[0])
     assert str(evaluation.by_group["b"]["auc"]) in axes.get_legend().get_texts()[0].get_text()
+
+
+def test_line_without_privacy(axes):
+    display = draw(Known(), axes)
+    assert display.non_private_name == "epsilon = 1e+06"
+    assert display.non_private_line_.get_ydata()[0] == np.median(display.non_private_scores)
+    assert display.non_private_scores == pytest.approx(1 - 1e-6, abs=2e-3)
+    other = draw(TREE, axes, non_private=DecisionTreeClassifier(max_depth=1), epsilons=[1])
+    assert other.non_private_name == "not private: DecisionTreeClassifier"
+    assert draw(Known(), axes, non_private=None).non_private_line_ is None

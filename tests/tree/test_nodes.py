@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from sklearn.tree import DecisionTreeClassifier
 
-from skprivate import DPTreeClassifier, LocallyPrivateTreeClassifier
+from skprivate import DPTreeClassifier, LocallyPrivateTreeClassifier, TableDomain
 from skprivate.collection import TreeCurator
 from skprivate.exceptions import UtilityWarning
 from skprivate.partition import Partition
@@ -210,3 +210,10 @@ def test_splits_that_the_rows_chose_do_not_make_useless_trees_silent():
         tree = DPTreeClassifier(100.0, bounds=(0, 1), classes=["no", "yes"], max_depth=2, random_state=seed)
         silent += said(lambda tree=tree: tree.fit(X[:4000], useless.permutation(Y[:4000]))) == []
     assert silent <= 3
+
+
+def test_a_root_that_no_split_was_paid_for_has_the_declared_columns():
+    domain = TableDomain({"job": ["clerk", "smith"], "age": (0, 1)})
+    tree = DPTreeClassifier(1e-3, domain=domain, classes=[0, 1], random_state=0)
+    tree.fit([{"job": "clerk", "age": 0.2}, {"job": "smith", "age": 0.4}] * 50, [0, 1] * 50)
+    assert (tree.n_leaves_, tree.feature_importances_.tolist()) == (1, [0, 0])

@@ -16,6 +16,11 @@ from skprivate.accounting import PrivacyLedger
 from skprivate.exceptions import LedgerError
 from tests.accounting.records import charge, spend
 
+
+def files_beside(ledger):
+    return {file.name.removeprefix("study.ledger") for file in ledger.path.parent.iterdir()}
+
+
 needs_fork = pytest.mark.skipif(not hasattr(os, "fork"), reason="the system cannot fork")
 
 
@@ -167,3 +172,15 @@ def test_a_block_that_cannot_be_opened_declares_nothing(ledger):
     folder.rename(ledger.path.parent)
     charge(ledger)
     assert groups_of(ledger) == [None]
+
+
+def test_no_file_is_left(ledger):
+    before = files_beside(ledger)
+    for _ in range(2):
+        with ledger.data("A"):
+            assert len(files_beside(ledger) - before) == 1
+            with pytest.raises(ValueError, match="already"), ledger.data("B"):
+                pass
+            charge(ledger)
+    assert groups_of(ledger) == ["A", "A"]
+    assert files_beside(ledger) == before

@@ -43,6 +43,12 @@ def test_replaced_by_another_ledger(ledger, tenth):
     assert ledger.spent() == (TENTH, 0)
 
 
+def test_a_ledger_without_a_ceiling_gets_none_later(tmp_path):
+    PrivacyLedger(tmp_path / "study.ledger")
+    with pytest.raises(LedgerError, match="with no ceiling, not with the ceiling epsilon = 1"):
+        PrivacyLedger(tmp_path / "study.ledger", epsilon=1)
+
+
 def test_a_ceiling_that_was_taken_over_refuses(ledger, tenth):
     again = PrivacyLedger(ledger.path)
     for _ in range(9):
