@@ -54,6 +54,19 @@ def exact(**options):
 
 
 class TestWithoutNoise:
+    def test_survival_brackets_kaplan_meier(self):
+        rng = np.random.default_rng(2)
+        deaths, ends = rng.exponential(5, size=5000), rng.uniform(0, 12, size=5000)
+        times, seen = np.minimum(deaths, ends), deaths <= ends
+        domain = TableDomain({"time": (0, 10), "event": bool})
+        told = private_describe(
+            {"time": times, "event": seen}, domain, NO_NOISE, columns=[], survival=("time", "event"), n_bins=4
+        )
+        at = np.sort(times[seen])
+        at_risk = len(times) - np.searchsorted(np.sort(times), at)
+        for end, share in zip(told.survival.times, told.survival.curves[""], strict=True):
+            assert share.lower < np.prod((1 - 1 / at_risk)[at <= end]) < share.upper
+
     def test_means_and_quantiles_of_numbers_on_the_grid(self):
         ages = [age for age in make_rows()["age"] if age is not None]
         told = exact(n_bins=100).columns["age"]
@@ -254,3 +267,29 @@ def test_frame_dict_and_text():
     assert f"Epsilon {show(told.privacy_spent.epsilon)} for all" in text
     (since,) = frame.loc[(frame["column"] == "since") & (frame["statistic"] == "mean"), "text"]
     assert date(2009, 1, 1) < date.fromisoformat(since) < date(2013, 1, 1)
+
+
+def test_groups_count_so_many_rows_of_a_person():
+    rows = make_rows(3000)
+    persons = [0] * 2000 + list(range(1000))
+    with record_releases() as recording:
+        told = private_describe(
+            rows, DOMAIN, 50.0, groups=persons, max_rows_per_group=2, columns=["ill", "job"]
+        )
+    counts = recording.releases[0].exact >> DIGITS
+    # Person 0 keeps two rows, the other 999 their one.
+    assert counts.sum() == 2 * (2 + 999)
+    spent = told.privacy_spent
+    assert (spent.unit, spent.max_rows_per_unit) == ("group", 2)
+    assert spent.sensitivity == (2 * 2 * 2) << DIGITS
+    assert "n_rows" not in spent.unprotected
+    single = private_describe(rows, DOMAIN, NO_NOISE, columns=["ill"]).columns["ill"].levels["true"]
+    double = (
+        private_describe(
+            rows, DOMAIN, NO_NOISE, columns=["ill"], groups=list(range(3000)), max_rows_per_group=2
+        )
+        .columns["ill"]
+        .levels["true"]
+    )
+    ratio = (double.upper - double.lower) / (single.upper - single.lower)
+    assert ratio == pytest.approx(math.sqrt(2), rel=0.02)

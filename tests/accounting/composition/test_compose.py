@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """What runs cost together: exact sums, kinds and groups, and the tighter methods against exact ones."""
 
+import itertools
 import math
 import sys
 from fractions import Fraction
@@ -161,3 +162,23 @@ def test_no_divergence_of_laplace_noise_is_understated(shift, scale):
 def test_a_float_is_the_next_one_that_is_not_below(amount):
     number = round_up(amount)
     assert np.nextafter(number, 0.0) < amount <= number
+
+
+@pytest.mark.parametrize(
+    ("runs", "first", "epsilon"),
+    [
+        ([spend(relation="local"), spend()], ("replace-one", "row"), 2),
+        ([spend(relation="label"), spend(relation="local"), spend()], ("label", "row"), 3),
+        ([spend(unit="group"), spend()], ("replace-one", "row"), 2),
+        ([spend(relation="add-remove"), spend()], None, math.inf),
+        ([spend(relation="add-remove", unit="group"), spend(relation="add-remove")], None, math.inf),
+        ([spend(unit="player", relation="local"), spend(relation="local")], None, math.inf),
+    ],
+)
+def test_kinds(runs, first, epsilon):
+    for order in itertools.permutations(runs):
+        composition = compose(order)
+        assert composition.epsilon == epsilon
+        holding = [part for part in composition.parts if part.holds]
+        assert [(part.relation, part.unit) for part in holding] == ([first] if first else [])
+        assert ("NO BOUND" in str(composition)) == (len(holding) < len(composition.parts))

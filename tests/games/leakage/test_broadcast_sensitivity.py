@@ -247,3 +247,14 @@ def test_a_half_bounded_box_is_a_projection():
     """Its diameter is infinite and it does not expand, but what it lets through depends on the broadcasts."""
     assert not player_distances(make_mechanism(constraint=Box(0.0, np.inf)))[0][0].exact
     assert player_distances(make_mechanism(constraint=Box(0.0, np.inf), algorithm="ye"))[0][0].exact
+
+
+@pytest.mark.parametrize("algorithm", ALGORITHMS)
+def test_the_first_broadcast_tells_nothing(algorithm):
+    mechanism = make_mechanism(algorithm=algorithm)
+    assert player_distances(mechanism.first_rounds(1))[0][0].rates == 0
+    assert player_distances(mechanism.first_rounds(2))[0][0].rates == pytest.approx(1 / 1.5)
+    clipped = player_distances(
+        replace(mechanism, clip_norm=3.0, private=frozenset({"pseudo_gradient"})).first_rounds(2)
+    )
+    assert clipped[0][0].ceiling == pytest.approx(2 * 3 / 1.5)
