@@ -13,6 +13,7 @@ from sklearn.preprocessing import Binarizer
 from skprivate import (
     DPSEVRegressor,
     DPTreeClassifier,
+    LocallyPrivateTreeClassifier,
     PrivacySpent,
     privacy_report,
 )
@@ -88,6 +89,13 @@ def test_a_private_step_in_a_container_is_paid_and_states_the_search(front):
 def test_a_step_that_hides_labels_alone_leaves_the_features_open(relations, whole):
     costs = tuple(PlannedCost(epsilon=Fraction(1), relation=relation) for relation in relations)
     assert Plan(costs, {}, 1).cost.relation == whole
+
+
+@pytest.mark.filterwarnings("ignore::skprivate.exceptions.UtilityWarning")
+def test_one_candidate_that_hides_labels_alone_makes_that_the_claim():
+    labels_or_rows = LocallyPrivateTreeClassifier(0.5, max_depth=1, bounds=(-1, 1), classes=[0, 1])
+    search = PrivateGridSearch(labels_or_rows, {"protect": ["label", "record"]}).fit(X, Y)
+    assert search.privacy_spent_.relation == "label"
 
 
 def test_one_seeded_candidate_takes_the_claim_away():
