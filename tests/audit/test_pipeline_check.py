@@ -95,7 +95,6 @@ def _finite():
 
 
 @pytest.mark.slow
-@pytest.mark.slow
 def test_density_that_decides_on_the_output_is_found():
     # Encoded words fill 3 of 4 cells, and 2 of 4 if no word is known: the threshold lies in between.
     parts = columns(
@@ -110,6 +109,7 @@ def test_density_that_decides_on_the_output_is_found():
     assert "columntransformer: attribute sparse_output_ reveals one row" in str(check)
 
 
+@pytest.mark.slow
 def test_columns_chosen_by_type_are_found():
     chosen = columns(("whole", "passthrough", make_column_selector(dtype_include="int")))
     found = holes(

@@ -58,7 +58,6 @@ REGRESSORS = [
 ]
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("estimator", REGRESSORS, ids=lambda one: type(one).__name__)
 def test_every_regressor_is_planned(estimator):
     found = plan(estimator, n=2000, epsilons=(100.0,), public=(X, NUMBERS), target=(0.2, 4.0))
@@ -67,6 +66,7 @@ def test_every_regressor_is_planned(estimator):
     assert found.split is None
 
 
+@pytest.mark.slow
 def test_score_of_another_name():
     errors = plan(
         DPBoostingRegressor(), public=(X, NUMBERS), target=(0.2, 4.0), scoring="neg_mean_absolute_error"

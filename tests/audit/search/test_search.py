@@ -130,7 +130,6 @@ class TestLoss:
 
 @pytest.mark.usefixtures("short_searches")
 class TestFuzz:
-    @pytest.mark.slow
     @pytest.mark.parametrize(
         ("estimator", "loss"),
         [
@@ -146,6 +145,7 @@ class TestFuzz:
         assert fuzz.passed
         assert float(fuzz.loss) == pytest.approx(loss, rel=0.025)
 
+    @pytest.mark.slow
     def test_rho(self):
         model = DPNormalLLSRegressor(
             1.5, bounds_X=(-1, 1), bounds_y=(-1, 1), mechanism="gaussian", delta=1e-6
