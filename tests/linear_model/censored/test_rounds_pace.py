@@ -46,7 +46,7 @@ def walk(pace, rng):
 def test_amounts_add_up_to_the_budget_and_none_is_too_small(mechanism):
     rng = np.random.default_rng(0)
     counts = set()
-    for _ in range(30):
+    for _ in range(60):
         shares = walk(Pace(None, mechanism), rng)
         assert sum(shares) == 1
         assert min(shares) >= least_share(None)
