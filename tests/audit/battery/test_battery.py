@@ -158,7 +158,8 @@ TOO_WEAK_HERE = {
     "aft, censored": {"check_releases_show_half_the_noise"},
     "aft, censored, gaussian, persons": {"check_releases_show_half_the_noise"},
 }
-QUICK = {"central", "tree, public rows", "tqma"}
+#: The README runs the whole battery on a tree.
+QUICK = {"tqma"}
 #: Their releases come from code that others run: the randomizers are in trees of three classes,
 #: declared columns in instances with persons.
 SAME_WAY = {
@@ -170,8 +171,16 @@ SAME_WAY = {
     *("declared columns, central", "declared columns, sev", "declared columns, logit"),
     "label, numbers, persons",
 }
-#: What a class does beside its releases is checked on one instance of it.
+#: What a class does beside its releases is checked on one instance of it; what it releases from other tables
+#: and at other epsilons, and in rare draws, comes from code that its instances share.
 ONCE_A_CLASS = {
+    "check_domain_is_declared",
+    "check_large_epsilon",
+    "check_many_fits",
+    "check_other_epsilons",
+    "check_other_tables",
+    "check_rare_draws",
+    "check_rows_outside_the_domain",
     "check_process",
     "check_views",
     "check_files",
@@ -364,6 +373,7 @@ def test_too_weak_to_tell_is_a_result_of_its_own(estimator, data, name, enough):
     assert re.search(enough, result["reason"])
 
 
+@pytest.mark.slow
 def test_a_parametrisation_runs_every_check_by_name():
     case = AuditCase.of(DPTreeClassifier(0.01, **TREE), n_trials=0)
     tests = [one for one in parametrize_with_private_checks([case]).mark.args[1]]
