@@ -92,6 +92,7 @@ def test_nothing_is_charged_and_nothing_is_changed(tmp_path):
         assert estimator.get_params(deep=True).get("classes") is None
 
 
+@pytest.mark.slow
 def test_same_seed_same_plan_also_in_processes():
     first = plan()
     assert first == plan(n_jobs=2)

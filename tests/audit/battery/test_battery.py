@@ -31,7 +31,7 @@ from skprivate.base import PrivateEstimatorMixin
 from skprivate.games._rounds import SolverState
 from skprivate.noise import DiscreteLaplaceMechanism
 from tests.catalogue import INSTANCES, ONE_OF_EACH, arguments, public_estimators
-from tests.marks import slow_unless
+from tests.marks import slow, slow_unless
 
 pytestmark = pytest.mark.usefixtures("brief_searches")
 # Whole fits are counted if the battery is thorough, and where noise is not recorded.
@@ -366,7 +366,10 @@ TOO_WEAK = [
 ]
 
 
-@pytest.mark.parametrize(("estimator", "data", "name", "enough"), TOO_WEAK)
+@pytest.mark.parametrize(
+    ("estimator", "data", "name", "enough"),
+    [TOO_WEAK[0], *(slow(*case) for case in TOO_WEAK[1:-1]), TOO_WEAK[-1]],
+)
 def test_too_weak_to_tell_is_a_result_of_its_own(estimator, data, name, enough):
     result = check_private_estimator(estimator, data, only=[name])[0]
     assert result["status"] == "too weak"
