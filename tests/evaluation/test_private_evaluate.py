@@ -178,7 +178,7 @@ def test_errors_of_a_regressor():
 def test_neighbours_differ_by_two_counts(strict, monkeypatch):
     seen = []
 
-    def keep(self, counts, entropy):
+    def keep(self, counts, entropy, *_):
         seen.append(counts)
         return counts.astype(float)
 
@@ -218,7 +218,7 @@ def releases(n_trials, labels, share=1):
     """Return so many noisy tables of one evaluation, whose exact counts are computed once."""
     drawn, real = [], _counts.CountsNoise.randomize
 
-    def randomize(self, counts, entropy):
+    def randomize(self, counts, entropy, *_):
         noise = (real(self, counts, entropy) - counts for _ in range(n_trials))
         drawn.extend((counts + share * one).ravel() for one in noise)
         return drawn[0].reshape(counts.shape)

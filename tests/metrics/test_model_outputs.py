@@ -48,7 +48,7 @@ def exact_counts(monkeypatch):
     """What `private_evaluate` would release without noise."""
     seen = []
 
-    def keep(self, counts, entropy):
+    def keep(self, counts, entropy, *_):
         seen.append(counts)
         return counts.astype(float)
 
