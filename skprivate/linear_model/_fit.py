@@ -17,15 +17,6 @@ from .._typing import FloatArray, IndexArray
 from ..accounting import PrivacySpent
 from ..accounting._statements.spent import name_inputs, source_of_input
 from ..base import PublicShape, claim_of
-from ..base._likely_mistakes import (
-    bounded_columns,
-    columns_at_a_bound,
-    count_at_a_bound,
-    least_missing,
-    mean_at_a_bound,
-    mostly_missing,
-    warn_of_mistakes,
-)
 from ..domain import TableDomain
 from ..rounds._driver import Rounds
 from ..rounds._plans.moments import MANY_ROWS, MomentGrid
@@ -40,9 +31,9 @@ from ..rounds._rows import (
 )
 from ..utils import check_bounds
 from ..utils._arguments import RowUnits
-from ._censored.histograms import HistogramRelease, beyond_bounds, kaplan_meier
-from ._censored.population import PopulationPlan, PopulationRelease, bootstrap_population, population_warning
-from ._censored.release import CensoredRelease, bootstrap_censored, censored_warning
+from ._censored.histograms import HistogramRelease, kaplan_meier
+from ._censored.population import PopulationPlan, PopulationRelease, bootstrap_population
+from ._censored.release import CensoredRelease, bootstrap_censored
 from ._censored.rounds import CensoredPlan, censored_rounds, ends_round, plan_censored
 from ._distributions import error_distribution_of, models_log_target
 from ._moments.released_moments import (
@@ -54,7 +45,7 @@ from ._moments.released_moments import (
     solve_moments,
     unscale,
 )
-from ._moments.replicates import bootstrap_looks, bootstrap_moments, looks_warning, moments_warning, pivotal
+from ._moments.replicates import bootstrap_looks, bootstrap_moments, pivotal
 from ._moments.rounds import LookRelease, MomentFit, moments_budget, part_of
 
 # Parameters that hold public knowledge about the rows.
@@ -287,8 +278,6 @@ def describe_spending(
 
 # Of coef_interval_ and scale_interval_; predictions have the same default.
 CONFIDENCE = 0.9
-# Replicates that the warning is decided by: with 100, standard errors are known within a tenth.
-_FEW = 100
 # Attributes that only a fit to censored targets sets: the next fit deletes them.
 _ONLY_CENSORED = ("survival_curve_", "event_share_")
 
@@ -352,14 +341,29 @@ def constant_directions(domain: TableDomain | None) -> FloatArray | None:
 
 def solve_release(self: Any) -> None:
     """Compute the estimates; the bootstrap waits until it is read."""
-    self._replicates = None
+    self._replicates = self._without_noise = self._ground = None
     if isinstance(self.release_, MomentRelease):
         self._scaled_fit = solve_moments(
             self.release_, self.error_distribution_, self._regularization, self._scale_limits, self._method
         )
     else:
         self._scaled_fit = self.release_.fit
-    self.coef_, self.intercept_, self.scale_ = unscale(self._scaled_fit, self.grid_)
+    self.coef_, self.intercept_, self.scale_ = in_units(self, self._scaled_fit)
+
+
+def in_units(self: Any, fit: ScaledFit) -> tuple[FloatArray, Any, Any]:
+    """Return slopes, intercept and scale in the units of X and of the model's target.
+
+    The levels of a category add up to one in every row, so that a constant may pass from their slopes to the
+    intercept. Slopes are therefore those about the mean of the levels, to which the intercept belongs.
+    """
+    coef, intercept, scale = unscale(fit, self.grid_)
+    if self._constant is not None:
+        along = coef @ self._constant.T
+        coef = coef - along @ self._constant
+        # A unit vector of m levels is 1 / sqrt(m) in each of them, and so in every row.
+        intercept = intercept + along @ self._constant.max(axis=1)
+    return coef, intercept, scale
 
 
 def moments_of(release: MomentRelease | LookRelease) -> MomentRelease:
@@ -367,66 +371,18 @@ def moments_of(release: MomentRelease | LookRelease) -> MomentRelease:
     return release.moments if isinstance(release, LookRelease) else release
 
 
-def warn_of_release(self: Any) -> None:
-    """Warn of columns that are not what is declared, of clipped targets, and where noise hides the model."""
-    misfits: tuple[str | None, ...] = ()
-    if isinstance(self.release_, MomentRelease | LookRelease):
-        moments, grid = moments_of(self.release_), self.grid_
-        n_rows = max(float(moments.matrix[0, 0]), 1.0)
-        # Columns in their own units, and not in those of the grid.
-        means = grid.center + grid.half * moments.matrix[0, 2:] / n_rows
-        std, bounds = grid.half * moments.noise_std[0, 2:] / n_rows, (grid.lower, grid.upper)
-        columns = bounded_columns(self.domain, self._names_of_features(), bounds, means, std)
-        missing = mostly_missing(self.domain, least_missing(self.domain, means, std))
-        misfits = missing, columns_at_a_bound(columns)
-    warn_of_mistakes(type(self).__name__, *misfits, why_useless(self))
-
-
-def why_useless(self: Any) -> str | None:
-    """Return why the model may be of no use, as far as released values show it."""
-    return " And ".join(filter(None, [_why_clipped(self), _why_noisy(self)])) or None
-
-
-def _why_clipped(self: Any) -> str | None:
-    """Return what released counts, or the mean, say of values of the target beyond its bounds."""
-    release, grid = self.release_, self.grid_
-    if release.ends is not None:
-        return beyond_bounds(release.ends)
-    if isinstance(release, CensoredRelease):
-        return beyond_bounds(release.histogram)
-    if isinstance(release, PopulationRelease):
-        # Rows beyond the bounds are in open cells: a few of them bias nothing.
-        counts = release.histogram
-        return count_at_a_bound(counts.below, 0.0, max(float(counts.counts.sum()), 1.0))
-    moments = moments_of(release)
-    n = max(float(moments.matrix[0, 0]), 1.0)
-    mean, noise = float(moments.matrix[0, 1]) / n, float(moments.noise_std[0, 1]) / n
-    return mean_at_a_bound(grid.y_center + grid.y_half * mean, grid.y_half * noise, grid.target)
-
-
-def _why_noisy(self: Any) -> str | None:
-    release, constant = self.release_, self._constant
-    if isinstance(release, CensoredRelease):
-        return censored_warning(release, self.error_distribution_, constant, strict=self._was_strict)
-    if isinstance(release, PopulationRelease):
-        return population_warning(release, self.error_distribution_, self._rows_per_unit)
-    if isinstance(release, LookRelease):
-        replicates = bootstrap_looks(
-            release,
-            self.error_distribution_,
-            rows_per_unit=self._rows_per_unit,
-            n_replicates=_FEW,
-            by_steps=True,
-            constant=constant,
-        )
-        return looks_warning(release, replicates, constant)
-    return moments_warning(release, self._scaled_fit, constant)
-
-
 def replicate(self: Any, with_noise: bool = True) -> FloatArray:
     """Return a parametric bootstrap: intercept, scale and slopes of every replicate, in units of X and y."""
-    coef, intercept, scale = unscale(bootstrap(self, with_noise), self.grid_)
+    coef, intercept, scale = in_units(self, bootstrap(self, with_noise))
     return np.column_stack([intercept, scale, coef])
+
+
+def without_noise(self: Any) -> FloatArray:
+    """Return the same of the rows alone, computed when it is first read."""
+    if self._without_noise is None:
+        self._without_noise = replicate(self, with_noise=False)
+    without: FloatArray = self._without_noise
+    return without
 
 
 def bootstrap(self: Any, with_noise: bool) -> ScaledFit:
@@ -445,6 +401,17 @@ def bootstrap(self: Any, with_noise: bool) -> ScaledFit:
         return bootstrap_looks(release, distribution, **options)
     regularization, limits = self._regularization, self._scale_limits
     return bootstrap_moments(release, distribution, regularization, limits, method=self._method, **options)
+
+
+def check_confidence(confidence: float) -> None:
+    """Raise ValueError where a confidence is not above 0 and below 1."""
+    if not 0 < confidence < 1:
+        raise ValueError("confidence must be above 0 and below 1.")
+
+
+def ends_of(confidence: float) -> tuple[float, float]:
+    """Return the levels of the two ends of an interval."""
+    return 0.5 - 0.5 * confidence, 0.5 + 0.5 * confidence
 
 
 def interval_of_coef(self: Any, confidence: float) -> FloatArray:

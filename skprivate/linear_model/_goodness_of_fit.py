@@ -11,9 +11,11 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._typing import FloatArray
 from ..utils._public_module import public_module
+from ._censored.release import CensoredRelease
 from ._distributions import ErrorDistribution
-from ._fit import CONFIDENCE
-from ._predictions import check_confidence, ends_of
+from ._fit import CONFIDENCE, check_confidence, ends_of, without_noise
+from ._moments.released_moments import varying_directions
+from ._moments.rounds import LookRelease, Metric, fit_of_moments
 
 # The curve ends where fewer rows are at risk than so many standard deviations of the noise: a hazard is then
 # known within a fifth. That of the private survival curve ends there, too.
@@ -22,6 +24,14 @@ _AT_RISK = 5.0
 _N_TABLES = 400
 # A right law has a larger distance in one release of twenty.
 _LEVEL = 0.95
+# A law is rejected where its distance is so many times what a right one passes in one release of twenty:
+# what is approximated of the curve, and of the moves of the line, makes no such difference. Chosen on FILL.
+_REJECTED = 1.5
+# Largest variance, in scales of the error, that the misses of slopes may give the residuals: a normal law
+# stands for that of the misses, which is right where it is small.
+_MOST_SPREAD = 0.25
+# Nodes and weights of the mean over a standard normal, exact for polynomials up to degree 5.
+_NODES, _WEIGHTS = np.sqrt(3.0) * np.array([-1.0, 0.0, 1.0]), np.array([1.0, 4.0, 1.0]) / 6.0
 # Points of a cell at which the law is evaluated: the error of the midpoint rule is then below 1e-3 of a cell.
 _N_POINTS = 8
 
@@ -56,6 +66,9 @@ class GoodnessOfFit:
         What the statistic of a right law passes in 5 % of all tables and releases.
     p_value : float
         Share of tables and releases in which that of a right law is at least as large.
+    rejected : bool
+        Whether the statistic is more than 1.5 times its limit: then the law is wrong, and so may be every
+        quantile that follows from it. The fit warns, and `ModelSummary` says so.
 
     Notes
     -----
@@ -72,8 +85,11 @@ class GoodnessOfFit:
     not known of the rows' places within cells moves the curve by up to one standard error there. Location and
     scale count as known although they were fitted to the same rows, which errs on the side of the law. The
     test cannot see deviations that are small beside the intervals, which in a small table are mostly noise.
-    Errors of the slopes widen the residuals; where the fit warns that noise hides the features, a distance
-    says nothing about the law.
+    What the slopes miss widens the residuals: the law is widened by as much, with a normal distribution.
+
+    Fits to complete targets count residuals about their first line, and look at others afterwards. Cells are
+    then those of the final line, the law is widened by the way from one to the other, and tables under the
+    law have other locations, scales and slopes as well, as the noise of the release leaves them open.
 
     **Privacy**: a function of released values, which spends nothing.
 
@@ -102,6 +118,11 @@ class GoodnessOfFit:
     statistic: float
     limit: float
     p_value: float
+
+    @property
+    def rejected(self) -> bool:
+        """Whether the law is wrong, clearly."""
+        return self.statistic > _REJECTED * self.limit
 
     def __str__(self) -> str:
         far = "more than" if self.statistic > self.limit else "within"
@@ -139,21 +160,79 @@ def goodness_of_fit(self: Any, *, confidence: float = CONFIDENCE) -> GoodnessOfF
     """
     check_is_fitted(self)
     check_confidence(confidence)
-    residuals = getattr(self.release_, "residuals", None)
-    # A fit may count residuals about an earlier line; such a histogram has no cells of the final errors.
-    if residuals is None or len(residuals.edges) != residuals.counts.shape[1] + 1:
-        raise ValueError(
-            "the fit released no histogram of residuals about its estimates: nothing that was released "
-            "shows whether its distribution is right."
-        )
-    return compare_residuals(
-        residuals.edges,
-        residuals.counts,
-        residuals.noise_std,
-        self.error_distribution_,
-        self.release_.mechanism,
-        confidence=confidence,
-    )
+    compared = _compared(self)
+    if isinstance(compared, str):
+        raise ValueError(f"{compared}: nothing that was released shows whether the law is right.")
+    return compare_residuals(**compared, confidence=confidence)
+
+
+def verdict_of(self: Any) -> GoodnessOfFit | str:
+    """Return how the residuals agree with the law, or why no residuals show it."""
+    compared = _compared(self)
+    return compared if isinstance(compared, str) else compare_residuals(**compared)
+
+
+def _compared(self: Any) -> dict[str, Any] | str:
+    """Return what `compare_residuals` takes of a fit, or why there is no verdict."""
+    release, law = self.release_, self.error_distribution_
+    residuals = getattr(release, "residuals", None)
+    if residuals is None:
+        return "the fit released no histogram of residuals"
+    found = {
+        "edges": residuals.edges,
+        "counts": residuals.counts,
+        "noise_std": residuals.noise_std,
+        "distribution": law,
+        "mechanism": release.mechanism,
+    }
+    if isinstance(release, LookRelease):
+        found |= _about_the_final_line(self, release)
+    elif isinstance(release, CensoredRelease) and release.correction is not None:
+        found["spread"] = release.correction.spread
+    if found.get("spread", 0.0) > _MOST_SPREAD:
+        return "what the slopes may miss spreads the residuals"
+    return found
+
+
+def _about_the_final_line(self: Any, release: LookRelease) -> dict[str, Any]:
+    """Return the cells of residuals about the first line by the final one, and what else may be true.
+
+    With the final line a + x b and the first one a_0 + x b_0, a residual about the first is that about the
+    final one, moved by a - a_0 + m (b - b_0), with m the features' means, and by (x - m) (b - b_0), which
+    widens it. By the replicates' noise, other a, b and scales may be true: twice the estimate less each.
+    """
+    law, fit, metric = self.error_distribution_, release.fit, Metric.of(release.moments)
+    first = fit_of_moments(release.moments, law, self._scale_limits)
+    grid, replicates, without = self.grid_, self.replicates_, without_noise(self)
+    half, center = grid.half, grid.center + grid.half * metric.mean
+    of_noise = replicates - without
+    locations = (of_noise[:, 0] + of_noise[:, 2:] @ center) / grid.y_half
+    factors = without[:, 1] / np.maximum(replicates[:, 1], np.finfo(float).tiny)
+    varying = varying_directions(len(half), self._constant)
+    missed = fit.coef - first.coef - (replicates[:, 2:] - self.coef_) * half / grid.y_half
+    along = missed @ varying.T @ varying @ metric.vectors
+    spreads = along**2 @ metric.plausible / (metric.n * float(fit.scale) ** 2)
+    moved = first.intercept - fit.intercept + metric.mean @ (first.coef - fit.coef)
+    inner = (release.residuals.edges * first.scale + moved) / fit.scale
+    others = (inner + locations[:, np.newaxis] / fit.scale) / factors[:, np.newaxis]
+    return {
+        "edges": np.concatenate([[-np.inf], inner, [np.inf]]),
+        "spread": float(spreads.mean()),
+        "possible": -_Widened(law, (spreads / factors**2)[:, np.newaxis]).log_survival(others),
+    }
+
+
+@dataclass(frozen=True, eq=False)
+class _Widened:
+    """Distribution of an error and a normal one beside it, of one variance or one a table."""
+
+    law: ErrorDistribution
+    variance: Any
+
+    def log_survival(self, errors: FloatArray) -> FloatArray:
+        places = np.expand_dims(errors, -1) - np.sqrt(self.variance)[..., np.newaxis] * _NODES
+        survival: FloatArray = self.law.survival(places) @ _WEIGHTS
+        return np.log(np.maximum(survival, np.finfo(float).tiny))
 
 
 def compare_residuals(
@@ -164,6 +243,8 @@ def compare_residuals(
     mechanism: str,
     *,
     confidence: float = 0.9,
+    spread: float = 0.0,
+    possible: FloatArray | None = None,
     seed: int = 0,
 ) -> GoodnessOfFit:
     """Compare a noisy histogram of standardised residuals with their law.
@@ -181,6 +262,11 @@ def compare_residuals(
         Distribution of the noise.
     confidence : float, default=0.9
         Of the intervals.
+    spread : float, default=0.0
+        Variance of a normal error that residuals have beside their law.
+    possible : ndarray of shape (n_tables, n_cells - 1), default=None
+        Cumulative hazards at the inner edges under parameters that may be the true ones. None: those of the
+        law alone.
     seed : int, default=0
         Of the tables under the law: the same release always has the same limit.
 
@@ -190,7 +276,8 @@ def compare_residuals(
     """
     # What stands in a line of zeros was not released.
     noise = np.where(counts.any(axis=1), noise_std, 0.0)[:, np.newaxis]
-    cells = _Cells(edges, counts, distribution)
+    law_of_errors = _Widened(distribution, np.array(spread)) if spread else distribution
+    cells = _Cells(edges, counts, law_of_errors)
     usable = _usable(counts, noise)
     law = cells.model_hazard[:usable]
     of_noise, of_rows = (std[:usable] for std in cells.errors_of_hazard(counts, noise))
@@ -198,7 +285,8 @@ def compare_residuals(
 
     # Edges beyond the usable ones are so inexact that early ones would have to give way to them.
     hazard = _rising(cells.cumulative_hazard(counts)[:usable])
-    tables = _tables_under_law(cells, counts, noise, mechanism, np.random.default_rng(seed))
+    steps = np.tile(cells.steps, (_N_TABLES, 1)) if possible is None else np.diff(possible, prepend=0.0)
+    tables = _tables_under_law(steps, counts, noise, mechanism, np.random.default_rng(seed))
     drawn = np.exp(-np.stack([_rising(raw) for raw in cells.cumulative_hazard(tables)[:, :usable]]))
     spread = np.maximum(drawn.std(axis=0), np.finfo(float).eps)
     differences = np.exp(-hazard) - np.exp(-law)
@@ -242,7 +330,7 @@ def _rising(hazard: FloatArray) -> FloatArray:
 class _Cells:
     """The cells but the last: what the law says of them, and for how long leaving rows are at risk."""
 
-    def __init__(self, edges: FloatArray, counts: FloatArray, distribution: ErrorDistribution) -> None:
+    def __init__(self, edges: FloatArray, counts: FloatArray, distribution: Any) -> None:
         inner = edges[1:-1]
         self.model_hazard = -distribution.log_survival(inner)
         self.steps = np.diff(self.model_hazard, prepend=0.0)
@@ -305,18 +393,20 @@ def _log_interval(hazard: FloatArray, width: FloatArray) -> FloatArray:
 
 
 def _tables_under_law(
-    cells: _Cells, counts: FloatArray, noise: FloatArray, mechanism: str, rng: np.random.Generator
+    steps: FloatArray, counts: FloatArray, noise: FloatArray, mechanism: str, rng: np.random.Generator
 ) -> FloatArray:
-    """Draw noisy counts of shape (_N_TABLES, 2, n_cells): events by the law, censored rows as released.
+    """Draw noisy counts of shape (n_tables, 2, n_cells): events by the law, censored rows as released.
 
-    Within a cell events and censoring compete at constant hazards; the last cell takes what is left.
+    Within a cell events, with the hazards `steps` of shape (n_tables, n_cells - 1), and censoring compete at
+    constant hazards; the last cell takes what is left.
     """
-    n_inner = len(cells.steps)
+    n_tables, n_inner = steps.shape
     censored = np.maximum(counts[0], 0.0) / np.maximum(_remaining(counts), 1.0)
     competing = -np.log1p(-np.minimum(censored, 0.99))
-    tables = np.zeros((_N_TABLES, 2, n_inner + 1))
-    alive = np.full(_N_TABLES, max(1, round(float(counts.sum()))))
-    for k, (event, censoring) in enumerate(zip(cells.steps, competing, strict=False)):
+    tables = np.zeros((n_tables, 2, n_inner + 1))
+    alive = np.full(n_tables, max(1, round(float(counts.sum()))))
+    for k, censoring in enumerate(competing[:-1]):
+        event = np.maximum(steps[:, k], np.finfo(float).tiny)
         both = event + censoring
         gone = rng.binomial(alive, -np.expm1(-both))
         tables[:, 1, k] = rng.binomial(gone, event / both)

@@ -24,6 +24,9 @@ from ..metrics._probabilities import exp, products
 from ..rounds._rows import CODES, find_roles, on_model_scale, read_target, replace_target
 from ..utils import is_structured
 from ..utils._private_fit import warn_user
+from ._fit import CONFIDENCE, check_confidence, ends_of, without_noise
+from ._goodness_of_fit import GoodnessOfFit
+from ._states import MEANING, States, beyond_y, ground_of, is_lost, states_of
 
 Side = Literal["lower", "upper"]
 
@@ -131,8 +134,8 @@ def predict_quantile(
     Warns
     -----
     UtilityWarning
-        An end of an interval lies beyond ``bounds_y`` by more than these are apart on the scale of the
-        model.
+        Some intervals are mostly noise or unknown (`quantile_state`), or end beyond ``bounds_y`` by more than
+        these are apart on the scale of the model.
 
     Notes
     -----
@@ -147,9 +150,87 @@ def predict_quantile(
         levels = _check_levels(q)
         return _quantiles(self, locations(self, X)[1], levels)
     quantiles, interval = self._with_intervals(X, q, confidence)
-    if self._beyond(interval).any():
-        warn_user(f"{type(self).__name__}.predict_quantile: {BEYOND}", UtilityWarning)
+    warn_of_states(
+        self, "predict_quantile", self.quantile_state(X, q), beyond=bool(self._beyond(interval).any())
+    )
     return quantiles, interval
+
+
+def warn_of_states(
+    self: Any, method: str, states: States, what: str = "intervals", beyond: bool = False
+) -> None:
+    """Warn of intervals that are not known, and of ends far beyond the bounds of y."""
+    said = [
+        f"{np.sum(states == state)} of {states.size} {what} are {state}: {meaning}"
+        for state, meaning in MEANING.items()
+        if (states == state).any()
+    ]
+    if said or beyond:
+        text = " ".join(said + [BEYOND[0].upper() + BEYOND[1:]] * beyond)
+        warn_user(f"{type(self).__name__}.{method}: {text}", UtilityWarning)
+
+
+@redact_errors
+def quantile_state(self: Any, X: ArrayLike, q: ArrayLike) -> States:
+    """Return what is known of quantiles: "known", "mostly noise" or "unknown".
+
+    Parameters
+    ----------
+    X : array-like of shape (n_samples, n_features)
+    q : float or array-like of shape (n_quantiles,)
+        Probabilities above 0 and below 1.
+
+    Returns
+    -------
+    states : ndarray of str of shape (n_samples,) or (n_samples, n_quantiles)
+        "known": the interval holds as often as it says. "mostly noise": so it does, but it is wider than
+        twice the distance of the 10 % and the 20 % quantile of the errors, by the noise of the release for
+        the most part; a larger epsilon would help. "unknown": do not rely on it. The residuals reject the
+        distribution, the rounds did not settle, the noise hides how much features vary, or an end lies
+        beyond ``bounds_y`` by more than these are apart on the scale of the model.
+
+    Raises
+    ------
+    ValueError
+        q is out of range, or has more than one dimension.
+
+    Notes
+    -----
+    The guide says in which share of simulated fits the intervals of each state held. They assume that rows
+    are censored by what does not depend on their lives, given their columns: no count shows whether that is
+    so.
+
+    **Privacy**: a function of released values, which spends nothing.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skprivate import DPLogLocationScaleRegressor
+    >>> rng = np.random.default_rng(0)
+    >>> load = rng.uniform(0, 10, size=(20000, 1))
+    >>> hours = np.exp(9 - 0.2 * load[:, 0]) * rng.weibull(2.0, size=20000)
+    >>> model = DPLogLocationScaleRegressor(epsilon=1.0, bounds_X=(0, 10), bounds_y=(10, 20000))
+    >>> model.fit(load, hours).quantile_state([[5.0]], [0.1, 0.5])
+    array([['known', 'known']], dtype='<U12')
+    """
+    levels = _check_levels(q)
+    rows, location = locations(self, X)
+    return states_of_quantiles(self, rows, location, np.atleast_1d(levels)).reshape(len(rows), *levels.shape)
+
+
+def states_of_quantiles(self: Any, rows: FloatArray, location: FloatArray, levels: FloatArray) -> States:
+    """Return the states of quantiles, of shape (n_samples, n_levels)."""
+    ground, errors = ground_of(self), self.error_distribution_.quantile(levels)
+
+    def ends(replicates: FloatArray) -> FloatArray:
+        offsets = replicates[:, 0] + np.multiply.outer(errors, replicates[:, 1])
+        return replicate_quantiles(rows, replicates[:, 2:], offsets, ends_of(CONFIDENCE))
+
+    of_all = ends(self.replicates_)
+    estimates = np.add.outer(location, self.scale_ * errors)
+    beyond = beyond_y(self, 2.0 * estimates[..., np.newaxis] - of_all[..., ::-1])
+    width, of_rows = (np.diff(each)[..., 0] for each in (of_all, ends(without_noise(self))))
+    return states_of(width, of_rows, 2.0 * ground.limit, beyond | is_lost(ground))
 
 
 def _with_intervals(
@@ -197,6 +278,11 @@ def predict_quantile_bound(
     ValueError
         q, side or confidence is out of range, or q has more than one dimension.
 
+    Warns
+    -----
+    UtilityWarning
+        Some bounds are mostly noise or unknown (`quantile_state`).
+
     Notes
     -----
     With ``q=0.1``, ``side="lower"`` and ``confidence=0.95``: were the table drawn anew and fitted anew
@@ -204,8 +290,8 @@ def predict_quantile_bound(
     with confidence .95 at most a tenth fails before the bound (a tolerance bound). Sampling and the noise
     of the release are what may be wrong; that the distribution and the line are right, and that the
     bounds of X and y hold, is assumed. It is the lower end of a two-sided interval of confidence .9.
-    The confidence is nominal: the guide says how often intervals held in simulated tables, and a
-    `UtilityWarning` of the fit says where they cannot be relied upon.
+    The confidence is nominal: the guide says how often intervals held in simulated tables, and
+    `quantile_state` where they cannot be relied upon.
 
     **Privacy**: a function of released values, which spends nothing.
 
@@ -228,6 +314,8 @@ def predict_quantile_bound(
     check_confidence(confidence)
     rows, location = locations(self, X)
     level = 1.0 - confidence if side == "lower" else confidence
+    states = states_of_quantiles(self, rows, location, np.atleast_1d(levels))
+    warn_of_states(self, "predict_quantile_bound", states, "bounds")
     return _quantile_bounds(self, rows, location, levels, [level])[..., 0]
 
 
@@ -250,9 +338,11 @@ def b_lives(
     frame : pandas.DataFrame
         A line for each row of X and each level: ``row`` (from 0), ``level``, ``estimate``, ``lower`` and
         ``upper`` (the ends of the two-sided interval) and ``bound`` (the one-sided lower bound, which is
-        above ``lower``, as its whole risk is on one side), in the units of y as passed to fit; and
-        ``beyond``, whether an end of the interval lies farther beyond ``bounds_y`` than these are apart
-        on the scale of the model: nothing in the table says anything about such times.
+        above ``lower``, as its whole risk is on one side), in the units of y as passed to fit; ``beyond``,
+        whether an end of the interval lies farther beyond ``bounds_y`` than these are apart on the scale of
+        the model: nothing in the table says anything about such times; and ``state``, as `quantile_state`
+        returns it. ``frame.attrs["goodness_of_fit"]`` is a sentence: whether the residuals agree with the
+        distribution.
 
     Raises
     ------
@@ -277,7 +367,7 @@ def b_lives(
     >>> model = DPLogLocationScaleRegressor(epsilon=1.0, bounds_X=(0, 10), bounds_y=(10, 20000))
     >>> table = model.fit(load, hours).b_lives([[0.0], [5.0]], [0.1, 0.5])
     >>> table.shape, bool((table["lower"] < table["bound"]).all())
-    ((4, 7), True)
+    ((4, 8), True)
     """
     import pandas as pd
 
@@ -293,7 +383,18 @@ def b_lives(
     for k, name in enumerate(("lower", "upper", "bound")):
         columns[name] = bounds[..., k].ravel()
     columns["beyond"] = self._beyond(bounds[..., :2]).ravel()
-    return pd.DataFrame(columns)
+    columns["state"] = states_of_quantiles(self, rows, location, shares).ravel()
+    frame = pd.DataFrame(columns)
+    frame.attrs["goodness_of_fit"] = said_of_law(self)
+    return frame
+
+
+def said_of_law(self: Any) -> str:
+    """Return whether the residuals agree with the distribution, in words."""
+    verdict = ground_of(self).verdict
+    if not isinstance(verdict, GoodnessOfFit):
+        return f"no verdict: {verdict}."
+    return f"{'the residuals reject the law' if verdict.rejected else 'not rejected'}. {verdict}"
 
 
 @overload
@@ -520,17 +621,6 @@ def pivotal_bounds(
     """
     quantiles = replicate_quantiles(rows, slopes, offsets, 1.0 - np.asarray(levels))
     return 2.0 * estimates[..., np.newaxis] - quantiles
-
-
-def check_confidence(confidence: float) -> None:
-    """Raise ValueError where a confidence is not above 0 and below 1."""
-    if not 0 < confidence < 1:
-        raise ValueError("confidence must be above 0 and below 1.")
-
-
-def ends_of(confidence: float) -> tuple[float, float]:
-    """Return the levels of the two ends of an interval."""
-    return 0.5 - 0.5 * confidence, 0.5 + 0.5 * confidence
 
 
 # The score: R^2, or the concordance index.

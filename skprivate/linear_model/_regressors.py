@@ -76,7 +76,6 @@ from ._fit import (
     plan_public,
     replicate,
     solve_release,
-    warn_of_release,
 )
 from ._moments.released_moments import (
     METHODS,
@@ -86,6 +85,7 @@ from ._moments.released_moments import (
     moment_weights,
     order_of_norm,
 )
+from ._states import States, states_of_place, states_of_slopes, warn_of_release
 
 LLS_CONSTRAINTS: dict[str, list[Any]] = {
     **CURATOR_CONSTRAINTS,
@@ -313,9 +313,10 @@ class BaseLogLocationScale(CallbackSupportMixin, PrivateEstimatorMixin, Regresso
         PrivacyLeakWarning
             Bounds were read from private rows.
         UtilityWarning
-            By the released values, the noise hides the effect of the features, or the rounds of a fit to
-            censored targets did not settle. That none comes is no promise: the page on life data says on
-            which designs coverage was measured, and where quiet fits hold less often than they should.
+            By the released values, some estimates are not known: the noise drowns the effects of columns or
+            levels, which are named, the residuals reject the distribution, or the rounds of a fit to censored
+            targets did not settle. ``summary()`` has the state of every estimate. That none comes is no
+            promise: the page on life data says on which designs coverage was measured.
         """
         leaks = self._find_leaks(X is not None)
         if self.is_strict():
@@ -552,6 +553,18 @@ class BaseLogLocationScale(CallbackSupportMixin, PrivateEstimatorMixin, Regresso
         """Confidence interval of the scale, of shape (2,)."""
         return interval_of_scale(self, CONFIDENCE)
 
+    @property
+    def coef_state_(self) -> States:
+        """What is known of every slope, of shape (n_features,)."""
+        check_is_fitted(self)
+        return states_of_slopes(self)
+
+    @property
+    def scale_state_(self) -> str:
+        """What is known of the scale."""
+        check_is_fitted(self)
+        return str(states_of_place(self)[1])
+
     summary = _summary.summary
     goodness_of_fit = _goodness_of_fit.goodness_of_fit
 
@@ -559,6 +572,7 @@ class BaseLogLocationScale(CallbackSupportMixin, PrivateEstimatorMixin, Regresso
     predict_mean = predictions.predict_mean
     predict_quantile = predictions.predict_quantile
     predict_quantile_bound = predictions.predict_quantile_bound
+    quantile_state = predictions.quantile_state
     b_lives = predictions.b_lives
     acceleration_factor = predictions.acceleration_factor
     score = predictions.score
@@ -682,6 +696,8 @@ class DPLogLocationScaleRegressor(BaseLogLocationScale):
         90 % confidence interval of every slope, from a parametric bootstrap of the release.
     scale_interval_ : ndarray of shape (2,)
         The same for ``scale_``.
+    coef_state_, scale_state_ : ndarray of str of shape (n_features,), and str
+        What is known of each: "known", "mostly noise" or "unknown", as ``quantile_state`` explains it.
     replicates_ : ndarray of shape (n_replicates, 2 + n_features)
         The bootstrap: intercept, scale and slopes of every replicate.
     bounds_ : tuple of two ndarrays of shape (n_features,)

@@ -1,22 +1,41 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The summary of a fitted life model: estimates, intervals, the share of the noise, and what was spent."""
 
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from html import escape
+from numbers import Real
 from typing import Any
 
 import numpy as np
-from scipy.special import ndtri
 from sklearn.utils.validation import check_is_fitted
 
+from .._typing import BoolArray, FloatArray
 from ..accounting._privacy_amounts import show
 from ..accounting._statements.fields import escape_controls
 from ..utils._public_module import public_module
 from ._censored.population import PopulationRelease
 from ._censored.release import CensoredRelease
-from ._fit import CONFIDENCE, interval_of_coef, interval_of_scale, moments_of, replicate, why_useless
+from ._fit import (
+    CONFIDENCE,
+    check_confidence,
+    ends_of,
+    interval_of_coef,
+    interval_of_scale,
+    moments_of,
+    without_noise,
+)
 from ._moments.replicates import pivotal
-from ._predictions import BEYOND, check_confidence, ends_of
+from ._predictions import BEYOND, said_of_law
+from ._states import (
+    MEANING,
+    names_of_slopes,
+    noise_share,
+    states_of_place,
+    states_of_slopes,
+    why_unknown,
+    width_of,
+)
 
 _LAWS = {
     ("sev", True): "Weibull",
@@ -26,8 +45,10 @@ _LAWS = {
     ("logistic", False): "logistic",
     ("normal", False): "normal",
 }
-_MARK, _FAR = "noise", "beyond"
-_NUMBERS = ("estimate", "lower", "upper", "time_ratio", "ratio_lower", "ratio_upper", "noise_share")
+_FAR = "beyond"
+# A standard error from replicates that may have no variance: half of the width of their middle 68.3 %.
+_ONE_ERROR = 0.683
+_NUMBERS = ("estimate", "std_error", "lower", "upper", "time_ratio", "ratio_lower", "ratio_upper")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -37,17 +58,20 @@ class SummaryRow:
     Attributes
     ----------
     name : str
-        Of the feature; "(intercept)", "(scale)", or "(shape)", which is 1 / scale.
-    estimate, lower, upper : float
-        With the ends of its confidence interval.
+        Of the feature, and the units that it is about where these are not 1; "(intercept)", "(scale)", or
+        "(shape)", which is 1 / scale.
+    estimate, std_error, lower, upper : float
+        With its standard error, of sampling and noise, and the ends of its confidence interval.
     time_ratio, ratio_lower, ratio_upper : float
         Slopes of life models: the factor by which a unit more of the feature multiplies every quantile of
         the lifetime (the acceleration factor), with its interval. Otherwise nan.
     noise_share : float
-        Share of the noise of the release in the variance of the estimate, from 0 to 1; the rest is sampling,
-        and for censored rows what the rounds left undone.
+        Share of the noise of the release in the square of the interval's width, from 0 to 1; the rest is
+        sampling, and for censored rows what the rounds left undone.
+    state : {"known", "mostly noise", "unknown"}
+        What is known of it; see `ModelSummary`.
     hidden_by_noise : bool
-        Slopes: whether the noise alone explains the estimate; see `ModelSummary`.
+        Slopes: whether the noise alone explains the estimate, its sign included. The interval then holds 0.
     beyond : bool
         Whether an end of the interval lies beyond ``bounds_y`` by more than these are apart on the scale of
         the model; of a slope, whether it leads there from the other bound, within the bounds of its column.
@@ -55,12 +79,14 @@ class SummaryRow:
 
     name: str
     estimate: float
+    std_error: float
     lower: float
     upper: float
     time_ratio: float = np.nan
     ratio_lower: float = np.nan
     ratio_upper: float = np.nan
     noise_share: float
+    state: str
     hidden_by_noise: bool = False
     beyond: bool = False
 
@@ -74,6 +100,8 @@ class ModelSummary:
     ----------
     facts : tuple of pairs of str
         What was fitted, to how many rows, what was spent on what unit, and the warning, if there is one.
+    goodness_of_fit : str
+        Whether the released residuals agree with the law, or why nothing shows it.
     rows : tuple of SummaryRow
         The slopes, the intercept, the scale and, for Weibull and log-logistic times, the shape.
     confidence : float
@@ -85,11 +113,16 @@ class ModelSummary:
 
     Notes
     -----
-    A slope is marked "noise" (``hidden_by_noise``) where it is no further from 0 than the noise of the
-    release takes a slope of 0 in ``confidence`` of all fits: its sign and its digits are then those of the
-    noise, and another release of the same rows would show others. This says something else than that its
-    interval holds 0. An interval may hold 0 because of the rows alone: less noise would not help then, but
-    more rows. And a marked slope need not be small: its interval says how large it may be.
+    A state is earned by the estimate's own interval and noise. "known": the interval holds as often as it
+    says, and says something: a slope is not 0, or is small over the whole of its column; a quantile or the
+    location is known within the distance of the 10 % and the 20 % quantile of the errors, the scale within
+    what moves the 10 % quantile as far; or the rows are few, and the noise makes less than half of the
+    interval. "mostly noise": the interval holds, but is wide by the noise of the release: more rows or a
+    larger epsilon would help. "unknown": the interval may not hold (`quantile_state
+    <skprivate.DPLogLocationScaleRegressor.quantile_state>` says why), or leads beyond ``bounds_y``.
+
+    An interval may hold 0 because of the rows alone: less noise would not help then, but more rows. Of a
+    slope with ``hidden_by_noise`` another release of the same rows would show other digits, and another sign.
 
     **Privacy**: a function of released values, which spends nothing.
 
@@ -105,12 +138,13 @@ class ModelSummary:
     >>> summary.facts[0], [row.name for row in summary.rows]
     (('law', 'Weibull'), ['x0', '(intercept)', '(scale)', '(shape)'])
     >>> list(summary.to_frame().columns)[:4]
-    ['estimate', 'lower', 'upper', 'time_ratio']
+    ['estimate', 'std_error', 'lower', 'upper']
     """
 
     facts: tuple[tuple[str, str], ...]
     rows: tuple[SummaryRow, ...]
     confidence: float
+    goodness_of_fit: str
 
     def to_frame(self) -> Any:
         """Return the parameters as a frame of pandas, with their names as its index.
@@ -162,34 +196,37 @@ class ModelSummary:
     def _headings(self) -> list[str]:
         interval = f"{100 * self.confidence:g} % interval"
         ratios = ["time ratio", interval] if self._has_ratios else []
-        return ["", "estimate", interval, *ratios, "noise share", ""]
+        return ["", "estimate", "std. error", interval, *ratios, "noise share", "state"]
 
     def _cells(self, row: SummaryRow) -> list[str]:
-        cells = [escape_controls(row.name), f"{row.estimate:.4g}", _interval(row.lower, row.upper)]
+        cells = [escape_controls(row.name), f"{row.estimate:.4g}", f"{row.std_error:.2g}"]
+        cells.append(_interval(row.lower, row.upper))
         if self._has_ratios:
             known = not np.isnan(row.time_ratio)
             cells += (
                 [f"{row.time_ratio:.4g}", _interval(row.ratio_lower, row.ratio_upper)] if known else ["", ""]
             )
-        marks = [mark for mark, is_set in ((_MARK, row.hidden_by_noise), (_FAR, row.beyond)) if is_set]
-        return [*cells, f"{row.noise_share:.0%}", ", ".join(marks)]
+        return [*cells, f"{row.noise_share:.0%}", row.state + f", {_FAR}" * row.beyond]
 
     def _foot(self) -> list[str]:
-        noise = (
-            f"{_MARK}: the noise of the release alone explains this estimate, its sign included. How large "
-            "the slope may be is what its interval says."
-        )
-        found = any(row.hidden_by_noise for row in self.rows), any(row.beyond for row in self.rows)
-        return [text for text, is_set in zip((noise, f"{_FAR}: {BEYOND}"), found, strict=True) if is_set]
+        found = {row.state for row in self.rows}
+        said = [f"{state}: {meaning}" for state, meaning in MEANING.items() if state in found]
+        said += [f"{_FAR}: {BEYOND}"] * any(row.beyond for row in self.rows)
+        return [*said, f"goodness of fit: {escape_controls(self.goodness_of_fit)}"]
 
 
-def summary(self: Any, *, confidence: float = CONFIDENCE) -> ModelSummary:
-    """Return estimates with intervals, the share of the noise in their errors, and what was spent.
+def summary(
+    self: Any, *, confidence: float = CONFIDENCE, per: Mapping[str, float] | None = None
+) -> ModelSummary:
+    """Return estimates with errors and intervals, what is known of each, and what was spent.
 
     Parameters
     ----------
     confidence : float, default=0.9
         Of each interval by itself, above 0 and below 1.
+    per : mapping of str to float, default=None
+        Units of features, by name, that slopes and time ratios are about, above 0:
+        ``per={"mileage": 10_000}`` shows the effect of 10,000 miles, where that of one rounds to none.
 
     Returns
     -------
@@ -201,11 +238,11 @@ def summary(self: Any, *, confidence: float = CONFIDENCE) -> ModelSummary:
     NotFittedError
         There is no fit yet.
     ValueError
-        The confidence is out of range.
+        The confidence is out of range, ``per`` names no feature, or its units are not above 0.
 
     Notes
     -----
-    The share of the noise is that by which the variance of the replicates goes down where only the rows
+    The share of the noise is that by which the square of the replicates' width goes down where only the rows
     are drawn anew.
 
     **Privacy**: a function of released values, which spends nothing.
@@ -213,16 +250,25 @@ def summary(self: Any, *, confidence: float = CONFIDENCE) -> ModelSummary:
     check_is_fitted(self)
     check_confidence(confidence)
     log_target, distribution, replicates = self.log_target_, self.error_distribution_, self.replicates_
-    names = ("(intercept)", "(scale)", *_names_of_slopes(self))
+    slopes = names_of_slopes(self)
+    names, units = ["(intercept)", "(scale)", *slopes], np.ones(2 + len(slopes))
+    for name, unit in ({} if per is None else per).items():
+        if name not in slopes:
+            raise ValueError(f"per names {name!r}, which is none of the features {', '.join(slopes)}.")
+        if not isinstance(unit, Real) or not 0 < unit < np.inf:
+            raise ValueError(f"per[{name!r}] must be a finite number above 0.")
+        place = 2 + slopes.index(name)
+        names[place], units[place] = f"{name} per {unit:g}", float(unit)
     estimates = np.array([self.intercept_, self.scale_, *self.coef_])
     intercept = pivotal(self.intercept_, replicates[:, 0], confidence)
     intervals = np.array(
         [intercept, interval_of_scale(self, confidence), *interval_of_coef(self, confidence)]
     )
-    variances = replicates.var(axis=0)
-    noise = np.maximum(variances - replicate(self, with_noise=False).var(axis=0), 0.0)
-    shares = np.divide(noise, variances, out=np.zeros_like(noise), where=variances > 0)
-    hidden = np.abs(estimates) <= ndtri(ends_of(confidence)[1]) * np.sqrt(noise)
+    without = without_noise(self)
+    shares = noise_share(width_of(replicates.T), width_of(without.T))
+    hidden = _explained_by_noise(estimates, replicates, without, confidence)
+    errors = 0.5 * width_of(replicates.T, _ONE_ERROR)
+    states = [*states_of_place(self), *states_of_slopes(self)]
     low, high = self.grid_.target
     widths = self.bounds_[1] - self.bounds_[0]
     # The scale has bounds of its own.
@@ -231,23 +277,46 @@ def summary(self: Any, *, confidence: float = CONFIDENCE) -> ModelSummary:
     rows = []
     for k in [*range(2, len(estimates)), 0, 1]:
         slope = k >= 2
-        ends = np.array([estimates[k], *intervals[k]])
+        ends = units[k] * np.array([estimates[k], *intervals[k]])
         with np.errstate(over="ignore"):
             ratios = np.exp(ends) if log_target and slope else np.full(3, np.nan)
-        values = dict(zip(_NUMBERS, [*ends.tolist(), *ratios.tolist(), float(shares[k])], strict=True))
-        marks = {"hidden_by_noise": bool(slope and hidden[k]), "beyond": bool(beyond[k])}
-        rows.append(SummaryRow(name=names[k], **values, **marks))
+        numbers = [ends[0], units[k] * errors[k], *ends[1:], *ratios]
+        values: dict[str, Any] = dict(zip(_NUMBERS, map(float, numbers), strict=True))
+        values |= {"noise_share": float(shares[k]), "state": str(states[k])}
+        values |= {"hidden_by_noise": bool(slope and hidden[k]), "beyond": bool(beyond[k])}
+        rows.append(SummaryRow(name=names[k], **values))
     if log_target and distribution.name in ("sev", "logistic"):
         lower, upper = 1.0 / intervals[1, ::-1]
-        shape, share = float(1.0 / estimates[1]), float(shares[1])
-        rows.append(SummaryRow(name="(shape)", estimate=shape, lower=lower, upper=upper, noise_share=share))
+        shape = float(1.0 / estimates[1])
+        numbers = [shape, float(shape * errors[1] / estimates[1]), float(lower), float(upper)]
+        values = dict(zip(_NUMBERS, numbers, strict=False))
+        rows.append(SummaryRow(name="(shape)", **values, noise_share=float(shares[1]), state=str(states[1])))
     law = ("law", _LAWS[distribution.name, log_target])
-    return ModelSummary(facts=(law, *_facts_of(self)), rows=tuple(rows), confidence=confidence)
+    facts = (law, *_facts_of(self))
+    return ModelSummary(
+        facts=facts, rows=tuple(rows), confidence=confidence, goodness_of_fit=said_of_law(self)
+    )
+
+
+def _explained_by_noise(
+    estimates: FloatArray, replicates: FloatArray, without: FloatArray, confidence: float
+) -> BoolArray:
+    """Return which estimates are no further from 0 than the noise takes them, to their own side.
+
+    The noise's part of the distance of a quantile of the replicates: then the interval, to that side, is at
+    least as wide, and holds 0.
+    """
+    signs = np.where(estimates > 0.0, 1.0, -1.0)
+    of_all, of_rows = (
+        np.maximum(np.quantile(signs * (each - estimates), ends_of(confidence)[1], axis=0), 0.0)
+        for each in (replicates, without)
+    )
+    return np.abs(estimates) <= np.sqrt(np.maximum(of_all**2 - of_rows**2, 0.0))
 
 
 def _facts_of(self: Any) -> tuple[tuple[str, str], ...]:
     """Return what stands above the table: rows, events, the cost, and the warning of the fit."""
-    spent, release, warning = self.privacy_spent_, self.release_, why_useless(self)
+    spent, release, warning = self.privacy_spent_, self.release_, why_unknown(self)
     censored = isinstance(release, CensoredRelease | PopulationRelease)
     noisy_rows = release.histogram.counts.sum() if censored else moments_of(release).matrix[0, 0]
     event_share = getattr(self, "event_share_", None)
@@ -270,12 +339,3 @@ def _facts_of(self: Any) -> tuple[tuple[str, str], ...]:
 
 def _interval(lower: float, upper: float) -> str:
     return f"{lower:.4g} to {upper:.4g}"
-
-
-def _names_of_slopes(self: Any) -> tuple[str, ...]:
-    """Names of the columns that slopes are about: x0, x1, ... where the fit saw none."""
-    domain = getattr(self, "domain_", None)
-    if domain is not None:
-        return domain.encoded_names
-    unnamed = [f"x{k}" for k in range(len(self.coef_))]
-    return tuple(map(str, getattr(self, "feature_names_in_", unnamed)))

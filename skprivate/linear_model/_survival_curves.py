@@ -16,8 +16,13 @@ from sklearn.utils.validation import check_is_fitted
 from .._typing import FloatArray
 from ..base import redact_errors
 from ._distributions import ErrorDistribution
-from ._predictions import check_confidence, ends_of, locations, pivotal_bounds
+from ._fit import check_confidence, ends_of
+from ._predictions import locations, pivotal_bounds, states_of_quantiles, warn_of_states
+from ._states import KNOWN, MOSTLY_NOISE, UNKNOWN
 
+# Quantiles whose states are those of a curve: the worst of them.
+_PLACES = np.array([0.1, 0.5])
+_WORST = (UNKNOWN, MOSTLY_NOISE, KNOWN)
 # Times of a curve that is returned as an array: steps of 1/127 of the target's range.
 _GRID_POINTS = 128
 
@@ -36,6 +41,9 @@ class PredictedCurve(ABC):
         Whether that scale is log time.
     x : ndarray of shape (n_points,)
         Times of the grid; the function is exact between them too.
+    state : str or None
+        The worse of what is known of the 10 % quantile and of the median (``quantile_state``), where bands
+        were asked for.
 
     Raises
     ------
@@ -48,6 +56,7 @@ class PredictedCurve(ABC):
     scale: float
     log_target: bool
     x: FloatArray = field(compare=False, repr=False)
+    state: str | None = field(default=None, compare=False)
 
     @property
     def y(self) -> FloatArray:
@@ -193,6 +202,12 @@ def predict_survival_function(
     ValueError
         A time is not finite or, for life distributions, negative; or the confidence is out of range.
 
+    Warns
+    -----
+    UtilityWarning
+        Some bands are mostly noise or unknown, as the 10 % quantile or the median of the row is
+        (``quantile_state``).
+
     Notes
     -----
     The band follows the pivotal rule on the scale of the standardised error, which for Weibull times is
@@ -303,6 +318,14 @@ def _curves(
     _check_times(grid, log_target)
     check_confidence(confidence)
     curves: NDArray[Any]
+    states: list[str | None] = [None] * len(rows)
+    if return_interval:
+        of_places = states_of_quantiles(self, rows, location, _PLACES)
+        states = [next(state for state in _WORST if state in places) for places in of_places]
+        name = (
+            "predict_survival_function" if kind is SurvivalFunction else "predict_cumulative_hazard_function"
+        )
+        warn_of_states(self, name, np.array(states), "bands")
     if return_array:
         errors = standardized(grid, location[:, np.newaxis], scale, log_target)
         curves = kind.of_errors(distribution, errors)
@@ -310,7 +333,7 @@ def _curves(
         curves = np.empty(len(location), dtype=object)
         law = {"distribution": distribution, "scale": float(scale), "log_target": log_target}
         for row, center in enumerate(location.tolist()):
-            curves[row] = kind(location=center, x=grid, **law)
+            curves[row] = kind(location=center, x=grid, state=states[row], **law)
     if not return_interval:
         return curves
     # The band: ends of the intervals of standardised errors, of shape (n_samples, n_times, 2).

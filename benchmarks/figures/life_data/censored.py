@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from skprivate.linear_model._censored.release import CensoredRelease, censored_warning
+from skprivate.linear_model._censored.release import CensoredRelease, hides_features, means_nothing, unsettled
 from skprivate.linear_model._censored.rounds import CensoredPlan, censored_rounds, plan_censored
 from skprivate.linear_model._distributions import LOGISTIC, NORMAL, SEV, ErrorDistribution
 from skprivate.linear_model._moments.released_moments import Neighbours, moment_weights, unscale
@@ -69,7 +69,7 @@ def _errors(family: ErrorDistribution, n: int, censored: float, seed: int) -> tu
     slopes, intercept, scale = unscale(release.fit, GRID)
     q = float(family.quantile(0.1))
     miss = abs(intercept + scale * q - SIGMA * q) / SIGMA
-    warned = censored_warning(release, family) is not None
+    warned = bool(means_nothing(release)) or hides_features(release) or unsettled(release, family)
     return miss, float(np.linalg.norm(slopes - coef)), warned, len(release.rounds)
 
 

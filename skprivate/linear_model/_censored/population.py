@@ -19,7 +19,6 @@ from ...utils._public_module import public_module
 from .._distributions import ErrorDistribution
 from .._moments.released_moments import Neighbours, ScaledFit
 from .histograms import PARTS, HistogramRelease, LawFit, ResidualHistogram, histogram_cells
-from .release import HIDDEN_QUANTILE, NO_EVENTS, hides_next_level
 from .rounds import counts_round
 
 # Share of the budget of the first histogram, which places the second. Of .1, .15, .2 and .3, with 0 and 60 %
@@ -385,7 +384,7 @@ def _shares(logs: FloatArray) -> FloatArray:
     return np.asarray(weights / weights.sum(axis=1, keepdims=True))
 
 
-# Replicates, the survival curve, and the warning.
+# Replicates, and the survival curve.
 
 
 def bootstrap_population(
@@ -409,17 +408,3 @@ def bootstrap_population(
     unit = fit.scale * np.exp(-law.log_scale)
     scale = fit.scale * np.exp(np.clip(drawn[:, 1], -_FARTHEST, _FARTHEST))
     return ScaledFit(fit.intercept + unit * drawn[:, 0], np.zeros((n_replicates, 0)), scale)
-
-
-def population_warning(
-    release: PopulationRelease, distribution: ErrorDistribution, rows_per_unit: int
-) -> str | None:
-    """Return why a fit is of little use, by released values alone, or None."""
-    if not release.shows_events:
-        return NO_EVENTS
-    replicates = bootstrap_population(release, rows_per_unit=rows_per_unit)
-    if not release.settled or hides_next_level(
-        replicates.intercept, replicates.scale, release.fit.scale, distribution
-    ):
-        return HIDDEN_QUANTILE
-    return None

@@ -9,10 +9,9 @@ from ..._typing import FloatArray
 from ...utils._public_module import public_module
 from .._distributions import ErrorDistribution
 from .._moments.released_moments import ScaledFit, varying_directions
-from .._moments.replicates import HIDDEN
 from .gradient_round import GradientRound
 from .histograms import Correction, HistogramRelease, ResidualHistogram, replicate
-from .newton import TWO_VALUES, CurvatureEstimate, StepErrors, StepRule, correlation, to_fit
+from .newton import CurvatureEstimate, StepErrors, StepRule, correlation, to_fit
 
 # Parameters up to which every replicate inverts its own information: it takes time with their cube.
 _WHOLE = 40
@@ -23,23 +22,14 @@ _LEAST_INFORMATION = 0.02
 _FEW_REPLICATES = 100
 # Slopes within two standard errors of none show nothing: the errors of the predictions are that part of them.
 _LOOSE_SLOPES = 0.5
-# A fit is of little use if the 90 % interval of its 10 % quantile holds its 20 % quantile as well.
-_NEXT_LEVEL = 0.2
-_HALF_WIDTH = 1.645  # of that interval, in standard deviations
-# Parts of a normal distribution below one standard deviation, of its magnitude and of itself: replicates may
-# have tails without a variance.
-_ONE_ERROR, _TWO_SIDED = 0.683, 0.841
-#: Warnings that fits without columns share.
+# Part of a normal distribution within one standard deviation: replicates may have tails without a variance.
+_ONE_ERROR = 0.683
+#: What fits without columns say, too.
 NO_EVENTS = (
     "by the released counts there may be no events at all; the estimates mean nothing. Look at the coding of "
     "the events, such as life_data(..., happened='dead'), and at the times: a row with a time that is no "
     "number counts as censored."
 )
-HIDDEN_QUANTILE = (
-    "by the released values, the noise hides the lower quantiles; use more rows or a larger epsilon."
-)
-# Half-width of a 90 % interval of the logarithm of a level's events, beyond which they may be few.
-_FEW = 0.7
 # Mean square of two normal differences, in standard deviations: it is beyond in 5 of 100,000 fits.
 _SURPRISING = 10.0
 # The largest of 64 sums of Laplace noise is beyond, in standard deviations, once in 100 fits.
@@ -232,16 +222,10 @@ def _noise(rng: np.random.Generator, mechanism: str, std: FloatArray, size: int)
     )
 
 
-def censored_warning(
-    release: CensoredRelease,
-    distribution: ErrorDistribution,
-    constant: FloatArray | None = None,
-    *,
-    strict: bool = False,
-) -> str | None:
-    """Return why a censored fit is of little use, by released values alone, or None.
+def means_nothing(release: CensoredRelease, *, strict: bool = False) -> str | None:
+    """Return why no estimate of a censored fit means anything, by released values alone, or None.
 
-    `constant` is as in `varying_directions`, and `strict` says whether the rows were read in strict mode.
+    `strict` says whether the rows were read in strict mode.
     """
     histogram = release.histogram
     if not histogram.shows_events:
@@ -253,11 +237,6 @@ def censored_warning(
             "no information. A row with a missing or undeclared event counts so: declare the coding, such as "
             "life_data(..., happened=2) where 2 means that the event happened."
         )
-    if release.curvature_estimate.clearness < _CLEARLY:
-        return (
-            "by the released values, the noise hides how much the features vary within their bounds, and so "
-            "their effect; use tighter bounds, more rows, a larger epsilon, or fewer features."
-        )
     # Of one bin only: that of some other stands out once in 100 fits.
     noise = _STANDS_OUT * histogram.noise_std * np.sqrt(len(histogram.counts))
     if not release.rule.in_halves and int(np.sum(histogram.counts.sum(axis=0) > noise)) <= 1:
@@ -265,27 +244,17 @@ def censored_warning(
             "by the released counts, all rows were looked at at about one time: they determine the scale and "
             "the slopes only relative to each other, and no lifetime but that time."
         )
-    replicates = bootstrap_censored(release, _FEW_REPLICATES, constant=constant)
-    if _noise_hides_slopes(release, replicates, constant):
-        return HIDDEN
-    if _noise_hides_quantile(release, replicates, distribution):
-        return HIDDEN_QUANTILE
-    if _few_events_in_a_level(release, replicates, distribution):
-        return (
-            "by the released values, so few events come from rows with one value of some feature that the "
-            "noise hides how few: its slope may be off by more than its interval. Use more rows or a larger "
-            "epsilon."
-        )
-    if _unconverged(release, distribution):
-        return (
-            "by the released values, the rounds ended before the estimates settled: they may be off by more "
-            "than their intervals. Use more rows, a larger epsilon, tighter bounds or fewer features."
-        )
     return None
 
 
-def _noise_hides_slopes(release: CensoredRelease, replicates: ScaledFit, constant: FloatArray | None) -> bool:
-    """Whether the errors of the slopes move predictions nearly as much as the slopes do."""
+def hides_features(release: CensoredRelease, constant: FloatArray | None = None) -> bool:
+    """Whether the noise hides how much the features vary, or moves predictions nearly as much as they do.
+
+    `constant` is as in `varying_directions`.
+    """
+    if release.curvature_estimate.clearness < _CLEARLY:
+        return True
+    replicates = bootstrap_censored(release, _FEW_REPLICATES, constant=constant)
     varying = varying_directions(len(release.fit.coef), constant)
     model = release.rule.newton_model(release.curvature_estimate, float(release.theta[1]))
     features = varying @ model.covariance[1:, 1:] @ varying.T
@@ -295,58 +264,7 @@ def _noise_hides_slopes(release: CensoredRelease, replicates: ScaledFit, constan
     return bool(error > _LOOSE_SLOPES**2 * (coef @ features @ coef))
 
 
-def _noise_hides_quantile(
-    release: CensoredRelease, replicates: ScaledFit, distribution: ErrorDistribution
-) -> bool:
-    """Whether the interval of the 10 % quantile, where the rows at risk are, holds the 20 % quantile."""
-    locations = replicates.intercept + replicates.coef @ release.curvature_estimate.mean[1:]
-    return hides_next_level(locations, replicates.scale, release.fit.scale, distribution)
-
-
-def hides_next_level(
-    locations: FloatArray, scales: FloatArray, scale: float, distribution: ErrorDistribution
-) -> bool:
-    """Whether the interval of the 10 % quantile, by replicates, holds the 20 % quantile."""
-    low, next_level = (float(distribution.quantile(level)) for level in (0.1, _NEXT_LEVEL))
-    error = 0.5 * float(np.diff(np.quantile(locations + low * scales, [1.0 - _TWO_SIDED, _TWO_SIDED]))[0])
-    return bool(_HALF_WIDTH * error > (next_level - low) * scale)
-
-
-def _few_events_in_a_level(
-    release: CensoredRelease, replicates: ScaledFit, distribution: ErrorDistribution
-) -> bool:
-    """Whether the events of a level of a column with two values may be twice, or half, as many.
-
-    The likelihood of few events is not near its quadratic: on one side, it does not end. A column of two
-    values has as large a variance as its mean allows, and the means of the others within its levels are on
-    the line of their regression on it: where all categories are coded, the others are off in one of them.
-    """
-    model, theta = errors_of(release).model, release.theta
-    mean, variance = model.mean[1:], np.diagonal(model.covariance)[1:]
-    parameters = np.column_stack([-replicates.intercept, np.ones(len(replicates.coef)), -replicates.coef])
-    parameters /= replicates.scale[:, None]
-    for j in np.flatnonzero(variance > TWO_VALUES * (1.0 - mean**2)):
-        place = np.concatenate([[1.0], model.mean])
-        level = -np.sign(mean[j])
-        slopes = model.covariance[1:, 1 + j] / variance[j]
-        place[2:] = np.clip(mean + slopes * (level - mean[j]), -1.0, 1.0)
-        place[2 + j] = level
-        ends = np.quantile(parameters @ place, [1.0 - _TWO_SIDED, _TWO_SIDED])
-        # Errors grow as the logarithm of the hazard does: at early errors of normal distributions, faster.
-        steep = _steepness(distribution, float(theta @ place))
-        if 0.5 * _HALF_WIDTH * steep * float(ends[1] - ends[0]) > _FEW:
-            return True
-    return False
-
-
-def _steepness(distribution: ErrorDistribution, error: float) -> float:
-    """Derivative of the logarithm of the cumulative hazard."""
-    error = float(np.clip(error, *distribution.quantile([1e-12, 0.5])))
-    survival = float(distribution.log_survival(error))
-    return float(np.exp(distribution.log_density(error) - survival)) / -survival
-
-
-def _unconverged(release: CensoredRelease, distribution: ErrorDistribution) -> bool:
+def unsettled(release: CensoredRelease, distribution: ErrorDistribution) -> bool:
     """Whether the rounds ended farther from convergence than intervals account for.
 
     The distribution of the noise is known; how far the rounds are from convergence is guessed, and raised

@@ -107,7 +107,12 @@ def explained_share(release: MomentRelease, fit: ScaledFit) -> tuple[float, floa
 
 
 def slopes_are_told(release: MomentRelease, constant: FloatArray | None = None) -> bool:
-    """Return whether every combination of the features varies clearly more than its noise.
+    """Return whether every combination of the features varies clearly more than its noise."""
+    return not len(untold_directions(release, constant))
+
+
+def untold_directions(release: MomentRelease, constant: FloatArray | None = None) -> FloatArray:
+    """Return the principal combinations of the features that do not vary clearly more than their noise.
 
     Parameters
     ----------
@@ -116,6 +121,11 @@ def slopes_are_told(release: MomentRelease, constant: FloatArray | None = None) 
     constant : ndarray of shape (k, n_features), default=None
         As in `varying_directions`: combinations of the others are judged. Slopes along constant directions
         move no prediction.
+
+    Returns
+    -------
+    directions : ndarray of shape (k, n_features)
+        Unit vectors, in scaled units.
 
     Notes
     -----
@@ -150,7 +160,7 @@ def slopes_are_told(release: MomentRelease, constant: FloatArray | None = None) 
     noise = np.einsum("jk,jk->k", squares, entries @ squares)
     noise += 4.0 * along * (variances[0, 2:] @ squares) + along**2 * variances[0, 0]
     least = max(_ABOVE * noise_level(release), 1e-9 * n)
-    return bool(np.all(values >= np.maximum(_CLEAR * np.sqrt(noise), least)))
+    return vectors.T[values < np.maximum(_CLEAR * np.sqrt(noise), least)]
 
 
 def moments_warning(release: MomentRelease, fit: ScaledFit, constant: FloatArray | None = None) -> str | None:

@@ -365,6 +365,13 @@ def _within(fit: ScaledFit, scale_limits: tuple[float, float]) -> ScaledFit:
     return ScaledFit(float(np.clip(fit.intercept, -STEEPEST, STEEPEST)), coef, scale)
 
 
+def fit_of_moments(
+    release: MomentRelease, distribution: ErrorDistribution, scale_limits: tuple[float, float]
+) -> ScaledFit:
+    """Return the fit to moments about which residuals are counted."""
+    return _within(solve_moments(release, distribution, "floor", scale_limits), scale_limits)
+
+
 # The whole fit: moments, then looks, or moments again.
 
 
@@ -514,7 +521,7 @@ class MomentFit:
         amount = self.task.budget.amount
         metric = Metric.of(release)
         law = clipped_law(distribution)
-        fit = _within(solve_moments(release, distribution, "floor", limits), limits)
+        fit = fit_of_moments(release, distribution, limits)
         edges = distribution.quantile(np.linspace(_TAIL, 1 - _TAIL, N_CELLS - 1))
         counting = plan.residual_counts(grid, line_of(fit, 0.0), edges * fit.scale, COUNTS_SHARE * amount)
         counts = np.zeros((2, N_CELLS))
