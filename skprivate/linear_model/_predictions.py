@@ -21,7 +21,7 @@ from .._typing import BoolArray, FloatArray, IntArray
 from ..base import redact_errors
 from ..exceptions import UtilityWarning
 from ..metrics._probabilities import exp, products
-from ..rounds._rows import CODES, find_roles, on_model_scale, read_target, replace_target
+from ..rounds._rows import CODES, find_roles, read_target, replace_target
 from ..utils import is_structured
 from ..utils._private_fit import warn_user
 from ._fit import CONFIDENCE, check_confidence, ends_of, without_noise
@@ -246,10 +246,8 @@ def _with_intervals(
 
 def _beyond(self: Any, interval: FloatArray) -> BoolArray:
     """Return which intervals end farther beyond the bounds of y than these are apart."""
-    low, high = on_model_scale(self.bounds_y_, self.log_target_)
     with np.errstate(divide="ignore"):
-        ends = np.log(interval) if self.log_target_ else interval
-    return np.asarray((ends[..., 0] < 2 * low - high) | (ends[..., 1] > 2 * high - low))
+        return beyond_y(self, np.log(interval) if self.log_target_ else interval)
 
 
 @redact_errors

@@ -21,6 +21,7 @@ from ..base._likely_mistakes import (
     mostly_missing,
     warn_of_mistakes,
 )
+from ..rounds._rows import on_model_scale
 from ._censored.histograms import beyond_bounds
 from ._censored.population import PopulationRelease
 from ._censored.release import NO_EVENTS, CensoredRelease, hides_features, means_nothing, unsettled
@@ -170,7 +171,7 @@ def states_of_slopes(self: Any) -> States:
     interval = interval_of_coef(self, CONFIDENCE)
     tells = (interval[:, 0] > 0.0) | (interval[:, 1] < 0.0)
     replicates, without = self.replicates_[:, 2:].T, without_noise(self)[:, 2:].T
-    lost = ground.hidden | (ground.means_nothing is not None) | _leads_beyond(self, interval)
+    lost = ground.hidden | (ground.means_nothing is not None) | leads_beyond(self, interval)
     return states_of(width_of(replicates), width_of(without), 2.0 * ground.limit / units, lost, tells)
 
 
@@ -191,13 +192,13 @@ def is_lost(ground: Ground) -> bool:
 
 def beyond_y(self: Any, interval: FloatArray) -> BoolArray:
     """Return which intervals, on the scale of the model, end farther beyond bounds_y than these are apart."""
-    low, high = self.grid_.target
+    low, high = on_model_scale(self.bounds_y_, self.log_target_)
     return np.asarray((interval[..., 0] < 2 * low - high) | (interval[..., 1] > 2 * high - low))
 
 
-def _leads_beyond(self: Any, interval: FloatArray) -> BoolArray:
+def leads_beyond(self: Any, interval: FloatArray) -> BoolArray:
     """Return which slopes may lead, within the bounds of their columns, as far."""
-    low, high = self.grid_.target
+    low, high = on_model_scale(self.bounds_y_, self.log_target_)
     units = self.bounds_[1] - self.bounds_[0]
     return np.asarray(np.abs(interval).max(axis=1, initial=0.0) * units > 2 * (high - low))
 

@@ -29,6 +29,8 @@ from ._moments.replicates import pivotal
 from ._predictions import BEYOND, said_of_law
 from ._states import (
     MEANING,
+    beyond_y,
+    leads_beyond,
     names_of_slopes,
     noise_share,
     states_of_place,
@@ -269,11 +271,8 @@ def summary(
     hidden = _explained_by_noise(estimates, replicates, without, confidence)
     errors = 0.5 * width_of(replicates.T, _ONE_ERROR)
     states = [*states_of_place(self), *states_of_slopes(self)]
-    low, high = self.grid_.target
-    widths = self.bounds_[1] - self.bounds_[0]
     # The scale has bounds of its own.
-    beyond = [intervals[0, 0] < 2 * low - high or intervals[0, 1] > 2 * high - low, False]
-    beyond += list(np.abs(intervals[2:]).max(axis=1, initial=0.0) * widths > 2 * (high - low))
+    beyond = [beyond_y(self, intervals[0]), False, *leads_beyond(self, intervals[2:])]
     rows = []
     for k in [*range(2, len(estimates)), 0, 1]:
         slope = k >= 2

@@ -14,6 +14,7 @@ from skprivate.linear_model._distributions import (
     models_log_target,
 )
 from skprivate.linear_model._regressors import BaseLogLocationScale
+from skprivate.linear_model._states import Ground
 from skprivate.rounds._rows import is_structured
 
 DISTRIBUTIONS = (SEV, LOGISTIC, NORMAL)
@@ -45,6 +46,8 @@ class Known(BaseLogLocationScale):
         self.bounds_y_ = (0.5, 80.0) if self.log_target_ else (-2.0, 6.0)
         noise = np.random.default_rng(1).normal(size=(self.n_replicates, 4))
         self._replicates = np.concatenate([[INTERCEPT, SCALE], COEF]) + self.spread * noise
+        self._without_noise = self._replicates
+        self._ground = Ground("known", None, None, np.zeros(2, dtype=bool), 0.5 * SCALE)
         return self
 
     def in_scipy(self, X):
