@@ -29,9 +29,9 @@ MOST_LINES_OF_A_MODULE = 520
 MOST_FILES_OF_A_FIT = 25
 MOST_FILES_OF_A_PREDICTION = 12
 MOST_CLASSES = 4
-MOST_LINES_BESIDE = {"tests": 42_000, "benchmarks": 9_500}
+MOST_LINES_BESIDE = {"tests": 42_150, "benchmarks": 9_500}
 MOST_LINES = {
-    "linear_model": 5625,
+    "linear_model": 6010,
     "audit": 4520,
     "accounting": 4320,
     "rounds": 4170,

@@ -56,6 +56,7 @@ from ._moments.released_moments import (
 )
 from ._moments.replicates import bootstrap_looks, bootstrap_moments, looks_warning, moments_warning, pivotal
 from ._moments.rounds import LookRelease, MomentFit, moments_budget, part_of
+from ._scale_by_level import LEVEL_SHARE, LevelModel, LevelPlan, LevelRelease
 
 # Parameters that hold public knowledge about the rows.
 PUBLIC_INPUTS = ("domain", "bounds_X", "bounds_y", "x_norm", "scale_bounds")
@@ -106,12 +107,19 @@ def check_scale_bounds(bounds: Any) -> tuple[float, float] | None:
 def plan_public(estimator: Any, shape: PublicShape) -> CensoredPlan | PopulationPlan | None:
     """Check what is public; return the plan of a fit to censored targets, on a grid of no bounds."""
     budget = estimator._budget()
+    levels = LevelPlan.of(estimator.scale_by, estimator.domain)
+    if levels is not None:
+        budget = part_of(budget, 1 - LEVEL_SHARE)
     shape = estimator._encoded_shape(shape)
     known = shape.structured and shape.no_targets is not None
     roles = find_roles(shape.no_targets) if known else ()
     kinds = check_observations(estimator.observations, shape.structured, roles)
     if kinds != ("exact",) and estimator.method == "taylor":
         raise ValueError("method='taylor' takes no censored targets; use method='moments'.")
+    if levels is not None and not set(kinds) <= {"exact", "right"}:
+        raise ValueError(
+            "scale_by takes events and right-censored rows; of others no residual is known: leave it out."
+        )
     log_target = shape.structured or models_log_target(estimator.distribution)
     if estimator.bounds_y is not None:
         check_target_bounds(estimator.bounds_y, log_target)
@@ -295,7 +303,14 @@ _ONLY_CENSORED = ("survival_curve_", "event_share_")
 AnyRelease = MomentRelease | LookRelease | CensoredRelease | PopulationRelease
 
 
-def adopt(self: Any, release: AnyRelease, grid: MomentGrid, task: FitTask, spent: PrivacySpent) -> None:
+def adopt(
+    self: Any,
+    release: AnyRelease,
+    grid: MomentGrid,
+    task: FitTask,
+    spent: PrivacySpent,
+    levels: tuple[LevelPlan, LevelRelease] | None = None,
+) -> None:
     """Store a release with its public inputs, and compute the model from it."""
     self.error_distribution_, self.log_target_ = task.distribution, task.log_target
     self.bounds_, self.bounds_y_ = task.bounds, task.bounds_y
@@ -309,6 +324,8 @@ def adopt(self: Any, release: AnyRelease, grid: MomentGrid, task: FitTask, spent
     self._scale_limits = task.scale_limits(grid)
     self._rows_per_unit = task.neighbours.rows_per_unit
     self._constant = constant_directions(self.domain)
+    self.level_release_ = levels if levels is None else levels[1]
+    self._level_plan = levels if levels is None else levels[0]
     self._was_strict = get_config()["strict"]
     solve_release(self)
     if isinstance(release, CensoredRelease):
@@ -352,14 +369,39 @@ def constant_directions(domain: TableDomain | None) -> FloatArray | None:
 
 def solve_release(self: Any) -> None:
     """Compute the estimates; the bootstrap waits until it is read."""
-    self._replicates = None
-    if isinstance(self.release_, MomentRelease):
-        self._scaled_fit = solve_moments(
-            self.release_, self.error_distribution_, self._regularization, self._scale_limits, self._method
-        )
+    self._replicates, self._level_model, counted = None, None, self.level_release_
+    if counted is not None:
+        # Residuals were counted about it.
+        self._scaled_fit = counted.fit
     else:
-        self._scaled_fit = self.release_.fit
+        options = self.error_distribution_, self._regularization, self._scale_limits, self._method
+        self._scaled_fit = fit_of(self.release_, *options)
     self.coef_, self.intercept_, self.scale_ = unscale(self._scaled_fit, self.grid_)
+    if counted is not None:
+        center = self.grid_.center + self.grid_.half * _means_of(self.release_)
+        model = LevelModel.of(self._level_plan, counted, self.scale_, center, self._rows_per_unit)
+        self._level_model = model
+        self.intercept_, self.coef_ = model.moved(self.intercept_, self.coef_)
+
+
+def fit_of(release: AnyRelease, *options: Any) -> ScaledFit:
+    """Return the fit of a release; of moments by the options of `solve_moments`."""
+    return solve_moments(release, *options) if isinstance(release, MomentRelease) else release.fit
+
+
+def events_of(release: AnyRelease) -> float:
+    """Return the noisy number of events."""
+    if isinstance(release, CensoredRelease):
+        return release.histogram.n_events
+    return max(float(moments_of(release).matrix[0, 0]), 1.0)  # type: ignore[arg-type]
+
+
+def _means_of(release: AnyRelease) -> FloatArray:
+    """Return the released means of the scaled features; of censored rows, of those at risk."""
+    if isinstance(release, CensoredRelease):
+        return np.asarray(release.curvature_estimate.mean[1:])
+    matrix = moments_of(release).matrix  # type: ignore[arg-type]
+    return np.clip(matrix[0, 2:] / max(float(matrix[0, 0]), 1.0), -1.0, 1.0)
 
 
 def moments_of(release: MomentRelease | LookRelease) -> MomentRelease:
@@ -384,7 +426,8 @@ def warn_of_release(self: Any) -> None:
 
 def why_useless(self: Any) -> str | None:
     """Return why the model may be of no use, as far as released values show it."""
-    return " And ".join(filter(None, [_why_clipped(self), _why_noisy(self)])) or None
+    levels = None if self._level_model is None else self._level_model.warning()
+    return " And ".join(filter(None, [_why_clipped(self), _why_noisy(self), levels])) or None
 
 
 def _why_clipped(self: Any) -> str | None:
@@ -426,7 +469,10 @@ def _why_noisy(self: Any) -> str | None:
 def replicate(self: Any, with_noise: bool = True) -> FloatArray:
     """Return a parametric bootstrap: intercept, scale and slopes of every replicate, in units of X and y."""
     coef, intercept, scale = unscale(bootstrap(self, with_noise), self.grid_)
-    return np.column_stack([intercept, scale, coef])
+    drawn = np.column_stack([intercept, scale, coef])
+    if self._level_model is None:
+        return drawn
+    return self._level_model.replicates(drawn, self.intercept_, self.coef_, with_noise)
 
 
 def bootstrap(self: Any, with_noise: bool) -> ScaledFit:

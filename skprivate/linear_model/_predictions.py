@@ -24,6 +24,7 @@ from ..metrics._probabilities import exp, products
 from ..rounds._rows import CODES, find_roles, on_model_scale, read_target, replace_target
 from ..utils import is_structured
 from ..utils._private_fit import warn_user
+from ._scale_by_level import each_level
 
 Side = Literal["lower", "upper"]
 
@@ -70,10 +71,13 @@ def predict_mean(self: Any, X: ArrayLike | None) -> FloatArray:
         In the units of y as passed to fit. The mean of a log-logistic time is infinite where ``scale_``
         is 1 or more.
     """
-    _, location = locations(self, X)
-    if self.log_target_:
-        return self.error_distribution_.mean_of_exp(location, self.scale_)
-    return location + self.scale_ * self.error_distribution_.mean
+    rows, means = locations(self, X)
+    for where, level in each_level(self, rows, intervals=False):
+        if self.log_target_:
+            means[where] = self.error_distribution_.mean_of_exp(means[where], level.scale_)
+        else:
+            means[where] += level.scale_ * self.error_distribution_.mean
+    return means
 
 
 @overload
@@ -145,7 +149,7 @@ def predict_quantile(
     if not return_interval:
         check_confidence(confidence)
         levels = _check_levels(q)
-        return _quantiles(self, locations(self, X)[1], levels)
+        return _quantiles(self, *locations(self, X), levels)
     quantiles, interval = self._with_intervals(X, q, confidence)
     if self._beyond(interval).any():
         warn_user(f"{type(self).__name__}.predict_quantile: {BEYOND}", UtilityWarning)
@@ -160,7 +164,7 @@ def _with_intervals(
     check_confidence(confidence)
     rows, location = locations(self, X)
     interval = _quantile_bounds(self, rows, location, levels, ends_of(confidence))
-    return _quantiles(self, location, levels), interval
+    return _quantiles(self, rows, location, levels), interval
 
 
 def _beyond(self: Any, interval: FloatArray) -> BoolArray:
@@ -288,7 +292,7 @@ def b_lives(
     columns: dict[str, Any] = {
         "row": np.repeat(np.arange(len(rows)), len(shares)),
         "level": np.tile(shares, len(rows)),
-        "estimate": _quantiles(self, location, shares).ravel(),
+        "estimate": _quantiles(self, rows, location, shares).ravel(),
     }
     for k, name in enumerate(("lower", "upper", "bound")):
         columns[name] = bounds[..., k].ravel()
@@ -406,21 +410,26 @@ def locations(self: Any, X: ArrayLike | None) -> tuple[FloatArray, FloatArray]:
     return rows, products(rows, self.coef_) + self.intercept_
 
 
-def _quantiles(self: Any, location: FloatArray, levels: FloatArray) -> FloatArray:
+def _quantiles(self: Any, rows: FloatArray, location: FloatArray, levels: FloatArray) -> FloatArray:
     errors = self.error_distribution_.quantile(levels)
-    return _in_units(self, np.add.outer(location, self.scale_ * errors))
+    quantiles = np.empty((len(rows), *levels.shape))
+    for where, level in each_level(self, rows, intervals=False):
+        quantiles[where] = np.add.outer(location[where], level.scale_ * errors)
+    return _in_units(self, quantiles)
 
 
 def _quantile_bounds(
     self: Any, rows: FloatArray, location: FloatArray, levels: FloatArray, sides: Sequence[float]
 ) -> FloatArray:
     """Bounds of the shape of the quantiles and one axis more; see `pivotal_bounds`."""
-    # Once: replicates may be drawn when they are asked for.
-    replicates = self.replicates_
     errors = np.atleast_1d(self.error_distribution_.quantile(levels))
-    offsets = replicates[:, 0] + np.multiply.outer(errors, replicates[:, 1])
-    estimates = np.add.outer(location, self.scale_ * errors)
-    bounds = pivotal_bounds(estimates, rows, replicates[:, 2:], offsets, sides)
+    bounds = np.empty((len(rows), len(errors), len(sides)))
+    for where, level in each_level(self, rows, intervals=True):
+        # Once: replicates may be drawn when they are asked for.
+        replicates = level.replicates_
+        offsets = replicates[:, 0] + np.multiply.outer(errors, replicates[:, 1])
+        estimates = np.add.outer(location[where], level.scale_ * errors)
+        bounds[where] = pivotal_bounds(estimates, rows[where], replicates[:, 2:], offsets, sides)
     return _in_units(self, bounds.reshape(len(rows), *levels.shape, len(sides)))
 
 

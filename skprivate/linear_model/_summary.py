@@ -229,7 +229,7 @@ def summary(self: Any, *, confidence: float = CONFIDENCE) -> ModelSummary:
     beyond = [intervals[0, 0] < 2 * low - high or intervals[0, 1] > 2 * high - low, False]
     beyond += list(np.abs(intervals[2:]).max(axis=1, initial=0.0) * widths > 2 * (high - low))
     rows = []
-    for k in [*range(2, len(estimates)), 0, 1]:
+    for k in [*range(2, len(estimates)), 0]:
         slope = k >= 2
         ends = np.array([estimates[k], *intervals[k]])
         with np.errstate(over="ignore"):
@@ -237,12 +237,22 @@ def summary(self: Any, *, confidence: float = CONFIDENCE) -> ModelSummary:
         values = dict(zip(_NUMBERS, [*ends.tolist(), *ratios.tolist(), float(shares[k])], strict=True))
         marks = {"hidden_by_noise": bool(slope and hidden[k]), "beyond": bool(beyond[k])}
         rows.append(SummaryRow(name=names[k], **values, **marks))
-    if log_target and distribution.name in ("sev", "logistic"):
-        lower, upper = 1.0 / intervals[1, ::-1]
-        shape, share = float(1.0 / estimates[1]), float(shares[1])
-        rows.append(SummaryRow(name="(shape)", estimate=shape, lower=lower, upper=upper, noise_share=share))
-    law = ("law", _LAWS[distribution.name, log_target])
-    return ModelSummary(facts=(law, *_facts_of(self)), rows=tuple(rows), confidence=confidence)
+    scales: list[tuple[str, Any, Any, Any]] = [("", estimates[1], intervals[1], shares[1])]
+    facts = [("law", _LAWS[distribution.name, log_target]), *_facts_of(self)]
+    if self._level_model is not None:
+        spread = self._level_model.spread(float(ndtri(ends_of(confidence)[1])))
+        by_level = zip(spread.names, spread.scales, spread.intervals, spread.noise_shares, strict=True)
+        scales = [(f", {name}", *others) for name, *others in by_level]
+        facts.append(("spread", spread.verdict))
+    inverses = [
+        (f"(shape{name})", 1.0 / scale, 1.0 / ends[::-1], share) for name, scale, ends, share in scales
+    ]
+    shown = [(f"(scale{name})", *others) for name, *others in scales]
+    shown += inverses if log_target and distribution.name != "normal" else []
+    for name, scale, (lower, upper), share in shown:
+        values = {"estimate": scale, "lower": lower, "upper": upper, "noise_share": share}
+        rows.append(SummaryRow(name=name, **{key: float(value) for key, value in values.items()}))  # type: ignore[arg-type]
+    return ModelSummary(facts=tuple(facts), rows=tuple(rows), confidence=confidence)
 
 
 def _facts_of(self: Any) -> tuple[tuple[str, str], ...]:
