@@ -269,6 +269,12 @@ INSTANCES = {
         ),
         "spans",
     ),
+    "aft, censored, scale by level": Instance(
+        DPLogLocationScaleRegressor(
+            1.5, domain=DOMAINS[1], bounds_y=(0.4, 3), max_iter=3, scale_by=["job", "married"]
+        ),
+        "life",
+    ),
     "aft, censored, gaussian, persons": Instance(
         DPLogLocationScaleRegressor(
             1.5,

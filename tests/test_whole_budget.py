@@ -32,6 +32,7 @@ from skprivate import (
     private_describe,
     private_evaluate,
 )
+from skprivate.domain import BooleanColumn
 from skprivate.model_selection._number_of_runs import NumberOfRuns
 from skprivate.noise._mechanisms import NoisyMax
 from skprivate.preprocessing import estimate_bounds
@@ -136,6 +137,28 @@ for kind in MECHANISMS:
     @case("censored, residuals counted", kind)
     def _(kind=kind):
         return censored("lognormal", kind, "add-remove", epsilon=30, n=400, levels=(1.0,), times=(0.4, 3.0))
+
+
+LEVELS = TableDomain({"a": BooleanColumn(), "b": BooleanColumn()})
+
+# The worst pair of replaced rows of moments has a column at the middle of its bounds, where no boolean is.
+for kind, relation in (("laplace", "add-remove"), ("gaussian", "add-remove")):
+
+    @case("scale by level", kind, relation)
+    def _(kind=kind, relation=relation):
+        model = DPNormalLLSRegressor(
+            3 * EPSILON,
+            domain=LEVELS,
+            bounds_y=(-1, 1),
+            scale_by=["a", "b"],
+            max_iter=1,
+            relation=relation,
+            max_rows_per_group=3,
+            **MECHANISMS[kind],
+        )
+        X, y = table(402, 2)
+        rows = rows_at((0, 1), 2, (-1, 0, 1))
+        return of_fits(model, neighbours((X > 0) * 1.0, y, rows, relation, persons=3), relation=relation)
 
 
 for kind, relation in itertools.product(MECHANISMS, RELATIONS):

@@ -30,6 +30,10 @@ from ._regressors import DPLogisticLLSRegressor as DPLogisticLLSRegressor
 from ._regressors import DPLogLocationScaleRegressor as DPLogLocationScaleRegressor
 from ._regressors import DPNormalLLSRegressor as DPNormalLLSRegressor
 from ._regressors import DPSEVRegressor as DPSEVRegressor
+from ._scale_by_level import LevelModel as LevelModel
+from ._scale_by_level import LevelPlan as LevelPlan
+from ._scale_by_level import LevelRelease as LevelRelease
+from ._scale_by_level import SpreadByLevel as SpreadByLevel
 from ._summary import ModelSummary as ModelSummary
 
 __all__ = [

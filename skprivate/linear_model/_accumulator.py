@@ -425,6 +425,10 @@ def fit_accumulated(estimator: Any, moments: MomentAccumulator) -> Any:
             f"estimator must be a DPLogLocationScaleRegressor or a preset, not {type(estimator).__name__}."
         )
     estimator._validate_params()
+    if estimator.scale_by is not None:
+        raise ValueError(
+            "a MomentAccumulator counts nothing by level: leave out scale_by, or use fit_rounds."
+        )
     plan, grid = moments.plan, moments.plan.grid
     _check_agreement(estimator, plan, moments.feature_names)
     estimator.set_params(**_parameters_from_plan(estimator, plan))

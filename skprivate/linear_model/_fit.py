@@ -47,6 +47,7 @@ from ._moments.released_moments import (
 )
 from ._moments.replicates import bootstrap_looks, bootstrap_moments, pivotal
 from ._moments.rounds import LookRelease, MomentFit, moments_budget, part_of
+from ._scale_by_level import LEVEL_SHARE, LevelModel, LevelPlan, LevelRelease
 
 # Parameters that hold public knowledge about the rows.
 PUBLIC_INPUTS = ("domain", "bounds_X", "bounds_y", "x_norm", "scale_bounds")
@@ -97,12 +98,19 @@ def check_scale_bounds(bounds: Any) -> tuple[float, float] | None:
 def plan_public(estimator: Any, shape: PublicShape) -> CensoredPlan | PopulationPlan | None:
     """Check what is public; return the plan of a fit to censored targets, on a grid of no bounds."""
     budget = estimator._budget()
+    levels = LevelPlan.of(estimator.scale_by, estimator.domain)
+    if levels is not None:
+        budget = part_of(budget, 1 - LEVEL_SHARE)
     shape = estimator._encoded_shape(shape)
     known = shape.structured and shape.no_targets is not None
     roles = find_roles(shape.no_targets) if known else ()
     kinds = check_observations(estimator.observations, shape.structured, roles)
     if kinds != ("exact",) and estimator.method == "taylor":
         raise ValueError("method='taylor' takes no censored targets; use method='moments'.")
+    if levels is not None and not set(kinds) <= {"exact", "right"}:
+        raise ValueError(
+            "scale_by takes events and right-censored rows; of others no residual is known: leave it out."
+        )
     log_target = shape.structured or models_log_target(estimator.distribution)
     if estimator.bounds_y is not None:
         check_target_bounds(estimator.bounds_y, log_target)
@@ -284,7 +292,14 @@ _ONLY_CENSORED = ("survival_curve_", "event_share_")
 AnyRelease = MomentRelease | LookRelease | CensoredRelease | PopulationRelease
 
 
-def adopt(self: Any, release: AnyRelease, grid: MomentGrid, task: FitTask, spent: PrivacySpent) -> None:
+def adopt(
+    self: Any,
+    release: AnyRelease,
+    grid: MomentGrid,
+    task: FitTask,
+    spent: PrivacySpent,
+    levels: tuple[LevelPlan, LevelRelease] | None = None,
+) -> None:
     """Store a release with its public inputs, and compute the model from it."""
     self.error_distribution_, self.log_target_ = task.distribution, task.log_target
     self.bounds_, self.bounds_y_ = task.bounds, task.bounds_y
@@ -298,6 +313,8 @@ def adopt(self: Any, release: AnyRelease, grid: MomentGrid, task: FitTask, spent
     self._scale_limits = task.scale_limits(grid)
     self._rows_per_unit = task.neighbours.rows_per_unit
     self._constant = constant_directions(self.domain)
+    self.level_release_ = levels if levels is None else levels[1]
+    self._level_plan = levels if levels is None else levels[0]
     self._was_strict = get_config()["strict"]
     solve_release(self)
     if isinstance(release, CensoredRelease):
@@ -341,29 +358,60 @@ def constant_directions(domain: TableDomain | None) -> FloatArray | None:
 
 def solve_release(self: Any) -> None:
     """Compute the estimates; the bootstrap waits until it is read."""
-    self._replicates = self._without_noise = self._ground = None
-    if isinstance(self.release_, MomentRelease):
-        self._scaled_fit = solve_moments(
-            self.release_, self.error_distribution_, self._regularization, self._scale_limits, self._method
-        )
+    self._replicates = self._without_noise = self._ground = self._level_model = None
+    counted = self.level_release_
+    if counted is not None:
+        # Residuals were counted about it.
+        self._scaled_fit = counted.fit
     else:
-        self._scaled_fit = self.release_.fit
+        options = self.error_distribution_, self._regularization, self._scale_limits, self._method
+        self._scaled_fit = fit_of(self.release_, *options)
     self.coef_, self.intercept_, self.scale_ = in_units(self, self._scaled_fit)
+    if counted is not None:
+        center = self.grid_.center + self.grid_.half * _means_of(self.release_)
+        model = LevelModel.of(self._level_plan, counted, self.scale_, center, self._rows_per_unit)
+        self._level_model = model
+        intercept, coef = model.moved(self.intercept_, self.coef_)
+        self.coef_, self.intercept_ = _about_levels(self, coef, intercept)
 
 
 def in_units(self: Any, fit: ScaledFit) -> tuple[FloatArray, Any, Any]:
-    """Return slopes, intercept and scale in the units of X and of the model's target.
+    """Return slopes, intercept and scale in the units of X and of the model's target."""
+    coef, intercept, scale = unscale(fit, self.grid_)
+    return *_about_levels(self, coef, intercept), scale
+
+
+def _about_levels(self: Any, coef: FloatArray, intercept: Any) -> tuple[FloatArray, Any]:
+    """Return slopes about the mean of the levels of each category, and the intercept that belongs to them.
 
     The levels of a category add up to one in every row, so that a constant may pass from their slopes to the
-    intercept. Slopes are therefore those about the mean of the levels, to which the intercept belongs.
+    intercept.
     """
-    coef, intercept, scale = unscale(fit, self.grid_)
-    if self._constant is not None:
-        along = coef @ self._constant.T
-        coef = coef - along @ self._constant
-        # A unit vector of m levels is 1 / sqrt(m) in each of them, and so in every row.
-        intercept = intercept + along @ self._constant.max(axis=1)
-    return coef, intercept, scale
+    if self._constant is None:
+        return coef, intercept
+    along = coef @ self._constant.T
+    # A unit vector of m levels is 1 / sqrt(m) in each of them, and so in every row.
+    return coef - along @ self._constant, intercept + along @ self._constant.max(axis=1)
+
+
+def fit_of(release: AnyRelease, *options: Any) -> ScaledFit:
+    """Return the fit of a release; of moments by the options of `solve_moments`."""
+    return solve_moments(release, *options) if isinstance(release, MomentRelease) else release.fit
+
+
+def events_of(release: AnyRelease) -> float:
+    """Return the noisy number of events."""
+    if isinstance(release, CensoredRelease):
+        return release.histogram.n_events
+    return max(float(moments_of(release).matrix[0, 0]), 1.0)  # type: ignore[arg-type]
+
+
+def _means_of(release: AnyRelease) -> FloatArray:
+    """Return the released means of the scaled features; of censored rows, of those at risk."""
+    if isinstance(release, CensoredRelease):
+        return np.asarray(release.curvature_estimate.mean[1:])
+    matrix = moments_of(release).matrix  # type: ignore[arg-type]
+    return np.clip(matrix[0, 2:] / max(float(matrix[0, 0]), 1.0), -1.0, 1.0)
 
 
 def moments_of(release: MomentRelease | LookRelease) -> MomentRelease:
@@ -374,7 +422,11 @@ def moments_of(release: MomentRelease | LookRelease) -> MomentRelease:
 def replicate(self: Any, with_noise: bool = True) -> FloatArray:
     """Return a parametric bootstrap: intercept, scale and slopes of every replicate, in units of X and y."""
     coef, intercept, scale = in_units(self, bootstrap(self, with_noise))
-    return np.column_stack([intercept, scale, coef])
+    drawn = np.column_stack([intercept, scale, coef])
+    if self._level_model is not None:
+        drawn = self._level_model.replicates(drawn, self.intercept_, self.coef_, with_noise)
+        drawn[:, 2:], drawn[:, 0] = _about_levels(self, drawn[:, 2:], drawn[:, 0])
+    return drawn
 
 
 def without_noise(self: Any) -> FloatArray:

@@ -183,6 +183,8 @@ def verdict_of(self: Any) -> GoodnessOfFit | str:
 def _compared(self: Any) -> dict[str, Any] | str:
     """Return what `compare_residuals` takes of a fit, or why there is no verdict."""
     release, law = self.release_, self.error_distribution_
+    if self._level_model is not None:
+        return "residuals of levels with scales of their own have no common law"
     residuals = getattr(release, "residuals", None)
     if residuals is None:
         return "the fit released no histogram of residuals"

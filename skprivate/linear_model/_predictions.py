@@ -26,7 +26,8 @@ from ..utils import is_structured
 from ..utils._private_fit import warn_user
 from ._fit import CONFIDENCE, check_confidence, ends_of, without_noise
 from ._goodness_of_fit import GoodnessOfFit
-from ._states import MEANING, States, beyond_y, ground_of, is_lost, states_of
+from ._scale_by_level import each_level
+from ._states import MEANING, MOSTLY_NOISE, UNKNOWN, States, beyond_y, ground_of, is_lost, states_of
 
 Side = Literal["lower", "upper"]
 
@@ -73,10 +74,13 @@ def predict_mean(self: Any, X: ArrayLike | None) -> FloatArray:
         In the units of y as passed to fit. The mean of a log-logistic time is infinite where ``scale_``
         is 1 or more.
     """
-    _, location = locations(self, X)
-    if self.log_target_:
-        return self.error_distribution_.mean_of_exp(location, self.scale_)
-    return location + self.scale_ * self.error_distribution_.mean
+    rows, means = locations(self, X)
+    for where, level in each_level(self, rows, intervals=False):
+        if self.log_target_:
+            means[where] = self.error_distribution_.mean_of_exp(means[where], level.scale_)
+        else:
+            means[where] += level.scale_ * self.error_distribution_.mean
+    return means
 
 
 @overload
@@ -148,7 +152,7 @@ def predict_quantile(
     if not return_interval:
         check_confidence(confidence)
         levels = _check_levels(q)
-        return _quantiles(self, locations(self, X)[1], levels)
+        return _quantiles(self, *locations(self, X), levels)
     quantiles, interval = self._with_intervals(X, q, confidence)
     warn_of_states(
         self, "predict_quantile", self.quantile_state(X, q), beyond=bool(self._beyond(interval).any())
@@ -221,16 +225,23 @@ def quantile_state(self: Any, X: ArrayLike, q: ArrayLike) -> States:
 def states_of_quantiles(self: Any, rows: FloatArray, location: FloatArray, levels: FloatArray) -> States:
     """Return the states of quantiles, of shape (n_samples, n_levels)."""
     ground, errors = ground_of(self), self.error_distribution_.quantile(levels)
+    states = np.empty((len(rows), len(errors)), dtype=f"<U{len(MOSTLY_NOISE)}")
 
-    def ends(replicates: FloatArray) -> FloatArray:
+    def ends(rows: FloatArray, replicates: FloatArray) -> FloatArray:
         offsets = replicates[:, 0] + np.multiply.outer(errors, replicates[:, 1])
         return replicate_quantiles(rows, replicates[:, 2:], offsets, ends_of(CONFIDENCE))
 
-    of_all = ends(self.replicates_)
-    estimates = np.add.outer(location, self.scale_ * errors)
-    beyond = beyond_y(self, 2.0 * estimates[..., np.newaxis] - of_all[..., ::-1])
-    width, of_rows = (np.diff(each)[..., 0] for each in (of_all, ends(without_noise(self))))
-    return states_of(width, of_rows, 2.0 * ground.limit, beyond | is_lost(ground))
+    for where, level in each_level(self, rows, True, without_noise(self)):
+        of_all = ends(rows[where], level.replicates_)
+        estimates = np.add.outer(location[where], level.scale_ * errors)
+        beyond = beyond_y(self, 2.0 * estimates[..., np.newaxis] - of_all[..., ::-1])
+        alone = ends(rows[where], without_noise(level))
+        width, of_rows = (np.diff(each)[..., 0] for each in (of_all, alone))
+        limit = 2.0 * ground.limit * level.scale_
+        states[where] = states_of(width, of_rows, limit, beyond | is_lost(ground))
+    if self._level_model is not None:
+        states[~self._level_model.known[self._level_model.plan.codes(rows)]] = UNKNOWN
+    return states
 
 
 def _with_intervals(
@@ -241,7 +252,7 @@ def _with_intervals(
     check_confidence(confidence)
     rows, location = locations(self, X)
     interval = _quantile_bounds(self, rows, location, levels, ends_of(confidence))
-    return _quantiles(self, location, levels), interval
+    return _quantiles(self, rows, location, levels), interval
 
 
 def _beyond(self: Any, interval: FloatArray) -> BoolArray:
@@ -376,7 +387,7 @@ def b_lives(
     columns: dict[str, Any] = {
         "row": np.repeat(np.arange(len(rows)), len(shares)),
         "level": np.tile(shares, len(rows)),
-        "estimate": _quantiles(self, location, shares).ravel(),
+        "estimate": _quantiles(self, rows, location, shares).ravel(),
     }
     for k, name in enumerate(("lower", "upper", "bound")):
         columns[name] = bounds[..., k].ravel()
@@ -505,21 +516,26 @@ def locations(self: Any, X: ArrayLike | None) -> tuple[FloatArray, FloatArray]:
     return rows, products(rows, self.coef_) + self.intercept_
 
 
-def _quantiles(self: Any, location: FloatArray, levels: FloatArray) -> FloatArray:
+def _quantiles(self: Any, rows: FloatArray, location: FloatArray, levels: FloatArray) -> FloatArray:
     errors = self.error_distribution_.quantile(levels)
-    return _in_units(self, np.add.outer(location, self.scale_ * errors))
+    quantiles = np.empty((len(rows), *levels.shape))
+    for where, level in each_level(self, rows, intervals=False):
+        quantiles[where] = np.add.outer(location[where], level.scale_ * errors)
+    return _in_units(self, quantiles)
 
 
 def _quantile_bounds(
     self: Any, rows: FloatArray, location: FloatArray, levels: FloatArray, sides: Sequence[float]
 ) -> FloatArray:
     """Bounds of the shape of the quantiles and one axis more; see `pivotal_bounds`."""
-    # Once: replicates may be drawn when they are asked for.
-    replicates = self.replicates_
     errors = np.atleast_1d(self.error_distribution_.quantile(levels))
-    offsets = replicates[:, 0] + np.multiply.outer(errors, replicates[:, 1])
-    estimates = np.add.outer(location, self.scale_ * errors)
-    bounds = pivotal_bounds(estimates, rows, replicates[:, 2:], offsets, sides)
+    bounds = np.empty((len(rows), len(errors), len(sides)))
+    for where, level in each_level(self, rows, intervals=True):
+        # Once: replicates may be drawn when they are asked for.
+        replicates = level.replicates_
+        offsets = replicates[:, 0] + np.multiply.outer(errors, replicates[:, 1])
+        estimates = np.add.outer(location[where], level.scale_ * errors)
+        bounds[where] = pivotal_bounds(estimates, rows[where], replicates[:, 2:], offsets, sides)
     return _in_units(self, bounds.reshape(len(rows), *levels.shape, len(sides)))
 
 

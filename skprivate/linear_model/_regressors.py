@@ -9,13 +9,15 @@ import copy
 import functools
 import re
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from fractions import Fraction
 from inspect import cleandoc
 from numbers import Integral, Real
 from string import Template
-from typing import Any, Literal, Self, TypeVar
+from typing import Any, Literal, Self, TypeVar, cast
 
 import numpy as np
+from scipy.special import ndtri
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils import Tags, check_consistent_length
 from sklearn.utils.validation import check_is_fitted
@@ -70,6 +72,8 @@ from ._fit import (
     check_scale_bounds,
     describe_moments,
     describe_spending,
+    events_of,
+    fit_of,
     interval_of_coef,
     interval_of_scale,
     plan_complete,
@@ -85,6 +89,8 @@ from ._moments.released_moments import (
     moment_weights,
     order_of_norm,
 )
+from ._moments.rounds import part_of
+from ._scale_by_level import LEVEL_SHARE, LevelPlan, SpreadByLevel, level_rounds
 from ._states import States, states_of_place, states_of_slopes, warn_of_release
 
 LLS_CONSTRAINTS: dict[str, list[Any]] = {
@@ -98,10 +104,11 @@ LLS_CONSTRAINTS: dict[str, list[Any]] = {
     "max_iter": [StrOptions({"auto"}), Interval(Integral, 1, 20, closed="both")],
     "hazard_clip": [StrOptions({"auto"}), Interval(Real, 0.1, 100.0, closed="both")],
     "observations": ["array-like", None],
+    "scale_by": [str, "array-like", None],
 }
 LLS_ROLES = assign_roles(
     release="epsilon delta mechanism bounds_X domain bounds_y x_norm scale_bounds relation max_iter "
-    "hazard_clip observations max_rows_per_group random_state",
+    "hazard_clip observations scale_by max_rows_per_group random_state",
     post_processing="method regularization",
     computing="ledger",
 )
@@ -170,6 +177,12 @@ class BaseLogLocationScale(CallbackSupportMixin, PrivateEstimatorMixin, Regresso
         from a time on, and would not be there had the event come before. None: exact and right-censored;
         targets of lower and upper ends, or with entries, must be declared. ``["exact"]``: every event was
         observed, and the fit is that of the times alone, which is far more accurate.
+    scale_by : str or sequence of str, default=None
+        Columns of ``domain``, booleans or of levels without an order, by whose levels the scale of the errors
+        may differ; of several columns by every combination, 64 at most. A quarter of the budget counts
+        residuals by level: a row is in one of them, so that levels cost no more, but each has the noise of
+        its own counts. Location and scale of a level follow from its counts, predictions and intervals use
+        them, and ``spread_by_level_`` says whether scales differ. Events and right-censored rows only.
     max_rows_per_group : int, default=1
         With ``groups``: rows of one person that count, drawn at random; the noise grows in proportion.
         Intervals of fits to complete targets hold however these rows depend on each other, and are wider than
@@ -189,9 +202,9 @@ class BaseLogLocationScale(CallbackSupportMixin, PrivateEstimatorMixin, Regresso
         Location at X = 0, and scale of the errors.
     coef_interval_, scale_interval_ : ndarray of shape (n_features, 2) and (2,)
         90 % confidence intervals.
-    release_ : object
-        Everything that was released about private rows. The other attributes are those of
-        `DPLogLocationScaleRegressor`.
+    release_, level_release_ : object
+        Everything that was released about private rows; counts by level are None without ``scale_by``. The
+        other attributes are those of `DPLogLocationScaleRegressor`.
 
     Notes
     -----
@@ -247,6 +260,7 @@ class BaseLogLocationScale(CallbackSupportMixin, PrivateEstimatorMixin, Regresso
         max_iter: int | Literal["auto"] = "auto",
         hazard_clip: float | Literal["auto"] = "auto",
         observations: Sequence[Observation] | None = None,
+        scale_by: str | Sequence[str] | None = None,
         max_rows_per_group: int = 1,
         random_state: RandomSource = None,
         ledger: PrivacyLedger | None = None,
@@ -265,6 +279,7 @@ class BaseLogLocationScale(CallbackSupportMixin, PrivateEstimatorMixin, Regresso
         self.max_iter = max_iter
         self.hazard_clip = hazard_clip
         self.observations = observations
+        self.scale_by = scale_by
         self.max_rows_per_group = max_rows_per_group
         self.random_state = random_state
         self.ledger = ledger
@@ -472,7 +487,7 @@ class BaseLogLocationScale(CallbackSupportMixin, PrivateEstimatorMixin, Regresso
     def roles_for(self, y: Any = None) -> Mapping[str, str]:
         # Where there may be several rounds, one depends on the estimate of the round before.
         several = self.max_iter != 1 or (y is not None and is_structured(y))
-        again = ("method", "regularization") if several else ()
+        again = ("method", "regularization") if several or self.scale_by is not None else ()
         return {**self.declared_roles, **dict.fromkeys(again, "release")}
 
     def planned_cost(self, any_public: bool) -> PlannedCost:
@@ -496,14 +511,17 @@ class BaseLogLocationScale(CallbackSupportMixin, PrivateEstimatorMixin, Regresso
         censored, for which there is a plan, histograms and Newton rounds; without columns two histograms.
         """
         rounds: Any
+        levels, whole_task = LevelPlan.of(self.scale_by, self.domain), task
+        if levels is not None:
+            task = replace(task, budget=part_of(task.budget, 1 - LEVEL_SHARE))
         if plan is None:
             fit, times = plan_complete(task, self._most_looks(), self.max_iter, self.hazard_clip)
             whole = times or fit
             grid, rounds, n_parts = fit.grid, whole.rounds, None
-            if fit.looks is None:
+            if fit.looks is None and levels is None:
                 spent = describe_moments(self, task, Fraction(4**grid.exponent), source)
             else:
-                spent = describe_spending(self, task, source, whole.releases)
+                spent = describe_spending(self, whole_task, source, whole.releases)
         elif isinstance(plan, PopulationPlan):
             grid, n_parts = task.grid(task.budget), 2
             rounds = functools.partial(population_rounds, plan.within(grid, task.scale_limits(grid)))
@@ -512,11 +530,19 @@ class BaseLogLocationScale(CallbackSupportMixin, PrivateEstimatorMixin, Regresso
             grid = task.grid(task.budget)
             rounds = functools.partial(censored_rounds, plan.within(grid, task.scale_limits(grid)))
             what = "histograms (up to a quarter of the budget) and on rounds of residual sums (the rest)"
-            spent = describe_spending(self, task, source, what)
+            spent = describe_spending(self, whole_task, source, what)
             n_parts = None if plan.max_iter is None else 2 + plan.max_iter
         with progress(self, "release", n_parts) as on_progress:
-            release, spent = yield from with_releases(rounds(spent, on_progress), spent)
-        adopt(self, release, grid, task, spent)
+            if levels is None:
+                release, spent = yield from with_releases(rounds(spent, on_progress), spent)
+                adopt(self, release, grid, task, spent)
+                return
+            options = task.distribution, self.regularization, task.scale_limits(grid), self.method
+            spent = replace(spent, mechanism=f"{spent.mechanism}; and counts of residuals by level")
+            inner, solve = rounds(spent, on_progress), lambda one: fit_of(one, *options)
+            run = level_rounds(levels, inner, whole_task, grid, solve, events_of)
+            (release, counted), spent = yield from with_releases(run, spent)
+        adopt(self, release, grid, whole_task, spent, (levels, counted))
 
     # The released model, from which everything else follows at no further cost.
 
@@ -565,6 +591,14 @@ class BaseLogLocationScale(CallbackSupportMixin, PrivateEstimatorMixin, Regresso
         check_is_fitted(self)
         return str(states_of_place(self)[1])
 
+    @property
+    def spread_by_level_(self) -> SpreadByLevel:
+        """Scale of every level of ``scale_by``, and whether they differ."""
+        check_is_fitted(self)
+        if self._level_model is None:
+            raise AttributeError("the fit had no scale_by: nothing was counted by level.")
+        return cast(SpreadByLevel, self._level_model.spread(float(ndtri(0.5 + 0.5 * CONFIDENCE))))
+
     summary = _summary.summary
     goodness_of_fit = _goodness_of_fit.goodness_of_fit
 
@@ -593,14 +627,17 @@ class BaseLogLocationScale(CallbackSupportMixin, PrivateEstimatorMixin, Regresso
 def _columns_of(X: Any, y: Any, estimator: Any) -> Any:
     """Return X, of no column where there is none; ValueError for a table without columns."""
     if X is None and y is not None:
-        given = [name for name in ("bounds_X", "domain", "x_norm") if getattr(estimator, name) is not None]
+        other = ("bounds_X", "domain", "x_norm", "scale_by")
+        given = [name for name in other if getattr(estimator, name) is not None]
         if given:
             names = " and ".join(given)
             raise ValueError(f"fit(None, y) is of one population, without columns: leave out {names}.")
         vars(estimator).pop("feature_names_in_", None)
         estimator.n_features_in_ = 0
         return np.zeros((len(y), 0))
-    shape = (len(X), *np.shape(X[:1])[1:]) if isinstance(X, list) else getattr(X, "shape", ())
+    shape: tuple[int, ...] = getattr(X, "shape", ())
+    if isinstance(X, list):
+        shape = (len(X), *np.shape(X[:1])[1:])
     if len(shape) == 2 and not shape[1]:
         raise ValueError(
             f"Found array with 0 feature(s) (shape={tuple(shape)}) while a minimum of 1 is required. "
@@ -707,6 +744,11 @@ class DPLogLocationScaleRegressor(BaseLogLocationScale):
     release_ : object
         Everything that was released about private rows, and the scale of its noise: moments and, beside
         them, ``residuals`` (counts of standardised residuals) and ``looks``.
+    level_release_ : object
+        Counts of residuals by level; None without ``scale_by``.
+    spread_by_level_ : object
+        Scale of every level with its interval, and whether scales differ; prints as a table. Only with
+        ``scale_by``; ``scale_`` is then the scale of all rows.
     survival_curve_ : tuple of two ndarrays
         With censored targets: times, and the private Kaplan-Meier estimate of surviving them. It is left out
         where intervals, earlier events or entries are declared, to which that estimate does not apply.
@@ -778,6 +820,7 @@ class DPLogLocationScaleRegressor(BaseLogLocationScale):
         max_iter: int | Literal["auto"] = "auto",
         hazard_clip: float | Literal["auto"] = "auto",
         observations: Sequence[Observation] | None = None,
+        scale_by: str | Sequence[str] | None = None,
         max_rows_per_group: int = 1,
         random_state: RandomSource = None,
         ledger: PrivacyLedger | None = None,
@@ -797,6 +840,7 @@ class DPLogLocationScaleRegressor(BaseLogLocationScale):
             max_iter=max_iter,
             hazard_clip=hazard_clip,
             observations=observations,
+            scale_by=scale_by,
             max_rows_per_group=max_rows_per_group,
             random_state=random_state,
             ledger=ledger,

@@ -74,7 +74,7 @@ class Ground:
         Slopes along combinations of features of which the noise hides how much they vary: they are pulled
         toward zero by an unknown amount.
     limit : float
-        Distance, on the scale of the model, beyond which an interval says little.
+        Distance, in scales of the error, beyond which an interval says little.
     """
 
     verdict: GoodnessOfFit | str
@@ -118,7 +118,7 @@ def _find_ground(self: Any) -> Ground:
     verdict = "the estimates mean nothing" if nothing else verdict_of(self)
     if isinstance(verdict, GoodnessOfFit) and verdict.rejected:
         of_lives = f"the residuals reject the law. {verdict}"
-    return Ground(verdict, nothing, of_lives, hidden, float((high - low) * self.scale_))
+    return Ground(verdict, nothing, of_lives, hidden, float(high - low))
 
 
 # States, from widths of intervals with the noise and without it.
@@ -172,7 +172,9 @@ def states_of_slopes(self: Any) -> States:
     tells = (interval[:, 0] > 0.0) | (interval[:, 1] < 0.0)
     replicates, without = self.replicates_[:, 2:].T, without_noise(self)[:, 2:].T
     lost = ground.hidden | (ground.means_nothing is not None) | leads_beyond(self, interval)
-    return states_of(width_of(replicates), width_of(without), 2.0 * ground.limit / units, lost, tells)
+    return states_of(
+        width_of(replicates), width_of(without), 2.0 * ground.limit * self.scale_ / units, lost, tells
+    )
 
 
 def states_of_place(self: Any) -> States:
@@ -181,7 +183,7 @@ def states_of_place(self: Any) -> States:
     replicates, without = self.replicates_[:, :2].T, without_noise(self)[:, :2].T
     reach = abs(float(self.error_distribution_.quantile(_LEVELS[0])))
     lost = np.array([beyond_y(self, _pivot(self.intercept_, replicates[0])), False]) | is_lost(ground)
-    limits = 2.0 * ground.limit / np.array([1.0, reach])
+    limits = 2.0 * ground.limit * self.scale_ / np.array([1.0, reach])
     return states_of(width_of(replicates), width_of(without), limits, lost)
 
 
@@ -234,7 +236,8 @@ def warn_of_release(self: Any) -> None:
 def why_unknown(self: Any) -> str | None:
     """Return what is not known of the model, and why, as far as released values show it."""
     with np.errstate(all="ignore"):
-        return " And ".join(filter(None, [_why_clipped(self), *_why_noisy(self)])) or None
+        levels = None if self._level_model is None else self._level_model.warning()
+        return " And ".join(filter(None, [_why_clipped(self), *_why_noisy(self), levels])) or None
 
 
 def _why_clipped(self: Any) -> str | None:

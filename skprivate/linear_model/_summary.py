@@ -8,6 +8,7 @@ from numbers import Real
 from typing import Any
 
 import numpy as np
+from scipy.special import ndtri
 from sklearn.utils.validation import check_is_fitted
 
 from .._typing import BoolArray, FloatArray
@@ -28,7 +29,9 @@ from ._fit import (
 from ._moments.replicates import pivotal
 from ._predictions import BEYOND, said_of_law
 from ._states import (
+    KNOWN,
     MEANING,
+    UNKNOWN,
     beyond_y,
     leads_beyond,
     names_of_slopes,
@@ -274,7 +277,7 @@ def summary(
     # The scale has bounds of its own.
     beyond = [beyond_y(self, intervals[0]), False, *leads_beyond(self, intervals[2:])]
     rows = []
-    for k in [*range(2, len(estimates)), 0, 1]:
+    for k in [*range(2, len(estimates)), 0]:
         slope = k >= 2
         ends = units[k] * np.array([estimates[k], *intervals[k]])
         with np.errstate(over="ignore"):
@@ -284,16 +287,26 @@ def summary(
         values |= {"noise_share": float(shares[k]), "state": str(states[k])}
         values |= {"hidden_by_noise": bool(slope and hidden[k]), "beyond": bool(beyond[k])}
         rows.append(SummaryRow(name=names[k], **values))
-    if log_target and distribution.name in ("sev", "logistic"):
-        lower, upper = 1.0 / intervals[1, ::-1]
-        shape = float(1.0 / estimates[1])
-        numbers = [shape, float(shape * errors[1] / estimates[1]), float(lower), float(upper)]
-        values = dict(zip(_NUMBERS, numbers, strict=False))
-        rows.append(SummaryRow(name="(shape)", **values, noise_share=float(shares[1]), state=str(states[1])))
-    law = ("law", _LAWS[distribution.name, log_target])
-    facts = (law, *_facts_of(self))
+    facts = [("law", _LAWS[distribution.name, log_target]), *_facts_of(self)]
+    scales = [("", estimates[1], errors[1], intervals[1], shares[1], states[1])]
+    if self._level_model is not None:
+        spread = self._level_model.spread(width := float(ndtri(ends_of(confidence)[1])))
+        facts.append(("spread", spread.verdict))
+        log_errors = np.log(spread.intervals[:, 1] / spread.scales) / width
+        of_levels = np.where(spread.known, KNOWN, UNKNOWN)
+        columns = spread.scales, spread.scales * log_errors, spread.intervals, spread.noise_shares, of_levels
+        scales = [(f", {name}", *others) for name, *others in zip(spread.names, *columns, strict=True)]
+    shown = [(f"(scale{name})", *others) for name, *others in scales]
+    if log_target and distribution.name != "normal":
+        shown += [
+            (f"(shape{name})", 1.0 / scale, error / scale**2, 1.0 / ends[::-1], *others)
+            for name, scale, error, ends, *others in scales
+        ]
+    for name, scale, error, ends, share, state in shown:
+        values = dict(zip(_NUMBERS, map(float, [scale, error, *ends]), strict=False))
+        rows.append(SummaryRow(name=name, **values, noise_share=float(share), state=str(state)))
     return ModelSummary(
-        facts=facts, rows=tuple(rows), confidence=confidence, goodness_of_fit=said_of_law(self)
+        facts=tuple(facts), rows=tuple(rows), confidence=confidence, goodness_of_fit=said_of_law(self)
     )
 
 

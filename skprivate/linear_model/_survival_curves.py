@@ -18,6 +18,7 @@ from ..base import redact_errors
 from ._distributions import ErrorDistribution
 from ._fit import check_confidence, ends_of
 from ._predictions import locations, pivotal_bounds, states_of_quantiles, warn_of_states
+from ._scale_by_level import each_level
 from ._states import KNOWN, MOSTLY_NOISE, UNKNOWN
 
 # Quantiles whose states are those of a curve: the worst of them.
@@ -311,12 +312,37 @@ def _curves(
     confidence: float,
 ) -> NDArray[Any] | tuple[NDArray[Any], FloatArray]:
     rows, location = locations(self, X)
-    distribution, scale, log_target = self.error_distribution_, self.scale_, self.log_target_
+    log_target = self.log_target_
     grid = self.unique_times_ if times is None else np.asarray(times, dtype=np.float64)
     if grid.ndim != 1:
         raise ValueError("times must be a one-dimensional array.")
     _check_times(grid, log_target)
     check_confidence(confidence)
+    curves: NDArray[Any] = np.empty((len(rows), len(grid)) if return_array else len(rows), dtype=object)
+    curves = curves.astype(np.float64) if return_array else curves
+    bands = np.empty((len(rows), len(grid), 2))
+    for where, level in each_level(self, rows, return_interval):
+        found = _curves_at(
+            level, rows[where], location[where], kind, return_array, return_interval, grid, confidence
+        )
+        curves[where] = found[0]
+        if return_interval:
+            bands[where] = found[1]
+    return (curves, bands) if return_interval else curves
+
+
+def _curves_at(
+    self: Any,
+    rows: FloatArray,
+    location: FloatArray,
+    kind: type[PredictedCurve],
+    return_array: bool,
+    return_interval: bool,
+    grid: FloatArray,
+    confidence: float,
+) -> tuple[NDArray[Any], FloatArray | None]:
+    """Return curves of rows that share a scale, and their band."""
+    distribution, scale, log_target = self.error_distribution_, self.scale_, self.log_target_
     curves: NDArray[Any]
     states: list[str | None] = [None] * len(rows)
     if return_interval:
@@ -335,7 +361,7 @@ def _curves(
         for row, center in enumerate(location.tolist()):
             curves[row] = kind(location=center, x=grid, state=states[row], **law)
     if not return_interval:
-        return curves
+        return curves, None
     # The band: ends of the intervals of standardised errors, of shape (n_samples, n_times, 2).
     replicates = self.replicates_
     intercepts, scales, slopes = replicates[:, 0], replicates[:, 1], replicates[:, 2:]

@@ -314,19 +314,23 @@ class Cells:
         found[:, :, -1] = after[:, None]
         return found
 
-    def expected_variance(self, total: float, noise_std: float) -> FloatArray:
+    def expected_variance(self, total: float, noise_std: float, at: FloatArray | None = None) -> FloatArray:
         """Return the covariance of (location, log scale) that so many rows would have, with their noise."""
+        at = np.zeros(2) if at is None else at
         law, edges = self._distribution, self.edges
-        survival, watched = law.survival(edges), np.interp(edges, self._bins, self._watched)
+        survival, watched = (
+            law.survival((edges - at[0]) * np.exp(-at[1])),
+            np.interp(edges, self._bins, self._watched),
+        )
         survival[[0, -1]], watched[[0, -1]] = (1.0, 0.0), (1.0, 0.0)
         middles = 0.5 * (edges[1:] + edges[:-1])
         middles[[0, -1]] = edges[[1, -2]]
         still = np.interp(middles, self._bins, self._watched)
         events, censored = -np.diff(survival) * still, -np.diff(watched) * law.survival(middles)
-        scores, counts = self.scores(np.zeros(2)), total * np.stack([censored, events])
+        scores, counts = self.scores(at), total * np.stack([censored, events])
         inverse = np.linalg.pinv(np.einsum("aec,bec,ec->ab", scores, scores, counts))
         noise = noise_std**2 * np.einsum("aec,bec->ab", scores, scores)
-        return np.asarray(inverse + inverse @ (noise + self._error_of_peaks(np.zeros(2))) @ inverse)
+        return np.asarray(inverse + inverse @ (noise + self._error_of_peaks(at)) @ inverse)
 
     def _error_of_peaks(self, at: FloatArray) -> FloatArray:
         """Return the covariance of what the places of peaks in their bins add to the scores: uniform ones."""

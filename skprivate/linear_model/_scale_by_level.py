@@ -1,0 +1,439 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Scale of the errors by level of declared columns: counts of residuals by level, and what follows from them.
+
+A last release counts the residuals about the fit by level. Location and scale of each level are fitted to its
+counts; the location moves intercept and slopes of the level's columns, and predictions use its scale.
+"""
+
+import copy
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from itertools import product
+from typing import Any, Self
+
+import numpy as np
+from scipy.stats import chi2
+
+from .._typing import BoolArray, FloatArray, IntArray
+from ..domain import BooleanColumn, TableDomain
+from ..rounds._driver import Rounds
+from ..rounds._plans.cells import CellsPlan, ErrorAxis, LevelAxis
+from ..rounds._plans.moments import FINEST, STEEPEST, MomentGrid
+from ..rounds._rows import PreparedRows
+from ..utils._public_module import public_module
+from ._censored.histograms import PARTS, LawFit, ResidualHistogram
+from ._censored.population import Cells
+from ._censored.rounds import counts_round
+from ._distributions import ErrorDistribution
+from ._moments.released_moments import FitTask, ScaledFit
+
+# Share of the budget of the counts by level.
+LEVEL_SHARE = Fraction(1, 4)
+# Cells that are compared: their number, and the tails of the distribution of all rows that they leave to the
+# open ones at the ends; by levels that have these multiples of the scale of all rows.
+_NUMBERS, _TAILS, _SCALES = (8, 12, 16, 24, 32), (2e-3, 1e-2, 3e-2), (0.5, 1.0, 2.0)
+# Most levels of all columns together: each has the noise of its own cells.
+_MOST_LEVELS = 64
+# A level is known where the standard error of its log scale is below this: a factor of 1.6 each way at 90 %.
+_KNOWN = 0.3
+# Counts of censored rows below so many standard deviations of the noise are taken for none.
+_VISIBLE = 2.0
+# Chance of the verdict that spread differs, where it does not.
+_ALPHA = 0.05
+_FARTHEST = 30.0
+
+
+@public_module("skprivate.linear_model")
+@dataclass(frozen=True, eq=False)
+class LevelPlan:
+    """What is public about the levels.
+
+    Attributes
+    ----------
+    places : tuple of (int, int, int or None)
+        Of each column the first encoded one, their number, and that of missing cells.
+    names : tuple of str
+        Of the levels; the last axis is the fastest.
+    possible : ndarray of bool of shape (n_levels,)
+        Whether a row can be there by the declarations.
+    columns : ndarray of int
+        Encoded columns of the levels.
+    values : ndarray of shape (n_levels, n_columns)
+        Their values at each level.
+    """
+
+    places: tuple[tuple[int, int, int | None], ...]
+    names: tuple[str, ...]
+    possible: BoolArray
+    columns: IntArray
+    values: FloatArray
+
+    @classmethod
+    def of(cls, scale_by: Any, domain: TableDomain | None) -> Self | None:
+        """Resolve names of columns; None where there are none, ValueError where they have no few levels."""
+        if scale_by is None:
+            return None
+        wanted = [scale_by] if isinstance(scale_by, str) else list(scale_by)
+        if domain is None:
+            raise ValueError("scale_by names columns of a domain: declare domain=TableDomain(...).")
+        groups = {group.name: group for group in domain.groups}
+        unknown = [name for name in wanted if name not in groups]
+        if not wanted or unknown or len(set(wanted)) < len(wanted):
+            raise ValueError(
+                f"scale_by must name different columns of the domain, one at least; not {wanted!r}."
+            )
+        parts: list[list[tuple[str, bool, dict[int, float]]]] = []
+        places = []
+        for name in wanted:
+            group = groups[name]
+            size = group.n_levels or int(isinstance(domain.columns[name], BooleanColumn))
+            if not size or (group.n_levels == 1 and group.indicator is None):
+                raise ValueError(
+                    f"scale_by: {name!r} must be a boolean, or have two or more levels without an order."
+                )
+            places.append((group.start, size, group.indicator))
+            inside = range(group.start, group.start + size)
+            cells = [
+                (
+                    domain.encoded_names[one] if group.n_levels else name,
+                    True,
+                    {k: float(k == one) for k in inside},
+                )
+                for one in inside
+            ]
+            missing = bool(group.absent or group.indicator is not None)
+            other = f"{name}: missing" if group.n_levels else f"not {name}"
+            cells.append((other, missing or not group.n_levels, dict.fromkeys(inside, 0.0)))
+            parts.append(cells)
+        products = [[one] for one in parts[0]]
+        for cells in parts[1:]:
+            products = [[*before, one] for before in products for one in cells]
+        if len(products) > _MOST_LEVELS:
+            raise ValueError(f"scale_by: {len(products)} levels are too many; at most {_MOST_LEVELS}.")
+        columns = sorted({k for one in products[0] for k in one[2]})
+        values = [[next(one[2][k] for one in cell if k in one[2]) for k in columns] for cell in products]
+        return cls(
+            tuple(places),
+            tuple(", ".join(one[0] for one in cell) for cell in products),
+            np.array([all(one[1] for one in cell) for cell in products]),
+            np.array(columns),
+            np.array(values),
+        )
+
+    @property
+    def axes(self) -> tuple[LevelAxis, ...]:
+        """The axes of the counts."""
+        return tuple(LevelAxis(*place) for place in self.places)
+
+    def codes(self, rows: FloatArray) -> IntArray:
+        """Return the level of every encoded row."""
+        prepared, found = PreparedRows(rows), np.zeros(len(rows), dtype=np.int64)
+        for axis in self.axes:
+            found = found * axis.size + axis.codes(prepared)
+        return found
+
+
+@public_module("skprivate.linear_model")
+@dataclass(frozen=True, eq=False)
+class LevelRelease:
+    """Noisy counts of residuals by level, and their fits.
+
+    Attributes
+    ----------
+    counts : ndarray of shape (n_levels, 2, n_cells)
+        By level, censored rows and events, and cells of the standardised error about the fit of all rows.
+    noise_std : float
+        Standard deviation of the noise of every count.
+    laws : tuple of LawFit
+        Location and log scale of each level, in scales of that fit.
+    settled : ndarray of bool of shape (n_levels,)
+    fit : ScaledFit
+        About which residuals were taken.
+    mechanism : {"laplace", "gaussian"}
+    """
+
+    counts: FloatArray
+    noise_std: float
+    laws: tuple[LawFit, ...]
+    settled: BoolArray
+    fit: ScaledFit
+    mechanism: str
+
+
+def level_rounds(
+    plan: LevelPlan, inner: Rounds[Any], task: FitTask, grid: MomentGrid, solve: Any, count: Any
+) -> Rounds[tuple[Any, LevelRelease]]:
+    """Yield the rounds of a fit, and then the counts of residuals about it by level.
+
+    `solve` and `count` return the fit and the number of events of what the rounds released.
+
+    Notes
+    -----
+    **Privacy**: a row is in one cell of one level, whatever the fit is: replaced, it moves the counts by 2 in
+    L1 and in squared L2, added or removed by 1; c rows of a person by c times that, or c squared. The counts
+    take a quarter of the budget, and the rounds before them the rest.
+    """
+    release = yield from inner
+    fit, distribution = solve(release), task.distribution
+    amount = LEVEL_SHARE * task.budget.amount
+    noise = counts_round(task, CellsPlan(((),)), amount, "one").noise
+    n_events = count(release) / len(plan.names)
+    edges = _choose_edges(distribution, n_events, float(noise.std[0]))  # type: ignore[attr-defined]
+    theta = np.r_[-fit.intercept, 1.0, -fit.coef] / fit.scale
+    axis = ErrorAxis(replace(grid, exponent=FINEST), np.clip(theta, -STEEPEST, STEEPEST), edges[1:-1])
+    cells = CellsPlan(((*plan.axes, axis),))
+    step = counts_round(task, cells, amount, "counts of residuals by level")
+    counts = (yield step).reshape(len(plan.names), 2, -1) / PARTS
+    std = float(step.noise.std[0])  # type: ignore[attr-defined]
+    laws, settled = zip(*(_fit_level(edges, one, std, distribution) for one in counts), strict=True)
+    return release, LevelRelease(counts, std, laws, np.array(settled), fit, task.budget.mechanism)
+
+
+def _choose_edges(distribution: ErrorDistribution, n_events: float, noise_std: float) -> FloatArray:
+    """Return the cells that suit levels of so many events, with a scale about that of all rows."""
+    found = []
+    for number, lower, upper in product(_NUMBERS, _TAILS, _TAILS):
+        low, high = distribution.quantile([lower, 1.0 - upper])
+        edges = np.r_[-np.inf, np.linspace(low, high, number + 1), np.inf]
+        cells = Cells(edges, distribution, edges[1:-1], np.ones(number + 1), np.zeros(number))
+        places = [np.array([0.0, np.log(scale)]) for scale in _SCALES]
+        variances = [cells.expected_variance(max(n_events, 1.0), noise_std, at) for at in places]
+        found.append((float(np.trace(np.sum(variances, axis=0))), edges))
+    return min(found, key=lambda one: one[0])[1]
+
+
+def _fit_level(
+    edges: FloatArray, counts: FloatArray, noise_std: float, distribution: ErrorDistribution
+) -> tuple[LawFit, bool]:
+    """Fit location and log scale of one level; rows that cease to be watched do so evenly within a cell."""
+    seen = np.where(counts > _VISIBLE * noise_std, counts, 0.0)
+    at_risk = np.cumsum(seen.sum(axis=0)[::-1])[::-1] - 0.5 * seen[1]
+    lost = np.clip(seen[0] / np.maximum(at_risk, 1.0), 0.0, 1.0)
+    watched = np.cumprod(1.0 - lost)[:-1]
+    # Beyond its neighbours: rows censored at one time, anywhere in their cell.
+    middle = seen[0, 1:-1]
+    peaks = middle - 0.5 * (seen[0, :-2] + seen[0, 2:])
+    peaks = np.where(peaks > np.maximum(5.0 * noise_std, 0.01 * counts.sum()), peaks, 0.0)
+    cells = Cells(edges, distribution, edges[1:-1], watched, peaks)
+    return cells.solve(ResidualHistogram(edges, counts, noise_std))
+
+
+@public_module("skprivate.linear_model")
+@dataclass(frozen=True, kw_only=True, eq=False)
+class SpreadByLevel:
+    """Scale of the errors at each level of the columns of ``scale_by``.
+
+    Attributes
+    ----------
+    names : tuple of str
+    scales : ndarray of shape (n_levels,)
+    intervals : ndarray of shape (n_levels, 2)
+        90 % confidence intervals, each by itself.
+    noise_shares : ndarray of shape (n_levels,)
+        Share of the noise of the release in the variance of the log scale.
+    known : ndarray of bool of shape (n_levels,)
+        Whether the released counts determine the scale of the level within a factor of 1.6. Elsewhere it
+        means nothing, and neither do predictions there.
+    differs : bool
+        Whether the scales differ by more than noise and sampling, at the level of 5 %.
+    p_value : float
+        Of equal scales, by the levels that are known; 1 where fewer than two are.
+
+    Notes
+    -----
+    **Privacy**: a function of released values, which spends nothing.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skprivate.linear_model._scale_by_level import SpreadByLevel
+    >>> print(SpreadByLevel(names=("new", "not new"), scales=np.array([0.5, 0.4]), p_value=1e-4,
+    ...     noise_shares=np.array([0.5, 0.1]),
+    ...     intervals=np.array([[0.48, 0.52], [0.39, 0.41]]), known=np.array([True, True]), differs=True))
+    Spread differs by level (p = 0.0001).
+    new: 0.5 (0.48 to 0.52)
+    not new: 0.4 (0.39 to 0.41)
+    """
+
+    names: tuple[str, ...]
+    scales: FloatArray
+    intervals: FloatArray
+    noise_shares: FloatArray
+    known: BoolArray
+    differs: bool
+    p_value: float
+
+    @property
+    def verdict(self) -> str:
+        """The verdict in words."""
+        if self.differs:
+            return f"differs by level (p = {self.p_value:.2g})"
+        return f"no sign that it differs by level (p = {self.p_value:.2g})"
+
+    def __str__(self) -> str:
+        lines = [f"Spread {self.verdict}." if self.differs else f"Spread: {self.verdict}."]
+        for name, scale, (low, high), known in zip(
+            self.names, self.scales, self.intervals, self.known, strict=True
+        ):
+            lines.append(f"{name}: {scale:.3g} ({low:.3g} to {high:.3g})" if known else f"{name}: unknown")
+        return "\n".join(lines)
+
+
+@public_module("skprivate.linear_model")
+@dataclass(frozen=True, eq=False)
+class LevelModel:
+    """Location and scale of a fitted model by level.
+
+    Attributes
+    ----------
+    plan : LevelPlan
+    release : LevelRelease
+    scales : ndarray of shape (n_levels,)
+        Of the errors, on the scale of the model.
+    covariances : ndarray of shape (n_levels, 2, 2)
+        Of the errors of (location, log scale), with their noise.
+    center : ndarray of shape (n_features,)
+        Means of the features: errors of other slopes move no location there.
+    unit : float
+        Scale of the fit of all rows.
+    move : ndarray of shape (1 + n_columns, n_levels)
+        What intercept and slopes of the levels' columns move by, per unit of each level's location.
+    rows_per_unit : int
+    """
+
+    plan: LevelPlan
+    release: LevelRelease
+    scales: FloatArray
+    covariances: FloatArray
+    center: FloatArray
+    unit: float
+    move: FloatArray
+    rows_per_unit: int = field(default=1)
+
+    @classmethod
+    def of(cls, plan: LevelPlan, release: LevelRelease, unit: float, center: FloatArray, rows: int) -> Self:
+        """Take it from the release."""
+        laws, std = release.laws, release.noise_std
+        covariances = np.stack([rows * law.inverse + law.noise(std) for law in laws])
+        scales = unit * np.exp([law.log_scale for law in laws])
+        weights = 1.0 / np.sqrt(np.maximum(covariances[:, 0, 0], 1e-300))
+        # A level that no row can be at determines nothing.
+        weights = np.where(plan.possible, weights, 0.0)
+        design = np.column_stack([np.ones(len(laws)), plan.values])
+        # Columns that add up to one at every level have the intercept among them.
+        if np.linalg.matrix_rank(design[plan.possible]) == np.linalg.matrix_rank(plan.values[plan.possible]):
+            design[:, 0] = 0.0
+        move = np.linalg.pinv(weights[:, None] * design) * weights
+        return cls(plan, release, scales, covariances, center, unit, move, rows)
+
+    @property
+    def known(self) -> BoolArray:
+        """Which levels' scales the counts determine."""
+        return self.release.settled & (np.sqrt(self.covariances[:, 1, 1]) < _KNOWN)
+
+    def moved(self, intercept: float, coef: FloatArray) -> tuple[float, FloatArray]:
+        """Return intercept and slopes with the locations of the levels."""
+        by = self.move @ (self.unit * np.array([law.location for law in self.release.laws]))
+        coef = coef.copy()
+        coef[self.plan.columns] += by[1:]
+        return intercept + float(by[0]), coef
+
+    def draw(self, n: int, with_noise: bool) -> FloatArray:
+        """Draw errors of (location, log scale) of every level, of shape (n, n_levels, 2)."""
+        rng = np.random.default_rng(0)
+        found = np.empty((n, len(self.scales), 2))
+        for k, law in enumerate(self.release.laws):
+            rows = self.rows_per_unit * law.inverse
+            found[:, k] = rng.multivariate_normal(np.zeros(2), rows, n, method="eigh")
+            if with_noise:
+                found[:, k] += law.draw(self.release.noise_std, self.release.mechanism, rng, n)
+        return found
+
+    def replicates(
+        self, others: FloatArray, intercept: float, coef: FloatArray, with_noise: bool = True
+    ) -> FloatArray:
+        """Return replicates (intercept, scale, slopes): of the levels' columns by their counts.
+
+        The residuals of a level are about the fitted line: what its other slopes miss moves the location of
+        the level's rows by nothing at the means of its features, which are taken for those of all rows.
+        """
+        columns = self.plan.columns
+        missed = others[:, 2:] - coef
+        missed[:, columns] = 0.0
+        moved = self.unit * self.draw(len(others), with_noise)[..., 0] @ self.move.T
+        found = others.copy()
+        found[:, 0] = intercept + moved[:, 0] - missed @ self.center
+        found[:, 2:] = coef + missed
+        found[:, 2 + columns] += moved[:, 1:]
+        return found
+
+    def model_of(self, model: Any, level: int) -> Any:
+        """Return the model with the scale of one level."""
+        one = copy.copy(model)
+        one._level_model, one.scale_ = None, float(self.scales[level])
+        return one
+
+    def scaled(self, replicates: FloatArray, level: int, errors: FloatArray) -> FloatArray:
+        """Return replicates with the scale of one level, of which the logarithm has these errors."""
+        found = replicates.copy()
+        found[:, 1] = self.scales[level] * np.exp(np.clip(errors[:, level], -_FARTHEST, _FARTHEST))
+        return found
+
+    def spread(self, width: float) -> SpreadByLevel:
+        """Return scales with intervals of so many standard errors, and the verdict."""
+        shown, known = self.plan.possible, self.known & self.plan.possible
+        errors = np.sqrt(self.covariances[:, 1, 1])
+        noise = np.array([law.noise(self.release.noise_std)[1, 1] for law in self.release.laws])
+        logs = np.log(self.scales[known])
+        weights = 1.0 / errors[known] ** 2
+        p_value = 1.0
+        if len(logs) > 1:
+            excess = weights @ (logs - weights @ logs / weights.sum()) ** 2
+            p_value = float(chi2.sf(excess, len(logs) - 1))
+        with np.errstate(over="ignore"):
+            ends = self.scales[:, None] * np.exp(width * errors[:, None] * np.array([-1.0, 1.0]))
+        return SpreadByLevel(
+            names=tuple(name for name, one in zip(self.plan.names, shown, strict=True) if one),
+            scales=self.scales[shown],
+            intervals=ends[shown],
+            noise_shares=(noise / errors**2)[shown],
+            known=known[shown],
+            differs=p_value < _ALPHA,
+            p_value=p_value,
+        )
+
+    def warning(self) -> str | None:
+        """Return which levels are not known, by released values."""
+        unknown = self.plan.possible & ~self.known
+        if not unknown.any():
+            return None
+        names = "; ".join(name for name, one in zip(self.plan.names, unknown, strict=True) if one)
+        return (
+            f"by the released counts, too few events determine the scale at levels of scale_by: {names}. "
+            "Predictions there mean nothing. Join levels, leave out scale_by, use more rows or more epsilon."
+        )
+
+
+def each_level(
+    model: Any, rows: FloatArray, intervals: bool, without: FloatArray | None = None
+) -> Iterator[tuple[Any, Any]]:
+    """Yield which rows are at a level, and the model with its scale; all of them without ``scale_by``.
+
+    With `intervals` the model has replicates of that scale, too, and with `without`, those of the rows alone,
+    these.
+    """
+    levels = getattr(model, "_level_model", None)
+    if levels is None:
+        yield slice(None), model
+        return
+    codes, drawn = levels.plan.codes(rows), {}
+    if intervals:
+        drawn["_replicates"] = model.replicates_, levels.draw(len(model.replicates_), True)[..., 1]
+    if without is not None:
+        drawn["_without_noise"] = without, levels.draw(len(without), False)[..., 1]
+    for level in np.unique(codes).tolist():
+        one = levels.model_of(model, level)
+        for name, (replicates, errors) in drawn.items():
+            setattr(one, name, levels.scaled(replicates, level, errors))
+        yield np.flatnonzero(codes == level), one
