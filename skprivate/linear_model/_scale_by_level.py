@@ -423,7 +423,7 @@ def each_level(
     With `intervals` the model has replicates of that scale, too, and with `without`, those of the rows alone,
     these.
     """
-    levels = getattr(model, "_level_model", None)
+    levels = model._level_model
     if levels is None:
         yield slice(None), model
         return

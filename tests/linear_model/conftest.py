@@ -45,6 +45,7 @@ class Known(BaseLogLocationScale):
         self.coef_, self.intercept_, self.scale_ = COEF, INTERCEPT, SCALE
         self.bounds_y_ = (0.5, 80.0) if self.log_target_ else (-2.0, 6.0)
         noise = np.random.default_rng(1).normal(size=(self.n_replicates, 4))
+        self._level_model = None
         self._replicates = np.concatenate([[INTERCEPT, SCALE], COEF]) + self.spread * noise
         self._without_noise = self._replicates
         self._ground = Ground("known", None, None, np.zeros(2, dtype=bool), 0.5 * SCALE)
