@@ -138,6 +138,24 @@ for kind in MECHANISMS:
         return censored("lognormal", kind, "add-remove", epsilon=30, n=400, levels=(1.0,), times=(0.4, 3.0))
 
 
+for kind, relation in itertools.product(MECHANISMS, RELATIONS):
+
+    @case("one population", kind, relation)
+    def _(kind=kind, relation=relation):
+        model = DPLogLocationScaleRegressor(
+            3 * EPSILON,
+            distribution="lognormal",
+            bounds_y=(0.4, 3),
+            relation=relation,
+            max_rows_per_group=3,
+            **MECHANISMS[kind],
+        )
+        X, y = lives(402)
+        rows = rows_at(ENDS[:1], 1, list(itertools.product((True, False), (0.1, 0.4, 1.1, 3.0, 9.0))))
+        sets = neighbours(X, y, rows, relation, persons=3)
+        return of_fits(model, [{**data, "X": None} for data in sets], relation=relation)
+
+
 for kind, relation, late in (
     ("laplace", "replace-one", False),
     ("gaussian", "add-remove", False),

@@ -31,7 +31,9 @@ _NUMBERS = _of("tree", "NumberCells NumberModel")
 _LIFE = (
     *_TABLE,
     *_of("linear_model", "CensoredRelease Correction CurvatureEstimate GradientRound HistogramRelease"),
-    *_of("linear_model", "LawFit Logistic Look LookRelease MomentGrid MomentRelease Normal"),
+    *_of(
+        "linear_model", "LawFit Logistic Look LookRelease MomentGrid MomentRelease Normal PopulationRelease"
+    ),
     *_of("linear_model", "ResidualHistogram ResidualRelease ScaledFit SmallestExtremeValue StepRule"),
 )
 _LOGISTIC = (*_TABLE, *_of("linear_model", "LogisticRelease MomentGrid Schedule Standards"))

@@ -189,7 +189,9 @@ class TableDomain:
         if not isinstance(columns, Mapping):
             raise TypeError("columns must be a dict: name -> declaration.")
         if not columns:
-            raise ValueError("columns must hold at least one column.")
+            raise ValueError(
+                "columns must hold at least one column. fit(None, y) fits lifetimes of one population."
+            )
         markers = check_list(missing_values, "missing_values")
         found = {}
         for name, declaration in columns.items():

@@ -405,8 +405,9 @@ def plan_life_study(
         Private rows that are planned for, at least 20.
     epsilons : sequence of float or Fraction
         Different ones, finite, > 0.
-    X_at : array-like or data frame of shape (m, n_features)
-        Rows at which the quantile is wanted, as `predict` takes them: the use level, say.
+    X_at : array-like or data frame of shape (m, n_features), or None
+        Rows at which the quantile is wanted, as `predict` takes them: the use level, say. None: the study is
+        of one population, without columns, as ``fit(None, y)`` fits it.
     stated : StatedLifetimes, default=None
         The model that lifetimes are expected to follow. One of `stated`, `public` and `simulate` is given.
     public : (X, y), default=None
@@ -482,7 +483,7 @@ def plan_life_study(
     validate_parameter_constraints(_LIFE_CONSTRAINTS, given, "plan_life_study")
     grid = check_epsilons(epsilons)
     sizes = [check_int(one, "n", least=_FEWEST_ROWS) for one in ([n] if np.ndim(n) == 0 else n)]  # type: ignore[union-attr]
-    template = _prepare_life_model(estimator)
+    template = _prepare_life_model(estimator, X_at is not None)
     trial_fits.warn_of_planned_delta(template, "epsilon", max(sizes))
     source, draw = draw_lives(template, stated, public, simulate)
     parameters = _variants_of(template, variants)
@@ -515,15 +516,14 @@ def plan_life_study(
     )
 
 
-def _prepare_life_model(estimator: Any) -> Any:
+def _prepare_life_model(estimator: Any, columns: bool) -> Any:
     """Return a clone without a ledger; an error where it is not one that can be planned for."""
     if not all(
         hasattr(estimator, name) for name in ("predict_quantile", "acceleration_factor", "planned_cost")
     ):
         raise TypeError(f"estimator must be a life-data regressor, not {type(estimator).__name__}.")
     template = clone(estimator).set_params(ledger=None)
-    leaks = template.planned_cost(False).leaks
-    if leaks:
+    if template._find_leaks(columns):
         raise ValueError("the estimator must declare its bounds: bounds_X or domain, and bounds_y.")
     return template
 

@@ -11,6 +11,7 @@ from ._censored.histograms import LawFit as LawFit
 from ._censored.histograms import ResidualHistogram as ResidualHistogram
 from ._censored.newton import CurvatureEstimate as CurvatureEstimate
 from ._censored.newton import StepRule as StepRule
+from ._censored.population import PopulationRelease as PopulationRelease
 from ._censored.release import CensoredRelease as CensoredRelease
 from ._distributions import Logistic as Logistic
 from ._distributions import Normal as Normal

@@ -20,6 +20,7 @@ from ..base import PublicShape, claim_of
 from ..base._likely_mistakes import (
     bounded_columns,
     columns_at_a_bound,
+    count_at_a_bound,
     least_missing,
     mean_at_a_bound,
     mostly_missing,
@@ -40,6 +41,7 @@ from ..rounds._rows import (
 from ..utils import check_bounds
 from ..utils._arguments import RowUnits
 from ._censored.histograms import HistogramRelease, beyond_bounds, kaplan_meier
+from ._censored.population import PopulationPlan, PopulationRelease, bootstrap_population, population_warning
 from ._censored.release import CensoredRelease, bootstrap_censored, censored_warning
 from ._censored.rounds import CensoredPlan, censored_rounds, ends_round, plan_censored
 from ._distributions import error_distribution_of, models_log_target
@@ -101,7 +103,7 @@ def check_scale_bounds(bounds: Any) -> tuple[float, float] | None:
     return float(lower[0]), float(upper[0])
 
 
-def plan_public(estimator: Any, shape: PublicShape) -> CensoredPlan | None:
+def plan_public(estimator: Any, shape: PublicShape) -> CensoredPlan | PopulationPlan | None:
     """Check what is public; return the plan of a fit to censored targets, on a grid of no bounds."""
     budget = estimator._budget()
     shape = estimator._encoded_shape(shape)
@@ -126,6 +128,8 @@ def plan_public(estimator: Any, shape: PublicShape) -> CensoredPlan | None:
     sides, target = (np.zeros(shape.n_features), np.ones(shape.n_features)), (0.0, 1.0)
     part = moments_budget(budget, estimator._most_looks()) if kinds == ("exact",) else budget
     grid = make_grid(*sides, target, estimator.x_norm, n_rows=n_rows, neighbours=neighbours, budget=part)
+    if shape.n_features == 0:
+        return _plan_population(estimator, kinds, grid, budget, neighbours)
     if kinds == ("exact",):
         return None
     return plan_censored(
@@ -139,6 +143,20 @@ def plan_public(estimator: Any, shape: PublicShape) -> CensoredPlan | None:
         n_rows=n_rows,
         observations=kinds,
     )
+
+
+def _plan_population(
+    estimator: Any, kinds: tuple[str, ...], grid: MomentGrid, budget: Any, neighbours: Any
+) -> PopulationPlan:
+    """Return the plan of a fit without columns; ValueError for what it does not take."""
+    if not set(kinds) <= {"exact", "right"}:
+        raise ValueError(
+            "fit(None, y) counts events and right-censored rows by their time: it takes no earlier events, "
+            "intervals or entries. Pass a column, such as a group, to fit these."
+        )
+    if estimator.method == "taylor":
+        raise ValueError("fit(None, y) takes method='moments' alone.")
+    return PopulationPlan(grid, error_distribution_of(estimator.distribution), budget, neighbours)
 
 
 # Share of the budget of the counts. At n epsilon = 20,000 three counts of Laplace noise find 2 % of the rows
@@ -243,6 +261,8 @@ def describe_spending(
     for name in ("bounds_X", "bounds_y"):
         leak = name in task.leaks
         unprotected[name] = "READ FROM PRIVATE ROWS" if leak else source_of_input(getattr(estimator, name))
+    if not len(task.bounds[0]):
+        del unprotected["bounds_X"]
     if estimator.domain is not None:
         unprotected["bounds_X"] = "declared by the domain"
     return PrivacySpent(
@@ -272,7 +292,7 @@ _FEW = 100
 # Attributes that only a fit to censored targets sets: the next fit deletes them.
 _ONLY_CENSORED = ("survival_curve_", "event_share_")
 
-AnyRelease = MomentRelease | LookRelease | CensoredRelease
+AnyRelease = MomentRelease | LookRelease | CensoredRelease | PopulationRelease
 
 
 def adopt(self: Any, release: AnyRelease, grid: MomentGrid, task: FitTask, spent: PrivacySpent) -> None:
@@ -295,8 +315,15 @@ def adopt(self: Any, release: AnyRelease, grid: MomentGrid, task: FitTask, spent
         self.n_iter_ = len(release.rounds)
         self.event_share_ = release.event_share
         if len(release.histogram.counts) == 2:
-            times, survival = kaplan_meier(release.histogram)
+            counted = release.histogram
+            ends = np.linspace(*counted.target, counted.counts.shape[1] + 1)[1:]
+            times, survival = kaplan_meier(counted.counts, counted.noise_std, ends)
             self.survival_curve_ = (np.exp(times), survival)
+    elif isinstance(release, PopulationRelease):
+        self.n_iter_, self.event_share_ = 2, release.event_share
+        ends = self.intercept_ + self.scale_ * release.residuals.edges[1:-1]
+        times, survival = kaplan_meier(release.residuals.counts, release.residuals.noise_std, ends)
+        self.survival_curve_ = (np.exp(times) if self.log_target_ else times, survival)
     else:
         self.n_iter_ = 1 + len(release.looks) if isinstance(release, LookRelease) else 1
 
@@ -343,7 +370,7 @@ def moments_of(release: MomentRelease | LookRelease) -> MomentRelease:
 def warn_of_release(self: Any) -> None:
     """Warn of columns that are not what is declared, of clipped targets, and where noise hides the model."""
     misfits: tuple[str | None, ...] = ()
-    if not isinstance(self.release_, CensoredRelease):
+    if isinstance(self.release_, MomentRelease | LookRelease):
         moments, grid = moments_of(self.release_), self.grid_
         n_rows = max(float(moments.matrix[0, 0]), 1.0)
         # Columns in their own units, and not in those of the grid.
@@ -367,6 +394,10 @@ def _why_clipped(self: Any) -> str | None:
         return beyond_bounds(release.ends)
     if isinstance(release, CensoredRelease):
         return beyond_bounds(release.histogram)
+    if isinstance(release, PopulationRelease):
+        # Rows beyond the bounds are in open cells: a few of them bias nothing.
+        counts = release.histogram
+        return count_at_a_bound(counts.below, 0.0, max(float(counts.counts.sum()), 1.0))
     moments = moments_of(release)
     n = max(float(moments.matrix[0, 0]), 1.0)
     mean, noise = float(moments.matrix[0, 1]) / n, float(moments.noise_std[0, 1]) / n
@@ -377,6 +408,8 @@ def _why_noisy(self: Any) -> str | None:
     release, constant = self.release_, self._constant
     if isinstance(release, CensoredRelease):
         return censored_warning(release, self.error_distribution_, constant, strict=self._was_strict)
+    if isinstance(release, PopulationRelease):
+        return population_warning(release, self.error_distribution_, self._rows_per_unit)
     if isinstance(release, LookRelease):
         replicates = bootstrap_looks(
             release,
@@ -399,6 +432,8 @@ def replicate(self: Any, with_noise: bool = True) -> FloatArray:
 def bootstrap(self: Any, with_noise: bool) -> ScaledFit:
     """Return fits to replicated releases, in scaled units."""
     release, distribution = self.release_, self.error_distribution_
+    if isinstance(release, PopulationRelease):
+        return bootstrap_population(release, rows_per_unit=self._rows_per_unit, with_noise=with_noise)
     options: dict[str, Any] = {
         "rows_per_unit": self._rows_per_unit,
         "with_noise": with_noise,

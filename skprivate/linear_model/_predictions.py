@@ -41,7 +41,7 @@ BEYOND = (
 
 
 @redact_errors
-def predict(self: Any, X: ArrayLike) -> FloatArray:
+def predict(self: Any, X: ArrayLike | None) -> FloatArray:
     """Predict the median.
 
     Parameters
@@ -57,7 +57,7 @@ def predict(self: Any, X: ArrayLike) -> FloatArray:
 
 
 @redact_errors
-def predict_mean(self: Any, X: ArrayLike) -> FloatArray:
+def predict_mean(self: Any, X: ArrayLike | None) -> FloatArray:
     """Predict the mean.
 
     Parameters
@@ -78,25 +78,30 @@ def predict_mean(self: Any, X: ArrayLike) -> FloatArray:
 
 @overload
 def predict_quantile(
-    self: Any, X: ArrayLike, q: ArrayLike, *, return_interval: Literal[False] = False, confidence: float = 0.9
+    self: Any,
+    X: ArrayLike | None,
+    q: ArrayLike,
+    *,
+    return_interval: Literal[False] = False,
+    confidence: float = 0.9,
 ) -> FloatArray: ...
 
 
 @overload
 def predict_quantile(
-    self: Any, X: ArrayLike, q: ArrayLike, *, return_interval: Literal[True], confidence: float = 0.9
+    self: Any, X: ArrayLike | None, q: ArrayLike, *, return_interval: Literal[True], confidence: float = 0.9
 ) -> tuple[FloatArray, FloatArray]: ...
 
 
 @overload
 def predict_quantile(
-    self: Any, X: ArrayLike, q: ArrayLike, *, return_interval: bool = False, confidence: float = 0.9
+    self: Any, X: ArrayLike | None, q: ArrayLike, *, return_interval: bool = False, confidence: float = 0.9
 ) -> FloatArray | tuple[FloatArray, FloatArray]: ...
 
 
 @redact_errors
 def predict_quantile(
-    self: Any, X: ArrayLike, q: ArrayLike, *, return_interval: bool = False, confidence: float = 0.9
+    self: Any, X: ArrayLike | None, q: ArrayLike, *, return_interval: bool = False, confidence: float = 0.9
 ) -> FloatArray | tuple[FloatArray, FloatArray]:
     """Predict quantiles: ``q=0.1`` is the B10 life.
 
@@ -148,7 +153,7 @@ def predict_quantile(
 
 
 def _with_intervals(
-    self: Any, X: ArrayLike, q: ArrayLike, confidence: float
+    self: Any, X: ArrayLike | None, q: ArrayLike, confidence: float
 ) -> tuple[FloatArray, FloatArray]:
     """Return quantiles and their intervals, without a warning of those that are far beyond the bounds."""
     levels = _check_levels(q)
@@ -168,7 +173,7 @@ def _beyond(self: Any, interval: FloatArray) -> BoolArray:
 
 @redact_errors
 def predict_quantile_bound(
-    self: Any, X: ArrayLike, q: ArrayLike, *, side: Side = "lower", confidence: float = 0.95
+    self: Any, X: ArrayLike | None, q: ArrayLike, *, side: Side = "lower", confidence: float = 0.95
 ) -> FloatArray:
     """Predict one-sided confidence bounds of quantiles: what a warranty may promise.
 
@@ -228,7 +233,7 @@ def predict_quantile_bound(
 
 @redact_errors
 def b_lives(
-    self: Any, X: ArrayLike, levels: ArrayLike = (0.01, 0.05, 0.1, 0.5), *, confidence: float = 0.9
+    self: Any, X: ArrayLike | None, levels: ArrayLike = (0.01, 0.05, 0.1, 0.5), *, confidence: float = 0.9
 ) -> Any:
     """Return a table of B lives: the times by which given shares have failed.
 
@@ -394,7 +399,7 @@ def acceleration_factor(
 
 
 @redact_errors
-def locations(self: Any, X: ArrayLike) -> tuple[FloatArray, FloatArray]:
+def locations(self: Any, X: ArrayLike | None) -> tuple[FloatArray, FloatArray]:
     """Validated rows, and the location of each on the scale of the model."""
     check_is_fitted(self)
     rows = self._read_fitted(X)

@@ -60,6 +60,7 @@ from ..utils._tables import validate_data, within_bounds
 from . import _goodness_of_fit, _summary
 from . import _predictions as predictions
 from . import _survival_curves as survival_curves
+from ._censored.population import PopulationPlan, population_rounds
 from ._censored.rounds import CensoredPlan, censored_rounds
 from ._distributions import DISTRIBUTIONS, error_distribution_of, models_log_target
 from ._fit import (
@@ -274,8 +275,10 @@ class BaseLogLocationScale(CallbackSupportMixin, PrivateEstimatorMixin, Regresso
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
-            Finite numbers; in strict mode what is no finite number is put within the bounds.
+        X : array-like of shape (n_samples, n_features), or None
+            Finite numbers; in strict mode what is no finite number is put within the bounds. None: lifetimes
+            of one population, without columns. Predictions then take None too, and return one value, as for
+            one row; ``bounds_X``, ``domain`` and ``x_norm`` must be left out.
         y : array-like of shape (n_samples,)
             Numbers: times > 0 for "weibull", "loglogistic" and "lognormal". Or a structured array, as
             `life_data` makes it, always of times: two fields, (event, time), as in scikit-survival, where
@@ -314,7 +317,7 @@ class BaseLogLocationScale(CallbackSupportMixin, PrivateEstimatorMixin, Regresso
             censored targets did not settle. That none comes is no promise: the page on life data says on
             which designs coverage was measured, and where quiet fits hold less often than they should.
         """
-        leaks = self._find_leaks()
+        leaks = self._find_leaks(X is not None)
         if self.is_strict():
             # Raises before any row is read; afterwards all bounds are known to be declared.
             self.announce_leaks(list(leaks.values()))
@@ -365,10 +368,10 @@ class BaseLogLocationScale(CallbackSupportMixin, PrivateEstimatorMixin, Regresso
 
     # Rows, and what is public about them.
 
-    def _find_leaks(self) -> dict[str, str]:
+    def _find_leaks(self, columns: bool = True) -> dict[str, str]:
         """Return what would have to be read from private rows, by parameter; no row is needed for it."""
         missing = {
-            "bounds_X": self.bounds_X is None and self.domain is None and self.x_norm is None,
+            "bounds_X": columns and self.bounds_X is None and self.domain is None and self.x_norm is None,
             "bounds_y": self.bounds_y is None,
         }
         text = "the bounds of {} were read from private rows"
@@ -381,12 +384,14 @@ class BaseLogLocationScale(CallbackSupportMixin, PrivateEstimatorMixin, Regresso
         """
         structured, strict = is_structured(y), self.is_strict()
         log_target = structured or models_log_target(self.distribution)
-        X = self._encode_rows(X)
+        population = X is None
+        X = self._encode_rows(_columns_of(X, y, self))
         if strict:
             if y is None:
                 raise ValueError("requires y to be passed, but the target y is None.")
-            X = self.read_numbers(X)
-            X = within_bounds(X, *self._bounds_of_X(X))
+            if not population:
+                X = self.read_numbers(X)
+                X = within_bounds(X, *self._bounds_of_X(X))
             target = replace_target(y, check_target_bounds(self.bounds_y, log_target), log_target, kinds)
             check_consistent_length(X, target.time_on_model_scale)
         else:
@@ -394,6 +399,7 @@ class BaseLogLocationScale(CallbackSupportMixin, PrivateEstimatorMixin, Regresso
             # every row reaches the kernel.
             finite = structured or groups is not None or (self.bounds_X is None and self.x_norm is None)
             options: dict[str, Any] = {"dtype": np.float64, "order": "C", "ensure_all_finite": finite}
+            options["ensure_min_features"] = int(not population)
             if structured:
                 X = validate_data(self, X, **options)
                 check_consistent_length(X, y)
@@ -447,6 +453,8 @@ class BaseLogLocationScale(CallbackSupportMixin, PrivateEstimatorMixin, Regresso
             return self.domain.bounds
         if self.bounds_X is None and self.x_norm is not None:
             return check_bounds((-self.x_norm, self.x_norm), X.shape[1])
+        if not X.shape[1]:
+            return np.zeros(0), np.zeros(0)
         lower, upper = self.resolve_bounds(self.bounds_X, X, None, name="bounds_X")
         return lower, np.where(upper > lower, upper, lower + np.maximum(1.0, np.abs(lower)))
 
@@ -480,11 +488,11 @@ class BaseLogLocationScale(CallbackSupportMixin, PrivateEstimatorMixin, Regresso
 
     # The rounds, and the statement of what they spend.
 
-    def _rounds(self, task: FitTask, plan: CensoredPlan | None, source: str) -> Rounds[None]:
+    def _rounds(self, task: FitTask, plan: CensoredPlan | PopulationPlan | None, source: str) -> Rounds[None]:
         """Yield the rounds of a fit, and compute the model from what they released.
 
         Of fully observed targets they are moments, and rounds that improve on them; of targets that may be
-        censored, for which there is a plan, histograms and Newton rounds.
+        censored, for which there is a plan, histograms and Newton rounds; without columns two histograms.
         """
         rounds: Any
         if plan is None:
@@ -495,6 +503,10 @@ class BaseLogLocationScale(CallbackSupportMixin, PrivateEstimatorMixin, Regresso
                 spent = describe_moments(self, task, Fraction(4**grid.exponent), source)
             else:
                 spent = describe_spending(self, task, source, whole.releases)
+        elif isinstance(plan, PopulationPlan):
+            grid, n_parts = task.grid(task.budget), 2
+            rounds = functools.partial(population_rounds, plan.within(grid, task.scale_limits(grid)))
+            spent = describe_spending(self, task, source, "two histograms")
         else:
             grid = task.grid(task.budget)
             rounds = functools.partial(censored_rounds, plan.within(grid, task.scale_limits(grid)))
@@ -506,6 +518,13 @@ class BaseLogLocationScale(CallbackSupportMixin, PrivateEstimatorMixin, Regresso
         adopt(self, release, grid, task, spent)
 
     # The released model, from which everything else follows at no further cost.
+
+    def _read_fitted(self, X: Any, **options: Any) -> FloatArray:
+        if self.n_features_in_:
+            return super()._read_fitted(X, **options)
+        if X is not None:
+            raise ValueError("the model is of one population, without columns: pass None for X.")
+        return np.zeros((1, 0))
 
     def post_processed(self, parameters: Mapping[str, Any]) -> Self:
         changed = copy.copy(self)
@@ -555,6 +574,25 @@ class BaseLogLocationScale(CallbackSupportMixin, PrivateEstimatorMixin, Regresso
         # At the default epsilon the score check fails: it has 200 rows with 10 features.
         tags.regressor_tags.poor_score = True
         return tags
+
+
+def _columns_of(X: Any, y: Any, estimator: Any) -> Any:
+    """Return X, of no column where there is none; ValueError for a table without columns."""
+    if X is None and y is not None:
+        given = [name for name in ("bounds_X", "domain", "x_norm") if getattr(estimator, name) is not None]
+        if given:
+            names = " and ".join(given)
+            raise ValueError(f"fit(None, y) is of one population, without columns: leave out {names}.")
+        vars(estimator).pop("feature_names_in_", None)
+        estimator.n_features_in_ = 0
+        return np.zeros((len(y), 0))
+    shape = (len(X), *np.shape(X[:1])[1:]) if isinstance(X, list) else getattr(X, "shape", ())
+    if len(shape) == 2 and not shape[1]:
+        raise ValueError(
+            f"Found array with 0 feature(s) (shape={tuple(shape)}) while a minimum of 1 is required. "
+            "Lifetimes of one population, without columns, are fitted by fit(None, y)."
+        )
+    return X
 
 
 # The public classes.

@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from ..accounting._privacy_amounts import show
 from ..accounting._statements.fields import escape_controls
 from ..utils._public_module import public_module
+from ._censored.population import PopulationRelease
 from ._censored.release import CensoredRelease
 from ._fit import CONFIDENCE, interval_of_coef, interval_of_scale, moments_of, replicate, why_useless
 from ._moments.replicates import pivotal
@@ -247,7 +248,7 @@ def summary(self: Any, *, confidence: float = CONFIDENCE) -> ModelSummary:
 def _facts_of(self: Any) -> tuple[tuple[str, str], ...]:
     """Return what stands above the table: rows, events, the cost, and the warning of the fit."""
     spent, release, warning = self.privacy_spent_, self.release_, why_useless(self)
-    censored = isinstance(release, CensoredRelease)
+    censored = isinstance(release, CensoredRelease | PopulationRelease)
     noisy_rows = release.histogram.counts.sum() if censored else moments_of(release).matrix[0, 0]
     event_share = getattr(self, "event_share_", None)
     counted = spent.unprotected

@@ -111,7 +111,7 @@ def unique_times_(self: Any) -> FloatArray:
 @overload
 def predict_survival_function(
     self: Any,
-    X: ArrayLike,
+    X: ArrayLike | None,
     return_array: Literal[False] = False,
     *,
     return_interval: Literal[False] = False,
@@ -123,7 +123,7 @@ def predict_survival_function(
 @overload
 def predict_survival_function(
     self: Any,
-    X: ArrayLike,
+    X: ArrayLike | None,
     return_array: Literal[True],
     *,
     return_interval: Literal[False] = False,
@@ -135,7 +135,7 @@ def predict_survival_function(
 @overload
 def predict_survival_function(
     self: Any,
-    X: ArrayLike,
+    X: ArrayLike | None,
     return_array: bool = False,
     *,
     return_interval: Literal[True],
@@ -147,7 +147,7 @@ def predict_survival_function(
 @overload
 def predict_survival_function(
     self: Any,
-    X: ArrayLike,
+    X: ArrayLike | None,
     return_array: bool = False,
     *,
     return_interval: bool = False,
@@ -159,7 +159,7 @@ def predict_survival_function(
 @redact_errors
 def predict_survival_function(
     self: Any,
-    X: ArrayLike,
+    X: ArrayLike | None,
     return_array: bool = False,
     *,
     return_interval: bool = False,
@@ -207,7 +207,7 @@ def predict_survival_function(
 @overload
 def predict_cumulative_hazard_function(
     self: Any,
-    X: ArrayLike,
+    X: ArrayLike | None,
     return_array: Literal[False] = False,
     *,
     return_interval: Literal[False] = False,
@@ -219,7 +219,7 @@ def predict_cumulative_hazard_function(
 @overload
 def predict_cumulative_hazard_function(
     self: Any,
-    X: ArrayLike,
+    X: ArrayLike | None,
     return_array: Literal[True],
     *,
     return_interval: Literal[False] = False,
@@ -231,7 +231,7 @@ def predict_cumulative_hazard_function(
 @overload
 def predict_cumulative_hazard_function(
     self: Any,
-    X: ArrayLike,
+    X: ArrayLike | None,
     return_array: bool = False,
     *,
     return_interval: Literal[True],
@@ -243,7 +243,7 @@ def predict_cumulative_hazard_function(
 @overload
 def predict_cumulative_hazard_function(
     self: Any,
-    X: ArrayLike,
+    X: ArrayLike | None,
     return_array: bool = False,
     *,
     return_interval: bool = False,
@@ -255,7 +255,7 @@ def predict_cumulative_hazard_function(
 @redact_errors
 def predict_cumulative_hazard_function(
     self: Any,
-    X: ArrayLike,
+    X: ArrayLike | None,
     return_array: bool = False,
     *,
     return_interval: bool = False,
@@ -288,7 +288,7 @@ def predict_cumulative_hazard_function(
 
 def _curves(
     self: Any,
-    X: ArrayLike,
+    X: ArrayLike | None,
     kind: type[PredictedCurve],
     return_array: bool,
     return_interval: bool,

@@ -13,6 +13,7 @@ from skprivate import (
     DPNormalLLSRegressor,
     PrivacyLedger,
     TableDomain,
+    config_context,
     plan_life_study,
 )
 from skprivate.datasets import make_location_scale
@@ -20,6 +21,7 @@ from skprivate.domain import StressColumn
 from skprivate.evaluation import StatedLifetimes
 from skprivate.evaluation._plan_study import _tried
 from skprivate.evaluation._planning.lifetimes import FitWidths, draw_from_public, median_widths
+from tests.marks import slow
 
 BOX = {"bounds_X": (-1.0, 1.0), "bounds_y": (0.1, 400.0)}
 GAUSSIAN = {"mechanism": "gaussian", "delta": 1e-6}
@@ -52,7 +54,10 @@ def realised(model, n, simulate, at, seeds):
 class TestWidths:
     @pytest.mark.parametrize(
         ("options", "censoring"),
-        [({}, 0.0), ({}, 0.3), (GAUSSIAN, 0.0), (GAUSSIAN, 0.3), ({"x_norm": 2.0}, 0.0)],
+        [
+            ({}, 0.3),
+            *(slow(*one) for one in (({}, 0.0), (GAUSSIAN, 0.0), (GAUSSIAN, 0.3), ({"x_norm": 2.0}, 0.0))),
+        ],
     )
     def test_are_those_of_a_fit(self, options, censoring):
         """Over 10 plans and sets of fits to complete targets the log ratio has a standard deviation of .065.
@@ -191,3 +196,20 @@ def test_what_is_shown():
     frame = found.to_frame()
     assert list(frame["epsilon"]) == [0.5, 1.0]
     assert frame["slope x1"][0] == found.table[0].slopes[1]
+
+
+def test_one_population_is_planned():
+    """Half-widths are those of fits without columns; a fixed seed, and medians over few fits."""
+    model = DPLogLocationScaleRegressor(bounds_y=BOX["bounds_y"])
+    stated = StatedLifetimes(coef=[], intercept=3.0, scale=0.5, censoring=0.3)
+    planned = plan_life_study(model, 5000, [1.0], X_at=None, stated=stated, n_repeats=4, random_state=0)
+    draw = stated.draw_for(model)
+    with config_context(allow_seeds=True):
+        (found,) = realised(model, 5000, draw, None, range(8)).tolist()
+    assert planned.table[0].slopes == ()
+    assert planned.table[0].widest == pytest.approx(found, rel=0.3)
+    public = np.exp(3.0 + 0.5 * np.log(np.random.default_rng(0).exponential(size=200)))
+    options = {"X_at": None, "n_repeats": 2, "random_state": 0}
+    of_public = plan_life_study(model, 5000, [1.0], public=(None, public), **options)
+    simulated = plan_life_study(model, 5000, [1.0], simulate=draw, **options)
+    assert of_public.table[0].warned == simulated.table[0].warned == 0

@@ -182,6 +182,7 @@ def audit(confidence):
     return audit_epsilon(*draws[::-1], predicted=1.5, confidence=confidence, **likelier)
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::skprivate.exceptions.UtilityWarning")
 def test_the_audit_passes_the_noise_and_catches_half_of_it(monkeypatch):
     # Seeds are fixed; those of right noise fail with a probability of at most 1e-9.

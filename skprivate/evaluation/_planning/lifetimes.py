@@ -41,7 +41,7 @@ class StatedLifetimes:
         Location at 0, and scale of the errors, above 0; of log time for life distributions.
     X : array-like or data frame of shape (m, n_features), default=None
         Rows of the design, such as the levels of a test, which units are drawn from with replacement. None:
-        uniform within the ``bounds_X`` of the estimator.
+        uniform within the ``bounds_X`` of the estimator; with ``coef=[]`` one population, without columns.
     censoring : float, default=0.0
         Share of units that still run when the test ends, in [0, 1); it ends for all at one time. Targets are
         events and times where it is above 0.
@@ -108,6 +108,9 @@ class _Design:
     def __init__(self, X: Any, estimator: Any, width: int) -> None:
         self._X, self._domain = X, estimator.domain
         if X is None:
+            if not width:
+                self._lower = self._upper = np.zeros(0)
+                return
             if estimator.bounds_X is None:
                 raise ValueError("StatedLifetimes needs X, unless the estimator declares bounds_X.")
             self._lower, self._upper = check_bounds(estimator.bounds_X, width, name="bounds_X")
@@ -120,7 +123,7 @@ class _Design:
         """Return n rows as the estimator takes them, and as numbers."""
         if self._X is None:
             rows = rng.uniform(self._lower, self._upper, size=(n, len(self._lower)))
-            return rows, rows
+            return rows if len(self._lower) else None, rows
         places = rng.integers(len(self._encoded), size=n)
         X = self._X if hasattr(self._X, "iloc") or hasattr(self._X, "dtypes") else np.asarray(self._X)
         return safe_indexing(X, places), self._encoded[places]

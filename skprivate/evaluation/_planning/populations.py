@@ -161,7 +161,7 @@ def check_public(public: Any, read_targets: Callable[[Any], NDArray[Any]]) -> tu
     if not isinstance(public, tuple | list) or len(public) != 2:
         raise TypeError("public must be a pair (X, y).")
     X, y = public[0], read_targets(public[1])
-    if y.ndim != 1 or num_samples(X) != len(y):
+    if y.ndim != 1 or (X is not None and num_samples(X) != len(y)):
         raise ValueError("public=(X, y) must hold as many targets as rows, y of shape (m,).")
     if len(y) < _FEWEST_PUBLIC:
         raise ValueError(f"{_FEWEST_PUBLIC} public rows at least are needed, and better some hundreds.")
@@ -380,7 +380,7 @@ class StatedWorld:
         if not isinstance(drawn, tuple) or len(drawn) != 2:
             raise TypeError("simulate(n, rng) must return a pair (X, y).")
         X, y = drawn[0], np.asarray(drawn[1])
-        if y.ndim != 1 or len(y) != n or num_samples(X) != n:
+        if y.ndim != 1 or len(y) != n or (X is not None and num_samples(X) != n):
             raise ValueError(
                 "simulate(n, rng) must return n rows and n targets: X of n rows, y of shape (n,)."
             )

@@ -148,18 +148,21 @@ def beyond_bounds(counts: HistogramRelease) -> str | None:
     return reason
 
 
-def kaplan_meier(release: HistogramRelease) -> tuple[FloatArray, FloatArray]:
-    """Return the survival curve of the noisy counts.
+def kaplan_meier(counts: FloatArray, noise_std: float, ends: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return the survival curve of noisy counts.
 
     Parameters
     ----------
-    release : HistogramRelease
+    counts : ndarray of shape (2, n_bins)
+        Censored rows, and events.
+    noise_std : float
+    ends : ndarray of shape (n_ends,)
+        Upper ends of the bins, on the scale of the model; those that are not given have none.
 
     Returns
     -------
     times : ndarray of shape (n_times,)
-        Upper ends of the bins, on the scale of the model, as far as the rows at risk stand out of the noise;
-        at least one.
+        Of the ends, as far as the rows at risk stand out of the noise; at least one.
     survival : ndarray of shape (n_times,)
         Never increasing, in [0, 1].
 
@@ -168,15 +171,13 @@ def kaplan_meier(release: HistogramRelease) -> tuple[FloatArray, FloatArray]:
     In every bin the censored rows count as half at risk (the actuarial estimate). Post-processing of released
     counts. It is the survival curve only where all rows are events or censored, and watched from the start.
     """
-    events = release.counts[1]
-    remaining = np.cumsum(release.counts.sum(axis=0)[::-1])[::-1]
-    noise = release.noise_std * np.sqrt(2.0 * np.arange(len(events), 0, -1))
-    clear = remaining > _AT_RISK * noise
-    n_times = len(events) if clear.all() else max(1, int(np.argmin(clear)))
-    at_risk = (remaining - 0.5 * release.counts[0])[:n_times]
-    risk = np.clip(events[:n_times] / np.maximum(at_risk, 1.0), 0.0, 1.0)
-    times = np.linspace(*release.target, len(events) + 1)[1:]
-    return times[:n_times], np.cumprod(1.0 - risk)
+    remaining = np.cumsum(counts.sum(axis=0)[::-1])[::-1]
+    noise = noise_std * np.sqrt(2.0 * np.arange(len(remaining), 0, -1))
+    clear = (remaining > _AT_RISK * noise)[: len(ends)]
+    n_times = len(ends) if clear.all() else max(1, int(np.argmin(clear)))
+    at_risk = (remaining - 0.5 * counts[0])[:n_times]
+    risk = np.clip(counts[1, :n_times] / np.maximum(at_risk, 1.0), 0.0, 1.0)
+    return ends[:n_times], np.cumprod(1.0 - risk)
 
 
 def fit_histogram(release: HistogramRelease, distribution: ErrorDistribution) -> tuple[float, float]:

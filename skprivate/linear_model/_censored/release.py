@@ -29,6 +29,15 @@ _HALF_WIDTH = 1.645  # of that interval, in standard deviations
 # Parts of a normal distribution below one standard deviation, of its magnitude and of itself: replicates may
 # have tails without a variance.
 _ONE_ERROR, _TWO_SIDED = 0.683, 0.841
+#: Warnings that fits without columns share.
+NO_EVENTS = (
+    "by the released counts there may be no events at all; the estimates mean nothing. Look at the coding of "
+    "the events, such as life_data(..., happened='dead'), and at the times: a row with a time that is no "
+    "number counts as censored."
+)
+HIDDEN_QUANTILE = (
+    "by the released values, the noise hides the lower quantiles; use more rows or a larger epsilon."
+)
 # Half-width of a 90 % interval of the logarithm of a level's events, beyond which they may be few.
 _FEW = 0.7
 # Mean square of two normal differences, in standard deviations: it is beyond in 5 of 100,000 fits.
@@ -236,11 +245,7 @@ def censored_warning(
     """
     histogram = release.histogram
     if not histogram.shows_events:
-        return (
-            "by the released counts there may be no events at all; the estimates mean nothing. Look at the "
-            "coding of the events, such as life_data(..., happened='dead'), and at the times: a row with a "
-            "time that is no number counts as censored."
-        )
+        return NO_EVENTS
     first, second = histogram.counts[0, :2]
     if strict and first - second > max(_STANDS_OUT * histogram.noise_std, _MANY * histogram.counts.sum()):
         return (
@@ -264,9 +269,7 @@ def censored_warning(
     if _noise_hides_slopes(release, replicates, constant):
         return HIDDEN
     if _noise_hides_quantile(release, replicates, distribution):
-        return (
-            "by the released values, the noise hides the lower quantiles; use more rows or a larger epsilon."
-        )
+        return HIDDEN_QUANTILE
     if _few_events_in_a_level(release, replicates, distribution):
         return (
             "by the released values, so few events come from rows with one value of some feature that the "
@@ -296,11 +299,17 @@ def _noise_hides_quantile(
     release: CensoredRelease, replicates: ScaledFit, distribution: ErrorDistribution
 ) -> bool:
     """Whether the interval of the 10 % quantile, where the rows at risk are, holds the 20 % quantile."""
+    locations = replicates.intercept + replicates.coef @ release.curvature_estimate.mean[1:]
+    return hides_next_level(locations, replicates.scale, release.fit.scale, distribution)
+
+
+def hides_next_level(
+    locations: FloatArray, scales: FloatArray, scale: float, distribution: ErrorDistribution
+) -> bool:
+    """Whether the interval of the 10 % quantile, by replicates, holds the 20 % quantile."""
     low, next_level = (float(distribution.quantile(level)) for level in (0.1, _NEXT_LEVEL))
-    center = release.curvature_estimate.mean[1:]
-    quantiles = replicates.intercept + replicates.coef @ center + low * replicates.scale
-    error = 0.5 * float(np.diff(np.quantile(quantiles, [1.0 - _TWO_SIDED, _TWO_SIDED]))[0])
-    return bool(_HALF_WIDTH * error > (next_level - low) * release.fit.scale)
+    error = 0.5 * float(np.diff(np.quantile(locations + low * scales, [1.0 - _TWO_SIDED, _TWO_SIDED]))[0])
+    return bool(_HALF_WIDTH * error > (next_level - low) * scale)
 
 
 def _few_events_in_a_level(

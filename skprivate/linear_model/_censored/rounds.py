@@ -213,19 +213,19 @@ def censored_rounds(
 def histogram_round(plan: CensoredPlan, spent: PrivacySpent | None = None) -> Round:
     """Return the round of the counts by time and event, for a tenth of the budget."""
     cells, amount = histogram_cells(plan.grid, plan.n_tables), HISTOGRAM_SHARE * plan.budget.amount
-    return _counts_round(plan, cells, amount, "counts by time and event", spent)
+    return counts_round(plan, cells, amount, "counts by time and event", spent)
 
 
 def ends_round(plan: CensoredPlan, amount: Fraction, spent: PrivacySpent | None) -> Round:
     """Return the round of the counts of events above the upper bound, within the bounds, and below them."""
     cells = histogram_cells(plan.grid, 2, 1)
-    return _counts_round(plan, cells, amount, "counts beyond the bounds of y", spent)
+    return counts_round(plan, cells, amount, "counts beyond the bounds of y", spent)
 
 
-def _counts_round(
-    plan: CensoredPlan, cells: CellsPlan, amount: Fraction, name: str, spent: PrivacySpent | None = None
+def counts_round(
+    plan: Any, cells: CellsPlan, amount: Fraction, name: str, spent: PrivacySpent | None = None
 ) -> Round:
-    """Return the round of a table of counts.
+    """Return the round of a table of counts, for a plan with a budget and neighbours.
 
     Notes
     -----
@@ -315,7 +315,7 @@ class _CensoredFit:
     def _residual_round(self, amount: Fraction) -> Round:
         """Return the round of the residuals about the present parameters."""
         cells = residual_cells(self.plan.grid, self.theta, self.plan.distribution)
-        return _counts_round(self.plan, cells, amount, "counts of residuals")
+        return counts_round(self.plan, cells, amount, "counts of residuals")
 
     def _counts_residuals(self, estimate: CurvatureEstimate | None, amount: Fraction) -> bool:
         """Whether residuals are to be counted, decided before the last round."""

@@ -59,7 +59,7 @@ def test_pure_noise_gives_finite_fits(distribution, seed):
         location, scale = fit_histogram(release, distribution)
         assert np.isfinite([location, scale]).all()
         assert scale > 0
-        survival = kaplan_meier(release)[1]
+        survival = kaplan_meier(release.counts, release.noise_std, np.linspace(-1, 1, 65)[1:])[1]
         assert (np.diff(survival) <= 0).all()
         assert survival.min() >= 0
         assert survival.max() <= 1

@@ -95,7 +95,7 @@ def test_the_whole_budget_is_spent_and_no_more(relation, max_iter, epsilon, coun
         return record
 
     monkeypatch.setattr(RoundPlan, "round_at", recording("gradient", RoundPlan.round_at))
-    monkeypatch.setattr(censored, "_counts_round", recording("counts", censored._counts_round))
+    monkeypatch.setattr(censored, "counts_round", recording("counts", censored.counts_round))
     X, time, event, _ = fleet(2000, 0.5)
     plan = make_plan(epsilon, relation=relation, max_iter=max_iter)
     rows = RowsInMemory(censored_rows(plan, X, time, event))
