@@ -59,6 +59,8 @@ _DENSE, _SPREAD = 4.0, 0.02
 _WIDER_MEANS = 1.4
 # Most intervals of time that are chosen for survival: as many lines as one reads.
 _MOST_TIMES = 24
+# Most parts of one for counting: where rows were censored in it then matters to a thousandth.
+_MOST_PARTS = 20
 # Names that a warning shows.
 _SHOWN = 6
 
@@ -132,7 +134,7 @@ def private_describe(
         Bins of numbers and dates between their bounds, and intervals of time for survival. A pair, at least
         (3, 1), cuts the range into so many intervals, each of these again, and so on; it leaves the time as
         it is. "auto": by the noise and the number of rows; where that is not public, as for 5,000 rows, and
-        10 intervals of time. See Notes.
+        10 intervals of time. It counts parts of intervals of time where the noise allows it. See Notes.
     confidence : float, default=0.9
         Of each interval by itself, in (0, 1).
     relation : {"replace-one", "add-remove"}, default="replace-one"
@@ -228,7 +230,7 @@ def private_describe(
                 raise ValueError("happened and censored declare the events of survival: pass survival, too.")
             # Once for the number of tables, by which the noise is planned, and then with the bins.
             tree = tables.Tree(_FEWEST + 1, 1) if isinstance(n_bins, str) else _declared_tree(n_bins)
-            plan = tables.plan_tables(domain, columns, crosstabs, survival, tree, _FEWEST, coding)
+            plan = tables.plan_tables(domain, columns, crosstabs, survival, tree, _FEWEST, 1, coding)
             budget = epsilon, delta, mechanism, relation, rows_per_unit
             noise = plan_noise(len(plan.tables), *budget)
         readings = domain.read_columns(table, plan.read)
@@ -239,11 +241,15 @@ def private_describe(
                 _refuse_hopeless(n_rows, noise, confidence)
             known = n_rows if is_public else None
             n_times = min(choose_bins(noise.std, known), _MOST_TIMES)
-            n_times = int(n_bins) if isinstance(n_bins, Integral) else n_times
+            last = plan.tables[-1]
+            n_groups = len(last.labels) if isinstance(last, tables.SurvivalTable) else 1
+            every = choose_parts(noise.std, n_times, (known or _USUAL_ROWS) / n_groups)
+            if isinstance(n_bins, Integral):
+                n_times, every = int(n_bins), 1
             if n_bins == "auto":
                 share = tables.MOST_CELLS // (2 * len(plan.tables))
                 tree = choose_tree(noise.std, noise.name, known or _USUAL_ROWS, share)
-            plan = tables.plan_tables(domain, columns, crosstabs, survival, tree, n_times, coding)
+            plan = tables.plan_tables(domain, columns, crosstabs, survival, tree, n_times, every, coding)
             noise = plan_noise(plan.n_levels, *budget)
         units = number_units(groups, np.ones(n_rows, dtype=bool), strict=get_config()["strict"])
 
@@ -282,6 +288,21 @@ def choose_bins(std: float, n_rows: int | None) -> int:
     if n_rows is None:
         return _USUAL_BINS
     return round(min(max(math.sqrt(2 * n_rows) / max(std, 1e-9) ** (2 / 3), _FEWEST), _MOST))
+
+
+def choose_parts(std: float, n_times: int, n_rows: float) -> int:
+    """Return into how many parts an interval of time is cut for counting, by the expected width of curves.
+
+    A curve over K intervals has the noise of 2 K counts. When rows were censored within an interval is not
+    known: with d of R rows that have the event there and c censored ones, its factor is known to d c / R^2.
+    Where events and censoring halve the rows at risk each, these add up to log(2)^2 / K.
+    """
+
+    def width(parts: int) -> float:
+        n_bins = parts * n_times
+        return 4 * math.sqrt(n_rows / 4 + 2 * n_bins * std**2) + math.log(2) ** 2 * n_rows / n_bins
+
+    return min(range(1, _MOST_PARTS + 1), key=width)
 
 
 def choose_tree(std: float, mechanism: str, n_rows: int, most_leaves: int) -> tables.Tree:
@@ -462,14 +483,18 @@ def _describe_pairs(table: tables.CrossTable, counts: TableCounts) -> Crosstab:
 def _describe_survival(table: tables.SurvivalTable, counts: TableCounts) -> SurvivalCurve:
     n_bins, width = table.n_bins, 2 * table.n_bins + 1
     lower, upper = table.column.read_bounds()
-    shares = np.arange(1, n_bins + 1) / n_bins
+    shares = np.arange(table.every, n_bins + 1, table.every) / n_bins
     return SurvivalCurve(
         time=table.time,
         event=table.event,
         group=None if table.group is None else table.group.name,
         times=tuple((lower * (1 - shares) + upper * shares).tolist()),
         curves={
-            label: tuple(survival_curve(counts, slice(place * width, (place + 1) * width), n_bins))
+            label: tuple(
+                survival_curve(counts, slice(place * width, (place + 1) * width), n_bins)[
+                    table.every - 1 :: table.every
+                ]
+            )
             for place, label in enumerate(table.labels)
         },
     )

@@ -172,7 +172,8 @@ def private_evaluate(
     width at most, which its interval includes. Scores count as at least 0.001 and at most 0.999: the log
     loss is that of scores so clipped. The order of two rows is known where their scores are in different
     intervals; of rows in one, it is what the rounding tells of densities that are straight lines there. Where
-    many pairs are in one interval, the interval of the AUC holds that they may be in any order, unless
+    many pairs are in one interval, the interval of the AUC holds every order of them by which log odds rise
+    at most twice as steeply as the interval of the calibration slope allows, unless
     ``n_bins`` declares the ends: it is then that of scores put into these intervals.
 
     Of more than two classes, labels are counted by predicted label and by the largest probability: there are
@@ -490,6 +491,7 @@ def _predicts_numbers(model: Any, bounds_y: Any) -> bool:
 
 
 def last_step(model: Any) -> Any:
+    """Return the last step of a pipeline, or the model itself."""
     return model.steps[-1][1] if isinstance(model, Pipeline) else model
 
 
@@ -508,6 +510,7 @@ def _check_bounds_y(bounds: Any) -> tuple[float, float]:
 def choose_intervals(
     n_bins: Any, kind: Kind, n_rows: int | None, std: float, n_classes: int
 ) -> int | FloatArray:
+    """Return the number of intervals of scores, or their declared ends."""
     if isinstance(n_bins, str):
         # Labels by predicted labels: as many times the cells of two classes.
         many = std * n_classes / np.sqrt(2) if kind == "classes" else std
@@ -523,6 +526,7 @@ def choose_intervals(
 def plan_grid(
     kind: Kind, model: Any, labels: list[Any], bounds: tuple[float, float], intervals: int | FloatArray
 ) -> Grid:
+    """Return the public cells of rows, by what is evaluated."""
     k, n_low = len(labels), 0
     if kind == "errors":
         nodes = residual_nodes(intervals, bounds[1] - bounds[0])

@@ -135,13 +135,14 @@ class SurvivalTable:
 
     The cells of a group are the events of all intervals, the censored rows of all intervals, and the rows
     that were still observed after the last; one more cell, of no group, counts rows where something is not
-    known.
+    known. Of so many intervals (`every`) the end of the last is printed.
     """
 
     time: str
     event: str
     column: NumberColumn
     n_bins: int
+    every: int
     group: Axis | None = None
     coding: EventCoding = TRUE_OR_FALSE
 
@@ -227,6 +228,7 @@ def plan_tables(
     survival: Any,
     tree: Tree,
     n_times: int,
+    every: int = 1,
     coding: EventCoding = TRUE_OR_FALSE,
 ) -> TablePlan:
     """Return the tables that were asked for; an error where the domain does not declare what they need."""
@@ -236,7 +238,7 @@ def plan_tables(
     tables: list[CountTable] = [_column_table(name, domain.columns[name], tree) for name in names]
     tables += [_cross_table(pair, domain) for pair in _list_of(crosstabs, "crosstabs")]
     if survival is not None:
-        tables.append(_survival_table(survival, domain, n_times, coding))
+        tables.append(_survival_table(survival, domain, n_times * every, every, coding))
     if not tables:
         raise ValueError("there is nothing to describe: no column, no crosstab and no survival.")
     plan = TablePlan(names, tuple(tables))
@@ -304,7 +306,9 @@ def _axis(side: Any, domain: TableDomain) -> Axis:
     return Axis(name, column, tuple(labels), tuple(inner))
 
 
-def _survival_table(survival: Any, domain: TableDomain, n_bins: int, coding: EventCoding) -> SurvivalTable:
+def _survival_table(
+    survival: Any, domain: TableDomain, n_bins: int, every: int, coding: EventCoding
+) -> SurvivalTable:
     sides = _list_of(survival, "survival")
     if len(sides) not in (2, 3):
         raise ValueError("survival must be (time, event) or (time, event, group).")
@@ -319,7 +323,7 @@ def _survival_table(survival: Any, domain: TableDomain, n_bins: int, coding: Eve
             f"the event happened: private_describe(..., survival=({time!r}, {event!r}), happened=...)."
         )
     group = _axis(sides[2], domain) if len(sides) == 3 else None
-    return SurvivalTable(time, event, column, n_bins, group, _as_read(coding, event, declared))
+    return SurvivalTable(time, event, column, n_bins, every, group, _as_read(coding, event, declared))
 
 
 def _as_read(coding: EventCoding, name: str, column: Column) -> EventCoding:

@@ -257,10 +257,12 @@ def mean_of(estimates: list[Estimate]) -> Estimate:
 # Share of pairs in one interval above which their order, which is not known, is no longer neglected. Scores
 # that spread over the grid have less: B intervals that are equally full have 1 / B.
 _CROWD = 0.25
+# How much steeper log odds may rise within such an interval than the interval of the calibration slope holds.
+_STEEPER = 2.0
 
 
 def area_under_curve(
-    counts: FloatArray, std: float, z: float, *, declared: bool = False
+    counts: FloatArray, nodes: FloatArray, std: float, z: float, *, declared: bool = False
 ) -> tuple[Estimate, bool]:
     """Return the AUC of noisy counts of shape (2, n_nodes): negatives, positives; and whether scores crowd.
 
@@ -268,9 +270,11 @@ def area_under_curve(
     two in one, at shares u and v of it, 1/2 + (r - s) is counted, where r and s say who went to the upper
     end; its mean is 1/2 + u - v. That is the mean of 1 (u > v) where the densities within the interval are
     straight lines, and 1/2 where all scores are one. As they need not be, the interval of the result reaches
-    further by what r - s made of all pairs. Where a quarter of all pairs and more are in one interval,
-    nothing is known of so many: the interval reaches to where all are in the wrong or the right order,
-    unless the ends of the intervals were declared.
+    further by what r - s made of all pairs. Where a quarter of all pairs and more are in one interval, that
+    is not enough, unless the ends of the intervals were declared: the interval reaches to the worst and the
+    best order. If log odds rise by at most h over an interval of scores, the ratio of the two densities does
+    so by e^h, and the share of pairs in the right order is at most 1/2 + tanh(h / 4) / 2; h is taken from
+    the interval of the calibration slope, with a factor. Without one, that is every order.
 
     With p and q the counts of positives and negatives and S = s - theta, p'S q has the mean 0 at the AUC.
     The variance by noise is std^2 (|S q|^2 + |S'p|^2) + std^4 |S|^2, of which the noisy counts show too much
@@ -317,7 +321,13 @@ def area_under_curve(
     shared = min(max(float(positives @ same @ negatives) / (p * q), 0.0), 1.0)
     moved = float(positives @ inside @ negatives) / (p * q)
     crowded = shared > _CROWD and not declared
-    down, up = (shared / 2 + moved, shared / 2 - moved) if crowded else (abs(moved), abs(moved))
+    down = up = abs(moved)
+    if crowded:
+        slope, width = recalibration_slope(counts, nodes, std, z), np.diff(logit(nodes))[::2]
+        pairs = np.maximum(counts.reshape(2, -1, 2).sum(axis=2).prod(axis=0) / (p * q), 0.0)
+        steepest = (_STEEPER * max(0.0, end) for end in (-slope.lower, slope.upper))
+        wrong, right = (float(pairs @ np.tanh(steep * width / 4)) / 2 for steep in steepest)
+        down, up = min(wrong, shared / 2) + moved, min(right, shared / 2) - moved
     ends = (lower - max(down, 0.0), upper + max(up, 0.0))
     noise_std, sampling_std = (math.sqrt(float(variance(at)[0])) / (p * q) for variance in (noise, sampling))
     return _finish(float(at[0]), ends, 0.0, 1.0, noise_std, sampling_std), crowded
@@ -343,6 +353,9 @@ def recalibration_slope(counts: FloatArray, nodes: FloatArray, std: float, z: fl
     Rounding keeps the mean of the scores, and not that of what is curved in them. A value at the two nodes of
     an interval is therefore moved to have the mean of the curve over it, as if scores were evenly spread
     there; else the noise of rounding would weaken the slope. The interval reaches further by that move.
+
+    An interval of scores counts with the share of its information that the noise leaves. Otherwise the noise
+    of those that are empty, and far from where the rows are, would hide the slope.
     """
     negatives, positives = counts
     x = logit(nodes)
@@ -361,25 +374,33 @@ def recalibration_slope(counts: FloatArray, nodes: FloatArray, std: float, z: fl
         means = at_points.reshape(len(at_points), -1, len(_WITHIN)).mean(axis=2)
         return at_nodes + np.repeat(means - chords, 2, axis=1)
 
+    def intercepts(slopes: FloatArray, kept: FloatArray) -> FloatArray:
+        return _intercepts(
+            lambda shift: (
+                smooth(expit(shift + slopes * x), expit(shift + slopes * inside))
+                @ (kept * (negatives + positives))
+            ),
+            50.0 + np.abs(slopes) * float(np.abs(x).max()),
+            float(kept @ positives),
+        )
+
+    usual = np.ones((1, 1))
+    kept = _information(counts, expit(intercepts(usual, np.ones(len(x)))[0] + x), std)
+    if float(kept @ positives) <= 0 or float(kept @ negatives) <= 0:
+        return nothing
     slopes = _SLOPES[:, None]
-    start = _intercepts(
-        lambda shift: (
-            smooth(expit(shift + slopes * x), expit(shift + slopes * inside)) @ (negatives + positives)
-        ),
-        50.0 + np.abs(slopes) * float(np.abs(x).max()),
-        events,
-    )
+    start = intercepts(slopes, kept)
     mean = expit(start + slopes * x)
-    weight = rows * mean * (1 - mean)
+    weight = kept * rows * mean * (1 - mean)
     heavy = np.maximum(weight.sum(axis=1, keepdims=True), 1e-300)
     aside = x - (weight * x).sum(axis=1, keepdims=True) / heavy
-    of_positives, of_negatives = aside * (1 - mean), -aside * mean
+    of_positives, of_negatives = kept * aside * (1 - mean), -kept * aside * mean
     beside = inside - (x[0] - aside[:, :1])
-    g = smooth(aside, beside) @ positives
-    g -= smooth(aside * mean, beside * expit(start + slopes * inside)) @ (negatives + positives)
+    g = smooth(aside, beside) @ (kept * positives)
+    g -= smooth(aside * mean, beside * expit(start + slopes * inside)) @ (kept * (negatives + positives))
     noise = std**2 * (of_positives**2 + of_negatives**2).sum(axis=1)
     sampling = np.maximum(
-        of_positives**2 @ positives + of_negatives**2 @ negatives, (aside**2 * weight).sum(axis=1)
+        of_positives**2 @ positives + of_negatives**2 @ negatives, (kept * aside**2 * weight).sum(axis=1)
     )
     statistic = ratio(g**2, noise + sampling, z)
     lower, upper = _crossings(statistic, 1.0 + float(statistic.min()))
@@ -390,12 +411,28 @@ def recalibration_slope(counts: FloatArray, nodes: FloatArray, std: float, z: fl
     step = float(_SLOPES[k + 1] - _SLOPES[k])
     steep = float(g[k] - g[k + 1]) / step
     value = float(_SLOPES[k] + g[k] / steep)
-    # What the values at nodes were moved by is as good as their intervals are evenly filled.
-    moved = abs(float(g[k] - of_positives[k] @ positives - of_negatives[k] @ negatives)) / steep
-    lower, upper = lower - moved, upper + moved
+    # What the values at nodes were moved by is as good as their intervals are evenly filled: rows in the
+    # middle of one have 3/2 of the move of evenly spread rows, those at its ends have none.
+    moved = float(g[k] - of_positives[k] @ positives - of_negatives[k] @ negatives) / steep
+    lower, upper = lower - max(moved, -moved / 2), upper + max(moved / 2, -moved)
     return _finish(
         value, (lower, upper), low, high, math.sqrt(noise[k]) / steep, math.sqrt(sampling[k]) / steep
     )
+
+
+def _information(counts: FloatArray, mean: FloatArray, std: float) -> FloatArray:
+    """Return for every node which share of the information in its interval the noise leaves.
+
+    The residual of a node with n rows of mean m has the variance n m (1 - m) by sampling, and by noise
+    std^2 ((1 - m)^2 + m^2). The rows are those of the likelier class, over an interval and its neighbours:
+    weights that follow the noise of a residual would have its mean.
+    """
+    likelier = np.where(mean < 0.5, counts[0] / (1 - mean), counts[1] / mean)
+    rows = np.convolve(likelier.reshape(-1, 2).sum(axis=1), [0.25, 0.5, 0.25], mode="same")
+    spread = (mean * (1 - mean)).reshape(-1, 2).mean(axis=1)
+    known = np.maximum(rows, 0.0) * spread
+    kept: FloatArray = known / (known + 2 * std**2 * (1 - 2 * spread))
+    return np.repeat(kept, 2)
 
 
 def _intercepts(expected: Callable[[FloatArray], FloatArray], reach: FloatArray, events: float) -> FloatArray:

@@ -159,8 +159,8 @@ class PrivateEvaluation:
             return None
         return (
             "A quarter of the pairs of rows, or more, have scores in one public interval, and the interval "
-            "of the AUC holds that all of them may be in either order. Pass public ends of intervals between "
-            "the scores as n_bins, such as those between the leaves of a tree."
+            "of the AUC holds every order of them that the calibration slope leaves possible. Pass public "
+            "ends of intervals between the scores as n_bins, such as those between the leaves of a tree."
         )
 
     def _whole_ranges(self) -> str | None:

@@ -224,7 +224,7 @@ class GroupCounts:
     @property
     def area(self) -> tuple[Estimate, bool]:
         """The AUC of scores of two classes, and whether their order within intervals is unknown to it."""
-        return area_under_curve(self.counts, self.std, self.z, declared=self.declared)
+        return area_under_curve(self.counts, self.nodes, self.std, self.z, declared=self.declared)
 
     @property
     def cells(self) -> Cells:
