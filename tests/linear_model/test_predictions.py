@@ -88,7 +88,16 @@ class TestIntervals:
     def test_b_lives_agree_with_the_predictions(self, model):
         rows, levels = X[:3], [0.01, 0.1]
         table = model.b_lives(rows, levels, confidence=0.8)
-        assert list(table.columns) == ["row", "level", "estimate", "lower", "upper", "bound", "beyond", "state"]
+        assert list(table.columns) == [
+            "row",
+            "level",
+            "estimate",
+            "lower",
+            "upper",
+            "bound",
+            "beyond",
+            "state",
+        ]
         assert table["row"].tolist() == [0, 0, 1, 1, 2, 2]
         assert table["level"].tolist() == levels * 3
         quantiles, interval = model.predict_quantile(rows, levels, return_interval=True, confidence=0.8)
