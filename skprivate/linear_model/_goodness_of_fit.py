@@ -24,14 +24,14 @@ _AT_RISK = 5.0
 _N_TABLES = 400
 # A right law has a larger distance in one release of twenty.
 _LEVEL = 0.95
-# A law is rejected where at most one release of 200 has as large a distance under it, by so many times more
+# A law is rejected where at most one release of 100 has as large a distance under it, by so many times more
 # tables; they are drawn where the first ones leave that possible.
-_REJECTED, _MORE = 5e-3, 10
+_REJECTED, _MORE = 0.01, 10
 # Distances of survival that do not count: a tenth of the share that has failed by the B1 life. So far out in
 # the tails, what the misses of slopes add to residuals is no longer normal.
 _MATTERS = 1e-3
-# Of the first tables, as many may be as far at most: p is then .02.
-_FEW = 8
+# Of the first tables, as many may be as far at most: p is then .03.
+_FEW = 12
 # Variance of the noise of a count less half of its neighbours, over that of a count.
 _OF_PEAKS = 1.5
 # Largest variance, in scales of the error, that the misses of slopes may give the residuals: a normal law
@@ -75,7 +75,7 @@ class GoodnessOfFit:
     p_value : float
         Share of tables and releases in which that of a right law is at least as large.
     rejected : bool
-        Whether the p-value is at most .005: then the law is wrong, and so may be every quantile that follows
+        Whether the p-value is at most .01: then the law is wrong, and so may be every quantile that follows
         from it. The fit warns, and `ModelSummary` says so.
 
     Notes

@@ -165,16 +165,25 @@ def width_of(replicates: FloatArray, confidence: float = CONFIDENCE) -> FloatArr
 def states_of_slopes(self: Any) -> States:
     """Return the state of every slope.
 
-    One that is not 0 says something, and so does an interval that is narrow for the whole of its column.
+    One that is clearly not 0 says something, and so does an interval that is narrow for the whole of its
+    column. Of many slopes that are drowned, intervals of some exclude 0 by chance, and these hold the truth
+    less often: one of twice the width has to exclude it as well.
     """
     ground, units = ground_of(self), self.bounds_[1] - self.bounds_[0]
     interval = interval_of_coef(self, CONFIDENCE)
-    tells = (interval[:, 0] > 0.0) | (interval[:, 1] < 0.0)
+    tells = _clearly_not_0(self.coef_, interval)
     replicates, without = self.replicates_[:, 2:].T, without_noise(self)[:, 2:].T
     lost = ground.hidden | (ground.means_nothing is not None) | leads_beyond(self, interval)
     return states_of(
         width_of(replicates), width_of(without), 2.0 * ground.limit * self.scale_ / units, lost, tells
     )
+
+
+def _clearly_not_0(estimates: FloatArray, interval: FloatArray) -> BoolArray:
+    """Whether intervals exclude 0, and would if they were twice as wide."""
+    half = 0.5 * estimates
+    above, below = interval[:, 0] > np.maximum(half, 0.0), interval[:, 1] < np.minimum(half, 0.0)
+    return np.asarray(above | below)
 
 
 def states_of_place(self: Any) -> States:
@@ -264,7 +273,7 @@ def _why_noisy(self: Any) -> list[str]:
     states = states_of_slopes(self)
     said = []
     interval = interval_of_coef(self, CONFIDENCE)
-    shown = (states == KNOWN) & ((interval[:, 0] > 0.0) | (interval[:, 1] < 0.0))
+    shown = (states == KNOWN) & _clearly_not_0(self.coef_, interval)
     if _constant_may_do(self) and not shown.any():
         said.append(HIDDEN)
     elif (states == MOSTLY_NOISE).any():

@@ -271,7 +271,7 @@ def summary(
     )
     without = without_noise(self)
     shares = noise_share(width_of(replicates.T), width_of(without.T))
-    hidden = _explained_by_noise(estimates, replicates, without, confidence)
+    hidden = _explained_by_noise(estimates, intervals, replicates, without, confidence)
     errors = 0.5 * width_of(replicates.T, _ONE_ERROR)
     states = [*states_of_place(self), *states_of_slopes(self)]
     # The scale has bounds of its own.
@@ -311,19 +311,24 @@ def summary(
 
 
 def _explained_by_noise(
-    estimates: FloatArray, replicates: FloatArray, without: FloatArray, confidence: float
+    estimates: FloatArray,
+    intervals: FloatArray,
+    replicates: FloatArray,
+    without: FloatArray,
+    confidence: float,
 ) -> BoolArray:
     """Return which estimates are no further from 0 than the noise takes them, to their own side.
 
-    The noise's part of the distance of a quantile of the replicates: then the interval, to that side, is at
-    least as wide, and holds 0.
+    By the noise's part of the distance of a quantile of the replicates: the interval is at least as wide, to
+    that side, and has to hold 0.
     """
     signs = np.where(estimates > 0.0, 1.0, -1.0)
     of_all, of_rows = (
         np.maximum(np.quantile(signs * (each - estimates), ends_of(confidence)[1], axis=0), 0.0)
         for each in (replicates, without)
     )
-    return np.abs(estimates) <= np.sqrt(np.maximum(of_all**2 - of_rows**2, 0.0))
+    near = np.abs(estimates) <= np.sqrt(np.maximum(of_all**2 - of_rows**2, 0.0))
+    return np.asarray(near & (intervals[:, 0] <= 0.0) & (intervals[:, 1] >= 0.0))
 
 
 def _facts_of(self: Any) -> tuple[tuple[str, str], ...]:

@@ -17,8 +17,7 @@ from .scores import Plan
 class PlannedHalfWidths:
     """Half-widths of the 90 % intervals that one kind of fit is expected to print.
 
-    Each is a median over trials. A trial that warned of its noise counts as infinitely wide: the intervals of
-    such a fit are no claim.
+    Each is a median over trials. A trial with a quantile that is not "known" counts as infinitely wide.
 
     Attributes
     ----------
@@ -38,7 +37,7 @@ class PlannedHalfWidths:
         Eight of ten trials had the quantile's half-width, at the row where it is widest, between these. Noise
         in what an interval is computed from makes it vary from fit to fit.
     warned : float
-        Share of the trials that warned.
+        Share of the trials of which a quantile is not "known" (``quantile_state``).
     repeats : int
         Trials.
 

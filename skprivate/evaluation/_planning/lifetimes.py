@@ -16,6 +16,7 @@ from ..._config import config_context
 from ..._typing import FloatArray
 from ...exceptions import UtilityWarning
 from ...linear_model._distributions import ErrorDistribution, error_distribution_of, models_log_target
+from ...linear_model._states import KNOWN
 from ...utils import check_bounds, is_structured
 from ...utils._compat import safe_indexing
 from ...utils._public_module import public_module
@@ -223,7 +224,7 @@ class FitWidths:
     scale : float
         Relative.
     warned : bool
-        Whether the fit warned of its noise.
+        Whether a quantile is not known: mostly noise, or unknown.
     relative : bool
     slope_names : tuple of str
     """
@@ -302,8 +303,8 @@ def widths_of_fit(model: Any, X: Any, y: Any, X_at: Any, q: float) -> FitWidths:
 
     Those of quantiles of times are relative: the root of the ratio of the ends, minus 1.
     """
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UtilityWarning)
         model.fit(X, y)
     # Of fits that are tried a width is enough: no warning.
     _, interval = model._with_intervals(X_at, q, 0.9)
@@ -316,17 +317,17 @@ def widths_of_fit(model: Any, X: Any, y: Any, X_at: Any, q: float) -> FitWidths:
         np.where(np.isnan(quantile), np.inf, quantile),
         np.ptp(model.coef_interval_, axis=1) / 2,
         float(np.ptp(model.scale_interval_) / 2 / model.scale_),
-        any(issubclass(one.category, UtilityWarning) for one in caught),
+        bool((model.quantile_state(X_at, q) != KNOWN).any()),
         bool(model.log_target_),
         model._names_of_features() or tuple(f"x{place}" for place in range(len(model.coef_))),
     )
 
 
 def widest_of(fits: Sequence[FitWidths]) -> FloatArray:
-    """Return the half-width of each fit's quantile where it is widest; infinite where the fit warned."""
+    """Return the half-width of each fit's quantile where it is widest; infinite where one is not known."""
     return np.array([np.inf if one.warned else one.quantile.max() for one in fits])
 
 
 def median_widths(fits: Sequence[FitWidths], of: Callable[[FitWidths], Any]) -> FloatArray:
-    """Return the medians over fits; one that warned counts as infinitely wide: its intervals are no claim."""
+    """Return the medians over fits; one with a quantile that is not known counts as infinitely wide."""
     return np.median([np.full(np.shape(of(one)), np.inf) if one.warned else of(one) for one in fits], axis=0)
