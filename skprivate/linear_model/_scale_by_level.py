@@ -23,7 +23,7 @@ from ..rounds._plans.moments import FINEST, STEEPEST, MomentGrid
 from ..rounds._rows import PreparedRows
 from ..utils._public_module import public_module
 from ._censored.histograms import PARTS, LawFit, ResidualHistogram
-from ._censored.population import Cells
+from ._censored.population import Cells, still_watched
 from ._censored.rounds import counts_round
 from ._distributions import ErrorDistribution
 from ._moments.released_moments import FitTask, ScaledFit
@@ -32,7 +32,7 @@ from ._moments.released_moments import FitTask, ScaledFit
 LEVEL_SHARE = Fraction(1, 4)
 # Cells that are compared: their number, and the tails of the distribution of all rows that they leave to the
 # open ones at the ends; by levels that have these multiples of the scale of all rows.
-_NUMBERS, _TAILS, _SCALES = (8, 12, 16, 24, 32), (2e-3, 1e-2, 3e-2), (0.5, 1.0, 2.0)
+_NUMBERS, _TAILS, _SCALES = (8, 12, 16, 24, 32, 48, 64, 96), (2e-3, 1e-2, 3e-2), (0.5, 1.0, 2.0)
 # Most levels of all columns together: each has the noise of its own cells.
 _MOST_LEVELS = 64
 # A level is known where the standard error of its log scale is below this: a factor of 1.6 each way at 90 %.
@@ -208,9 +208,7 @@ def _fit_level(
 ) -> tuple[LawFit, bool]:
     """Fit location and log scale of one level; rows that cease to be watched do so evenly within a cell."""
     seen = np.where(counts > _VISIBLE * noise_std, counts, 0.0)
-    at_risk = np.cumsum(seen.sum(axis=0)[::-1])[::-1] - 0.5 * seen[1]
-    lost = np.clip(seen[0] / np.maximum(at_risk, 1.0), 0.0, 1.0)
-    watched = np.cumprod(1.0 - lost)[:-1]
+    watched = still_watched(seen)[:-1]
     # Beyond its neighbours: rows censored at one time, anywhere in their cell.
     middle = seen[0, 1:-1]
     peaks = middle - 0.5 * (seen[0, :-2] + seen[0, 2:])

@@ -31,7 +31,7 @@ _VISIBLE = 2.0
 _PEAK, _PEAK_SHARE = 5.0, 0.01
 # What is compared: numbers of inner cells, where they begin (probability), and where they end (cumulative
 # hazard). Fewer cells have less noise, more cells more information.
-_NUMBERS = (8, 12, 16, 24, 32, 48)
+_NUMBERS = (8, 12, 16, 24, 32, 48, 64)
 _BEGIN, _END = (2e-4, 2e-3, 1e-2), (0.1, 0.25, 0.5, 1.0, 2.0, 4.0, -np.log(2e-4))
 # Least width of all inner cells, in scales of the error.
 _NARROWEST = 0.5
@@ -207,6 +207,17 @@ def fit_counts(histogram: HistogramRelease, distribution: ErrorDistribution) -> 
     return float(np.clip(found[0], -3.0, 3.0)), float(np.exp(np.clip(found[1], *np.log([1e-3, 10.0]))))
 
 
+def still_watched(counts: FloatArray) -> FloatArray:
+    """Return the shares of rows that are still watched at the end of every cell, whatever their events.
+
+    Events and the end of watching compete within a cell, at rates whose ratio is that of their numbers.
+    """
+    leaving = counts.sum(axis=0)
+    at_risk = np.maximum(np.cumsum(leaving[::-1])[::-1], 1e-9)
+    staying = np.clip(1.0 - leaving / at_risk, 1e-9, 1.0)
+    return np.cumprod(staying ** (counts[0] / np.maximum(leaving, 1e-9)))
+
+
 def _watched(
     histogram: HistogramRelease, start: tuple[float, float]
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
@@ -217,11 +228,9 @@ def _watched(
     counts, noise = histogram.counts, histogram.noise_std
     edges = (np.linspace(-1.0, 1.0, counts.shape[1] + 1) - start[0]) / start[1]
     seen = np.where(counts > _VISIBLE * noise, counts, 0.0)
-    at_risk = np.cumsum(seen.sum(axis=0)[::-1])[::-1] - 0.5 * seen[1]
-    lost = np.clip(seen[0] / np.maximum(at_risk, 1.0), 0.0, 1.0)
     peaks = seen[0] - 0.5 * (np.r_[0.0, seen[0, :-1]] + np.r_[seen[0, 1:], 0.0])
     least = max(_PEAK * noise, _PEAK_SHARE * float(counts.sum()))
-    return edges, np.r_[1.0, np.cumprod(1.0 - lost)], np.where(peaks > least, peaks, 0.0)
+    return edges, np.r_[1.0, still_watched(seen)], np.where(peaks > least, peaks, 0.0)
 
 
 def choose_cells(
@@ -259,7 +268,7 @@ class Cells:
 
     By Fisher's identity the derivative of the log likelihood of a cell is the mean, over the rows in it, of
     that of a row. Where in a cell events are follows from the law and from how many rows are still watched;
-    where censored rows are, from how many cease to be. The first cell is open below and the last above:
+    where censored rows are, from how many cease to be. The first cell is open below and the last above, where
     whatever is in it is known to have survived its inner edge.
 
     Parameters
@@ -309,7 +318,8 @@ class Cells:
         low, high = np.clip((self.edges[[1, -2]] - at[0]) * shrunk, -_FARTHEST, _FARTHEST)
         before = np.exp(law.log_density(low)) / max(-np.expm1(law.log_survival(low)), 1e-300)
         found[:, 1, 0] = -before * np.array([shrunk, low])
-        found[:, 0, 0] = np.exp(law.log_density(low) - law.log_survival(low)) * np.array([shrunk, low])
+        # Rows that were censored in the first cell were at risk there for half of it.
+        found[:, 0, 0] = 0.5 * np.exp(law.log_density(low) - law.log_survival(low)) * np.array([shrunk, low])
         after = np.exp(law.log_density(high) - law.log_survival(high)) * np.array([shrunk, high])
         found[:, :, -1] = after[:, None]
         return found
