@@ -11,6 +11,7 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from .._config import get_config
 from .._typing import FloatArray, IndexArray
@@ -45,7 +46,7 @@ from ._moments.released_moments import (
     solve_moments,
     unscale,
 )
-from ._moments.replicates import bootstrap_looks, bootstrap_moments, pivotal
+from ._moments.replicates import bootstrap_looks, bootstrap_moments
 from ._moments.rounds import LookRelease, MomentFit, moments_budget, part_of
 from ._scale_by_level import LEVEL_SHARE, LevelModel, LevelPlan, LevelRelease
 
@@ -95,10 +96,15 @@ def check_scale_bounds(bounds: Any) -> tuple[float, float] | None:
     return float(lower[0]), float(upper[0])
 
 
+def levels_of(estimator: Any) -> LevelPlan | None:
+    """Return the levels of ``scale_by``; None without it."""
+    return None if estimator.scale_by is None else LevelPlan.of(estimator.scale_by, estimator.domain)
+
+
 def plan_public(estimator: Any, shape: PublicShape) -> CensoredPlan | PopulationPlan | None:
     """Check what is public; return the plan of a fit to censored targets, on a grid of no bounds."""
     budget = estimator._budget()
-    levels = LevelPlan.of(estimator.scale_by, estimator.domain)
+    levels = levels_of(estimator)
     if levels is not None:
         budget = part_of(budget, 1 - LEVEL_SHARE)
     shape = estimator._encoded_shape(shape)
@@ -464,6 +470,30 @@ def check_confidence(confidence: float) -> None:
 def ends_of(confidence: float) -> tuple[float, float]:
     """Return the levels of the two ends of an interval."""
     return 0.5 - 0.5 * confidence, 0.5 + 0.5 * confidence
+
+
+def pivotal(estimates: ArrayLike, replicates: FloatArray, confidence: float) -> FloatArray:
+    """Reflect the spread of replicates at the estimates.
+
+    Parameters
+    ----------
+    estimates : array-like of any shape
+    replicates : ndarray of the shape of the estimates and one axis more
+    confidence : float
+
+    Returns
+    -------
+    intervals : ndarray of the shape of the estimates and one axis more, of length 2
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skprivate.linear_model._fit import pivotal
+    >>> pivotal(5.0, np.linspace(4.0, 8.0, 101), 0.5)
+    array([3., 5.])
+    """
+    ends = np.moveaxis(np.quantile(replicates, ends_of(confidence)[::-1], axis=-1), 0, -1)
+    return 2.0 * np.asarray(estimates)[..., np.newaxis] - ends
 
 
 def interval_of_coef(self: Any, confidence: float) -> FloatArray:

@@ -76,6 +76,7 @@ from ._fit import (
     fit_of,
     interval_of_coef,
     interval_of_scale,
+    levels_of,
     plan_complete,
     plan_public,
     replicate,
@@ -90,7 +91,7 @@ from ._moments.released_moments import (
     order_of_norm,
 )
 from ._moments.rounds import part_of
-from ._scale_by_level import LEVEL_SHARE, LevelPlan, SpreadByLevel, level_rounds
+from ._scale_by_level import LEVEL_SHARE, SpreadByLevel, level_rounds
 from ._states import States, states_of_place, states_of_slopes, warn_of_release
 
 LLS_CONSTRAINTS: dict[str, list[Any]] = {
@@ -511,7 +512,7 @@ class BaseLogLocationScale(CallbackSupportMixin, PrivateEstimatorMixin, Regresso
         censored, for which there is a plan, histograms and Newton rounds; without columns two histograms.
         """
         rounds: Any
-        levels, whole_task = LevelPlan.of(self.scale_by, self.domain), task
+        levels, whole_task = levels_of(self), task
         if levels is not None:
             task = replace(task, budget=part_of(task.budget, 1 - LEVEL_SHARE))
         if plan is None:
@@ -616,6 +617,10 @@ class BaseLogLocationScale(CallbackSupportMixin, PrivateEstimatorMixin, Regresso
     unique_times_ = property(survival_curves.unique_times_)
     predict_survival_function = survival_curves.predict_survival_function
     predict_cumulative_hazard_function = survival_curves.predict_cumulative_hazard_function
+
+    def __getstate__(self) -> dict[str, Any]:
+        # It is computed anew when it is asked for: pickles name public classes alone.
+        return {name: None if name == "_ground" else value for name, value in super().__getstate__().items()}
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()

@@ -70,10 +70,8 @@ class LevelPlan:
     values: FloatArray
 
     @classmethod
-    def of(cls, scale_by: Any, domain: TableDomain | None) -> Self | None:
-        """Resolve names of columns; None where there are none, ValueError where they have no few levels."""
-        if scale_by is None:
-            return None
+    def of(cls, scale_by: Any, domain: TableDomain | None) -> Self:
+        """Resolve names of columns; ValueError where they have no few levels."""
         wanted = [scale_by] if isinstance(scale_by, str) else list(scale_by)
         if domain is None:
             raise ValueError("scale_by names columns of a domain: declare domain=TableDomain(...).")

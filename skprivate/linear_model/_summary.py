@@ -24,9 +24,9 @@ from ._fit import (
     interval_of_coef,
     interval_of_scale,
     moments_of,
+    pivotal,
     without_noise,
 )
-from ._moments.replicates import pivotal
 from ._predictions import BEYOND, said_of_law
 from ._states import (
     KNOWN,
