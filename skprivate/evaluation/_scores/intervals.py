@@ -323,7 +323,7 @@ def area_under_curve(
     crowded = shared > _CROWD and not declared
     down = up = abs(moved)
     if crowded:
-        slope, width = recalibration_slope(counts, nodes, std, z), np.diff(logit(nodes))[::2]
+        slope, width = recalibration_slope(counts, nodes, std, z, weighted=True), np.diff(logit(nodes))[::2]
         pairs = np.maximum(counts.reshape(2, -1, 2).sum(axis=2).prod(axis=0) / (p * q), 0.0)
         steepest = (_STEEPER * max(0.0, end) for end in (-slope.lower, slope.upper))
         wrong, right = (float(pairs @ np.tanh(steep * width / 4)) / 2 for steep in steepest)
@@ -342,7 +342,9 @@ _HALVINGS = 25
 _WITHIN = (np.arange(4) + 0.5) / 4
 
 
-def recalibration_slope(counts: FloatArray, nodes: FloatArray, std: float, z: float) -> Estimate:
+def recalibration_slope(
+    counts: FloatArray, nodes: FloatArray, std: float, z: float, *, weighted: bool = False
+) -> Estimate:
     """Return the slope of a logistic regression of the label on the log odds of the score, at nodes.
 
     For every slope the intercept solves its own estimating equation; the efficient equation of the slope is
@@ -354,8 +356,9 @@ def recalibration_slope(counts: FloatArray, nodes: FloatArray, std: float, z: fl
     an interval is therefore moved to have the mean of the curve over it, as if scores were evenly spread
     there; else the noise of rounding would weaken the slope. The interval reaches further by that move.
 
-    An interval of scores counts with the share of its information that the noise leaves. Otherwise the noise
-    of those that are empty, and far from where the rows are, would hide the slope.
+    `weighted`: an interval of scores counts with the share of its information that the noise leaves. That is
+    the slope where the rows are, without the noise of intervals that are empty and far from there; unless
+    log odds are a straight line, it is not the slope of the regression.
     """
     negatives, positives = counts
     x = logit(nodes)
@@ -384,10 +387,11 @@ def recalibration_slope(counts: FloatArray, nodes: FloatArray, std: float, z: fl
             float(kept @ positives),
         )
 
-    usual = np.ones((1, 1))
-    kept = _information(counts, expit(intercepts(usual, np.ones(len(x)))[0] + x), std)
-    if float(kept @ positives) <= 0 or float(kept @ negatives) <= 0:
-        return nothing
+    kept = np.ones(len(x))
+    if weighted:
+        kept = _information(counts, expit(intercepts(np.ones((1, 1)), kept)[0] + x), std)
+        if float(kept @ positives) <= 0 or float(kept @ negatives) <= 0:
+            return nothing
     slopes = _SLOPES[:, None]
     start = intercepts(slopes, kept)
     mean = expit(start + slopes * x)
