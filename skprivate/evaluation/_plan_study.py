@@ -459,9 +459,10 @@ def plan_life_study(
 
     A trial draws n rows, fits the private estimator to them with noise as that of the study, and reads the 90
     % intervals that the study would print. Half-widths are medians over trials, of which those with a
-    quantile that is not "known" (``quantile_state``) count as infinitely wide. Where the noise is large, half-widths
-    vary from fit to fit; ``range`` tells how much, and `assurance` asks for more rows. The rows needed are
-    found by bisection over numbers that are about a tenth apart; the one that is returned was tried itself.
+    quantile that is not "known" (``quantile_state``) count as infinitely wide. Where the noise is large,
+    half-widths vary from fit to fit; ``range`` tells how much, and `assurance` asks for more rows. The rows
+    needed are found by bisection over numbers that are about a tenth apart; the one that is returned was
+    tried itself.
 
     Examples
     --------
