@@ -27,7 +27,8 @@ MODULES = [path for path in FILES if path.name != "__init__.py"]
 
 MOST_MODULES = 260
 MOST_LINES_OF_A_MODULE = 520
-MOST_FILES_OF_A_FIT = 25
+# A fit to censored lives compares its residuals with their law, too.
+MOST_FILES_OF_A_FIT = 26
 MOST_FILES_OF_A_PREDICTION = 12
 MOST_CLASSES = 4
 MOST_LINES_BESIDE = {"tests": 43_000, "benchmarks": 9_500}

@@ -673,5 +673,7 @@ class PrivateEstimatorMixin:
         self._check_domain()
         names, found = self.domain.names, shape.feature_names
         if len(names) != shape.n_features or (found is not None and set(found) != set(names)):
-            raise ValueError("the columns of X are not those of domain.")
+            missing = [repr(name) for name in names if found is not None and name not in found]
+            what = f": it lacks {', '.join(missing)}" if missing else ""
+            raise ValueError(f"the columns of X are not those of domain{what}.")
         return replace(shape, n_features=len(self.domain.encoded_names), feature_names=None)

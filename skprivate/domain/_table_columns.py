@@ -134,8 +134,8 @@ def _of_rows(rows: list[Any] | tuple[Any, ...], names: Sequence[str] | None, str
 def _of_records(records: Sequence[Any], names: Sequence[str] | None, strict: bool) -> RawTable:
     fields = tuple(records[0]) if names is None else tuple(names)
     if not strict and any(set(record) != set(fields) for record in records):
-        missing = next((name for name in fields if any(name not in record for record in records)), None)
-        what = "has a field that is not declared" if missing is None else f"lacks {missing!r}"
+        missing = [repr(name) for name in fields if any(name not in record for record in records)]
+        what = f"lacks {', '.join(missing)}" if missing else "has a field that is not declared"
         raise ValueError(f"a record {what}.")
     return RawTable(fields, [[record.get(name) for record in records] for name in fields], len(records))
 

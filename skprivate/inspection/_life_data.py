@@ -122,12 +122,17 @@ class SurvivalCurveDisplay:
         """
         check_is_fitted(estimator)
         times = estimator.unique_times_ if times is None else np.asarray(times, dtype=np.float64)
-        survival, interval = estimator.predict_survival_function(
-            X, return_array=True, return_interval=True, times=times, confidence=confidence
+        curves, interval = estimator.predict_survival_function(
+            X, return_interval=True, times=times, confidence=confidence
         )
+        survival = np.array([curve.y for curve in curves]).reshape(len(curves), len(times))
         names = [f"row {k}" for k in range(len(survival))] if names is None else [str(name) for name in names]
         if len(names) != len(survival):
             raise ValueError("names must have one name for each row of X.")
+        names = [
+            name if curve.state == "known" else f"{name} ({curve.state})"
+            for name, curve in zip(names, curves, strict=True)
+        ]
         curve = getattr(estimator, "survival_curve_", None)
         display = cls(times=times, survival=survival, interval=interval, names=names, kaplan_meier=curve)
         return display.plot(ax=ax)
@@ -193,6 +198,8 @@ class QuantileDependenceDisplay:
     beyond : bool, default=False
         Whether an end of an interval lies beyond the bounds of the target by more than these are apart on the
         scale of the model: the title then says so.
+    state : {"known", "mostly noise", "unknown"}, default="known"
+        The worst of what is known of the quantiles, as ``quantile_state`` returns it; the title says so, too.
 
     Attributes
     ----------
@@ -236,6 +243,7 @@ class QuantileDependenceDisplay:
     interval: FloatArray
     q: float
     beyond: bool = False
+    state: str = "known"
 
     @classmethod
     def from_estimator(
@@ -295,8 +303,16 @@ class QuantileDependenceDisplay:
         level = float(np.asarray(q, dtype=np.float64))
         quantiles, interval = estimator._with_intervals(table, level, confidence)
         beyond = bool(estimator._beyond(interval).any())
+        found = set(estimator.quantile_state(table, level).tolist())
+        state = next(one for one in ("unknown", "mostly noise", "known") if one in found)
         display = cls(
-            name=name, values=values, quantiles=quantiles, interval=interval, q=level, beyond=beyond
+            name=name,
+            values=values,
+            quantiles=quantiles,
+            interval=interval,
+            q=level,
+            beyond=beyond,
+            state=state,
         )
         return display.plot(ax=ax)
 
@@ -334,6 +350,8 @@ class QuantileDependenceDisplay:
         self.ax_.set_ylabel("median" if self.q == 0.5 else f"{100 * self.q:g} % quantile")
         if self.beyond:
             self.ax_.set_title("a band leaves bounds_y by more than their width", parse_math=False)
+        elif self.state != "known":
+            self.ax_.set_title(f"a part of the band is {self.state}", parse_math=False)
         return self
 
 

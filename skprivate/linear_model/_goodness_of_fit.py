@@ -7,13 +7,11 @@ from typing import Any
 import numpy as np
 from scipy.optimize import isotonic_regression
 from scipy.special import ndtri
-from sklearn.utils.validation import check_is_fitted
 
 from .._typing import FloatArray, IntArray
 from ..utils._public_module import public_module
-from ._censored.release import CensoredRelease
 from ._distributions import ErrorDistribution
-from ._fit import CONFIDENCE, check_confidence, ends_of, without_noise
+from ._fit import ends_of, without_noise
 from ._moments.released_moments import varying_directions
 from ._moments.rounds import LookRelease, Metric, fit_of_moments
 
@@ -34,9 +32,6 @@ _MATTERS = 1e-3
 _FEW = 12
 # Variance of the noise of a count less half of its neighbours, over that of a count.
 _OF_PEAKS = 1.5
-# Largest variance, in scales of the error, that the misses of slopes may give the residuals: a normal law
-# stands for that of the misses, which is right where it is small.
-_MOST_SPREAD = 0.25
 # Nodes and weights of the mean over a standard normal, exact for polynomials up to degree 5.
 _NODES, _WEIGHTS = np.sqrt(3.0) * np.array([-1.0, 0.0, 1.0]), np.array([1.0, 4.0, 1.0]) / 6.0
 # Points of a cell at which the law is evaluated: the error of the midpoint rule is then below 1e-3 of a cell.
@@ -142,69 +137,7 @@ class GoodnessOfFit:
         )
 
 
-def goodness_of_fit(self: Any, *, confidence: float = CONFIDENCE) -> GoodnessOfFit:
-    """Compare the released residuals with the distribution of the fit.
-
-    Parameters
-    ----------
-    confidence : float, default=0.9
-        Of each interval by itself, above 0 and below 1.
-
-    Returns
-    -------
-    fit : GoodnessOfFit
-        It prints as a sentence; `skprivate.inspection.ResidualDisplay` draws it.
-
-    Raises
-    ------
-    NotFittedError
-        There is no fit yet.
-    ValueError
-        The fit released no histogram of residuals about its estimates, or the confidence is out of range.
-
-    Notes
-    -----
-    **Privacy**: a function of released values, which spends nothing.
-    """
-    check_is_fitted(self)
-    check_confidence(confidence)
-    compared = _compared(self)
-    if isinstance(compared, str):
-        raise ValueError(f"{compared}: nothing that was released shows whether the law is right.")
-    return compare_residuals(**compared, confidence=confidence)
-
-
-def verdict_of(self: Any) -> GoodnessOfFit | str:
-    """Return how the residuals agree with the law, or why no residuals show it."""
-    compared = _compared(self)
-    return compared if isinstance(compared, str) else compare_residuals(**compared)
-
-
-def _compared(self: Any) -> dict[str, Any] | str:
-    """Return what `compare_residuals` takes of a fit, or why there is no verdict."""
-    release, law = self.release_, self.error_distribution_
-    if self._level_model is not None:
-        return "residuals of levels with scales of their own have no common law"
-    residuals = getattr(release, "residuals", None)
-    if residuals is None:
-        return "the fit released no histogram of residuals"
-    found = {
-        "edges": residuals.edges,
-        "counts": residuals.counts,
-        "noise_std": residuals.noise_std,
-        "distribution": law,
-        "mechanism": release.mechanism,
-    }
-    if isinstance(release, LookRelease):
-        found |= _about_the_final_line(self, release)
-    elif isinstance(release, CensoredRelease) and release.correction is not None:
-        found["spread"] = release.correction.spread
-    if found.get("spread", 0.0) > _MOST_SPREAD:
-        return "what the slopes may miss spreads the residuals"
-    return found
-
-
-def _about_the_final_line(self: Any, release: LookRelease) -> dict[str, Any]:
+def about_the_final_line(self: Any, release: LookRelease) -> dict[str, Any]:
     """Return the cells of residuals about the first line by the final one, and what else may be true.
 
     With the final line a + x b and the first one a_0 + x b_0, a residual about the first is that about the

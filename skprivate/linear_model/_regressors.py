@@ -59,8 +59,8 @@ from ..utils._compat import CallbackSupportMixin, Interval, StrOptions
 from ..utils._private_fit import progress, public_errors
 from ..utils._public_module import name_constructor, public_module
 from ..utils._tables import validate_data, within_bounds
-from . import _goodness_of_fit, _summary
 from . import _predictions as predictions
+from . import _summary
 from . import _survival_curves as survival_curves
 from ._censored.population import PopulationPlan, population_rounds
 from ._censored.rounds import CensoredPlan, censored_rounds
@@ -92,7 +92,7 @@ from ._moments.released_moments import (
 )
 from ._moments.rounds import part_of
 from ._scale_by_level import LEVEL_SHARE, SpreadByLevel, level_rounds
-from ._states import States, states_of_place, states_of_slopes, warn_of_release
+from ._states import States, goodness_of_fit, states_of_place, states_of_slopes, warn_of_release
 
 LLS_CONSTRAINTS: dict[str, list[Any]] = {
     **CURATOR_CONSTRAINTS,
@@ -601,7 +601,7 @@ class BaseLogLocationScale(CallbackSupportMixin, PrivateEstimatorMixin, Regresso
         return cast(SpreadByLevel, self._level_model.spread(float(ndtri(0.5 + 0.5 * CONFIDENCE))))
 
     summary = _summary.summary
-    goodness_of_fit = _goodness_of_fit.goodness_of_fit
+    goodness_of_fit = goodness_of_fit
 
     predict = predictions.predict
     predict_mean = predictions.predict_mean
@@ -619,8 +619,9 @@ class BaseLogLocationScale(CallbackSupportMixin, PrivateEstimatorMixin, Regresso
     predict_cumulative_hazard_function = survival_curves.predict_cumulative_hazard_function
 
     def __getstate__(self) -> dict[str, Any]:
-        # It is computed anew when it is asked for: pickles name public classes alone.
-        return {name: None if name == "_ground" else value for name, value in super().__getstate__().items()}
+        # Replicates and states are computed anew when they are asked for.
+        again = dict.fromkeys({"_replicates", "_without_noise", "_ground"} & vars(self).keys())
+        return {**super().__getstate__(), **again}
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()

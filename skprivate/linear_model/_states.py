@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.utils.validation import check_is_fitted
 
 from .._typing import BoolArray, FloatArray
 from ..base._likely_mistakes import (
@@ -25,8 +26,8 @@ from ..rounds._rows import on_model_scale
 from ._censored.histograms import beyond_bounds
 from ._censored.population import PopulationRelease
 from ._censored.release import NO_EVENTS, CensoredRelease, hides_features, means_nothing, unsettled
-from ._fit import CONFIDENCE, ends_of, interval_of_coef, moments_of, without_noise
-from ._goodness_of_fit import GoodnessOfFit, verdict_of
+from ._fit import CONFIDENCE, check_confidence, ends_of, interval_of_coef, moments_of, without_noise
+from ._goodness_of_fit import GoodnessOfFit, about_the_final_line, compare_residuals
 from ._moments.released_moments import MomentRelease
 from ._moments.replicates import HIDDEN, bootstrap_looks, looks_warning, moments_warning, untold_directions
 from ._moments.rounds import LookRelease
@@ -52,8 +53,13 @@ _LEVELS = (0.1, 0.2)
 _MOST = 0.5
 # Part of a unit slope along directions that the noise hides from which it counts as hidden.
 _HIDDEN_PART = 0.1
+# Of 13 drowned slopes in 432 fits to 5,000 rows, intervals that exclude 0 held in .3; none is left with 2.
+_TWICE = 2.0
 # Replicates that the warning that a constant may do is decided by: standard errors within a tenth.
 _FEW = 100
+# Largest variance, in scales of the error, that the misses of slopes may give the residuals: a normal law
+# stands for that of the misses, which is right where it is small.
+_MOST_SPREAD = 0.25
 # Names in a sentence at most.
 _SHOWN = 5
 
@@ -121,6 +127,71 @@ def _find_ground(self: Any) -> Ground:
     return Ground(verdict, nothing, of_lives, hidden, float(high - low))
 
 
+# The verdict on the law.
+
+
+def goodness_of_fit(self: Any, *, confidence: float = CONFIDENCE) -> GoodnessOfFit:
+    """Compare the released residuals with the distribution of the fit.
+
+    Parameters
+    ----------
+    confidence : float, default=0.9
+        Of each interval by itself, above 0 and below 1.
+
+    Returns
+    -------
+    fit : GoodnessOfFit
+        It prints as a sentence; `skprivate.inspection.ResidualDisplay` draws it.
+
+    Raises
+    ------
+    NotFittedError
+        There is no fit yet.
+    ValueError
+        The fit released no histogram of residuals about its estimates, or the confidence is out of range.
+
+    Notes
+    -----
+    **Privacy**: a function of released values, which spends nothing.
+    """
+    check_is_fitted(self)
+    check_confidence(confidence)
+    compared = _compared(self)
+    if isinstance(compared, str):
+        raise ValueError(f"{compared}: nothing that was released shows whether the law is right.")
+    return compare_residuals(**compared, confidence=confidence)
+
+
+def verdict_of(self: Any) -> GoodnessOfFit | str:
+    """Return how the residuals agree with the law, or why no residuals show it."""
+    compared = _compared(self)
+    return compared if isinstance(compared, str) else compare_residuals(**compared)
+
+
+def _compared(self: Any) -> dict[str, Any] | str:
+    """Return what `compare_residuals` takes of a fit, or why there is no verdict."""
+    release, law = self.release_, self.error_distribution_
+    if self._level_model is not None:
+        return "residuals of levels with scales of their own have no common law"
+    residuals = getattr(release, "residuals", None)
+    if residuals is None:
+        return "the fit released no histogram of residuals"
+    found = {
+        "edges": residuals.edges,
+        "counts": residuals.counts,
+        "noise_std": residuals.noise_std,
+        "distribution": law,
+        "mechanism": release.mechanism,
+    }
+    if isinstance(release, LookRelease):
+        found |= about_the_final_line(self, release)
+    elif isinstance(release, CensoredRelease) and release.correction is not None:
+        found["spread"] = release.correction.spread
+    if found.get("spread", 0.0) > _MOST_SPREAD:
+        return "what the slopes may miss spreads the residuals"
+    return found
+
+
 # States, from widths of intervals with the noise and without it.
 
 
@@ -166,8 +237,8 @@ def states_of_slopes(self: Any) -> States:
     """Return the state of every slope.
 
     One that is clearly not 0 says something, and so does an interval that is narrow for the whole of its
-    column. Of many slopes that are drowned, intervals of some exclude 0 by chance, and these hold the truth
-    less often: one of twice the width has to exclude it as well.
+    column. Of many slopes that are drowned, intervals of some exclude 0 by chance, or because noise has
+    turned them to one side, and these hold less often: 0 has to be twice as far away as the farther end.
     """
     ground, units = ground_of(self), self.bounds_[1] - self.bounds_[0]
     interval = interval_of_coef(self, CONFIDENCE)
@@ -180,10 +251,9 @@ def states_of_slopes(self: Any) -> States:
 
 
 def _clearly_not_0(estimates: FloatArray, interval: FloatArray) -> BoolArray:
-    """Whether intervals exclude 0, and would if they were twice as wide."""
-    half = 0.5 * estimates
-    above, below = interval[:, 0] > np.maximum(half, 0.0), interval[:, 1] < np.minimum(half, 0.0)
-    return np.asarray(above | below)
+    """Whether intervals exclude 0 from both sides of the estimate, and would if they were twice as wide."""
+    ends = np.abs(interval - estimates[:, np.newaxis]).max(axis=1, initial=0.0)
+    return np.asarray(np.abs(estimates) > _TWICE * ends)
 
 
 def states_of_place(self: Any) -> States:

@@ -321,10 +321,17 @@ def _curves(
     curves: NDArray[Any] = np.empty((len(rows), len(grid)) if return_array else len(rows), dtype=object)
     curves = curves.astype(np.float64) if return_array else curves
     bands = np.empty((len(rows), len(grid), 2))
-    for where, level in each_level(self, rows, return_interval):
-        found = _curves_at(
-            level, rows[where], location[where], kind, return_array, return_interval, grid, confidence
+    states: NDArray[Any] = np.full(len(rows), None)
+    if return_interval:
+        of_places = states_of_quantiles(self, rows, location, _PLACES)
+        states = np.array([next(state for state in _WORST if state in places) for places in of_places])
+        name = (
+            "predict_survival_function" if kind is SurvivalFunction else "predict_cumulative_hazard_function"
         )
+        warn_of_states(self, name, states, "bands")
+    for where, level in each_level(self, rows, return_interval):
+        at = rows[where], location[where], states[where]
+        found = _curves_at(level, *at, kind, return_array, return_interval, grid, confidence)
         curves[where] = found[0]
         if return_interval:
             bands[where] = found[1]
@@ -335,6 +342,7 @@ def _curves_at(
     self: Any,
     rows: FloatArray,
     location: FloatArray,
+    states: NDArray[Any],
     kind: type[PredictedCurve],
     return_array: bool,
     return_interval: bool,
@@ -344,14 +352,6 @@ def _curves_at(
     """Return curves of rows that share a scale, and their band."""
     distribution, scale, log_target = self.error_distribution_, self.scale_, self.log_target_
     curves: NDArray[Any]
-    states: list[str | None] = [None] * len(rows)
-    if return_interval:
-        of_places = states_of_quantiles(self, rows, location, _PLACES)
-        states = [next(state for state in _WORST if state in places) for places in of_places]
-        name = (
-            "predict_survival_function" if kind is SurvivalFunction else "predict_cumulative_hazard_function"
-        )
-        warn_of_states(self, name, np.array(states), "bands")
     if return_array:
         errors = standardized(grid, location[:, np.newaxis], scale, log_target)
         curves = kind.of_errors(distribution, errors)
@@ -359,7 +359,9 @@ def _curves_at(
         curves = np.empty(len(location), dtype=object)
         law = {"distribution": distribution, "scale": float(scale), "log_target": log_target}
         for row, center in enumerate(location.tolist()):
-            curves[row] = kind(location=center, x=grid, state=states[row], **law)
+            curves[row] = kind(
+                location=center, x=grid, state=None if states[row] is None else str(states[row]), **law
+            )
     if not return_interval:
         return curves, None
     # The band: ends of the intervals of standardised errors, of shape (n_samples, n_times, 2).

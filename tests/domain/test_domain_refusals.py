@@ -188,6 +188,7 @@ TABLES = {
     "rows of two lengths": (encoded([[1, 2], [1]]), "rows of one length"),
     "columns of two lengths": (encoded({"age": [1, 2], "job": ["clerk"]}), "different lengths"),
     "half a record": (encoded([{"age": 1}]), "a record lacks 'job'"),
+    "records of halves": (encoded([{"age": 1}, {"job": "clerk"}]), "a record lacks 'age', 'job'"),
     "a field more": (encoded([{"age": 1, "job": None, "secret": 1}]), "a field that is not declared"),
     "an error of others": (read((0, 1), StrangeColumn()), r"column 'x' cannot be read\.$"),
     "another level": (cell(["Fair", "Good"], "fair"), "none of .* 'Fair', 'Good'.*spelling"),

@@ -126,7 +126,7 @@ def test_predictions_take_none_and_return_one_value():
     assert model.coef_.shape == (0,)
     assert model.coef_interval_.shape == (0, 2)
     assert model.predict(None) == pytest.approx(np.exp(LOCATION) * np.log(2) ** SCALE, rel=0.1)
-    assert model.b_lives(None, [0.1, 0.5]).shape == (2, 7)
+    assert model.b_lives(None, [0.1, 0.5]).shape == (2, 8)
     survival, band = model.predict_survival_function(None, return_array=True, return_interval=True)
     assert survival.shape == (1, 128)
     assert ((band[..., 0] <= survival) & (survival <= band[..., 1])).all()
