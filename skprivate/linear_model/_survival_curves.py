@@ -330,7 +330,7 @@ def _curves(
         )
         warn_of_states(self, name, states, "bands")
     for where, level in each_level(self, rows, return_interval):
-        at = rows[where], location[where], states[where]
+        at = rows[where], location[where], states[where].tolist()
         found = _curves_at(level, *at, kind, return_array, return_interval, grid, confidence)
         curves[where] = found[0]
         if return_interval:
@@ -342,7 +342,7 @@ def _curves_at(
     self: Any,
     rows: FloatArray,
     location: FloatArray,
-    states: NDArray[Any],
+    states: list[str | None],
     kind: type[PredictedCurve],
     return_array: bool,
     return_interval: bool,
@@ -360,7 +360,7 @@ def _curves_at(
         law = {"distribution": distribution, "scale": float(scale), "log_target": log_target}
         for row, center in enumerate(location.tolist()):
             curves[row] = kind(
-                location=center, x=grid, state=None if states[row] is None else str(states[row]), **law
+                location=center, x=grid, state=states[row], **law
             )
     if not return_interval:
         return curves, None
