@@ -29,14 +29,14 @@ MOST_LINES_OF_A_MODULE = 520
 MOST_FILES_OF_A_FIT = 25
 MOST_FILES_OF_A_PREDICTION = 12
 MOST_CLASSES = 4
-MOST_LINES_BESIDE = {"tests": 42_150, "benchmarks": 9_500}
+MOST_LINES_BESIDE = {"tests": 42_200, "benchmarks": 9_500}
 MOST_LINES = {
-    "linear_model": 6010,
+    "linear_model": 6030,
     "audit": 4520,
     "accounting": 4320,
     "rounds": 4170,
     "tree": 3500,
-    "evaluation": 3250,
+    "evaluation": 3255,
     "games": 3110,
     "collaborative": 2870,
     "collection": 1960,

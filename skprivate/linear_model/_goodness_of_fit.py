@@ -135,25 +135,37 @@ def goodness_of_fit(self: Any, *, confidence: float = CONFIDENCE) -> GoodnessOfF
 
     Notes
     -----
+    With ``scale_by`` the residuals of each level are compared, in its own scale; what is returned is the
+    comparison of the level that differs most, with a p-value that counts how many there are.
+
     **Privacy**: a function of released values, which spends nothing.
     """
     check_is_fitted(self)
     check_confidence(confidence)
     residuals = getattr(self.release_, "residuals", None)
     # A fit may count residuals about an earlier line; such a histogram has no cells of the final errors.
-    if residuals is None or len(residuals.edges) != residuals.counts.shape[1] + 1:
+    usable = residuals is not None and len(residuals.edges) == residuals.counts.shape[1] + 1
+    counted: list[Any] = [residuals] if usable else []
+    if getattr(self, "_level_model", None) is not None:
+        counted = self._level_model.residuals
+    if not counted:
         raise ValueError(
             "the fit released no histogram of residuals about its estimates: nothing that was released "
             "shows whether its distribution is right."
         )
-    return compare_residuals(
-        residuals.edges,
-        residuals.counts,
-        residuals.noise_std,
-        self.error_distribution_,
-        self.release_.mechanism,
-        confidence=confidence,
-    )
+    found = [
+        compare_residuals(
+            one.edges,
+            one.counts,
+            one.noise_std,
+            self.error_distribution_,
+            self.release_.mechanism,
+            confidence=confidence,
+            n_compared=len(counted),
+        )
+        for one in counted
+    ]
+    return min(found, key=lambda one: one.p_value)
 
 
 def compare_residuals(
@@ -164,6 +176,7 @@ def compare_residuals(
     mechanism: str,
     *,
     confidence: float = 0.9,
+    n_compared: int = 1,
     seed: int = 0,
 ) -> GoodnessOfFit:
     """Compare a noisy histogram of standardised residuals with their law.
@@ -181,6 +194,8 @@ def compare_residuals(
         Distribution of the noise.
     confidence : float, default=0.9
         Of the intervals.
+    n_compared : int, default=1
+        Histograms of which the least p-value counts: it is multiplied by their number.
     seed : int, default=0
         Of the tables under the law: the same release always has the same limit.
 
@@ -216,8 +231,10 @@ def compare_residuals(
         distance=float(abs(differences[furthest])),
         place=float(edges[1 + furthest]),
         statistic=float(statistics[furthest]),
-        limit=float(np.quantile(under_law, _LEVEL)),
-        p_value=float((1 + np.sum(under_law >= statistics[furthest])) / (1 + len(under_law))),
+        limit=float(np.quantile(under_law, 1.0 - (1.0 - _LEVEL) / n_compared)),
+        p_value=min(
+            1.0, n_compared * float((1 + np.sum(under_law >= statistics[furthest])) / (1 + len(under_law)))
+        ),
     )
 
 
