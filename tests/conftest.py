@@ -141,10 +141,10 @@ def tenth():
 @pytest.fixture
 def short_searches(monkeypatch):
     """End searches after so many looks in every battery, however slow the machine is."""
-    from tests.audit.search_seconds import SEARCHES, Looks
+    from tests.audit.search_seconds import SEARCHES, FewLooks
 
     for search in SEARCHES:
-        monkeypatch.setattr(search, "Deadline", Looks)
+        monkeypatch.setattr(search, "Deadline", FewLooks)
 
 
 @pytest.fixture

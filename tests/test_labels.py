@@ -186,6 +186,7 @@ def test_scores_of_a_search_and_of_an_evaluation_read_labels_alike():
     assert skprivate.private_evaluate(found, X, spaced, 200.0).accuracy.lower > 0.9
 
 
+@pytest.mark.slow
 def test_a_plan_reads_labels_as_the_estimator_declares_them():
     spaced = np.char.add(TEXT, " ")
     found = [

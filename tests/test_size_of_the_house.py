@@ -5,6 +5,7 @@ A limit goes down when code gets shorter; whoever raises one says why in the com
 """
 
 import ast
+import functools
 import importlib
 import inspect
 import re
@@ -29,14 +30,14 @@ MOST_LINES_OF_A_MODULE = 520
 MOST_FILES_OF_A_FIT = 25
 MOST_FILES_OF_A_PREDICTION = 12
 MOST_CLASSES = 4
-MOST_LINES_BESIDE = {"tests": 42_200, "benchmarks": 9_500}
+MOST_LINES_BESIDE = {"tests": 43_000, "benchmarks": 9_500}
 MOST_LINES = {
     "linear_model": 6030,
     "audit": 4520,
     "accounting": 4320,
     "rounds": 4170,
     "tree": 3500,
-    "evaluation": 3255,
+    "evaluation": 3410,
     "games": 3110,
     "collaborative": 2870,
     "collection": 1960,
@@ -58,6 +59,7 @@ MOST_LINES = {
 }
 
 
+@functools.cache
 def code_lines(path):
     """Count the lines of a file that are neither blank, nor comments, nor docstrings."""
     text = path.read_text(encoding="utf-8")

@@ -179,7 +179,9 @@ def test_the_list_holds_every_estimator_and_nothing_that_is_not_needed():
         needed |= set(skops.io.get_untrusted_types(data=skops.io.dumps(fit(instance))))
     of_levels = tree_around_a_model_of_levels()
     assert PRIVATE_PATH.findall(pickle.dumps(of_levels)) == []
-    for model in (tree_of_levels(), tree_around_a_model(), of_levels, lives_with_residuals()):
+    alone = clone(LIFE.estimator).set_params(bounds_X=None)
+    population = alone.fit(None, arguments(LIFE)["y"])
+    for model in (tree_of_levels(), tree_around_a_model(), of_levels, lives_with_residuals(), population):
         needed |= set(skops.io.get_untrusted_types(data=skops.io.dumps(model)))
     assert set(trusted_types()) == needed - {NODES_OF_TREES}
 

@@ -487,7 +487,7 @@ for kind, relation, persons in itertools.product(MECHANISMS, RELATIONS, (1, 3)):
                 EPSILON,
                 crosstabs=[(("a", [0]), ("b", [0]))],
                 groups=groups,
-                n_bins=8,
+                n_bins=(3, 2),
                 **options,
             ).privacy_spent
 

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Release of tables of counts, in each of which a row is counted once: plan, charge, noise."""
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -39,13 +40,14 @@ class CountsNoise:
 
     Attributes
     ----------
-    n_tables : int
-        Number of tables; a row is in one cell of each.
+    weights : tuple of int
+        For every table, by how much a row counts in it, in steps of ``2**-DIGITS``; a row is in one cell of
+        each. A table that is one level of several has a smaller weight, and so more noise for a row.
     rows_per_unit : int
         Rows of one person that count; 1 where the unit is the row.
     relation : {"replace-one", "add-remove"}
     mechanism : DiscreteLaplaceMechanism or DiscreteGaussianMechanism
-        Noise of a count, in steps of ``2**-DIGITS`` rows.
+        Noise of a count times its weight, in steps.
     epsilon, delta : Fraction
         What the release of all tables spends.
 
@@ -54,11 +56,11 @@ class CountsNoise:
     **Privacy.** Replacing a row takes 1 from one cell of a table and adds 1 to another, or changes nothing:
     at most 2 in L1 and 2 in squared L2 a table; adding or removing it changes one cell by 1. When up to k
     rows of a person go and up to k come, a table changes by at most 2 k in L1 and, where all of them sit in
-    one cell before and in one after, by 2 k^2 in squared L2; when they only go, by k and k^2. The figures of
-    the tables add up, and steps of 2^-DIGITS multiply them by 2^DIGITS and 4^DIGITS.
+    one cell before and in one after, by 2 k^2 in squared L2; when they only go, by k and k^2. A weight of w
+    multiplies these figures by w and by w^2, and those of the tables add up.
     """
 
-    n_tables: int
+    weights: tuple[int, ...]
     rows_per_unit: int
     relation: CentralRelation
     mechanism: DiscreteLaplaceMechanism | DiscreteGaussianMechanism
@@ -72,16 +74,21 @@ class CountsNoise:
 
     @property
     def std(self) -> float:
-        """Standard deviation of the noise of a count, in rows."""
+        """Standard deviation of the noise of a count in a table without levels, in rows."""
         return float(np.sqrt(self.mechanism.variance)) / 2**DIGITS
+
+    @property
+    def stds(self) -> list[float]:
+        """Standard deviation of the noise of a count, in rows, of every table."""
+        return [self.std * 2**DIGITS / weight for weight in self.weights]
 
     def draw(self, shape: tuple[int, ...], random_state: Any) -> NDArray[np.float64]:
         """Draw noise of counts, in rows: for intervals that replay it, and not for a release."""
         return self.mechanism.randomize(np.zeros(shape, dtype=np.int64), random_state) / 2.0**DIGITS
 
-    def randomize(self, counts: IntArray, entropy: Any) -> NDArray[np.float64]:
-        """Return noisy counts, in rows."""
-        return self.mechanism.randomize(counts << DIGITS, entropy) / 2.0**DIGITS
+    def randomize(self, counts: IntArray, entropy: Any, weights: Any = 2**DIGITS) -> NDArray[np.float64]:
+        """Return noisy counts, in rows, of cells with these weights."""
+        return self.mechanism.randomize(counts * weights, entropy) / np.asarray(weights, dtype=np.float64)
 
     def describe(self, what: str, grouped: bool, source: Any, **more: Any) -> PrivacySpent:
         """Return what the release spends and claims; `what` names the counts."""
@@ -106,8 +113,17 @@ class CountsNoise:
         )
 
 
+def level_shares(n_levels: int) -> list[Fraction]:
+    """Return the shares of the levels of a table in its budget: a double one for the first.
+
+    The noise of the first level decides that of means; quantiles want equal shares, and lose little.
+    """
+    parts = [2, *[1] * (n_levels - 1)]
+    return [Fraction(part, sum(parts)) for part in parts]
+
+
 def plan_noise(
-    n_tables: int,
+    n_tables: int | Sequence[int],
     epsilon: Any,
     delta: Any = 0,
     mechanism: str = "auto",
@@ -115,6 +131,9 @@ def plan_noise(
     rows_per_unit: int = 1,
 ) -> CountsNoise:
     """Return the noise of some tables: of "auto", that of the smaller variance.
+
+    All tables have equal shares of the budget. Of a sequence every entry is a table's number of levels, each
+    of which is released as a table of its own with a part of that share.
 
     Raises
     ------
@@ -124,16 +143,21 @@ def plan_noise(
     request, probability = check_epsilon(epsilon), check_probability(delta, "delta")
     resolve_mechanism(mechanism, probability)
     ends = 2 if relation == "replace-one" else 1
+    levels = [1] * n_tables if isinstance(n_tables, int) else n_tables
+    shares = [share for one in levels for share in level_shares(one)]
     found: list[CountsNoise] = []
     if mechanism != "gaussian":
-        laplace = DiscreteLaplaceMechanism(request, (ends * rows_per_unit * n_tables) << DIGITS)
-        found.append(CountsNoise(n_tables, rows_per_unit, relation, laplace, laplace.epsilon, Fraction(0)))
+        # Shares of epsilon are proportional to the weights, those of rho to their squares.
+        weights = tuple(int(share * 2**DIGITS) for share in shares)
+        laplace = DiscreteLaplaceMechanism(request, ends * rows_per_unit * sum(weights))
+        found.append(CountsNoise(weights, rows_per_unit, relation, laplace, laplace.epsilon, Fraction(0)))
     if mechanism != "laplace" and probability:
-        squared = ends * rows_per_unit**2 * n_tables * 4**DIGITS
+        weights = tuple(math.isqrt(int(share * 4**DIGITS)) for share in shares)
+        squared = ends * rows_per_unit**2 * sum(weight**2 for weight in weights)
         gaussian = DiscreteGaussianMechanism(epsilon=request, delta=probability, squared_sensitivity=squared)
         if gaussian.epsilon is None:
             raise RuntimeError("a mechanism that was asked for by epsilon has one.")
-        found.append(CountsNoise(n_tables, rows_per_unit, relation, gaussian, gaussian.epsilon, probability))
+        found.append(CountsNoise(weights, rows_per_unit, relation, gaussian, gaussian.epsilon, probability))
     return min(found, key=lambda noise: noise.std)
 
 
@@ -180,7 +204,7 @@ def release_counts(
     sizes : sequence of int
         Numbers of cells.
     noise : CountsNoise
-        From `plan_noise`, for ``len(codes)`` tables.
+        From `plan_noise`, for ``len(codes)`` tables, levels counted.
     name : str
         The function that the ledger names.
     what : str
@@ -210,7 +234,7 @@ def release_counts(
     UserWarning
         Delta is not below 1 / n, and n is public; before the charge.
     """
-    if len(codes) != noise.n_tables or len(sizes) != noise.n_tables:
+    if not len(codes) == len(sizes) == len(noise.weights):
         raise RuntimeError("the noise was planned for another number of tables.")
     entropy = check_entropy(random_state)
     n_rows: int | None = len(codes[0])
@@ -229,5 +253,5 @@ def release_counts(
     warn_of_delta(spent)
     if ledger is not None:
         ledger.charge(spent, estimator=name)
-    noisy = noise.randomize(np.concatenate(counts), entropy)
+    noisy = noise.randomize(np.concatenate(counts), entropy, np.repeat(noise.weights, sizes))
     return NoisyTables(np.split(noisy, np.cumsum(sizes)[:-1]), n_rows, noise, spent)

@@ -28,26 +28,35 @@ from ..noise import check_entropy
 from ..utils._arguments import number_units
 from ..utils._compat import Interval, StrOptions, validate_parameter_constraints
 from ..utils._private_fit import failures_counted, public_errors
-from ._counts import COUNT_CONSTRAINTS, CountsNoise, plan_noise, release_counts
+from ._counts import COUNT_CONSTRAINTS, CountsNoise, level_shares, plan_noise, release_counts
 from ._description import tables
-from ._description.result import (
-    ColumnDescription,
-    Crosstab,
+from ._description.estimates import (
     Estimate,
-    SurvivalCurve,
     TableCounts,
-    TableDescription,
+    TreeCounts,
     mean_and_std,
     noise_factor,
     quantile,
     survival_curve,
     table_counts,
 )
+from ._description.result import ColumnDescription, Crosstab, SurvivalCurve, TableDescription
 
-# Bins of a number where the number of rows is not public: those of 5,000 rows, ten tables and epsilon 1.
+# Rows where their number is not public.
+_USUAL_ROWS = 5_000
+# Intervals of time there: those of ten tables and epsilon 1.
 _USUAL_BINS = 10
-# Fewest and most bins that are chosen: a middle between the bounds, and half a percent of their distance.
+# Fewest and most bins of one level that are chosen: a middle between the bounds, and half a percent of their
+# distance; also intervals of time.
 _FEWEST, _MOST = 2, 200
+# Trees that are tried; the finest has 65,536 leaves.
+_TREES = [tables.Tree(branches, levels) for branches in (8, 16, 32) for levels in (2, 3, 4, 5)]
+_MOST_LEAVES = 2**16
+# Where quantiles lie, numbers are so many times denser than evenly spread ones, and their variance is that
+# share of the squared range: between numbers that fill the bounds and bounds that are ten times too wide.
+_DENSE, _SPREAD = 4.0, 0.02
+# A tree may not make intervals of means more than so many times as wide as one level does.
+_WIDER_MEANS = 1.4
 # Most intervals of time that are chosen for survival: as many lines as one reads.
 _MOST_TIMES = 24
 # Names that a warning shows.
@@ -56,7 +65,7 @@ _SHOWN = 6
 CONSTRAINTS: dict[str, list[Any]] = {
     **COUNT_CONSTRAINTS,
     "domain": [TableDomain],
-    "n_bins": [StrOptions({"auto"}), Interval(Integral, 2, None, closed="left")],
+    "n_bins": [StrOptions({"auto"}), Interval(Integral, 2, None, closed="left"), tuple],
     "confidence": [Interval(Real, 0, 1, closed="neither")],
 }
 
@@ -75,7 +84,7 @@ def private_describe(
     happened: Any = None,
     censored: Any = None,
     quantiles: Sequence[float] = (0.25, 0.5, 0.75),
-    n_bins: int | Literal["auto"] = "auto",
+    n_bins: int | tuple[int, int] | Literal["auto"] = "auto",
     confidence: float = 0.9,
     relation: CentralRelation = "replace-one",
     groups: Any = None,
@@ -86,8 +95,9 @@ def private_describe(
     """Describe a table under differential privacy: what a study prints as Table One.
 
     Every column becomes one table of counts, in one cell of which each row is; crosstabs and survival are one
-    more table each. All tables are released once, with noise. Shares, means, quantiles, curves and their
-    intervals are computed from the noisy counts.
+    more table each. Numbers and dates are counted on several levels of intervals, each finer than the last.
+    All tables are released once, with noise. Shares, means, quantiles, curves and their intervals are
+    computed from the noisy counts.
 
     Parameters
     ----------
@@ -118,9 +128,11 @@ def private_describe(
         neither, where both are declared, count as not known.
     quantiles : sequence of float, default=(0.25, 0.5, 0.75)
         Of numbers and dates, in (0, 1). They cost nothing.
-    n_bins : int or "auto", default="auto"
-        Bins of numbers and dates between their bounds, and intervals of time for survival. "auto": by the
-        noise and the number of rows where that is public, otherwise 10; see Notes.
+    n_bins : int, (branches, levels) or "auto", default="auto"
+        Bins of numbers and dates between their bounds, and intervals of time for survival. A pair, at least
+        (3, 1), cuts the range into so many intervals, each of these again, and so on; it leaves the time as
+        it is. "auto": by the noise and the number of rows; where that is not public, as for 5,000 rows, and
+        10 intervals of time. See Notes.
     confidence : float, default=0.9
         Of each interval by itself, in (0, 1).
     relation : {"replace-one", "add-remove"}, default="replace-one"
@@ -162,10 +174,11 @@ def private_describe(
     Notes
     -----
     **Privacy.** A row is in one cell of each of T tables, so replacing it changes the counts by at most 2 T
-    in L1 and 2 T in squared L2; adding or removing it by T. With groups the first is multiplied by
-    ``max_rows_per_group``, the second by its square. Discrete Laplace or discrete Gaussian noise on this
-    sensitivity makes the counts differentially private; all else is computed from them. No cell is an
-    error, in strict mode or outside it. Proof: :doc:`/proofs/description`.
+    in L1 and 2 T in squared L2; adding or removing it by T. A table on several levels counts a row once on
+    each, with weights of which the sum (for Gaussian noise, the sum of squares) is at most 1. With groups the
+    first is multiplied by ``max_rows_per_group``, the second by its square. Discrete Laplace or discrete
+    Gaussian noise on this sensitivity makes the counts differentially private; all else is computed from
+    them. No cell is an error, in strict mode or outside it. Proof: :doc:`/proofs/description`.
 
     *What an interval is about.* The rows are taken as independent draws from a population (with groups: the
     persons, and the variance is taken ``max_rows_per_group`` times as large). An interval of ``confidence``
@@ -174,11 +187,16 @@ def private_describe(
     that no interval counts.
 
     *Numbers* are rounded at random to one of two points of a grid, so that the expectation stays: means have
-    no error of binning. Quantiles are given as intervals between points of the grid. With K bins the noise
-    in a mean has the variance s^2 K / 12 and rounding n / (6 K^2), s being the standard deviation of the
-    noise of a count: means want K^3 = 4 n / s^2. For a quantile of evenly spread numbers the noise, some
-    s (K / 2)^(1/2) / n, should equal a bin, 1 / K: K^3 = 2 n^2 / s^2. "auto" is the geometric mean of the
-    two, 2^(1/2) n^(1/2) / s^(2/3).
+    no error of binning. Quantiles are given as intervals between points of the grid. The points are leaves of
+    a tree; counts of its levels are put together so that the children of a node add up to it. The first level
+    has twice the budget of each other one. Many fine levels make quantiles exact where the bounds are wide or
+    values are heaped, and few cells make the noise of means small. "auto" takes, of trees with 8, 16 or 32
+    branches and up to 65,536 leaves and of one level of K bins, that of the least expected error of a mean
+    times that of a quantile, unless means would have intervals 1.4 times as wide as by one level. Of one
+    level with K bins the noise in a mean has the variance s^2 K / 12 and rounding n / (6 K^2), s being the
+    standard deviation of the noise of a count: means want K^3 = 4 n / s^2. For a quantile of evenly spread
+    numbers the noise, some s (K / 2)^(1/2) / n, should equal a bin, 1 / K: K^3 = 2 n^2 / s^2. K is the
+    geometric mean of the two, 2^(1/2) n^(1/2) / s^(2/3).
 
     Examples
     --------
@@ -209,19 +227,24 @@ def private_describe(
             if coding.declared and survival is None:
                 raise ValueError("happened and censored declare the events of survival: pass survival, too.")
             # Once for the number of tables, by which the noise is planned, and then with the bins.
-            plan = tables.plan_tables(domain, columns, crosstabs, survival, _FEWEST, _FEWEST, coding)
-            noise = plan_noise(len(plan.tables), epsilon, delta, mechanism, relation, rows_per_unit)
+            tree = tables.Tree(_FEWEST + 1, 1) if isinstance(n_bins, str) else _declared_tree(n_bins)
+            plan = tables.plan_tables(domain, columns, crosstabs, survival, tree, _FEWEST, coding)
+            budget = epsilon, delta, mechanism, relation, rows_per_unit
+            noise = plan_noise(len(plan.tables), *budget)
         readings = domain.read_columns(table, plan.read)
         n_rows = len(next(iter(readings.values()))[0])
         is_public = groups is None and relation == "replace-one"
         with public_errors():
             if is_public:
                 _refuse_hopeless(n_rows, noise, confidence)
-            n_used = (
-                choose_bins(noise.std, n_rows if is_public else None) if n_bins == "auto" else int(n_bins)
-            )
-            n_times = min(n_used, _MOST_TIMES) if n_bins == "auto" else n_used
-            plan = tables.plan_tables(domain, columns, crosstabs, survival, n_used, n_times, coding)
+            known = n_rows if is_public else None
+            n_times = min(choose_bins(noise.std, known), _MOST_TIMES)
+            n_times = int(n_bins) if isinstance(n_bins, Integral) else n_times
+            if n_bins == "auto":
+                share = tables.MOST_CELLS // (2 * len(plan.tables))
+                tree = choose_tree(noise.std, noise.name, known or _USUAL_ROWS, share)
+            plan = tables.plan_tables(domain, columns, crosstabs, survival, tree, n_times, coding)
+            noise = plan_noise(plan.n_levels, *budget)
         units = number_units(groups, np.ones(n_rows, dtype=bool), strict=get_config()["strict"])
 
         def toss(n: int) -> FloatArray:
@@ -239,24 +262,65 @@ def private_describe(
             public_inputs=("domain",),
             unprotected={} if not is_public else {"n_rows": n_rows},
         )
-    total, counts = table_counts(released, float(confidence))
+    are_trees = [isinstance(one, tables.NumberTable) for one in plan.tables]
+    total, counts = table_counts(released, plan.n_levels, are_trees, float(confidence))
     description = TableDescription(
         n_rows=total,
         **_describe(plan, domain, counts, levels),
         privacy_spent=released.spent,
         confidence=float(confidence),
         noise_std=noise.std,
-        n_bins=n_used,
+        n_bins=tree.n_points - 1,
+        n_levels=tree.n_levels,
     )
     _warn_of_mistakes(description, domain)
     return description
 
 
 def choose_bins(std: float, n_rows: int | None) -> int:
-    """Return the bins of numbers for this noise of a count and so many rows; see `private_describe`."""
+    """Return the bins of one level for this noise of a count and so many rows; see `private_describe`."""
     if n_rows is None:
         return _USUAL_BINS
     return round(min(max(math.sqrt(2 * n_rows) / max(std, 1e-9) ** (2 / 3), _FEWEST), _MOST))
+
+
+def choose_tree(std: float, mechanism: str, n_rows: int, most_leaves: int) -> tables.Tree:
+    """Return the tree by which quantiles and means are expected to be wrong least; see `private_describe`."""
+
+    def errors(tree: tables.Tree) -> tuple[float, float]:
+        """Return the expected error of a mean and of a quantile, in rows."""
+        mean, quantile = _SPREAD * n_rows, n_rows / 4
+        for depth, share in enumerate(map(float, level_shares(tree.n_levels))):
+            variance = std**2 / (share**2 if mechanism == "laplace" else share)
+            # Of u children less u / b of them all, on average over u; places differ by the range of a node.
+            quantile += variance * tree.branches / 6
+            mean += variance * tree.branches ** (1 - depth) / 12
+        if tree.n_levels == 1:
+            mean += n_rows / (6 * tree.branches**2)
+        return math.sqrt(mean), 2 * math.sqrt(quantile) + _DENSE * n_rows / tree.n_points
+
+    flat = tables.Tree(choose_bins(std, n_rows) + 1, 1)
+    most, _ = errors(flat)
+    trees = [tree for tree in _TREES if tree.n_points <= min(_MOST_LEAVES, most_leaves)]
+    trees = [tree for tree in trees if errors(tree)[0] <= _WIDER_MEANS * most]
+    return min([flat, *trees], key=lambda tree: math.prod(errors(tree)))
+
+
+def _declared_tree(n_bins: Any) -> tables.Tree:
+    """Return the tree of so many bins on one level, or of so many branches and levels."""
+    if isinstance(n_bins, Integral):
+        return tables.Tree(int(n_bins) + 1, 1)
+    problem = (
+        "n_bins must be a number of bins of at least 2, or (branches, levels): 3 or more, and 1 or more."
+    )
+    try:
+        branches, n_levels = (int(one) for one in n_bins if isinstance(one, Integral))
+    except (TypeError, ValueError):
+        raise ValueError(problem) from None
+    # Of one level: refused by the number of cells.
+    if branches < 3 or not 1 <= n_levels <= 22:
+        raise ValueError(problem)
+    return tables.Tree(branches, n_levels)
 
 
 def _check_quantiles(quantiles: Any) -> tuple[float, ...]:
@@ -271,9 +335,9 @@ def _refuse_hopeless(n_rows: int, noise: CountsNoise, confidence: float) -> None
     reach = noise_factor(confidence, noise.name) * noise.std
     if 2 * reach >= n_rows:
         raise ValueError(
-            f"epsilon is too small for {noise.n_tables} tables of {n_rows} rows: the noise of a count has a "
-            f"standard deviation of {noise.std:.4g} rows, and no share is above the noise. Use a larger "
-            "epsilon, more rows, fewer columns or fewer crosstabs."
+            f"epsilon is too small for {len(noise.weights)} tables of {n_rows} rows: the noise of a count "
+            f"has a standard deviation of {noise.std:.4g} rows, and no share is above the noise. Use a "
+            "larger epsilon, more rows, fewer columns or fewer crosstabs."
         )
 
 
@@ -320,19 +384,19 @@ def _describe(
     columns: dict[str, ColumnDescription] = {}
     crosstabs, survival = [], None
     for table, found in zip(plan.tables, counts, strict=True):
-        if isinstance(table, tables.NumberTable):
+        if isinstance(table, tables.NumberTable) and isinstance(found, TreeCounts):
             columns[table.name] = _describe_numbers(table.name, table.column, found, levels)
         elif isinstance(table, tables.LevelTable):
             columns[table.name] = _describe_levels(table, domain.columns[table.name].kind, found)
         elif isinstance(table, tables.CrossTable):
             crosstabs.append(_describe_pairs(table, found))
-        else:
+        elif isinstance(table, tables.SurvivalTable):
             survival = _describe_survival(table, found)
     return {"columns": columns, "crosstabs": tuple(crosstabs), "survival": survival}
 
 
 def _describe_numbers(
-    name: str, column: Column, counts: TableCounts, levels: tuple[float, ...]
+    name: str, column: Column, counts: TreeCounts, levels: tuple[float, ...]
 ) -> ColumnDescription:
     mean, std = mean_and_std(counts)
     within = {level: quantile(counts, level) for level in levels}

@@ -82,6 +82,7 @@ def test_clones_and_copies(halves):
     assert type(copy).__module__ == "halves", "a subclass keeps its own module"
 
 
+@pytest.mark.usefixtures("short_searches")
 @pytest.mark.slow
 def test_it_passes_the_battery(halves):
     # Workers of other tests do not know the folder of this module.

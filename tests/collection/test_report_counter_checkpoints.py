@@ -6,12 +6,14 @@ import errno
 import multiprocessing
 import os
 import pickle
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from skprivate import LocallyPrivateTreeClassifier
 from skprivate.collection import ReportWriter, TreeCurator
+from skprivate.collection._report_counter import Checkpoint
 
 pytestmark = pytest.mark.process
 
@@ -85,6 +87,17 @@ def test_no_other_file_is_overwritten(curator, tmp_path):
     with pytest.raises(ValueError, match="or a specification, that this curator does not have"):
         curator.save(question)
     assert foreign.read_text() == "notes"
+
+
+def test_a_batch_that_was_counted_further_is_not_overwritten(curator, tmp_path):
+    """Of a batch of ten, the file has counted four: who has counted two would lose two."""
+    path, state = tmp_path / "state", curator._state
+    path.write_bytes(replace(state, history={"a batch": (4, 10)}).to_bytes())
+    checkpoint = Checkpoint(path)
+    checkpoint.check(replace(state, history={"a batch": (4, 10)}))
+    with pytest.raises(ValueError, match="holds reports, or a specification, that this curator"):
+        checkpoint.check(replace(state, history={"a batch": (2, 10)}))
+    checkpoint.close()
 
 
 def test_an_object_loads_and_saves(files, tmp_path):

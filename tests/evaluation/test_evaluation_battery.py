@@ -14,7 +14,6 @@ from skprivate.base import SHARED_CONSTRAINTS, PrivateEstimatorMixin, private_fi
 from skprivate.domain import TableDomain
 from skprivate.evaluation import private_describe, private_evaluate
 from skprivate.evaluation._counts import COUNT_CONSTRAINTS
-from tests.marks import slow_unless
 
 pytestmark = [pytest.mark.statistical, pytest.mark.usefixtures("brief_searches")]
 
@@ -146,7 +145,8 @@ CASES = {
 }
 
 
-@pytest.mark.parametrize("name", slow_unless(("describe",), CASES))
+@pytest.mark.slow
+@pytest.mark.parametrize("name", CASES)
 def test_battery(name):
     results = check_private_estimator(CASES[name], on_fail=None)
     failed = [

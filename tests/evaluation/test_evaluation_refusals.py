@@ -75,6 +75,8 @@ REFUSALS = [
             ({"confidence": 1}, ValueError, "confidence"),
             ({"n_bins": 1}, ValueError, "n_bins"),
             ({"n_bins": 2**22}, ValueError, "cells"),
+            ({"n_bins": (16, 9)}, ValueError, "cells"),
+            *(({"n_bins": pair}, ValueError, "branches") for pair in ((2, 3), (16, 0), (16, 1.5), (3, 3, 3))),
             ({"mechanism": "gaussian"}, ValueError, "delta"),
             ({"columns": ["agee"]}, ValueError, "columns names 'agee'"),
             ({"columns": ["age", "age"]}, ValueError, "twice"),

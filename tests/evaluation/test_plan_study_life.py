@@ -21,6 +21,7 @@ from skprivate.domain import BooleanColumn, StressColumn
 from skprivate.evaluation import StatedLifetimes
 from skprivate.evaluation._plan_study import _tried
 from skprivate.evaluation._planning.lifetimes import FitWidths, draw_from_public, median_widths
+from tests.marks import slow
 
 BOX = {"bounds_X": (-1.0, 1.0), "bounds_y": (0.1, 400.0)}
 GAUSSIAN = {"mechanism": "gaussian", "delta": 1e-6}
@@ -53,7 +54,10 @@ def realised(model, n, simulate, at, seeds):
 class TestWidths:
     @pytest.mark.parametrize(
         ("options", "censoring"),
-        [({}, 0.0), ({}, 0.3), (GAUSSIAN, 0.0), (GAUSSIAN, 0.3), ({"x_norm": 2.0}, 0.0)],
+        [
+            ({}, 0.3),
+            *(slow(*one) for one in (({}, 0.0), (GAUSSIAN, 0.0), (GAUSSIAN, 0.3), ({"x_norm": 2.0}, 0.0))),
+        ],
     )
     def test_are_those_of_a_fit(self, options, censoring):
         """Over 10 plans and sets of fits to complete targets the log ratio has a standard deviation of .065.

@@ -113,20 +113,29 @@ EXTREMES = {
 
 
 def counts_of(rows, **options):
-    """Return the counts before the noise; one seed, so the coins are the same."""
+    """Return the counts before the noise, in steps, and what is said; one seed, so the coins are the same."""
     with record_releases() as recording, skprivate.config_context(strict=False):
-        private_describe(rows, DOMAIN, 50.0, random_state=3, **OPTIONS, **options)
+        told = private_describe(rows, DOMAIN, 50.0, random_state=3, **OPTIONS, **options)
     (release,) = recording.releases
-    return release.exact.astype(np.int64) >> DIGITS
+    return release.exact.astype(np.int64), told.privacy_spent
+
+
+LEVELS = [
+    {"n_bins": 7},
+    {"n_bins": 7, "relation": "add-remove"},
+    {"n_bins": (3, 3)},
+    {"n_bins": (3, 2), "mechanism": "gaussian", "delta": 1e-6},
+]
 
 
 @pytest.mark.filterwarnings("ignore::skprivate.exceptions.UtilityWarning")
-@pytest.mark.parametrize("relation", ["replace-one", "add-remove"])
-def test_no_row_moves_the_counts_by_more_than_it_may(relation):
+@pytest.mark.parametrize("options", LEVELS, ids=["flat", "add-remove", "tree", "tree, gaussian"])
+def test_no_row_moves_the_counts_by_more_than_it_may(options):
     rows, rng = make_rows(40), np.random.default_rng(5)
-    fixed = {"n_bins": 7, "relation": relation}
-    here = counts_of(rows, **fixed)
-    assert here.sum() == 40 * N_TABLES
+    power = 2 if "delta" in options else 1
+    here, spent = counts_of(rows, **options)
+    if options["n_bins"] == 7:
+        assert here.sum() == 40 * N_TABLES << DIGITS
     worst = 0
     candidates = list(itertools.zip_longest(*EXTREMES.values()))
     candidates += [
@@ -134,17 +143,22 @@ def test_no_row_moves_the_counts_by_more_than_it_may(relation):
     ]
     for cells in candidates:
         other = {name: [*values[:-1], cell] for (name, values), cell in zip(rows.items(), cells, strict=True)}
-        moved = np.abs(here - counts_of(other, **fixed)).sum()
-        worst = max(worst, int(moved))
-    assert worst == 2 * N_TABLES
+        moved = np.abs(here - counts_of(other, **options)[0]) ** power
+        worst = max(worst, int(moved.sum()))
+    # A row that is replaced moves as much as the noise is planned for; under add-remove that is half of it.
+    (release,) = spent.releases
+    assert worst == release.sensitivity * (2 if "relation" in options else 1)
+    assert (2 * N_TABLES - 1) * 2 ** (power * DIGITS) < worst <= 2 * N_TABLES * 2 ** (power * DIGITS)
 
 
 def test_the_noise_is_that_of_all_tables():
     told = private_describe(make_rows(4000), DOMAIN, 1.0, **OPTIONS)
     spent = told.privacy_spent
     assert spent.epsilon == 1
-    assert spent.noise_scale == spent.sensitivity == (2 * N_TABLES) << DIGITS
-    assert told.noise_std == pytest.approx(2 * N_TABLES * math.sqrt(2), rel=1e-3)
+    # Weights of levels are rounded down.
+    assert 2 * N_TABLES - 0.1 < spent.sensitivity / 2**DIGITS <= 2 * N_TABLES
+    assert spent.noise_scale == spent.sensitivity
+    assert told.noise_std == pytest.approx(2 * N_TABLES * math.sqrt(2), rel=1e-2)
     assert (spent.relation, spent.unit, spent.claim) == ("replace-one", "row", "dp")
     gaussian = private_describe(make_rows(4000), DOMAIN, 1.0, delta=1e-6, **OPTIONS)
     assert gaussian.noise_std < told.noise_std
@@ -168,6 +182,7 @@ def audit(confidence):
     return audit_epsilon(*draws[::-1], predicted=1.5, confidence=confidence, **likelier)
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::skprivate.exceptions.UtilityWarning")
 def test_the_audit_passes_the_noise_and_catches_half_of_it(monkeypatch):
     # Seeds are fixed; those of right noise fail with a probability of at most 1e-9.
@@ -222,7 +237,7 @@ def test_without_a_public_number_of_rows_it_is_estimated():
     for seed in range(20):
         told = private_describe(rows, DOMAIN, 2.0, relation="add-remove", random_state=seed)
         assert "n_rows" not in told.privacy_spent.unprotected
-        assert told.n_bins == 10
+        assert (told.n_bins, told.n_levels) == (4095, 3)
         spread.append((told.n_rows.value - 4000) / (told.n_rows.upper - told.n_rows.lower))
     # A normal error of this interval has a standard deviation of 0.3; seeds are fixed.
     assert 0.1 < np.std(spread) < 0.6

@@ -9,8 +9,9 @@ from scipy.stats import binom
 
 from skprivate import private_describe
 from skprivate.domain import TableDomain
-from skprivate.evaluation._description.result import noise_factor
-from skprivate.evaluation._private_describe import choose_bins
+from skprivate.evaluation._counts import NoisyTables, plan_noise
+from skprivate.evaluation._description.estimates import noise_factor, table_counts
+from skprivate.evaluation._private_describe import choose_bins, choose_tree
 
 RUNS = 300
 # Hits below this count are as rare as 1e-7 where an interval holds with probability 0.9: 235 of 300.
@@ -70,3 +71,60 @@ def test_bins_grow_with_rows_and_shrink_with_noise():
     assert choose_bins(1e9, 5_000) == 2
     assert choose_bins(0.0, 10**9) == 200
     assert choose_bins(28.0, None) == 10
+
+
+@pytest.mark.parametrize("public", [True, False])
+@pytest.mark.parametrize(("branches", "n_levels"), [(4, 1), (3, 3)])
+def test_counts_of_a_tree_are_those_of_least_squares(branches, n_levels, public):
+    rng = np.random.default_rng(branches + public)
+    noise = plan_noise([n_levels, 1], 1.0)
+    n_leaves = branches**n_levels
+    # Unknown are the counts of leaves and of missing values, and of the two cells of another table.
+    design = [
+        np.hstack([np.kron(np.eye(size), np.ones((1, n_leaves // size))), np.zeros((size, 1))])
+        for size in branches ** np.arange(1, n_levels + 1)
+    ]
+    design = [np.vstack([one, np.eye(n_leaves + 1)[-1:]]) for one in design]
+    sizes = [len(one) for one in design]
+    design = np.block(
+        [[np.vstack(design), np.zeros((sum(sizes), 2))], [np.zeros((2, n_leaves + 1)), np.eye(2)]]
+    )
+    observed = 50 * rng.normal(size=len(design))
+    precision = design.T / np.repeat(noise.stds, [*sizes, 2]) ** 2
+    # The second table has as many rows as the first, and both have 30, where that is public.
+    tied = np.vstack([np.r_[np.ones(n_leaves + 1), -1, -1], np.r_[np.ones(n_leaves + 1), 0, 0]])[: 1 + public]
+    equations = np.block([[precision @ design, tied.T], [tied, np.zeros((len(tied), len(tied)))]])
+    inverse = np.linalg.inv(equations)
+    best = inverse @ np.r_[precision @ observed, [0.0, 30.0][: 1 + public]]
+    covariance = inverse[: n_leaves + 1, : n_leaves + 1]
+
+    tables = np.split(observed, np.cumsum([*sizes, 2])[:-1])
+    released = NoisyTables(tables, 30 if public else None, noise, None)
+    _, (counts, _) = table_counts(released, [n_levels, 1], [True, False], 0.9)
+    np.testing.assert_allclose(counts.cells, best[: n_leaves + 1], rtol=1e-6, atol=1e-6)
+    first, second = rng.normal(size=(2, n_leaves + 1))
+    assert counts.noise(first, second) == pytest.approx(first @ covariance @ second, rel=1e-5)
+    # Rows up to a leaf, less a share of all known ones.
+    weights = np.tril(np.ones((n_leaves - 1, n_leaves + 1))) - 0.3
+    weights[:, -1] = 0
+    excess, variances = counts.below(0.3)
+    np.testing.assert_allclose(excess, weights @ counts.cells, atol=1e-6)
+    np.testing.assert_allclose(variances, np.diag(weights @ covariance @ weights.T), rtol=1e-5)
+
+
+def test_quartiles_of_wide_bounds_and_of_zeros():
+    rng = np.random.default_rng(3)
+    rows = {"income": 30_000 * np.exp(0.8 * rng.normal(size=20_000))}
+    rows["cost"] = np.where(rng.random(20_000) < 0.9, 0.0, rows["income"])
+    domain = TableDomain({"income": (0, 500_000), "cost": (0, 500_000)})
+    told = private_describe(rows, domain, 2.0, random_state=0).columns
+    assert [one.value for one in told["cost"].quantiles.values()] == [0, 0, 0]
+    median = told["income"].quantiles[0.5]
+    # The 90 % interval of the rows alone is 700 wide; 64 bins had one of 23,000.
+    assert median.lower < 30_000 < median.upper < median.lower + 1_400
+
+
+def test_a_tree_is_as_fine_as_the_noise_allows():
+    found = [choose_tree(std, "laplace", 20_000, 2**16) for std in (0.7, 2.8, 28.0, 280.0)]
+    assert [tree.n_points for tree in found] == [16**4, 8**5, 8**3, 6]
+    assert choose_tree(0.7, "laplace", 20_000, 5_000).n_points == 16**3

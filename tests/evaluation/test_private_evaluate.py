@@ -35,7 +35,6 @@ from skprivate.evaluation._scores.statistics import probability_nodes, round_pro
 from skprivate.exceptions import BudgetExceededError
 from skprivate.metrics import _model_outputs
 from skprivate.metrics._model_outputs import choose_number
-from tests.marks import slow
 
 NAMES = [
     "accuracy",
@@ -179,7 +178,7 @@ def test_errors_of_a_regressor():
 def test_neighbours_differ_by_two_counts(strict, monkeypatch):
     seen = []
 
-    def keep(self, counts, entropy):
+    def keep(self, counts, entropy, *_):
         seen.append(counts)
         return counts.astype(float)
 
@@ -219,7 +218,7 @@ def releases(n_trials, labels, share=1):
     """Return so many noisy tables of one evaluation, whose exact counts are computed once."""
     drawn, real = [], _counts.CountsNoise.randomize
 
-    def randomize(self, counts, entropy):
+    def randomize(self, counts, entropy, *_):
         noise = (real(self, counts, entropy) - counts for _ in range(n_trials))
         drawn.extend((counts + share * one).ravel() for one in noise)
         return drawn[0].reshape(counts.shape)
@@ -461,7 +460,8 @@ def narrow(rng):
 # Of 60 runs of coverage .9, fewer than 38 hold with a probability below 1e-8. Seen before the mending: 41
 # and less of the first, none of the second.
 @pytest.mark.filterwarnings("ignore::skprivate.exceptions.UtilityWarning")
-@pytest.mark.parametrize("epsilon", [1.0, slow(1e6)])
+@pytest.mark.slow
+@pytest.mark.parametrize("epsilon", [1.0, 1e6])
 def test_intervals_hold_where_classes_are_apart_and_where_scores_crowd(epsilon):
     assert covered("balanced_accuracy", 1.0, perfect, epsilon=epsilon) >= 52
     assert covered("auc", 1.0, perfect, epsilon=epsilon) >= 38

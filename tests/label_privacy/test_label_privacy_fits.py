@@ -179,6 +179,7 @@ class TestCost:
         monkeypatch.setattr(LabelRandomizer, "_randomize", twice)
         assert status_of("check_epsilon_audit", estimator) == "failed"
 
+    @pytest.mark.slow
     def test_half_the_noise_on_numbers_is_caught(self, monkeypatch):
         honest = DiscreteLaplaceMechanism._fill
 
@@ -190,6 +191,7 @@ class TestCost:
         monkeypatch.setattr(DiscreteLaplaceMechanism, "_fill", half)
         assert status_of("check_epsilon_audit", estimator) == "failed"
 
+    @pytest.mark.usefixtures("short_searches")
     def test_half_the_sensitivity_is_caught(self, monkeypatch):
         """Twice the grid, with noise for one."""
         honest = NumberReporter.encode
@@ -212,6 +214,7 @@ class TestCollected:
 
 
 class TestModels:
+    @pytest.mark.slow
     def test_labels_that_are_noise_get_the_base_rate(self):
         """Features say nothing: 20 fits of 2,000 rows are hardly worse than the base rate in log loss."""
         rng = np.random.default_rng(8)

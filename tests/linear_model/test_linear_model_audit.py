@@ -15,7 +15,7 @@ from skprivate.linear_model._fit import SurvivalRows
 from skprivate.linear_model._moments import released_moments as moment_release
 from skprivate.linear_model._moments import rounds
 from tests.linear_model.replays import FALSE_ALARM, count_hits, exact_loss, half_the_noise, recording_of
-from tests.marks import slow
+from tests.marks import slow, slow_unless
 
 EPSILON = Fraction(3, 2)
 
@@ -186,7 +186,7 @@ def half_the_sensitivity(monkeypatch):
 PLANTED = {"right": None, "half the noise": half_the_noise, "half the sensitivity": half_the_sensitivity}
 
 
-@pytest.fixture(params=PLANTED)
+@pytest.fixture(params=slow_unless({"half the noise"}, PLANTED))
 def bug(request, monkeypatch):
     """Run a test with the right code (None) and with each bug; it is planted when called."""
     plant = PLANTED[request.param]

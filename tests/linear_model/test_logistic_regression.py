@@ -13,7 +13,6 @@ from sklearn.metrics import log_loss
 
 from skprivate import DPLogisticRegression, PrivacyLedger, config_context
 from skprivate.exceptions import BudgetExceededError, PrivacyLeakError, PrivacyLeakWarning, UtilityWarning
-from tests.marks import slow
 
 GAUSSIAN = {"delta": 1e-6}
 DECLARED = {"bounds": (-4, 4), "classes": [0, 1]}
@@ -65,8 +64,9 @@ def test_outside_the_bounds_is_on_them():
     np.testing.assert_array_equal(*fits)
 
 
+@pytest.mark.slow
 @pytest.mark.statistical
-@pytest.mark.parametrize(("n", "epsilon"), [slow(12_000, 1.0), (4000, 14.0)])
+@pytest.mark.parametrize(("n", "epsilon"), [(12_000, 1.0), (4000, 14.0)])
 def test_intervals_hold_the_slopes_that_made_the_rows(n, epsilon):
     # 50 fits of 4 slopes: that fewer than 150 of 200 intervals of 90 % hold theirs has a probability of 2e-8.
     held = 0

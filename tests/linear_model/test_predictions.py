@@ -23,6 +23,7 @@ from skprivate.domain import StressColumn
 from skprivate.linear_model import _predictions
 from skprivate.linear_model._predictions import TIED, concordance_index, replicate_quantiles
 from tests.linear_model.conftest import COEF, INTERCEPT, SCALE, Known, lives_of
+from tests.marks import slow
 
 X = np.random.default_rng(0).uniform(-1, 1, (50, 2))
 
@@ -112,7 +113,7 @@ class TestIntervals:
 
 
 @pytest.mark.statistical
-@pytest.mark.parametrize("distribution", ["weibull", "loglogistic", "lognormal"])
+@pytest.mark.parametrize("distribution", ["weibull", slow("loglogistic"), slow("lognormal")])
 def test_bounds_and_bands_hold_as_often_as_they_say(distribution):
     """150 tables each: nominal .9 one-sided (B10) and .9 two-sided (survival at one time).
 

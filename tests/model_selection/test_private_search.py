@@ -138,6 +138,7 @@ def test_ties_are_for_the_first_run(fits):
         fits.clear()
 
 
+@pytest.mark.slow
 def test_losers_warn_of_nothing(recwarn):
     model = DPNormalLLSRegressor(0.01, bounds_X=(0, 1), bounds_y=(-1, 1))
     for n_jobs in (None, 2):

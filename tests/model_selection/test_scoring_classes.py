@@ -251,6 +251,7 @@ def test_the_bound_of_the_log_loss_makes_its_bias_as_large_as_the_noise():
     assert log_loss_bound(10, Fraction(1, 100), 3) == pytest.approx(np.log(6))
 
 
+@pytest.mark.slow
 @pytest.mark.statistical
 def test_private_scores_are_those_of_the_rows_up_to_noise():
     rng = np.random.default_rng(4)

@@ -27,6 +27,7 @@ from skprivate.base._public_model import TableModel, of_encoded_rows
 from skprivate.domain import CategoricalColumn, NumberColumn, StressColumn, TableDomain
 from skprivate.exceptions import UtilityWarning
 from skprivate.metrics._model_outputs import is_same_in_any_table
+from tests.marks import slow_unless
 
 pytestmark = pytest.mark.filterwarnings("ignore::skprivate.exceptions.UtilityWarning")
 
@@ -121,7 +122,7 @@ def test_a_pipeline_on_columns_by_name_works(name, strict):
         np.testing.assert_array_equal(fitted.predict(shuffled)[::-1], found)
 
 
-@pytest.mark.parametrize("name", MODELS)
+@pytest.mark.parametrize("name", slow_unless(list(MODELS)[:2], MODELS))
 def test_in_strict_mode_no_cell_makes_it_fail(name):
     model = MODELS[name].set_params(domain=DOMAIN)
     rows = TABLE.astype(object)

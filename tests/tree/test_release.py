@@ -245,12 +245,14 @@ class TestStatement:
 
 
 class TestAudit:
+    @pytest.mark.usefixtures("short_searches")
     def test_the_fuzz_sees_the_selection_and_the_leaves(self):
         # Both parts within what they may cost: .7 and .3 of epsilon.
         fuzz = sensitivity_fuzz(paid(1.5, max_depth=2))
         assert fuzz.passed
         assert 0.45 + 0.4 < float(fuzz.loss) <= 1.5
 
+    @pytest.mark.usefixtures("short_searches")
     @pytest.mark.parametrize("place", ["the selection", slow("the leaves")])
     def test_too_little_noise_is_refuted(self, place, monkeypatch):
         right = DiscreteLaplaceMechanism.from_scale
@@ -388,6 +390,7 @@ class OfNumbers(ClassifierMixin, BaseEstimator):
         return np.zeros(len(X))
 
 
+@pytest.mark.usefixtures("short_searches")
 class TestAuditOfAnOrder:
     rng = np.random.default_rng(0)
     rows = {"X": rng.uniform(size=(60, 3)), "y": rng.integers(2, size=60)}

@@ -24,30 +24,46 @@ _COARSE = 4
 
 
 @dataclass(frozen=True)
+class Tree:
+    """Public intervals of a range: each is cut into so many equal ones, on so many levels."""
+
+    branches: int
+    n_levels: int
+
+    @property
+    def n_points(self) -> int:
+        """Points of the grid that numbers are rounded to: those of the last level."""
+        return int(self.branches**self.n_levels)
+
+
+@dataclass(frozen=True)
 class NumberTable:
     """Counts of a column of numbers, rounded at random to points of a grid, and of the missing ones.
 
     A value between two points goes to the upper one with the probability that keeps its expectation, so
-    means of the counts have no error of binning; a row is still in one cell.
+    means of the counts have no error of binning. The points are leaves of a tree, and every level of it is
+    a table: a row is in one cell of each.
     """
 
     name: str
     column: Column
-    n_bins: int
+    tree: Tree
 
     @property
-    def size(self) -> int:
-        """Points of the grid, and one cell for missing values and those that are no number."""
-        return self.n_bins + 2
+    def sizes(self) -> list[int]:
+        """Nodes of each level, and one cell for missing values and those that are no number."""
+        return [int(self.tree.branches**level) + 1 for level in range(1, self.tree.n_levels + 1)]
 
-    def codes(self, readings: Readings, coins: Coins) -> IntArray:
-        """Return the cell of every row."""
-        place = share_of_range(self.column, readings[self.name][0]) * self.n_bins
+    def codes(self, readings: Readings, coins: Coins) -> list[IntArray]:
+        """Return the cell of every row on every level."""
+        place = share_of_range(self.column, readings[self.name][0]) * (self.tree.n_points - 1)
         missing = np.isnan(place)
         place = np.where(missing, 0.0, place)
-        below = np.minimum(np.floor(place), self.n_bins - 1)
-        code = below + (coins(len(place)) < place - below)
-        return np.where(missing, self.n_bins + 1, code).astype(np.int64)
+        below = np.minimum(np.floor(place), self.tree.n_points - 2)
+        leaf = (below + (coins(len(place)) < place - below)).astype(np.int64)
+        return [
+            np.where(missing, size - 1, leaf // (self.tree.n_points // (size - 1))) for size in self.sizes
+        ]
 
 
 @dataclass(frozen=True)
@@ -176,9 +192,15 @@ class TablePlan:
     tables: tuple[CountTable, ...]
 
     @property
+    def n_levels(self) -> list[int]:
+        """Of every table, how many it is released as."""
+        return [table.tree.n_levels if isinstance(table, NumberTable) else 1 for table in self.tables]
+
+    @property
     def sizes(self) -> list[int]:
-        """Numbers of cells."""
-        return [table.size for table in self.tables]
+        """Numbers of cells, of a table with levels that of each."""
+        found = [table.sizes if isinstance(table, NumberTable) else [table.size] for table in self.tables]
+        return [size for sizes in found for size in sizes]
 
     @property
     def read(self) -> list[str]:
@@ -193,8 +215,9 @@ class TablePlan:
         return list(found)
 
     def codes(self, readings: Readings, coins: Coins) -> list[IntArray]:
-        """Return for every table the cell of every row."""
-        return [table.codes(readings, coins) for table in self.tables]
+        """Return for every table, of one with levels for each, the cell of every row."""
+        found = [table.codes(readings, coins) for table in self.tables]
+        return [code for codes in found for code in (codes if isinstance(codes, list) else [codes])]
 
 
 def plan_tables(
@@ -202,7 +225,7 @@ def plan_tables(
     columns: Any,
     crosstabs: Any,
     survival: Any,
-    n_bins: int,
+    tree: Tree,
     n_times: int,
     coding: EventCoding = TRUE_OR_FALSE,
 ) -> TablePlan:
@@ -210,17 +233,18 @@ def plan_tables(
     names = domain.names if columns is None else _names_of(columns, "columns", domain)
     if len(set(names)) < len(names):
         raise ValueError("columns names a column twice.")
-    tables: list[CountTable] = [_column_table(name, domain.columns[name], n_bins) for name in names]
+    tables: list[CountTable] = [_column_table(name, domain.columns[name], tree) for name in names]
     tables += [_cross_table(pair, domain) for pair in _list_of(crosstabs, "crosstabs")]
     if survival is not None:
         tables.append(_survival_table(survival, domain, n_times, coding))
     if not tables:
         raise ValueError("there is nothing to describe: no column, no crosstab and no survival.")
-    if sum(table.size for table in tables) > MOST_CELLS:
+    plan = TablePlan(names, tuple(tables))
+    if sum(plan.sizes) > MOST_CELLS:
         raise ValueError(
             f"the tables have more than {MOST_CELLS} cells: take fewer bins, levels or crosstabs."
         )
-    return TablePlan(names, tuple(tables))
+    return plan
 
 
 def share_of_range(column: Column, values: FloatArray) -> FloatArray:
@@ -243,10 +267,8 @@ def level_labels(column: Column) -> tuple[str, ...]:
     return "false", "true"
 
 
-def _column_table(name: str, column: Column, n_bins: int) -> CountTable:
-    return (
-        NumberTable(name, column, n_bins) if is_measured(column) else LevelTable(name, level_labels(column))
-    )
+def _column_table(name: str, column: Column, tree: Tree) -> CountTable:
+    return NumberTable(name, column, tree) if is_measured(column) else LevelTable(name, level_labels(column))
 
 
 def _cross_table(pair: Any, domain: TableDomain) -> CrossTable:

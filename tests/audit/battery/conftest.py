@@ -10,8 +10,10 @@ import pytest
 from joblib.externals.loky import get_reusable_executor
 
 from skprivate.audit import check_private_estimator
+from skprivate.audit._battery import noise_statistics
+from skprivate.audit._search import search
 from skprivate.exceptions import DisclosureWarning, PrivacyLeakWarning, UtilityWarning
-from tests.audit.search_seconds import SEARCH_SECONDS, SHORT
+from tests.audit.search_seconds import SEARCH_SECONDS, SHORT, FewLooks
 
 
 def start_lean_process():
@@ -21,6 +23,7 @@ def start_lean_process():
     warnings.filterwarnings("ignore", "A prediction rests on few")
     for seconds in SEARCH_SECONDS:
         seconds.update(dict.fromkeys(seconds, SHORT))
+    search.Deadline = noise_statistics.Deadline = FewLooks
 
 
 def end_workers():

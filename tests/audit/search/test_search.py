@@ -129,6 +129,7 @@ class TestLoss:
 
 
 @pytest.mark.usefixtures("short_searches")
+@pytest.mark.usefixtures("short_searches")
 class TestFuzz:
     @pytest.mark.parametrize(
         ("estimator", "loss"),

@@ -193,6 +193,16 @@ def test_scalar_bounds_are_attained_where_steps_are_plain(name):
     assert bound == pytest.approx(exact.of(difference))
 
 
+def test_the_bound_of_clipped_rounds_is_attained_where_every_move_adds_to_the_last():
+    """P and Q are negative and differ: own moves and estimates of others grow, and are not to be mixed up."""
+    game = {"P": np.full((1, 1), -1.5), "Q": np.full((1, 1), -0.25), "algorithm": "ye"}
+    clipped, free = (
+        player_distances(make_mechanism(**game, clip_norm=clip))[0][0].of(np.array([[0.01]]))
+        for clip in (1.5, None)
+    )
+    assert clipped == pytest.approx(free, rel=1e-12)
+
+
 def test_contraction_is_not_claimed_where_clipping_hides_it():
     """Broadcasts that drive both pseudo-gradients into clipping keep apart what would come closer."""
     mechanism = make_mechanism(

@@ -15,6 +15,7 @@ from skprivate.linear_model._moments.released_moments import MomentWeights, Neig
 from skprivate.noise._mechanisms import FitBudget
 from skprivate.rounds._plans.moments import MomentGrid
 from skprivate.rounds._rows import CODES, KINDS, PreparedRows
+from tests.marks import slow_unless
 
 DISTRIBUTIONS = [SEV, LOGISTIC, NORMAL]
 GRID = MomentGrid(lower=-np.ones(3), upper=np.ones(3), target=(-5.0, 3.0), exponent=20)
@@ -103,7 +104,7 @@ def fitted(rows, epsilon, distribution, seed=0, **options):
     return fit_censored(plan, X, end, code, seed, start=start, entry=entry)
 
 
-@pytest.mark.parametrize("distribution", DISTRIBUTIONS)
+@pytest.mark.parametrize("distribution", slow_unless({SEV}, DISTRIBUTIONS))
 @pytest.mark.parametrize("kind", ["interval", "left", "current status", "entry", "entry and interval"])
 def test_without_noise_it_is_maximum_likelihood(distribution, kind):
     rows = simulated(kind, distribution)
@@ -131,7 +132,7 @@ def test_rounds_of_events_and_censored_rows_do_not_change(distribution):
     assert digest.hexdigest()[:16] == DIGESTS[distribution.name]
 
 
-@pytest.mark.parametrize("distribution", DISTRIBUTIONS)
+@pytest.mark.parametrize("distribution", slow_unless({SEV}, DISTRIBUTIONS))
 def test_an_interval_is_the_mean_of_the_events_in_it(distribution):
     """Against a fine sum over complete rows: those beyond a cut or the bound count as censored there."""
     plan = make_plan(1.0, distribution, 1000, hazard_clip=1.0).rounds[0]

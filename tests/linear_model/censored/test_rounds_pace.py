@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from skprivate.linear_model._censored.rounds import Ahead, Pace, both, least_share
+from tests.marks import slow
 
 AHEAD = Ahead(
     length=0.6,
@@ -42,7 +43,7 @@ def walk(pace, rng):
     return shares
 
 
-@pytest.mark.parametrize("mechanism", ["laplace", "gaussian"])
+@pytest.mark.parametrize("mechanism", ["laplace", slow("gaussian")])
 def test_amounts_add_up_to_the_budget_and_none_is_too_small(mechanism):
     rng = np.random.default_rng(0)
     counts = set()

@@ -11,6 +11,7 @@ from skprivate import DPLogisticRegression, config_context
 from skprivate.audit._epsilon import gaussian_lower_bound
 from skprivate.linear_model._logistic import schedule
 from tests.linear_model.replays import FALSE_ALARM, count_hits, exact_loss, half_the_noise, recording_of
+from tests.marks import slow_unless
 
 EPSILON = Fraction(3, 2)
 GAUSSIAN = {"mechanism": "gaussian", "delta": 1e-6}
@@ -117,7 +118,7 @@ def half_the_sensitivity(monkeypatch):
 PLANTED = {"right": None, "half the noise": half_the_noise, "half the sensitivity": half_the_sensitivity}
 
 
-@pytest.fixture(params=PLANTED)
+@pytest.fixture(params=slow_unless({"half the noise"}, PLANTED))
 def bug(request, monkeypatch):
     """Run a test with the right code (None) and with each bug; it is planted when called."""
     plant = PLANTED[request.param]
