@@ -188,6 +188,7 @@ def compare_residuals(
     confidence: float = 0.9,
     spread: float = 0.0,
     possible: FloatArray | None = None,
+    n_compared: int = 1,
     seed: int = 0,
 ) -> GoodnessOfFit:
     """Compare a noisy histogram of standardised residuals with their law.
@@ -210,6 +211,8 @@ def compare_residuals(
     possible : ndarray of shape (n_tables, n_cells - 1), default=None
         Cumulative hazards at the inner edges under parameters that may be the true ones. None: those of the
         law alone.
+    n_compared : int, default=1
+        Histograms of which the least p-value counts: it is multiplied by their number.
     seed : int, default=0
         Of the tables under the law: the same release always has the same limit.
 
@@ -250,11 +253,12 @@ def compare_residuals(
     center, spread = np.nanmean(drawn, axis=0), np.maximum(np.nanstd(drawn, axis=0), np.finfo(float).eps)
     distances = np.abs(np.exp(-hazard) - np.exp(-law))[:compared]
     statistics, under_law = counted(distances), counted(np.abs(drawn - center)).max(axis=1)
-    limit = float(np.quantile(under_law, _LEVEL))
+    limit = float(np.quantile(under_law, 1.0 - (1.0 - _LEVEL) / n_compared))
     furthest = int(np.argmax(statistics if statistics.any() else distances))
     if np.sum(under_law >= statistics[furthest]) <= _FEW:
         more = counted(np.abs(draw(np.tile(steps, (_MORE, 1)))[:, :compared] - center))
         under_law = np.concatenate([under_law, more.max(axis=1)])
+    p_value = float((1 + np.sum(under_law >= statistics[furthest])) / (1 + len(under_law)))
     width = float(ndtri(ends_of(confidence)[1]))
     return GoodnessOfFit(
         errors=edges[1 : usable + 1],
@@ -267,7 +271,7 @@ def compare_residuals(
         place=float(edges[1 + furthest]),
         statistic=float(statistics[furthest]),
         limit=limit,
-        p_value=float((1 + np.sum(under_law >= statistics[furthest])) / (1 + len(under_law))),
+        p_value=min(1.0, n_compared * p_value),
     )
 
 

@@ -139,6 +139,8 @@ class LevelRelease:
 
     Attributes
     ----------
+    edges : ndarray of shape (n_cells + 1,)
+        Ends of the cells, in standardised errors about that fit.
     counts : ndarray of shape (n_levels, 2, n_cells)
         By level, censored rows and events, and cells of the standardised error about the fit of all rows.
     noise_std : float
@@ -151,6 +153,7 @@ class LevelRelease:
     mechanism : {"laplace", "gaussian"}
     """
 
+    edges: FloatArray
     counts: FloatArray
     noise_std: float
     laws: tuple[LawFit, ...]
@@ -185,7 +188,7 @@ def level_rounds(
     counts = (yield step).reshape(len(plan.names), 2, -1) / PARTS
     std = float(step.noise.std[0])  # type: ignore[attr-defined]
     laws, settled = zip(*(_fit_level(edges, one, std, distribution) for one in counts), strict=True)
-    return release, LevelRelease(counts, std, laws, np.array(settled), fit, task.budget.mechanism)
+    return release, LevelRelease(edges, counts, std, laws, np.array(settled), fit, task.budget.mechanism)
 
 
 def _choose_edges(distribution: ErrorDistribution, n_events: float, noise_std: float) -> FloatArray:
@@ -322,6 +325,18 @@ class LevelModel:
             design[:, 0] = 0.0
         move = np.linalg.pinv(weights[:, None] * design) * weights
         return cls(plan, release, scales, covariances, center, unit, move, rows)
+
+    @property
+    def residuals(self) -> list[ResidualHistogram]:
+        """Counts of the levels that are known, about the location and in the scale of each."""
+        counted = self.release
+        return [
+            ResidualHistogram(counted.edges, counts, counted.noise_std).moved(
+                law.location, np.exp(law.log_scale)
+            )
+            for counts, law, known in zip(counted.counts, counted.laws, self.known, strict=True)
+            if known
+        ]
 
     @property
     def known(self) -> BoolArray:

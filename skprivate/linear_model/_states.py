@@ -152,6 +152,9 @@ def goodness_of_fit(self: Any, *, confidence: float = CONFIDENCE) -> GoodnessOfF
 
     Notes
     -----
+    With ``scale_by`` the residuals of each level are compared, in its own scale; what is returned is the
+    comparison of the level that differs most, with a p-value that counts how many there are.
+
     **Privacy**: a function of released values, which spends nothing.
     """
     check_is_fitted(self)
@@ -159,37 +162,48 @@ def goodness_of_fit(self: Any, *, confidence: float = CONFIDENCE) -> GoodnessOfF
     compared = _compared(self)
     if isinstance(compared, str):
         raise ValueError(f"{compared}: nothing that was released shows whether the law is right.")
-    return compare_residuals(**compared, confidence=confidence)
+    return _compare(compared, confidence)
 
 
 def verdict_of(self: Any) -> GoodnessOfFit | str:
     """Return how the residuals agree with the law, or why no residuals show it."""
     compared = _compared(self)
-    return compared if isinstance(compared, str) else compare_residuals(**compared)
+    return compared if isinstance(compared, str) else _compare(compared)
 
 
-def _compared(self: Any) -> dict[str, Any] | str:
-    """Return what `compare_residuals` takes of a fit, or why there is no verdict."""
-    release, law = self.release_, self.error_distribution_
-    if self._level_model is not None:
-        return "residuals of levels with scales of their own have no common law"
+def _compare(compared: list[dict[str, Any]], confidence: float = CONFIDENCE) -> GoodnessOfFit:
+    """Return the comparison that differs most, with a p-value that counts how many there are."""
+    found = [compare_residuals(**one, confidence=confidence, n_compared=len(compared)) for one in compared]
+    return min(found, key=lambda one: one.p_value)
+
+
+def _compared(self: Any) -> list[dict[str, Any]] | str:
+    """Return what `compare_residuals` takes of a fit, or of each level, or why there is no verdict."""
+    release, levels = self.release_, self._level_model
     residuals = getattr(release, "residuals", None)
-    if residuals is None:
+    counted: list[Any] = [residuals] if levels is None else levels.residuals
+    if not counted or counted[0] is None:
         return "the fit released no histogram of residuals"
-    found = {
-        "edges": residuals.edges,
-        "counts": residuals.counts,
-        "noise_std": residuals.noise_std,
-        "distribution": law,
-        "mechanism": release.mechanism,
-    }
+    every = [
+        {
+            "edges": one.edges,
+            "counts": one.counts,
+            "noise_std": one.noise_std,
+            "distribution": self.error_distribution_,
+            "mechanism": release.mechanism,
+        }
+        for one in counted
+    ]
+    if levels is not None:
+        return every
+    (found,) = every
     if isinstance(release, LookRelease):
         found |= about_the_final_line(self, release)
     elif isinstance(release, CensoredRelease) and release.correction is not None:
         found["spread"] = release.correction.spread
     if found.get("spread", 0.0) > _MOST_SPREAD:
         return "what the slopes may miss spreads the residuals"
-    return found
+    return every
 
 
 # States, from widths of intervals with the noise and without it.

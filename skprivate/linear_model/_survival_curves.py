@@ -359,9 +359,7 @@ def _curves_at(
         curves = np.empty(len(location), dtype=object)
         law = {"distribution": distribution, "scale": float(scale), "log_target": log_target}
         for row, center in enumerate(location.tolist()):
-            curves[row] = kind(
-                location=center, x=grid, state=states[row], **law
-            )
+            curves[row] = kind(location=center, x=grid, state=states[row], **law)
     if not return_interval:
         return curves, None
     # The band: ends of the intervals of standardised errors, of shape (n_samples, n_times, 2).

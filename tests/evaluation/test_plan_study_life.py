@@ -17,7 +17,7 @@ from skprivate import (
     plan_life_study,
 )
 from skprivate.datasets import make_location_scale
-from skprivate.domain import StressColumn
+from skprivate.domain import BooleanColumn, StressColumn
 from skprivate.evaluation import StatedLifetimes
 from skprivate.evaluation._plan_study import _tried
 from skprivate.evaluation._planning.lifetimes import FitWidths, draw_from_public, median_widths
@@ -213,3 +213,24 @@ def test_one_population_is_planned():
     of_public = plan_life_study(model, 5000, [1.0], public=(None, public), **options)
     simulated = plan_life_study(model, 5000, [1.0], simulate=draw, **options)
     assert of_public.table[0].warned == simulated.table[0].warned == 0
+
+
+def test_scales_by_level_are_planned():
+    """A stated scale for each row of the design; and public rows, by the scales that a fit finds in them."""
+    domain = TableDomain({"city": BooleanColumn(), "x": (-1.0, 1.0)})
+    model = DPLogLocationScaleRegressor(domain=domain, bounds_y=BOX["bounds_y"], scale_by="city")
+    rows = pd.DataFrame({"city": [True, False] * 2, "x": [0.7, 0.7, -0.7, -0.7]})
+    stated = StatedLifetimes(coef=[0.0, 0.5], intercept=3.0, scale=[0.2, 0.4] * 2, X=rows)
+    X, y = stated.draw_for(model)(40_000, np.random.default_rng(0))
+    spread = [
+        np.std(np.log(y[X["city"] == city]) - 0.5 * X["x"][X["city"] == city]) for city in (True, False)
+    ]
+    assert np.multiply(spread, np.sqrt(6) / np.pi) == pytest.approx([0.2, 0.4], rel=0.05)
+    options = {"X_at": rows[:2], "n_repeats": 4, "random_state": 0}
+    planned = plan_life_study(model, 20_000, [2.0], stated=stated, **options)
+    of_public = plan_life_study(model, 20_000, [2.0], public=(X[:2000], y[:2000]), **options)
+    for plan_of in (planned, of_public):
+        narrow, wide = plan_of.table[0].quantile
+        assert narrow < wide
+    with pytest.raises(ValueError, match="one for each row of X"):
+        StatedLifetimes(coef=[1.0], intercept=0.0, scale=[1.0, 2.0])

@@ -139,6 +139,29 @@ def test_predictions_use_the_scale_of_the_level():
     np.testing.assert_array_equal(same.predict_mean(rows), model.predict_mean(rows))
 
 
+def test_goodness_of_fit_is_that_of_the_levels():
+    """Weibull times of two shapes fit by level, and not with one scale; a mixture fits neither way."""
+    X, y = fleet(30_000, censored=True)
+    one, by_level = (
+        DPLogLocationScaleRegressor(20.0, scale_by=name, **LIFE).fit(X, y).goodness_of_fit()
+        for name in (None, "usage")
+    )
+    assert one.p_value < 0.01
+    assert by_level.p_value > 0.001
+    assert by_level.statistic < 1.5 * by_level.limit
+    y["time"] *= np.where(X["x"] * 10 % 1 < 0.3, 0.1, 1.0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        mixed = DPLogLocationScaleRegressor(20.0, scale_by="usage", **LIFE).fit(X, y)
+    assert mixed.goodness_of_fit().p_value < 0.01
+
+
+def test_complete_fits_have_a_goodness_of_fit():
+    X, y = fleet(20_000)
+    model = DPLogLocationScaleRegressor(5.0, scale_by="usage", **LIFE).fit(X, y)
+    assert model.goodness_of_fit().p_value > 0.001
+
+
 def test_no_difference_is_no_verdict():
     """Of levels of one scale 5 in 100 differ by chance; a fixed seed."""
     X, y = fleet(20_000)

@@ -16,6 +16,7 @@ from ..._config import config_context
 from ..._typing import FloatArray
 from ...exceptions import UtilityWarning
 from ...linear_model._distributions import ErrorDistribution, error_distribution_of, models_log_target
+from ...linear_model._scale_by_level import each_level
 from ...linear_model._states import KNOWN
 from ...utils import check_bounds, is_structured
 from ...utils._compat import safe_indexing
@@ -38,8 +39,10 @@ class StatedLifetimes:
     coef : array-like of shape (d,)
         Slopes of the location, one for each column of the design; with a domain for each of its
         ``encoded_names``.
-    intercept, scale : float
-        Location at 0, and scale of the errors, above 0; of log time for life distributions.
+    intercept : float
+        Location at 0, of log time for life distributions.
+    scale : float or array-like of shape (m,)
+        Of the errors, above 0; or one for each row of X, where it differs by level.
     X : array-like or data frame of shape (m, n_features), default=None
         Rows of the design, such as the levels of a test, which units are drawn from with replacement. None:
         uniform within the ``bounds_X`` of the estimator; with ``coef=[]`` one population, without columns.
@@ -70,7 +73,7 @@ class StatedLifetimes:
 
     coef: ArrayLike
     intercept: float
-    scale: float
+    scale: ArrayLike
     X: Any = None
     censoring: float = 0.0
 
@@ -78,8 +81,11 @@ class StatedLifetimes:
         coef = np.asarray(self.coef, dtype=np.float64)
         if coef.ndim != 1 or not np.isfinite(coef).all() or not np.isfinite(self.intercept):
             raise ValueError("coef must be a list of finite numbers, and intercept a finite number.")
-        if not 0 < self.scale < np.inf:
+        scale = np.asarray(self.scale, dtype=np.float64)
+        if not ((scale > 0) & (scale < np.inf)).all():
             raise ValueError("scale must be above 0.")
+        if scale.ndim and (self.X is None or scale.shape != (len(self.X),)):
+            raise ValueError("scale must be a number, or one for each row of X.")
         if not 0 <= self.censoring < 1:
             raise ValueError("censoring must be at least 0 and below 1.")
 
@@ -91,8 +97,10 @@ class StatedLifetimes:
         log_target = models_log_target(estimator.distribution) or self.censoring > 0
 
         def draw(n: int, rng: np.random.Generator) -> tuple[Any, NDArray[Any]]:
-            X, encoded = design.draw(n, rng)
-            line = self.intercept + encoded @ coef + self.scale * _errors(error, n, rng)
+            X, encoded, places = design.draw(n, rng)
+            scale = np.asarray(self.scale, dtype=np.float64)
+            scale = scale[places] if scale.ndim else scale
+            line = self.intercept + encoded @ coef + scale * _errors(error, n, rng)
             if not log_target:
                 return X, line
             times = np.exp(line)
@@ -120,14 +128,14 @@ class _Design:
         if self._encoded.ndim != 2 or self._encoded.shape[1] != width:
             raise ValueError(f"coef has {width} slopes, and the rows X of the design have other columns.")
 
-    def draw(self, n: int, rng: np.random.Generator) -> tuple[Any, FloatArray]:
-        """Return n rows as the estimator takes them, and as numbers."""
+    def draw(self, n: int, rng: np.random.Generator) -> tuple[Any, FloatArray, Any]:
+        """Return n rows as the estimator takes them, and as numbers, and their places in the design."""
         if self._X is None:
             rows = rng.uniform(self._lower, self._upper, size=(n, len(self._lower)))
-            return rows if len(self._lower) else None, rows
+            return rows if len(self._lower) else None, rows, None
         places = rng.integers(len(self._encoded), size=n)
         X = self._X if hasattr(self._X, "iloc") or hasattr(self._X, "dtypes") else np.asarray(self._X)
-        return safe_indexing(X, places), self._encoded[places]
+        return safe_indexing(X, places), self._encoded[places], places
 
 
 def _errors(error: ErrorDistribution, n: int, rng: np.random.Generator) -> FloatArray:
@@ -172,9 +180,11 @@ def draw_from_public(public: Any, estimator: Any) -> Draw:
     ends = _ends_of(y) if is_structured(y) else None
 
     def draw(n: int, rng: np.random.Generator) -> tuple[Any, NDArray[Any]]:
-        rows, encoded = design.draw(n, rng)
-        line = model.intercept_ + encoded @ model.coef_
-        target = line + model.scale_ * _errors(model.error_distribution_, n, rng)
+        rows, encoded, _ = design.draw(n, rng)
+        target = model.intercept_ + encoded @ model.coef_
+        errors = _errors(model.error_distribution_, n, rng)
+        for where, level in each_level(model, encoded, intervals=False):
+            target[where] += level.scale_ * errors[where]
         if model.log_target_:
             target = np.exp(target)
         return rows, target if ends is None else _observed(target, ends(n, rng))
