@@ -29,12 +29,12 @@ MOST_LINES_OF_A_MODULE = 520
 MOST_FILES_OF_A_FIT = 25
 MOST_FILES_OF_A_PREDICTION = 12
 MOST_CLASSES = 4
-MOST_LINES_BESIDE = {"tests": 42_000, "benchmarks": 9_500}
+MOST_LINES_BESIDE = {"tests": 42_000, "benchmarks": 9_570}
 MOST_LINES = {
-    "linear_model": 5290,
+    "linear_model": 5320,
     "audit": 4520,
     "accounting": 4320,
-    "rounds": 4170,
+    "rounds": 4420,
     "tree": 3500,
     "evaluation": 3250,
     "games": 3110,
