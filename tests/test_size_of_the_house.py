@@ -31,12 +31,12 @@ MOST_LINES_OF_A_MODULE = 520
 MOST_FILES_OF_A_FIT = 26
 MOST_FILES_OF_A_PREDICTION = 12
 MOST_CLASSES = 4
-MOST_LINES_BESIDE = {"tests": 43_000, "benchmarks": 9_500}
+MOST_LINES_BESIDE = {"tests": 43_000, "benchmarks": 9_570}
 MOST_LINES = {
-    "linear_model": 6030,
+    "linear_model": 6360,
     "audit": 4520,
     "accounting": 4320,
-    "rounds": 4170,
+    "rounds": 4420,
     "tree": 3500,
     "evaluation": 3440,
     "games": 3110,

@@ -126,18 +126,23 @@ class DPBoostingClassifier(ClassifierMixin, BaseDPBoosting):
 
     Notes
     -----
-    **Privacy.** Released are, with exact discrete noise: counts of rows by label, by the cells of every
-    column, and by random cells; and in every step the sums, by cell, of the label less its probability under
-    the model so far, rounded toward zero. Everything else is a function of that and of public rows. Replacing
-    a row moves the counts of t tables by 2t in L1 and in squared L2, and the sums of a step by at most 2 in
-    L1 and 4 in squared L2; with three classes or more by 4 and 8. Under "add-remove" it is t, and 1 and 1, or
-    2 and 2. Laplace noise adds epsilons up over the rounds, Gaussian noise rhos, which become epsilon and
-    delta once. All is charged before the first noise. With groups all norms are multiplied by
-    ``max_rows_per_group``. Not protected: the public rows, bounds, classes, and under "replace-one" the
-    number of private rows. A seeded fit, or one that reads bounds or classes from private rows, claims
-    "not-private".
+    **Privacy.** Released are, with exact discrete noise: counts of rows by label (of two, of the second where
+    the number of rows is public) and by the cells of every column; in every step the sums, by cell, of the
+    label less its probability under the model so far, rounded toward zero; and at the end, without a public
+    model, the sums of predicted probabilities, to which 2 % of the budget goes. Everything else is a function
+    of that and of public rows. Replacing a row moves the counts of t tables by 2t in L1 and in squared L2,
+    and the sums of a step by at most 2 in L1 and 4 in squared L2; with three classes or more by 4 and 8.
+    Under "add-remove" it is t, and 1 and 1, or 2 and 2. Probabilities that add up to 1 at most move sums by
+    1, or of three classes by 2. Laplace noise adds epsilons up over the rounds, Gaussian noise rhos, which
+    become epsilon and delta once. All is charged before the first noise. With groups all norms are
+    multiplied by ``max_rows_per_group``. Not protected: the public rows, bounds, classes, and under
+    "replace-one" the number of private rows. A seeded fit, or one that reads bounds or classes from private
+    rows, claims "not-private".
 
     Proof: :doc:`/proofs/boosting`; of ``public_model``: :doc:`/proofs/rows`.
+
+    **Rare classes.** The intercept is moved so that the mean prediction meets the counts of the classes. With
+    a public model it is not: its scores set the level.
 
     References
     ----------
@@ -229,7 +234,7 @@ class DPBoostingClassifier(ClassifierMixin, BaseDPBoosting):
         return PublicScores.of_labels(of_encoded_rows(self.public_model, self.domain), X, y, self.classes_)
 
     def _mistaken_target(self, task: BoostingTask, release: BoostingRelease) -> str | None:
-        return hardly_any_rows(self.classes_, release.target_counts, release.target_std, task.n_rows)
+        return hardly_any_rows(self.classes_, release.target_counts, release.target_std)
 
     def _no_targets(self) -> NDArray[Any]:
         return np.asarray(declared_classes(self.classes))[:0]

@@ -25,6 +25,7 @@ from ..noise._mechanisms import FitBudget
 from ..rounds._driver import Rounds, RowsInMemory, drive, with_releases
 from ..rounds._fit import read_public_rows, schema_of
 from ..rounds._plans.boosting import UNIT, AdditiveModel, ClassLoss, Loss
+from ..rounds._rates import NoiseShares
 from ..rounds._rows import PreparedRows
 from ..rounds._schema import RowSchema
 from ..rounds._sources import SourceFacts
@@ -36,7 +37,6 @@ from ..utils._private_fit import public_errors
 from ..utils._tables import within_bounds
 from ._plan import (
     ColumnCells,
-    NoiseShares,
     check_cells,
     check_monotone,
     columns_of_domain,

@@ -4,19 +4,16 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from math import ceil, isqrt, log2, sqrt
+from math import ceil, log2
 from typing import Any
 
 import numpy as np
 from sklearn.isotonic import isotonic_regression
 
-from .._typing import CentralRelation, FloatArray, IntArray
-from ..accounting import ReleaseRecord
+from .._typing import FloatArray, IntArray
 from ..domain import TableDomain
-from ..noise import DiscreteGaussianMechanism, DiscreteLaplaceMechanism
-from ..noise._mechanisms import FitBudget
 from ..rounds._plans.boosting import MOST_CELLS, CodedFeature
-from ..rounds._plans.moments import FINEST, SCALE_BITS
+from ..rounds._rates import NoiseShares
 
 # Columns as they are declared, as cells: bins, levels, and what is missing.
 
@@ -193,112 +190,6 @@ def project(table: IntArray, sizes: FloatArray, sign: int, column: ColumnCells) 
     return projected
 
 
-# Discrete noise for a share of the budget, and the sensitivity of what it protects.
-
-IntegerNoise = DiscreteGaussianMechanism | DiscreteLaplaceMechanism
-
-# Scales of noise are multiples of it: that costs less than 0.1 % of the budget from a scale of 1 on.
-_STEP = Fraction(1, 2**10)
-# Larger scales are whole numbers.
-_COARSE = 2**20
-
-
-@dataclass(frozen=True)
-class Sensitivity:
-    """How far the integers move when one row is replaced, or added or removed."""
-
-    l1: int
-    squared_l2: int
-
-    @classmethod
-    def of_counts(cls, n_tables: int, relation: CentralRelation) -> "Sensitivity":
-        """Return that of counts in tables, in each of which a row is counted once."""
-        moved = 2 * n_tables if relation == "replace-one" else n_tables
-        return cls(moved, moved)
-
-    @classmethod
-    def of_residuals(cls, n_outputs: int, relation: CentralRelation) -> "Sensitivity":
-        """Return that of sums of residuals by cell, in units of the grid's ``one``."""
-        norm = 1 if n_outputs == 1 else 2
-        return cls(2 * norm, 4 * norm) if relation == "replace-one" else cls(norm, norm)
-
-
-@dataclass(frozen=True)
-class NoiseShares:
-    """The budget of a fit, of which every release gets a share.
-
-    Attributes
-    ----------
-    budget : FitBudget
-    relation : {"replace-one", "add-remove"}
-    rows_per_unit : int
-        Rows of a person that count, m: all of them may change at once. That is m changes of one row, so that
-        the L1 norms of these add up, and so do the L2 norms.
-    """
-
-    budget: FitBudget
-    relation: CentralRelation
-    rows_per_unit: int = 1
-
-    def counts(self, share: Fraction, n_tables: int = 1) -> IntegerNoise:
-        """Return the noise of counts in so many tables."""
-        return self._noise(share, Sensitivity.of_counts(n_tables, self.relation), 1)
-
-    def describe(self, name: str, noise: IntegerNoise, share: Fraction) -> ReleaseRecord:
-        """Return the record of a release that gets a share of the budget."""
-        return ReleaseRecord.of(name, noise, share * self.budget.amount)
-
-    def residuals(self, share: Fraction, n_outputs: int, bits: int) -> IntegerNoise:
-        """Return the noise of sums of residuals that are multiples of 2^-bits."""
-        return self._noise(share, Sensitivity.of_residuals(n_outputs, self.relation), 2**bits)
-
-    def residual_bits(self, share: Fraction, n_outputs: int) -> int:
-        """Return the finest grid of residuals for which the noise fits the sampler.
-
-        Raises
-        ------
-        ValueError
-            There is none: epsilon is too small.
-        """
-        scale = self._scale(share, Sensitivity.of_residuals(n_outputs, self.relation), 1)
-        bits = SCALE_BITS - (ceil(scale) - 1).bit_length()
-        if bits < 0:
-            raise ValueError("epsilon is too small: the noise does not fit 64-bit integers.")
-        return min(FINEST, bits)
-
-    @property
-    def unit_std(self) -> float:
-        """Standard deviation of the noise that the whole budget pays for at a sensitivity of 1."""
-        if self.budget.mechanism == "gaussian":
-            return sqrt(1 / (2 * self.budget.amount))
-        return float(sqrt(2) / self.budget.amount)
-
-    def step_std(self, share: float, n_outputs: int) -> float:
-        """Return the standard deviation of the noise of one step that gets a share."""
-        moved = Sensitivity.of_residuals(n_outputs, self.relation)
-        if self.budget.mechanism == "gaussian":
-            return self.unit_std * self.rows_per_unit * sqrt(moved.squared_l2 / share)
-        return self.unit_std * self.rows_per_unit * moved.l1 / share
-
-    def _noise(self, share: Fraction, moved: Sensitivity, one: int) -> IntegerNoise:
-        scale = self._scale(share, moved, one)
-        if self.budget.mechanism == "gaussian":
-            squared = moved.squared_l2 * self.rows_per_unit**2 * one**2
-            return DiscreteGaussianMechanism.from_sigma(scale, squared)
-        return DiscreteLaplaceMechanism.from_scale(scale, moved.l1 * self.rows_per_unit * one)
-
-    def _scale(self, share: Fraction, moved: Sensitivity, one: int) -> Fraction:
-        """Return the least scale that a share of the budget pays for, rounded up."""
-        amount = self.budget.amount * share
-        if self.budget.mechanism == "gaussian":
-            square = moved.squared_l2 * self.rows_per_unit**2 * one**2 / (2 * amount * _STEP**2)
-            scale = (isqrt(ceil(square) - 1) + 1) * _STEP
-        else:
-            scale = ceil(moved.l1 * self.rows_per_unit * one / (amount * _STEP)) * _STEP
-        # The sampler takes numerators of 52 bits.
-        return scale if scale < _COARSE else Fraction(ceil(scale))
-
-
 # How a boosting divides its budget: bins, passes, random cells and shares, from public numbers alone. The
 # constants were chosen on six data sets (two of them simulated, one with 569 rows), for epsilon from 0.5 to 8
 # and both kinds of noise, and checked on four simulated ones: many columns, waves, binary columns, pairs.
@@ -307,8 +198,9 @@ class NoiseShares:
 # counted with the same noise: they cost as much again where all features have some. With a share of 3 % for
 # them, of more noise or of fewer features, tables of many or of skewed columns lose up to 5 points.
 _ROWS, _COUNTS = Fraction(2, 100), Fraction(10, 100)
-# Share of the base rate: what makes the standard deviation of a label's share so small, within two bounds.
-# The upper one is better than 5 and 20 % on three tables of 455 to 2,200 rows at epsilon 0.1 to 2.
+# Share of the counts of a target of numbers: what makes the standard deviation of a bin's share so small,
+# within two bounds. The upper one is better than 5 and 20 % on three tables of 455 to 2,200 rows at epsilon
+# 0.1 to 2.
 _BASE_STD, _LEAST_BASE, _MOST_BASE = 0.01, Fraction(2, 100), Fraction(10, 100)
 # Passes over the features; one where a public model has seen them, or where epsilons add up.
 _PASSES = 2
@@ -340,9 +232,9 @@ class Schedule:
         Passes over the features.
     n_grids, depth : int
         Steps on random cells, and the number of splits of each.
-    base, counts, steps : Fraction
-        Shares of the budget: of the base rate, of the counts of all features, which is the most that those of
-        finer bins have, too, and of these and all steps.
+    counts, steps : Fraction
+        Shares of the budget: of the counts of all features, which is the most that those of finer bins have,
+        too, and of these and all steps.
     """
 
     n_bins: int
@@ -350,7 +242,6 @@ class Schedule:
     n_passes: int
     n_grids: int
     depth: int
-    base: Fraction
     counts: Fraction
     steps: Fraction
 
@@ -364,12 +255,21 @@ def share_of_rows(relation: str) -> Fraction:
     return _ROWS if relation == "add-remove" else Fraction(0)
 
 
+def share_of_target(n_rows: int, noise: NoiseShares) -> Fraction:
+    """Return the share of the budget for the counts of numbers by bins."""
+    wanted = noise.counts(Fraction(1)).variance ** 0.5 / (_BASE_STD * n_rows)
+    wanted = wanted**2 if noise.budget.mechanism == "gaussian" else wanted
+    return min(max(Fraction(ceil(wanted * 1000), 1000), _LEAST_BASE), _MOST_BASE)
+
+
 def make_schedule(
     n_rows: int,
     n_features: int,
     n_outputs: int,
     noise: NoiseShares,
+    target: Fraction,
     *,
+    signal: float = 1.0,
     with_model: bool = False,
     n_grids: int | None = None,
 ) -> Schedule:
@@ -384,23 +284,24 @@ def make_schedule(
     n_outputs : int
         Scores of a row.
     noise : NoiseShares
+    target : Fraction
+        Share of the budget for the target: of base rates and mean prediction, or of counts by bins.
+    signal : float, default=1.0
+        Variance of the residuals of labels against that of even ones: of rare events steps learn as much as
+        of so many times fewer rows.
     with_model : bool
         Whether a public model gives the scores to start from.
     n_grids : int, default=None
         Steps on random cells; None: as many as the rows pay for.
     """
     gaussian = noise.budget.mechanism == "gaussian"
-    # What makes the standard deviation of a label's share small enough.
-    wanted = noise.counts(Fraction(1)).variance ** 0.5 / (_BASE_STD * n_rows)
-    wanted = wanted**2 if gaussian else wanted
-    base = min(max(Fraction(ceil(wanted * 1000), 1000), _LEAST_BASE), _MOST_BASE)
-    steps = 1 - share_of_rows(noise.relation) - base - _COUNTS
+    steps = 1 - share_of_rows(noise.relation) - target - _COUNTS
     left = float(steps - _COUNTS)
-    whole_std = noise.step_std(1.0, n_outputs)
+    whole_std, n_even = noise.step_std(1.0, n_outputs), n_rows * signal
 
     def most(rows: float) -> float:
         """Return how many steps leave so many rows per standard deviation of the noise of each."""
-        ratio = n_rows / (rows * whole_std)
+        ratio = n_even / (rows * whole_std)
         return left * (ratio**2 if gaussian else ratio)
 
     affordable = min(_FEWEST_STEPS, most(_ROWS_FOR_MORE)) // max(n_features, 1)
@@ -415,8 +316,8 @@ def make_schedule(
     n_grids = n_grids if n_features > 1 else 0
     share = left / max(n_single + n_grids, 1)
     std = noise.unit_std * noise.rows_per_unit / (share**0.5 if gaussian else share)
-    bins = min(max(n_rows / std / _ROWS_OF_A_BIN, _FEWEST_BINS), _MOST_BINS)
-    depth = min(max(log2(max(n_rows / std / _ROWS_OF_A_CELL, 1.0)), _LEAST_DEPTH), _MOST_DEPTH)
+    bins = min(max(n_even / std / _ROWS_OF_A_BIN, _FEWEST_BINS), _MOST_BINS)
+    depth = min(max(log2(max(n_even / std / _ROWS_OF_A_CELL, 1.0)), _LEAST_DEPTH), _MOST_DEPTH)
     count_std = noise.counts(_COUNTS, max(n_features, 1)).variance ** 0.5
     first = min(max(n_rows / (_ROWS_OF_A_FIRST_BIN * max(count_std, 1e-300)), _FEWEST_BINS), _MOST_BINS)
     return Schedule(
@@ -425,7 +326,6 @@ def make_schedule(
         n_passes=n_passes,
         n_grids=n_grids,
         depth=int(depth),
-        base=base,
         counts=_COUNTS,
         steps=steps,
     )

@@ -13,6 +13,7 @@ from .._typing import FloatArray, IntArray
 from ..accounting import PrivacySpent
 from ..rounds._driver import Round, Rounds
 from ..rounds._plans.boosting import (
+    UNIT,
     AdditiveModel,
     CellGrid,
     ClassLoss,
@@ -24,12 +25,20 @@ from ..rounds._plans.boosting import (
     ResidualsPlan,
     to_units,
 )
-from ..rounds._plans.cells import CellsPlan, LabelAxis, TargetAxis
-from ._plan import ColumnCells, NoiseShares, Schedule, make_schedule, most_steps, project, share_of_rows
+from ..rounds._plans.cells import CellsPlan, TargetAxis
+from ..rounds._rates import MEAN_SHARE, ClassRates, NoiseShares, class_rate_rounds, shift_rounds
+from ._plan import (
+    ColumnCells,
+    Schedule,
+    make_schedule,
+    most_steps,
+    project,
+    share_of_rows,
+    share_of_target,
+)
 from ._shrinkage import (
     CellPrior,
     StepEvidence,
-    base_of_labels,
     base_of_target,
     evidence_of_model,
     residual_variances,
@@ -204,6 +213,8 @@ def _split(cells: CountedCells, rng: np.random.Generator) -> NDArray[np.int32]:
 
 # Bins of the target that tell where numbers start from, and how far residuals reach.
 _TARGET_BINS = 32
+# Simulated rows, and how far a mean prediction is thought to be from the rate before it is seen, as a part.
+_DRAWS, _SPREAD = 2000, 0.3
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -298,29 +309,49 @@ def boosting_rounds(task: BoostingTask, spent: PrivacySpent) -> Rounds[BoostingR
             CellsPlan(((),)), noise, paid.pop(), task.noise.describe("number of rows", noise, share)
         )
         n_rows = max(int(released[0]), 1)
+    if isinstance(task.loss, ClassLoss):
+        spent_before = paid.pop() if paid else None
+        # Of persons with several rows, how many there are is not known.
+        known_rows = task.n_rows if task.noise.rows_per_unit == 1 else None
+        rates = yield from class_rate_rounds(task.noise, task.loss.n_labels, known_rows, spent_before)
+        start, counts, std = _start_of_labels(task, rates), rates.counts, rates.std
+        signal = float(4 * (rates.rates * (1 - rates.rates)).max())
+        share = rates.share + (0 if task.offsets else MEAN_SHARE)
+    else:
+        share, signal = share_of_target(n_rows, task.noise), 1.0
+        noise = task.noise.counts(share)
+        plan = CellsPlan(((TargetAxis(task.loss.center, task.loss.half, _TARGET_BINS),),))
+        record = task.noise.describe("counts of the target", noise, share)
+        released = yield Round(plan, noise, paid.pop() if paid else None, record)
+        start = _start_of_numbers(task.loss, bool(task.offsets), released, noise.variance)
+        counts, std = released.astype(np.float64), float(np.sqrt(noise.variance))
     schedule = make_schedule(
         n_rows,
         len(task.features),
         task.loss.n_outputs,
         task.noise,
+        share,
+        signal=signal,
         with_model=bool(task.offsets),
         n_grids=task.n_grids,
     )
-    noise = task.noise.counts(schedule.base)
-    axis: LabelAxis | TargetAxis
-    if isinstance(task.loss, ClassLoss):
-        axis = LabelAxis(task.loss.n_labels)
-    else:
-        axis = TargetAxis(task.loss.center, task.loss.half, _TARGET_BINS)
-    record = task.noise.describe("counts of the target", noise, schedule.base)
-    released = yield Round(CellsPlan(((axis,),)), noise, paid.pop() if paid else None, record)
-    start = _start(task, released, noise.variance, n_rows)
     cells, finer, counted = yield from _counted_cells(task, schedule, n_rows)
     found = yield from _steps(task, schedule, start, cells, finer)
-    counts, target_std = released.astype(np.float64), float(np.sqrt(noise.variance))
-    return BoostingRelease(
-        **found, n_rows=n_rows, target_counts=counts, target_std=target_std, counted=counted
-    )
+    if isinstance(task.loss, ClassLoss) and not task.offsets:
+        found["model"] = yield from _meeting_rates(task, found["model"], found["sizes"], rates)
+    return BoostingRelease(**found, n_rows=n_rows, target_counts=counts, target_std=std, counted=counted)
+
+
+def _meeting_rates(
+    task: BoostingTask, model: AdditiveModel, sizes: Sequence[FloatArray], known: ClassRates
+) -> Rounds[AdditiveModel]:
+    """Yield the mean prediction; return the model with a constant by which it meets the base rates."""
+    rng = np.random.default_rng(0)
+    codes = [rng.choice(len(one), size=_DRAWS, p=one / one.sum()) for one in sizes]
+    drawn = model.scores(np.zeros((_DRAWS, 1)), np.array(codes, dtype=np.uint16)).astype(np.float64) * UNIT
+    spread: FloatArray = np.full(len(known.counts), _SPREAD)
+    shift = yield from shift_rounds(task.noise, model, drawn, known, spread)
+    return replace(model, base=model.base + to_units(shift))
 
 
 @dataclass(frozen=True, eq=False)
@@ -337,14 +368,14 @@ class _Start:
         return self.loss.clip if isinstance(self.loss, NumberLoss) else None
 
 
-def _start(task: BoostingTask, released: IntArray, variance: float, n_rows: int) -> _Start:
-    if isinstance(task.loss, NumberLoss):
-        scores, loss = base_of_target(released, variance, task.loss)
-        if task.offsets:
-            # The clip of the public model's errors stands.
-            scores, loss = np.zeros(1), task.loss
-        return _Start(scores, np.ones(1), loss)
-    shares = base_of_labels(released, variance, n_rows)
+def _start_of_numbers(loss: NumberLoss, offsets: bool, released: IntArray, variance: float) -> _Start:
+    scores, loss_here = base_of_target(released, variance, loss)
+    # With a public model the clip of its errors stands.
+    return _Start(np.zeros(1), np.ones(1), loss) if offsets else _Start(scores, np.ones(1), loss_here)
+
+
+def _start_of_labels(task: BoostingTask, known: ClassRates) -> _Start:
+    shares = known.rates
     logs = np.log(shares)
     scores = logs[1:] - logs[:1] if len(logs) == 2 else logs - logs.mean()
     scores = np.zeros(len(scores)) if task.offsets else scores

@@ -8,7 +8,6 @@ from math import log
 import numpy as np
 
 from .._typing import FloatArray, IntArray
-from ..metrics._probabilities import estimate_base_rate
 from ..rounds._plans.boosting import UNIT, CellGrid, NumberLoss
 
 # Weights of a step: posterior means, given noisy sums of residuals, their noise, and sizes of cells.
@@ -198,19 +197,6 @@ def _logit_steps(means: FloatArray, base: float) -> FloatArray:
     linear = means / (base * (1 - base))
     # The smaller one: the other residuals of a cell are not known.
     return np.where(np.abs(exact) < np.abs(linear), exact, linear)
-
-
-def base_of_labels(counts: IntArray, variance: float, n_rows: int) -> FloatArray:
-    """Return shares of labels, none of them 0, of their noisy counts.
-
-    Parameters
-    ----------
-    counts : ndarray of shape (n_labels,)
-    variance : float
-        Of the noise of a count.
-    n_rows : int
-    """
-    return estimate_base_rate(counts.astype(np.float64), n_rows, variance).shares
 
 
 def base_of_target(counts: IntArray, variance: float, loss: NumberLoss) -> tuple[FloatArray, NumberLoss]:

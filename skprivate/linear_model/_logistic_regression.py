@@ -53,9 +53,10 @@ _CONFIDENCE = 0.9
 class DPLogisticRegression(CallbackSupportMixin, PrivateEstimatorMixin, ClassifierMixin, BaseEstimator):
     """Differentially private logistic regression of a trusted curator, of two or more classes.
 
-    Released are noisy moments of the columns, which standardise them, and then noisy gradients of the log
-    loss, in as many rounds as the noise allows. The number of rounds, the steps and the ridge follow from the
-    numbers of rows and columns and from the noise: there is nothing to tune.
+    Released are noisy counts of the classes, noisy moments of the columns, which standardise them, noisy
+    gradients of the log loss, in as many rounds as the noise allows, and the mean prediction, which the
+    intercept brings to the counts. The number of rounds, the steps and the ridge follow from the numbers of
+    rows and columns and from the noise: there is nothing to tune.
 
     Parameters
     ----------
@@ -106,6 +107,12 @@ class DPLogisticRegression(CallbackSupportMixin, PrivateEstimatorMixin, Classifi
         Logits at X = 0.
     coef_interval_ : ndarray of shape (n_features, 2)
         90 % confidence interval of every slope, with two classes only; see the Notes.
+    intercept_interval_ : ndarray of shape (1, 2)
+        That of the logit at X = 0, with two classes only. It is infinite where a slope is that leads there.
+    class_rates_ : ndarray of shape (n_classes,)
+        Shares of the classes, by noisy counts; the mean prediction is brought to them.
+    class_rate_interval_ : ndarray of shape (n_classes, 2)
+        90 % confidence interval of every share in the population.
     classes_ : ndarray of shape (n_classes,)
         The labels.
     bounds_ : tuple of two ndarrays of shape (n_features,)
@@ -130,14 +137,21 @@ class DPLogisticRegression(CallbackSupportMixin, PrivateEstimatorMixin, Classifi
     Notes
     -----
     **Privacy.** The noise is exact discrete Laplace or Gaussian noise on sums of integers: the numbers of
-    rows by class, the sums and the sums of squares of the columns, in every round the sum of residuals times
-    rows, and in the last, where its noise would not hide it, the curvature. A row's integers keep to proven
-    norms, whatever earlier rounds released; the amounts of all rounds add up to epsilon, or to the rho of
+    rows by class (2 % of the budget, up to 10 % where one is rare), the sums and the sums of squares of the
+    columns (8 %), in every round the sum of residuals times rows, then, where its noise would not hide it,
+    the curvature, and the sum of predicted probabilities (2 %). A row's integers keep to proven norms,
+    whatever earlier rounds released; the amounts of all rounds add up to epsilon, or to the rho of
     zero-concentrated differential privacy that epsilon and delta allow. All is charged before the first
     release. Not protected: bounds and classes, with "replace-one" the number of rows, or with ``groups`` that
     of persons. A seeded fit, or one that reads bounds or classes from private rows, claims "not-private".
 
     Proof: :doc:`/proofs/logistic`.
+
+    **Rare classes.** The rounds bring the mean prediction to the base rate on average over the noisy places
+    that they pass through; at the mean of these places it is lower, the more so the rarer the class. So the
+    intercepts are moved until the mean prediction, which is released, meets the counts. Means of 20 fits
+    were 0.95 to 1.05 times the event rate on designs of 0.3 to 5 % events, where rows times rate times
+    epsilon is 200 or more: ``python -m benchmarks additive``.
 
     **Slopes** are drawn toward 0 by a ridge where the noise demands it, and made longer or shorter together
     as an unbiased estimate of the risk tells, perhaps to 0. A `UtilityWarning` says where noise and chance
@@ -376,21 +390,20 @@ class DPLogisticRegression(CallbackSupportMixin, PrivateEstimatorMixin, Classifi
             release, spent = yield from with_releases(logistic_rounds(plan, spent, on_progress), spent)
         self.classes_, self.bounds_ = classes, bounds
         self.release_, self.grid_ = release, plan.grid
-        self.n_iter_ = len(release.schedule.amounts)
+        self.n_iter_, self.class_rates_ = len(release.schedule.amounts), release.known.rates
         self.coef_, self.intercept_ = in_units_of_rows(release.estimate(), release.standards, plan.grid)
         self.privacy_spent_ = spent
 
     def _after_release(self) -> None:
         release, grid = self.release_, self.grid_
-        standards, n_rows = release.standards, release.standards.n_rows
+        standards, known = release.standards, release.known
         # Columns in their own units, and not in those of the grid.
         means, std = grid.center + grid.half * standards.center, standards.center_std * grid.half
         least = mistakes.least_missing(self.domain, means, std)
-        counts, noise = n_rows * release.class_rates(), n_rows * release.schedule.noise
         bounded = mistakes.bounded_columns(self.domain, self._names_of_features(), self.bounds_, means, std)
         mistakes.warn_of_mistakes(
             type(self).__name__,
-            mistakes.hardly_any_rows(self.classes_, counts, noise),
+            mistakes.hardly_any_rows(self.classes_, known.counts, known.std),
             mistakes.mostly_missing(self.domain, least),
             mistakes.columns_at_a_bound(bounded),
             mistakes.no_effect("classes") if release.may_be_noise else None,
@@ -408,7 +421,7 @@ class DPLogisticRegression(CallbackSupportMixin, PrivateEstimatorMixin, Classifi
         if self.bounds is None and self.domain is None and self.x_norm is not None:
             unprotected["bounds"] = source_of_input(None)
         return PrivacySpent(
-            mechanism=f"discrete {budget.mechanism.capitalize()} noise on moments by label and on rounds of "
+            mechanism=f"discrete {budget.mechanism.capitalize()} noise on counts, moments and rounds of "
             "gradients",
             epsilon=budget.epsilon,
             delta=budget.delta,
@@ -500,16 +513,35 @@ class DPLogisticRegression(CallbackSupportMixin, PrivateEstimatorMixin, Classifi
     def coef_interval_(self) -> FloatArray:
         """90 % confidence intervals of the slopes, of shape (n_features, 2), with two classes."""
         check_is_fitted(self)
+        slopes = np.eye(self.coef_.shape[1] + 1)[1:]
+        units = self.release_.standards.scale * self.grid_.half
+        return self._interval_of("coef_interval_", slopes) / units[:, None]
+
+    @property
+    def intercept_interval_(self) -> FloatArray:
+        """90 % confidence interval of the intercept, of shape (1, 2), with two classes."""
+        check_is_fitted(self)
+        standards, grid = self.release_.standards, self.grid_
+        at_zero = (-grid.center / grid.half - standards.center) / standards.scale
+        return self._interval_of("intercept_interval_", np.append(1.0, at_zero)[None])
+
+    @property
+    def class_rate_interval_(self) -> FloatArray:
+        """90 % confidence intervals of the shares of the classes, of shape (n_classes, 2)."""
+        check_is_fitted(self)
+        return self.release_.known.intervals(_CONFIDENCE, self.release_.rows_per_unit)
+
+    def _interval_of(self, name: str, contrasts: FloatArray) -> FloatArray:
         if len(self.classes_) > 2:
-            raise AttributeError("coef_interval_ is there with two classes only.")
-        intervals = self.release_.slope_intervals(_CONFIDENCE)
+            raise AttributeError(f"{name} is there with two classes only.")
+        intervals = self.release_.intervals(contrasts, _CONFIDENCE)
         if not np.isfinite(intervals).all():
+            what = "some slopes" if name == "coef_interval_" else "the intercept"
             warn_user(
-                f"{type(self).__name__}: the noise hides how far some slopes may be off: their intervals are "
-                "infinite.",
+                f"{type(self).__name__}: the noise hides how far {what} may be off: {name} is infinite.",
                 UtilityWarning,
             )
-        return intervals / (self.release_.standards.scale * self.grid_.half)[:, None]
+        return intervals
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()

@@ -27,9 +27,10 @@ from ..utils._public_module import public_module
 from ._codec import Record, of_kind, record, stored
 from ._plans.boosting import CodeCountsPlan, ResidualsPlan
 from ._plans.cells import CellsPlan
-from ._plans.logits import LabelMomentsPlan, LogitsPlan
+from ._plans.logits import ColumnMomentsPlan, LogitsPlan
 from ._plans.masses import HistogramsPlan, MassesPlan, MassHistogramsPlan
 from ._plans.moments import GradientsPlan, LooksPlan, MomentsPlan
+from ._plans.probabilities import ProbabilitiesPlan
 from ._rows import PreparedRows
 from ._schema import RowSchema
 
@@ -42,7 +43,7 @@ _MOST_ROUNDS = 10**6
 _MOST_ROWS = 2**62
 _PLANS = (
     *(CellsPlan, MomentsPlan, GradientsPlan, HistogramsPlan, CodeCountsPlan, ResidualsPlan),
-    *(LabelMomentsPlan, LogitsPlan, LooksPlan, MassesPlan, MassHistogramsPlan),
+    *(ColumnMomentsPlan, LogitsPlan, LooksPlan, MassesPlan, MassHistogramsPlan, ProbabilitiesPlan),
 )
 
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from skprivate.audit import audit_epsilon
-from skprivate.ensemble._plan import ColumnCells, NoiseShares, Sensitivity, project
+from skprivate.ensemble._plan import ColumnCells, project
 from skprivate.noise._mechanisms import FitBudget
 from skprivate.rounds._plans.boosting import (
     AdditiveModel,
@@ -20,6 +20,7 @@ from skprivate.rounds._plans.boosting import (
     ResidualsPlan,
     to_units,
 )
+from skprivate.rounds._rates import NoiseShares, Sensitivity
 from skprivate.rounds._rows import PreparedRows
 
 N = 60_000

@@ -1,22 +1,27 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Recordings of whole fits, and of fits that are handed what others released.
 
-Everything that a fit releases passes through `NoiseScales.randomize`. A `Recording` there keeps the exact
-integers, and can hand out recorded outputs instead of drawing: then a fit on a neighbour must end in the same
-object.
+Everything that a fit releases passes through `NoiseScales.randomize`, or (counts, probabilities) through
+the noise of `NoiseShares`. A `Recording` there keeps the exact integers, and can hand out recorded outputs
+instead of drawing: then a fit on a neighbour must end in the same object.
 """
 
+import functools
 import warnings
 from dataclasses import replace
 from fractions import Fraction
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 from skprivate.linear_model._moments import released_moments
+from skprivate.rounds import _rates
 
 # A right fit fails an audit with a probability below this.
 FALSE_ALARM = 1e-7
+# Scales of the noise of counts are multiples of 1 / UNIT.
+UNIT = 2**10
 
 
 class Recording:
@@ -27,11 +32,24 @@ class Recording:
         self.plans, self.exact, self.outputs = [], [], []
 
     def __call__(self, plan, values, entropy):
-        outputs = self.draw(plan, values, entropy) if self.script is None else self.script[len(self.exact)]
+        if self.script is None:
+            outputs = self.draw(plan, values, entropy)
+        else:
+            outputs = np.resize(self.script[len(self.exact)], values.shape)
         self.plans.append(plan)
         self.exact.append(np.array(values))
         self.outputs.append(outputs)
         return outputs
+
+    def in_units(self, mechanism, values, entropy):
+        """Release integers whose scale is a multiple of 1 / UNIT: they are recorded in such units."""
+        scale = mechanism.scale if hasattr(mechanism, "scale") else mechanism.sigma
+        scales = np.full(values.shape, int(scale * UNIT), dtype=np.int64)
+        kind = "laplace" if hasattr(mechanism, "scale") else "gaussian"
+        plan = released_moments.NoiseScales(kind, scales, Fraction(1), Fraction(1))
+        released = self(plan, values * UNIT, entropy)
+        self.outputs[-1] = released if self.script is not None else released // UNIT * UNIT
+        return self.outputs[-1] // UNIT
 
     @property
     def scales(self):
@@ -47,6 +65,20 @@ def recording_of(fit, script=None):
     with pytest.MonkeyPatch.context() as patch, warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         patch.setattr(released_moments.NoiseScales, "randomize", lambda *args: recording(*args))
+        honest = _rates.NoiseShares._noise
+
+        def recorded(shares, *args):
+            noise = honest(shares, *args)
+            draw = functools.partial(recording.in_units, noise)
+            return SimpleNamespace(randomize=draw, variance=noise.variance, honest=noise)
+
+        patch.setattr(_rates.NoiseShares, "_noise", recorded)
+        described = _rates.NoiseShares.describe
+        patch.setattr(
+            _rates.NoiseShares,
+            "describe",
+            lambda shares, name, noise, share: described(shares, name, noise.honest, share),
+        )
         model = fit()
     return recording, model, [str(warning.message) for warning in caught]
 

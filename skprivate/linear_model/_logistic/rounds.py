@@ -7,14 +7,14 @@ from fractions import Fraction
 from math import sqrt
 
 import numpy as np
-from scipy.special import ndtri, softmax
+from scipy.special import ndtri
 from scipy.stats import chi2
 
 from ..._typing import FloatArray
 from ...accounting import PrivacySpent
 from ...noise._mechanisms import FitBudget
 from ...rounds._driver import Round, Rounds
-from ...rounds._plans.logits import LabelMomentsPlan, LogitsPlan, StandardRows
+from ...rounds._plans.logits import ColumnMomentsPlan, LogitsPlan, StandardRows
 from ...rounds._plans.moments import (
     BLOCK_ROWS,
     EXACT,
@@ -25,6 +25,8 @@ from ...rounds._plans.moments import (
     MomentGrid,
     choose_exponent,
 )
+from ...rounds._plans.probabilities import LinearModel, class_probabilities
+from ...rounds._rates import ClassRates, NoiseShares, class_rate_rounds, shift_rounds, shift_to
 from ...utils._public_module import public_module
 from .schedule import (
     MOMENTS_SHARE,
@@ -33,6 +35,7 @@ from .schedule import (
     Schedule,
     Standards,
     make_schedule,
+    noise_of,
     read_standards,
 )
 
@@ -44,7 +47,7 @@ _KNOWN = 3.0
 # gives every slope some; below, the interval is wider by so many standardised units times the share.
 _TRACE, _FARTHEST = 0.02, 10.0
 
-# Draws of rows: shares of 1 % that depend much on the columns have an error of a tenth of themselves.
+# Simulated rows: they say how mean predictions follow a shift of the intercept, and only that.
 _DRAWS = 2000
 
 
@@ -60,8 +63,12 @@ class LogisticRelease:
     schedule : Schedule
         Rounds and their noise.
     mechanism : {"laplace", "gaussian"}
+    known : ClassRates
+        Noisy counts of the classes.
     start, theta : ndarray of shape (n_logits, n_features + 1)
         Where the rounds began, and the mean of where gradients were taken.
+    shares : ndarray of shape (n_classes,)
+        Mean probabilities of simulated rows, on average over where gradients were taken.
     gradient : ndarray of shape (n_logits, n_features + 1)
         The mean of these noisy gradients.
     curvature : ndarray of shape (n_features + 1, n_features + 1), or None
@@ -70,17 +77,23 @@ class LogisticRelease:
         Standard deviation of the noise of an entry beside its diagonal.
     rows_per_unit : int
         Rows of one person that count.
+    shift : ndarray of shape (n_logits,), or None
+        What the intercepts are moved by so that the mean prediction meets the base rates; None: it is not
+        released yet.
     """
 
     standards: Standards
     schedule: Schedule
     mechanism: str
+    known: ClassRates
     start: FloatArray
     theta: FloatArray
+    shares: FloatArray
     gradient: FloatArray
     curvature: FloatArray | None
     curvature_std: float = 0.0
     rows_per_unit: int = 1
+    shift: FloatArray | None = None
 
     def estimate(self) -> FloatArray:
         """Return the parameters: those of the rounds, their slopes longer or shorter as the noise requires.
@@ -92,27 +105,27 @@ class LogisticRelease:
         minimises the quadratic loss of g b, g^2 b'Hb / 2 - g b's, has b's in it, for which b'(s + e) less the
         mean of b'e stands (Stein's unbiased estimate of risk). At 0 noise explains all, and the base rates
         stay.
+
+        The rounds bring the mean prediction to the base rate on average over the places that they go through.
+        At the mean of these places it is less, where events are rare: the mean of exp(x) is above exp of the
+        mean of x. So is that of other slopes. The intercepts are moved until simulated rows have the mean
+        prediction again, and then by `shift`.
         """
         slopes, seen, by_noise, size = self._slopes()
         factor = min(max((seen - by_noise) / size, 0.0), _LONGEST) if size else 0.0
         estimate = self.theta.copy() if factor else self.start.copy()
         estimate[:, 1:] = factor * slopes
+        if factor:
+            estimate[:, 0] += shift_to(self.simulated_logits(estimate), self.shares)
         if len(estimate) > 1:
             estimate -= estimate.mean(axis=0)
+        if self.shift is not None:
+            estimate[:, 0] += self.shift
         return estimate
 
-    def class_rates(self) -> FloatArray:
-        """Return the shares of the classes: those of the model's mean, less what its gradients show of them.
-
-        Their noise, `schedule.noise`, is a part of that of the noisy counts that the rounds start from. Rows
-        are drawn as normal ones: of rare classes with strong effects the shares are up to a third too low.
-        """
-        deviations = np.sqrt(self.standards.variances[1:])
-        rows = np.random.default_rng(0).normal(size=(_DRAWS, len(deviations))) * deviations
-        logits, left = self.theta[:, 0] + rows @ self.theta[:, 1:].T, self.gradient[:, 0]
-        if len(left) == 1:
-            logits, left = np.column_stack([np.zeros(_DRAWS), logits]), np.append(-left, left)
-        return softmax(logits, axis=1).mean(axis=0) - left
+    def simulated_logits(self, theta: FloatArray) -> FloatArray:
+        """Return logits of simulated rows, of shape (n_drawn, n_logits)."""
+        return theta[:, 0] + simulated_rows(self.standards) @ theta[:, 1:].T
 
     @property
     def may_be_noise(self) -> bool:
@@ -149,8 +162,14 @@ class LogisticRelease:
         left = self.gradient[:, 1:] + schedule.ridge * moved
         return h, ridge, moved - left @ np.linalg.inv(h + ridge)
 
-    def slope_intervals(self, confidence: float) -> FloatArray:
-        """Return intervals of the slopes of two classes, shape (n_features, 2); infinite where none is known.
+    def intervals(self, contrasts: FloatArray, confidence: float) -> FloatArray:
+        """Return intervals of sums of the parameters of two classes, shape (n, 2); infinite if not known.
+
+        Parameters
+        ----------
+        contrasts : ndarray of shape (n, n_features + 1)
+            Weights of the constant and of the slopes of standardised columns.
+        confidence : float
 
         Notes
         -----
@@ -161,9 +180,8 @@ class LogisticRelease:
         of an entry, so its eigenvalues are taken v smaller, and its noise times the length of the step is
         added. Where that leaves less than two thirds of one, its direction is not known.
         """
-        n_slopes = self.theta.shape[1] - 1
         if self.curvature is None:
-            return np.tile([-np.inf, np.inf], (n_slopes, 1))
+            return np.tile([-np.inf, np.inf], (len(contrasts), 1))
         values, vectors = np.linalg.eigh(self.curvature)
         largest = self._largest(self.curvature)
         known = values > _KNOWN * largest
@@ -172,12 +190,19 @@ class LogisticRelease:
         step = -(vectors * inverse) @ (vectors.T @ self.gradient[0])
         variance = self.schedule.noise**2 + self.curvature_std**2 * float(step @ step)
         each = known * (variance / lower**2 + self.rows_per_unit / self.standards.n_rows / lower)
-        std = np.sqrt((vectors**2) @ each)
-        traces = np.abs(vectors[:, ~known]).sum(axis=1)
+        parts = contrasts @ vectors
+        std = np.sqrt(parts**2 @ each)
+        traces = np.abs(parts[:, ~known]).sum(axis=1)
         half = float(ndtri(0.5 + confidence / 2)) * std + _FARTHEST * traces
         half = np.where(traces > _TRACE, np.inf, half)
-        middle = self.theta[0] + step
-        return np.column_stack([middle - half, middle + half])[1:]
+        middle = contrasts @ (self.theta[0] + step)
+        return np.column_stack([middle - half, middle + half])
+
+
+def simulated_rows(standards: Standards) -> FloatArray:
+    """Return standardised rows as if columns were normal, and independent."""
+    deviations = np.sqrt(standards.variances[1:])
+    return np.random.default_rng(0).normal(size=(_DRAWS, len(deviations))) * deviations
 
 
 def in_units_of_rows(
@@ -247,7 +272,7 @@ def plan_logistic(
     """
     most_rows = MANY_ROWS if n_rows is None else n_rows
     share = MOMENTS_SHARE * budget.amount
-    scales = neighbours.moments_noise(neighbours.n_labels + 2 * neighbours.n_features, 0, share).scales
+    scales = neighbours.moments_noise(2 * neighbours.n_features, 0, share).scales
     moments_exponent = choose_exponent(most_rows, Fraction(int(scales.max())))
     largest = neighbours.largest_scale(_LEAST_AMOUNT * budget.amount)
     room = min(
@@ -284,7 +309,7 @@ def plan_logistic(
 def logistic_rounds(
     plan: LogisticPlan, spent: PrivacySpent | None = None, on_progress: Callable[[], object] = bool
 ) -> Rounds[LogisticRelease]:
-    """Yield the moments by label and the rounds of gradients; return what they released.
+    """Yield counts of classes, moments, gradients and the mean prediction; return what they released.
 
     Notes
     -----
@@ -293,34 +318,50 @@ def logistic_rounds(
     pure differential privacy and for zCDP, although earlier releases choose their number.
     """
     neighbours, amount = plan.neighbours, MOMENTS_SHARE * plan.budget.amount
-    moments = LabelMomentsPlan(replace(plan.grid, exponent=plan.moments_exponent), neighbours.n_labels)
+    shares = NoiseShares(plan.budget, neighbours.relation, neighbours.rows_per_unit)
+    known = yield from class_rate_rounds(shares, neighbours.n_labels, plan.n_rows, spent)
+    moments = ColumnMomentsPlan(replace(plan.grid, exponent=plan.moments_exponent))
     noise = neighbours.moments_noise(moments.n_sums, plan.moments_exponent, amount)
-    released = yield Round(moments, noise, spent, noise.describe("moments by label"))
+    released = yield Round(moments, noise, release=noise.describe("moments of the columns"))
     on_progress()
-    standards = read_standards(moments, noise, released, plan.n_rows, neighbours)
-    schedule = make_schedule(standards, neighbours, plan.budget)
+    standards = read_standards(moments, noise, released, known, plan.budget.mechanism)
+    schedule = make_schedule(standards, neighbours, plan.budget, known.share)
     norm_order = 2 if plan.budget.mechanism == "gaussian" else 1
     rows = StandardRows(standards.center, standards.scale, standards.radius, norm_order, plan.exponent)
     logs = np.log(standards.rates)
     constant = logs[1:] - logs[0] if len(logs) == 2 else logs - logs.mean()
     start = np.zeros((len(constant), len(standards.variances)))
     start[:, 0] = constant
-    theta, gradient = yield from _descend(plan, standards, schedule, rows, start, on_progress)
+    theta, gradient, shown = yield from _descend(plan, standards, schedule, rows, start, on_progress)
     curvature: tuple[FloatArray | None, float] = None, 0.0
     if schedule.curvature_amount:
         curvature = yield from _release_curvature(plan, standards, schedule.curvature_amount, rows, theta)
         on_progress()
-    return LogisticRelease(
+    release = LogisticRelease(
         standards=standards,
         schedule=schedule,
         mechanism=plan.budget.mechanism,
+        known=known,
         start=start,
         theta=theta,
+        shares=shown,
         gradient=gradient,
         curvature=curvature[0],
         curvature_std=curvature[1],
         rows_per_unit=neighbours.rows_per_unit,
     )
+    estimate = release.estimate()
+    coef, intercept = in_units_of_rows(estimate, standards, plan.grid)
+    inside = () if plan.grid.x_norm is not None else (plan.grid.lower, plan.grid.upper)
+    lower, upper = inside or (np.empty(0), np.empty(0))
+    model = LinearModel(lower, upper, intercept, coef.ravel())
+    # What is known of the mean prediction before it is seen: the noise of the gradient of the constant, and
+    # half of what the noise of the rounds made of it.
+    before = class_probabilities(release.simulated_logits(theta)).mean(axis=0)
+    moved = np.log(np.maximum(shown, 1e-12) / np.maximum(before, 1e-12))
+    spread = np.hypot(schedule.noise / standards.rates, 0.5 * moved)
+    drawn = release.simulated_logits(estimate)
+    return replace(release, shift=(yield from shift_rounds(shares, model, drawn, known, spread)))
 
 
 def _descend(
@@ -330,11 +371,13 @@ def _descend(
     rows: StandardRows,
     start: FloatArray,
     on_progress: Callable[[], object],
-) -> Rounds[tuple[FloatArray, FloatArray]]:
-    """Yield rounds of gradients with momentum; return the means of their places and of these gradients."""
+) -> Rounds[tuple[FloatArray, FloatArray, FloatArray]]:
+    """Yield rounds of gradients with momentum; return the means of places, gradients and predictions."""
     unit = 2.0 ** (plan.exponent + plan.residual_bits)
-    theta, velocity = start.copy(), np.zeros_like(start)
-    mean, slope = np.zeros_like(theta), np.zeros_like(theta)
+    theta, velocity, pull = start.copy(), np.zeros_like(start), np.zeros_like(start)
+    damping = schedule.damping
+    mean, slope, shown = np.zeros_like(theta), np.zeros_like(theta), np.zeros(plan.neighbours.n_labels)
+    drawn = simulated_rows(standards)
     for number, amount in enumerate(schedule.amounts):
         sums = LogitsPlan(plan.grid, rows, theta, plan.residual_bits)
         noise = plan.neighbours.gradient_noise(sums, amount)
@@ -343,13 +386,20 @@ def _descend(
         # Of the mean loss.
         gradient = -released.astype(np.float64).reshape(start.shape)
         gradient *= standards.radius / unit / standards.n_rows
-        pull = gradient + schedule.ridge * (theta - start)
+        before, pull = pull, gradient + schedule.ridge * (theta - start)
+        length = float(np.linalg.norm(velocity))
+        if length:
+            # Columns that move together may be steeper than the step allows for, beyond what noise explains.
+            bend = float((velocity * (pull - before)).sum()) / length**2
+            sure = bend - 2 * sqrt(2) * noise_of(standards, plan.neighbours, amount) / length
+            damping = max(damping, sure - schedule.ridge)
         if number >= schedule.n_leading:
             weight = schedule.weights[number - schedule.n_leading]
             mean, slope = mean + weight * theta, slope + weight * gradient
-        velocity = MOMENTUM * velocity - pull / (schedule.damping + schedule.ridge)
+            shown += weight * class_probabilities(theta[:, 0] + drawn @ theta[:, 1:].T).mean(axis=0)
+        velocity = MOMENTUM * velocity - pull / (damping + schedule.ridge)
         theta = theta + velocity
-    return mean, slope
+    return mean, slope, shown
 
 
 def _release_curvature(

@@ -8,9 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from ..._typing import FloatArray, IntArray
+from ..._typing import CentralRelation, FloatArray, IntArray
 from ...noise._mechanisms import FitBudget
-from ...rounds._plans.logits import LabelMomentsPlan, LogitsPlan
+from ...rounds._plans.logits import ColumnMomentsPlan, LogitsPlan
+from ...rounds._rates import MEAN_SHARE, ClassRates
 from ...utils._public_module import public_module
 from .._moments.released_moments import (
     NoiseScales,
@@ -38,7 +39,7 @@ class LogisticNeighbours:
         Whether the unit is a group: its number of rows is then protected.
     """
 
-    relation: str
+    relation: CentralRelation
     mechanism: str
     n_features: int
     n_labels: int
@@ -51,43 +52,33 @@ class LogisticNeighbours:
         """Whether the number of rows is public."""
         return self.relation == "replace-one" and not self.grouped
 
-    @property
-    def count_weight(self) -> int:
-        """Weight of a count against a sum, squared for Gaussian noise: counts take a fifth of the budget."""
-        return max(1, (1 if self.in_ball else self.n_features) // (2 if self.mechanism == "gaussian" else 4))
-
     def moments_noise(self, n_sums: int, exponent: int, amount: Fraction) -> NoiseScales:
-        """Return the noise of counts, sums and squares for `amount` of epsilon, or rho.
+        """Return the noise of sums and squares for `amount` of epsilon, or rho.
 
         Notes
         -----
-        Counts have weight g, sums 1, squares c. A row is in one count: g for a row that comes or goes, and g
-        twice for one that is replaced, in two counts.
+        Sums have weight 1, squares c.
 
-        *Gaussian, g = sqrt(count_weight), c = sqrt(2).* For one column of the cube with values a, b let
-        u = |a - b|, v = |a + b|, u + v <= 2. The squared change is u^2 (1 + 2 v^2) <= (2 - v)^2 (1 + v^2)^2
-        = (2 - v (1 - v)^2)^2 <= 4. A row that comes or goes: a^2 + 2 a^4 <= 3. In the ball sums move by 2 and
-        squares, which are not negative and add up to 1 at most, by sqrt(2): 4 + 2 * 2 = 8, or 1 + 2 = 3.
+        *Gaussian, c = sqrt(2).* For one column of the cube with values a, b let u = |a - b|, v = |a + b|,
+        u + v <= 2. The squared change is u^2 (1 + 2 v^2) <= (2 - v)^2 (1 + v^2)^2 = (2 - v (1 - v)^2)^2 <= 4.
+        A row that comes or goes: a^2 + 2 a^4 <= 3. In the ball sums move by 2 and squares, which are not
+        negative and add up to 1 at most, by sqrt(2): 4 + 2 * 2 = 8, or 1 + 2 = 3.
 
-        *Laplace, g = count_weight, c = 1.* |a - b| + |a^2 - b^2| = u (1 + v) <= (2 - v) (1 + v) <= 9/4, or 2
-        for one row. In the ball 2 + 2 = 4, or 2.
+        *Laplace, c = 1.* |a - b| + |a^2 - b^2| = u (1 + v) <= (2 - v) (1 + v) <= 9/4, or 2 for one row. In
+        the ball 2 + 2 = 4, or 2.
 
         An absent row changes less than a replaced one, so that a person's number of rows is covered.
         """
         gaussian, replaced = self.mechanism == "gaussian", self.relation == "replace-one"
-        share = 1 if self.in_ball else self.n_features
         if gaussian:
             one = Fraction((8 if self.in_ball else 4) if replaced else 3)
         else:
             one = Fraction(4 if self.in_ball else Fraction(9, 4)) if replaced else Fraction(2)
-        whole = share * one + (2 if replaced else 1) * self.count_weight
-        codes = np.zeros(n_sums, dtype=np.intp)
-        codes[self.n_labels :] = 1
-        codes[self.n_labels + self.n_features :] = 2
+        whole = (1 if self.in_ball else self.n_features) * one
+        codes = (np.arange(n_sums) >= self.n_features).astype(np.intp)
         step = Fraction(1, 2**exponent)
-        if gaussian:
-            return self._noise([Fraction(self.count_weight), step**2, 2 * step**4], codes, whole, amount)
-        return self._noise([Fraction(self.count_weight), step, step**2], codes, whole, amount)
+        weights = [step**2, 2 * step**4] if gaussian else [step, step**2]
+        return self._noise(weights, codes, whole, amount)
 
     def gradient(self) -> Fraction:
         """L1, or squared L2 sensitivity of the gradient, in units of the rows' radius.
@@ -217,47 +208,31 @@ class Standards:
 
 
 def read_standards(
-    plan: LabelMomentsPlan,
-    noise: NoiseScales,
-    released: Any,
-    n_rows: int | None,
-    neighbours: LogisticNeighbours,
+    plan: ColumnMomentsPlan, noise: NoiseScales, released: Any, known: ClassRates, mechanism: str
 ) -> Standards:
-    """Return the standards that follow from released label moments."""
-    k, d = plan.n_labels, plan.grid.n_features
+    """Return the standards that follow from released moments."""
+    d, n, unit = plan.grid.n_features, known.n_rows, 2.0**plan.grid.exponent
     values, std = released.astype(np.float64), noise.std
-    unit = 2.0**plan.grid.exponent
-    n = float(n_rows) if n_rows is not None else max(float(values[:k].sum()), float(std[0]), 1.0)
-    means, mean_error = values[k : k + d] / unit / n, float(std[k]) / unit / n
-    squares, square_error = values[k + d :] / unit**2 / n, float(std[-1]) / unit**2 / n
+    means, mean_error = values[:d] / unit / n, float(std[0]) / unit / n
+    squares, square_error = values[d:] / unit**2 / n, float(std[-1]) / unit**2 / n
     center = np.clip(means, -1.0, 1.0)
     # A variance below what noise alone makes is not known.
     least = np.maximum(np.hypot(square_error, 2 * np.abs(center) * mean_error), _LEAST_VARIANCE)
     variance = np.clip(squares - center**2, np.minimum(least, 1.0), 1.0)
     scale = variance**_POWER
     variances = np.append(1.0, variance / scale**2)
-    if neighbours.mechanism == "gaussian":
+    if mechanism == "gaussian":
         radius = sqrt(_ROOM * variances.sum())
     else:
         radius = sqrt(_ROOM) * (1.0 + _MEAN_MAGNITUDE * np.sqrt(variances[1:]).sum())
-    rates = _shrunk_rates(values[:k] / n, float(std[0]) / n)
-    return Standards(n, rates, center, scale, variances, float(radius), mean_error)
-
-
-def _shrunk_rates(rates: FloatArray, error: float) -> FloatArray:
-    """Draw noisy rates to even ones as far as noise demands, in James and Stein's manner."""
-    even = 1.0 / len(rates)
-    spread = float(((rates - even) ** 2).sum())
-    kept = max(0.0, 1.0 - (len(rates) - 1) * error**2 / spread) if spread else 0.0
-    rates = np.maximum(even + kept * (rates - even), min(max(error, 1e-9), even))
-    return rates / rates.sum()
+    return Standards(n, known.rates, center, scale, variances, float(radius), mean_error)
 
 
 # All constants here were chosen by log losses on Adult, census columns, cancer, diabetes, digits, three and
 # six classes, rare classes, and collinear, constant and irrelevant columns. Only skewed and binary columns
 # had no part in the choice and checked it; not every constant was varied by itself.
 #: Share of the budget for the standards, and for the curvature where it is released.
-MOMENTS_SHARE = Fraction(1, 10)
+MOMENTS_SHARE = Fraction(8, 100)
 CURVATURE_SHARE = Fraction(1, 10)
 # Rounds: this many for a signal as strong as the noise, growing with the root of their ratio; bounds. Laplace
 # noise does not average out over rounds, Gaussian noise does.
@@ -301,7 +276,7 @@ class Schedule:
     curvature : float
         Curvature of a logit per unit of a column's variance.
     ridge, damping : float
-        A step is the gradient over their sum.
+        A step is the gradient over their sum; rounds that show steeper curvatures make the damping larger.
     """
 
     amounts: tuple[Fraction, ...]
@@ -314,10 +289,12 @@ class Schedule:
     damping: float
 
 
-def make_schedule(standards: Standards, neighbours: LogisticNeighbours, budget: FitBudget) -> Schedule:
-    """Return the schedule of a fit; its amounts and that of the standards add up to the budget."""
+def make_schedule(
+    standards: Standards, neighbours: LogisticNeighbours, budget: FitBudget, rates_share: Fraction
+) -> Schedule:
+    """Return the schedule of a fit; its amounts, and those of all else, add up to the budget."""
     mechanism, n_labels = budget.mechanism, neighbours.n_labels
-    left = (1 - MOMENTS_SHARE) * budget.amount
+    left = (1 - MOMENTS_SHARE - MEAN_SHARE - rates_share) * budget.amount
     columns = len(standards.variances)
     mean_variance = float(standards.variances.mean())
     each = standards.rates * (1 - standards.rates)
@@ -328,7 +305,7 @@ def make_schedule(standards: Standards, neighbours: LogisticNeighbours, budget: 
         steepest, typical = min(0.5, 2 * float(each.max())), float(each.mean())
     signal = typical * mean_variance
     root = sqrt(columns * mean_variance)
-    whole = _noise_of(standards, neighbours, left)
+    whole = noise_of(standards, neighbours, left)
     curvature_amount = _curvature_amount(standards, neighbours, budget, typical)
     left -= curvature_amount
     factor, fewest, most = _ROUNDS[mechanism]
@@ -337,7 +314,7 @@ def make_schedule(standards: Standards, neighbours: LogisticNeighbours, budget: 
     shares = [_LEADING_AMOUNT[mechanism]] * n_leading + [Fraction(1)] * (n_rounds - n_leading)
     amounts = tuple(left * share / sum(shares) for share in shares)
     weights = np.full(n_rounds - n_leading, 1.0 / (n_rounds - n_leading))
-    one = _noise_of(standards, neighbours, amounts[-1])
+    one = noise_of(standards, neighbours, amounts[-1])
     noise = one / sqrt(n_rounds - n_leading)
     ridge = max(_CURVATURE_ABOVE_NOISE * root * noise - signal, 0.0) + _RIDGE * sqrt(columns) * noise
     damping = max(
@@ -347,7 +324,7 @@ def make_schedule(standards: Standards, neighbours: LogisticNeighbours, budget: 
     return Schedule(amounts, n_leading, curvature_amount, weights, noise, typical, ridge, damping)
 
 
-def _noise_of(standards: Standards, neighbours: LogisticNeighbours, amount: Fraction) -> float:
+def noise_of(standards: Standards, neighbours: LogisticNeighbours, amount: Fraction) -> float:
     """Return the standard deviation of an entry of a mean gradient for an amount."""
     return neighbours.gradient_std(amount) * standards.radius / standards.n_rows
 

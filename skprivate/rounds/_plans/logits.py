@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Plans of logistic regression: moments by label, and gradients of the log loss."""
+"""Plans of logistic regression: moments of columns, and gradients of the log loss."""
 
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -20,50 +20,44 @@ _MOST_BITS = 26
 
 
 @dataclass(frozen=True, eq=False)
-class LabelMomentsPlan(Record):
-    """The number of rows of every label, and the sum and the sum of squares of every column on a grid.
+class ColumnMomentsPlan(Record):
+    """The sum and the sum of squares of every column on a grid.
 
     Attributes
     ----------
     grid : MomentGrid
         Of the features; its target is not used.
-    n_labels : int
 
     Notes
     -----
-    **Privacy.** A row's integers follow from the row and the grid alone. It is in one count, and its columns
-    x' lie in the cube or the ball of the grid on the integers themselves.
+    **Privacy.** A row's integers follow from the row and the grid alone: its columns x' lie in the cube or
+    the ball of the grid on the integers themselves.
     """
 
     grid: MomentGrid = stored(read_grid)
-    n_labels: int = stored(Fields.integer, 2, MOST_LABELS)
-    kind: ClassVar[str] = "label-moments"
+    kind: ClassVar[str] = "column-moments"
 
     @property
     def n_sums(self) -> int:
-        """Number of integers: counts, sums, and sums of squares."""
-        return self.n_labels + 2 * self.grid.n_features
+        """Number of integers: sums, and sums of squares."""
+        return 2 * self.grid.n_features
 
     def sums(self, rows: PreparedRows) -> IntArray:
-        """Return counts in rows, sums in units of 2^-exponent, and squares in units of 4^-exponent."""
-        rows = rows.only_kept()
-        labels = check_labels(rows, self.grid.n_features, self.n_labels)
-        first_two, d = np.zeros((2, self.grid.n_features), dtype=np.int64), self.grid.n_features
+        """Return sums in units of 2^-exponent, and squares in units of 4^-exponent."""
+        rows, d = rows.only_kept(), self.grid.n_features
+        first_two = np.zeros((2, d), dtype=np.int64)
         for _, packed in packed_blocks(self.grid, rows.X):
             x = packed[:, :d]
             # With the finest grid the sums of squares of a block are exact in float64.
             first_two[0] += x.sum(axis=0).astype(np.int64)
             first_two[1] += np.einsum("ij,ij->j", x, x).astype(np.int64)
-        counts = np.bincount(labels, minlength=self.n_labels).astype(np.int64)
-        return np.concatenate([counts, first_two.ravel()])
+        return first_two.ravel()
 
     def check_sums(self, values: IntArray, n_rows: int) -> None:
         """Refuse sums that no n_rows rows have."""
-        counts, (sums, squares) = values[: self.n_labels], values[self.n_labels :].reshape(2, -1)
+        sums, squares = values.reshape(2, -1)
         one = 2**self.grid.exponent
-        possible = counts.min() >= 0 and counts.sum() == n_rows
-        possible &= not exceeds(sums, n_rows * one) and not exceeds(squares, n_rows * one**2)
-        refuse_sums(not possible or squares.min() < 0)
+        refuse_sums(exceeds(sums, n_rows * one) or exceeds(squares, n_rows * one**2) or squares.min() < 0)
 
     def check_room(self, n_rows: int) -> None:
         """Refuse rows that the sums have no room for."""

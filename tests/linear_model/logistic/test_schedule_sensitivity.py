@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from skprivate.linear_model._logistic.schedule import LogisticNeighbours
-from skprivate.rounds._plans.logits import LabelMomentsPlan, LogitsPlan, StandardRows
+from skprivate.rounds._plans.logits import ColumnMomentsPlan, LogitsPlan, StandardRows
 from skprivate.rounds._plans.moments import MomentGrid
 from skprivate.rounds._rows import PreparedRows
 
@@ -36,7 +36,7 @@ def make(mechanism, relation, n_labels, in_ball, **more):
 def contributions(plan):
     """Return what every row of a lattice, with every label, adds to the sums; and the absent row."""
     rows = []
-    for x, label in product(product(STEPS, repeat=2), range(plan.n_labels)):
+    for x, label in product(product(STEPS, repeat=2), range(getattr(plan, "n_labels", 1))):
         one = PreparedRows(np.array([x]), labels=np.array([label], dtype=np.int32))
         rows.append(plan.sums(one))
     return np.array(rows).astype(float)
@@ -54,7 +54,7 @@ def worst_cost(values, scales, mechanism, relation):
 @pytest.mark.parametrize(("mechanism", "relation", "n_labels", "in_ball"), CASES)
 def test_moments(mechanism, relation, n_labels, in_ball):
     neighbours, grid, _ = make(mechanism, relation, n_labels, in_ball)
-    plan = LabelMomentsPlan(grid, n_labels)
+    plan = ColumnMomentsPlan(grid)
     noise = neighbours.moments_noise(plan.n_sums, grid.exponent, AMOUNT)
     cost = worst_cost(contributions(plan), noise.scales, mechanism, relation)
     assert 0.6 * AMOUNT < cost <= AMOUNT

@@ -25,7 +25,7 @@ from skprivate.rounds._plans.cells import (
     OctaveAxis,
     SurvivalAxis,
 )
-from skprivate.rounds._plans.logits import LabelMomentsPlan, LogitsPlan, StandardRows
+from skprivate.rounds._plans.logits import ColumnMomentsPlan, LogitsPlan, StandardRows
 from skprivate.rounds._plans.masses import (
     HistogramsPlan,
     LabelMasses,
@@ -34,6 +34,7 @@ from skprivate.rounds._plans.masses import (
     NumberMasses,
 )
 from skprivate.rounds._plans.moments import GradientsPlan, LooksPlan, MomentGrid, MomentsPlan, ResidualGrid
+from skprivate.rounds._plans.probabilities import LinearModel, ProbabilitiesPlan
 
 
 def halved(n_features: int, depth: int, lower: float = 0.0, upper: float = 1.0) -> Partition:
@@ -69,13 +70,17 @@ PLANS: dict[str, Any] = {
     "moments": MomentsPlan(GRID),
     "gradient": GradientsPlan(GRID, RESIDUALS, THETA, None),
     "curvature": GradientsPlan(GRID, RESIDUALS, THETA, 6),
-    "label moments": LabelMomentsPlan(GRID, 2),
+    "column moments": ColumnMomentsPlan(GRID),
     "logits": LogitsPlan(GRID, STANDARD, np.array([[0.2, 1.0, -1.0]]), 16, (8, 10)),
     "three logits": LogitsPlan(GRID, STANDARD, np.eye(3), 16, None),
     "codes": CodeCountsPlan(CODES, (CellGrid.of_feature(0, 3),)),
     "residuals": ResidualsPlan(
         AdditiveModel.constant(CODES, np.zeros(1)), ClassLoss(2), CellGrid.of_feature(0, 3), 20
     ),
+    "probabilities": ProbabilitiesPlan(
+        LinearModel(np.zeros(2), np.ones(2), np.array([-1.0]), np.array([3.0, 1.0])), 0, 0.5, 12
+    ),
+    "three probabilities": ProbabilitiesPlan(AdditiveModel.constant(CODES, np.arange(3.0)), 2, 1.0, 20),
     "number residuals": ResidualsPlan(
         AdditiveModel.constant(CODES, np.zeros(1)), NumberLoss(0.5, 0.5, 0.75), CellGrid.of_feature(0, 3), 20
     ),

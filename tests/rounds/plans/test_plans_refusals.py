@@ -68,6 +68,9 @@ DOCUMENTS = [
         ("residuals", ("loss", "n_labels"), 3, "outputs"),
     ),
     ("residuals", ("bits",), 21, "bits"),
+    *(("probabilities", ("most",), value, "most") for value in (0.0, 1.5)),
+    *(("probabilities", ("model", name), [1.0], "it needs") for name in ("lower", "slopes")),
+    ("three probabilities", ("but",), 3, "a class"),
     ("number residuals", ("loss", "half"), 0.0, "half and clip"),
 ]
 
@@ -161,15 +164,12 @@ def test_tables_whose_totals_differ_are_refused(name):
 
 X, TRUE = np.zeros((2, 2)), np.zeros(2, dtype=np.int32)
 ROWS = [
-    *(
-        (PLANS[name], PreparedRows(X), "label")
-        for name in ("histograms", "label masses", "logits", "label moments")
-    ),
+    *((PLANS[name], PreparedRows(X), "label") for name in ("histograms", "label masses", "logits")),
     (PLANS["logits"], PreparedRows(X, labels=TRUE + 2), "label"),
     (PLANS["logits"], PreparedRows(X, labels=TRUE - 1), "label"),
     (PLANS["logits"], PreparedRows(X + np.nan, labels=TRUE), "finite"),
     (PLANS["logits"], PreparedRows(X[:, :1], labels=TRUE), "shape"),
-    (PLANS["label moments"], PreparedRows(X + np.nan, labels=TRUE), "finite"),
+    (PLANS["column moments"], PreparedRows(X + np.nan), "finite"),
     (PLANS["histograms"], PreparedRows(X, labels=TRUE + 2), "more classes"),
     (PLANS["histograms"], PreparedRows(X[:, :1], labels=TRUE), "shape"),
     (PLANS["label masses"], PreparedRows(X, labels=TRUE + 2), "more classes"),
