@@ -27,8 +27,7 @@ MODULES = [path for path in FILES if path.name != "__init__.py"]
 
 MOST_MODULES = 260
 MOST_LINES_OF_A_MODULE = 520
-# A fit to censored lives compares its residuals with their law, too.
-MOST_FILES_OF_A_FIT = 26
+MOST_FILES_OF_A_FIT = 25
 MOST_FILES_OF_A_PREDICTION = 12
 MOST_CLASSES = 4
 MOST_LINES_BESIDE = {"tests": 43_000, "benchmarks": 9_570}
@@ -38,7 +37,7 @@ MOST_LINES = {
     "accounting": 4320,
     "rounds": 4420,
     "tree": 3500,
-    "evaluation": 3440,
+    "evaluation": 3460,
     "games": 3110,
     "collaborative": 2870,
     "collection": 1960,
@@ -47,9 +46,9 @@ MOST_LINES = {
     "partition": 1430,
     "utils": 1340,
     "model_selection": 1320,
-    "base": 1210,
+    "base": 1215,
     "randomizers": 1090,
-    "inspection": 1040,
+    "inspection": 1060,
     "preprocessing": 700,
     "noise": 680,
     "label_privacy": 680,

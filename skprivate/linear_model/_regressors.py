@@ -82,6 +82,7 @@ from ._fit import (
     replicate,
     solve_release,
 )
+from ._goodness_of_fit import States, goodness_of_fit, states_of_place, states_of_slopes, warn_of_release
 from ._moments.released_moments import (
     METHODS,
     REGULARIZATIONS,
@@ -92,7 +93,6 @@ from ._moments.released_moments import (
 )
 from ._moments.rounds import part_of
 from ._scale_by_level import LEVEL_SHARE, SpreadByLevel, level_rounds
-from ._states import States, goodness_of_fit, states_of_place, states_of_slopes, warn_of_release
 
 LLS_CONSTRAINTS: dict[str, list[Any]] = {
     **CURATOR_CONSTRAINTS,

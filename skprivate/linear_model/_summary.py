@@ -27,8 +27,7 @@ from ._fit import (
     pivotal,
     without_noise,
 )
-from ._predictions import BEYOND, said_of_law
-from ._states import (
+from ._goodness_of_fit import (
     KNOWN,
     MEANING,
     UNKNOWN,
@@ -41,6 +40,7 @@ from ._states import (
     why_unknown,
     width_of,
 )
+from ._predictions import BEYOND, said_of_law
 
 _LAWS = {
     ("sev", True): "Weibull",
