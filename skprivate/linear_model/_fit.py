@@ -11,6 +11,7 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from .._config import get_config
 from .._typing import FloatArray, IndexArray
@@ -44,7 +45,7 @@ from ._moments.released_moments import (
     solve_moments,
     unscale,
 )
-from ._moments.replicates import bootstrap_looks, bootstrap_moments, pivotal
+from ._moments.replicates import bootstrap_looks, bootstrap_moments
 from ._moments.rounds import LookRelease, MomentFit, moments_budget, part_of
 
 # Parameters that hold public knowledge about the rows.
@@ -384,6 +385,31 @@ def check_confidence(confidence: float) -> None:
 def ends_of(confidence: float) -> tuple[float, float]:
     """Return the levels of the two ends of an interval."""
     return 0.5 - 0.5 * confidence, 0.5 + 0.5 * confidence
+
+
+def pivotal(estimates: ArrayLike, replicates: FloatArray, confidence: float) -> FloatArray:
+    """Reflect the spread of replicates at the estimates.
+
+    Parameters
+    ----------
+    estimates : array-like of any shape
+    replicates : ndarray of the shape of the estimates and one axis more
+    confidence : float
+
+    Returns
+    -------
+    intervals : ndarray of the shape of the estimates and one axis more, of length 2
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skprivate.linear_model._fit import pivotal
+    >>> pivotal(5.0, np.linspace(4.0, 8.0, 101), 0.5)
+    array([3., 5.])
+    """
+    tails = 0.5 + 0.5 * confidence * np.array([1.0, -1.0])
+    ends = np.moveaxis(np.quantile(replicates, tails, axis=-1), 0, -1)
+    return 2.0 * np.asarray(estimates)[..., np.newaxis] - ends
 
 
 def interval_of_coef(self: Any, confidence: float) -> FloatArray:

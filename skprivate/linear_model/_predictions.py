@@ -25,8 +25,7 @@ from ..rounds._rows import CODES, find_roles, read_target, replace_target
 from ..utils import is_structured
 from ..utils._private_fit import warn_user
 from ._fit import CONFIDENCE, check_confidence, ends_of, without_noise
-from ._goodness_of_fit import GoodnessOfFit
-from ._states import MEANING, States, beyond_y, ground_of, is_lost, states_of
+from ._goodness_of_fit import MEANING, GoodnessOfFit, States, beyond_y, ground_of, is_lost, states_of
 
 Side = Literal["lower", "upper"]
 

@@ -76,6 +76,7 @@ from ._fit import (
     replicate,
     solve_release,
 )
+from ._goodness_of_fit import States, states_of_place, states_of_slopes, warn_of_release
 from ._moments.released_moments import (
     METHODS,
     REGULARIZATIONS,
@@ -84,7 +85,6 @@ from ._moments.released_moments import (
     moment_weights,
     order_of_norm,
 )
-from ._states import States, states_of_place, states_of_slopes, warn_of_release
 
 LLS_CONSTRAINTS: dict[str, list[Any]] = {
     **CURATOR_CONSTRAINTS,

@@ -22,11 +22,10 @@ from ._fit import (
     interval_of_coef,
     interval_of_scale,
     moments_of,
+    pivotal,
     without_noise,
 )
-from ._moments.replicates import pivotal
-from ._predictions import BEYOND, said_of_law
-from ._states import (
+from ._goodness_of_fit import (
     MEANING,
     beyond_y,
     leads_beyond,
@@ -37,6 +36,7 @@ from ._states import (
     why_unknown,
     width_of,
 )
+from ._predictions import BEYOND, said_of_law
 
 _LAWS = {
     ("sev", True): "Weibull",

@@ -17,8 +17,8 @@ from .._typing import FloatArray
 from ..base import redact_errors
 from ._distributions import ErrorDistribution
 from ._fit import check_confidence, ends_of
+from ._goodness_of_fit import KNOWN, MOSTLY_NOISE, UNKNOWN
 from ._predictions import locations, pivotal_bounds, states_of_quantiles, warn_of_states
-from ._states import KNOWN, MOSTLY_NOISE, UNKNOWN
 
 # Quantiles whose states are those of a curve: the worst of them.
 _PLACES = np.array([0.1, 0.5])

@@ -13,8 +13,8 @@ from skprivate.linear_model._distributions import (
     error_distribution_of,
     models_log_target,
 )
+from skprivate.linear_model._goodness_of_fit import Ground
 from skprivate.linear_model._regressors import BaseLogLocationScale
-from skprivate.linear_model._states import Ground
 from skprivate.rounds._rows import is_structured
 
 DISTRIBUTIONS = (SEV, LOGISTIC, NORMAL)

@@ -10,7 +10,7 @@ import pytest
 from skprivate import DPLogLocationScaleRegressor, TableDomain
 from skprivate.datasets import make_location_scale
 from skprivate.exceptions import UtilityWarning
-from skprivate.linear_model._moments.replicates import pivotal
+from skprivate.linear_model._fit import pivotal
 from skprivate.linear_model._summary import _explained_by_noise
 
 COEF = np.array([0.5, 0.0])

@@ -16,7 +16,7 @@ from ..._config import config_context
 from ..._typing import FloatArray
 from ...exceptions import UtilityWarning
 from ...linear_model._distributions import ErrorDistribution, error_distribution_of, models_log_target
-from ...linear_model._states import KNOWN
+from ...linear_model._goodness_of_fit import KNOWN
 from ...utils import check_bounds, is_structured
 from ...utils._compat import safe_indexing
 from ...utils._public_module import public_module

@@ -5,7 +5,6 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from ..._typing import FloatArray
 from ...base._likely_mistakes import no_effect
@@ -343,31 +342,6 @@ def _solve_varying(
     changed = replace(release, matrix=change @ release.matrix @ change.T, noise_std=std)
     fits = solve(changed, "none")
     return ScaledFit(fits.intercept - offset, fits.coef @ varying + known, fits.scale)
-
-
-def pivotal(estimates: ArrayLike, replicates: FloatArray, confidence: float) -> FloatArray:
-    """Reflect the spread of replicates at the estimates.
-
-    Parameters
-    ----------
-    estimates : array-like of any shape
-    replicates : ndarray of the shape of the estimates and one axis more
-    confidence : float
-
-    Returns
-    -------
-    intervals : ndarray of the shape of the estimates and one axis more, of length 2
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from skprivate.linear_model._moments.replicates import pivotal
-    >>> pivotal(5.0, np.linspace(4.0, 8.0, 101), 0.5)
-    array([3., 5.])
-    """
-    tails = 0.5 + 0.5 * confidence * np.array([1.0, -1.0])
-    ends = np.moveaxis(np.quantile(replicates, tails, axis=-1), 0, -1)
-    return 2.0 * np.asarray(estimates)[..., np.newaxis] - ends
 
 
 def _sampled(

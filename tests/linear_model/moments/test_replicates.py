@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 
 from skprivate.linear_model._distributions import LOGISTIC, NORMAL, SEV
+from skprivate.linear_model._fit import pivotal
 from skprivate.linear_model._moments import replicates
 from skprivate.linear_model._moments.released_moments import (
     METHODS,
@@ -152,6 +153,6 @@ def test_intervals_are_those_of_fieller_where_the_noise_is_a_good_part_of_a_vari
     release = MomentRelease(matrix, std, "gaussian")
     # The level of one feature is twice the noise of its square, and this variance is above 1.5 of it.
     fits = bootstrap_moments(release, NORMAL, "floor", WIDE, n_replicates=20_000)
-    low, high = replicates.pivotal(0.3, fits.coef[:, 0], 0.9)
+    low, high = pivotal(0.3, fits.coef[:, 0], 0.9)
     assert low == pytest.approx(0.3 * 4 / (4 + 1.645), rel=0.02)
     assert high == pytest.approx(0.3 * 4 / (4 - 1.645), rel=0.04)

@@ -9,7 +9,7 @@ import pytest
 
 from skprivate import DPLogLocationScaleRegressor, TableDomain, life_data
 from skprivate.exceptions import UtilityWarning
-from skprivate.linear_model._states import states_of
+from skprivate.linear_model._goodness_of_fit import states_of
 from tests.marks import slow
 
 SHARES = np.array([0.48, 0.3, 0.2, 0.02])
