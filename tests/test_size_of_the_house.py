@@ -37,7 +37,7 @@ MOST_LINES = {
     "accounting": 4320,
     "rounds": 4170,
     "tree": 3500,
-    "evaluation": 3440,
+    "evaluation": 3442,
     "games": 3110,
     "collaborative": 2870,
     "collection": 1960,
