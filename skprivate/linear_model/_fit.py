@@ -52,6 +52,8 @@ from ._scale_by_level import LEVEL_SHARE, LevelModel, LevelPlan, LevelRelease
 
 # Parameters that hold public knowledge about the rows.
 PUBLIC_INPUTS = ("domain", "bounds_X", "bounds_y", "x_norm", "scale_bounds")
+# Levels of a normal variable one standard error below and above its mean.
+_ONE_ERROR = (0.1585, 0.8415)
 # Declared bounds of scale_: their squares are floats.
 _NARROWEST, _WIDEST = 1e-70, 1e70
 
@@ -375,7 +377,10 @@ def solve_release(self: Any) -> None:
     self.coef_, self.intercept_, self.scale_ = in_units(self, self._scaled_fit)
     if counted is not None:
         center = self.grid_.center + self.grid_.half * _means_of(self.release_)
-        model = LevelModel.of(self._level_plan, counted, self.scale_, center, self._rows_per_unit)
+        common = 0.0
+        if isinstance(self.release_, CensoredRelease):
+            common = 0.5 * float(np.diff(np.quantile(np.log(bootstrap(self, True).scale), _ONE_ERROR))[0])
+        model = LevelModel.of(self._level_plan, counted, self.scale_, common, center, self._rows_per_unit)
         self._level_model = model
         intercept, coef = model.moved(self.intercept_, self.coef_)
         self.coef_, self.intercept_ = _about_levels(self, coef, intercept)

@@ -28,8 +28,8 @@ from ._censored.rounds import counts_round
 from ._distributions import ErrorDistribution
 from ._moments.released_moments import FitTask, ScaledFit
 
-# Share of the budget of the counts by level. Of .15, .25 and .4, on complete times with a column of 5 % that has
-# 4 times the scale, .15 made the error of its scale a quarter larger, and .4 that of other slopes half larger.
+# Share of the budget of the counts by level. Of .15, .25 and .4, on complete times with a column of 5 % that
+# has 4 times the scale, .15 made the error of its scale a quarter larger, and .4 that of other slopes half.
 LEVEL_SHARE = Fraction(1, 4)
 # Cells that are compared: their number, and the tails of the distribution of all rows that they leave to the
 # open ones at the ends; by levels that have these multiples of the scale of all rows.
@@ -293,6 +293,9 @@ class LevelModel:
         Of the errors, on the scale of the model.
     covariances : ndarray of shape (n_levels, 2, 2)
         Of the errors of (location, log scale), with their noise.
+    common : float
+        Standard error that the log scales of all levels share: of censored rows, other slopes have another
+        scale, so that it is that of the fit of all rows. Otherwise 0.
     center : ndarray of shape (n_features,)
         Means of the features: errors of other slopes move no location there.
     unit : float
@@ -306,16 +309,26 @@ class LevelModel:
     release: LevelRelease
     scales: FloatArray
     covariances: FloatArray
+    common: float
     center: FloatArray
     unit: float
     move: FloatArray
     rows_per_unit: int = field(default=1)
 
     @classmethod
-    def of(cls, plan: LevelPlan, release: LevelRelease, unit: float, center: FloatArray, rows: int) -> Self:
+    def of(
+        cls,
+        plan: LevelPlan,
+        release: LevelRelease,
+        unit: float,
+        common: float,
+        center: FloatArray,
+        rows: int,
+    ) -> Self:
         """Take it from the release."""
         laws, std = release.laws, release.noise_std
         covariances = np.stack([rows * law.inverse + law.noise(std) for law in laws])
+        covariances[:, 1, 1] += common**2
         scales = unit * np.exp([law.log_scale for law in laws])
         weights = 1.0 / np.sqrt(np.maximum(covariances[:, 0, 0], 1e-300))
         # A level that no row can be at determines nothing.
@@ -325,7 +338,7 @@ class LevelModel:
         if np.linalg.matrix_rank(design[plan.possible]) == np.linalg.matrix_rank(plan.values[plan.possible]):
             design[:, 0] = 0.0
         move = np.linalg.pinv(weights[:, None] * design) * weights
-        return cls(plan, release, scales, covariances, center, unit, move, rows)
+        return cls(plan, release, scales, covariances, common, center, unit, move, rows)
 
     @property
     def residuals(self) -> list[ResidualHistogram]:
@@ -389,7 +402,8 @@ class LevelModel:
     def scaled(self, replicates: FloatArray, level: int, errors: FloatArray) -> FloatArray:
         """Return replicates with the scale of one level, of which the logarithm has these errors."""
         found = replicates.copy()
-        found[:, 1] = self.scales[level] * np.exp(np.clip(errors[:, level], -_FARTHEST, _FARTHEST))
+        shared = np.log(replicates[:, 1] / self.unit) if self.common else 0.0
+        found[:, 1] = self.scales[level] * np.exp(np.clip(errors[:, level] + shared, -_FARTHEST, _FARTHEST))
         return found
 
     def spread(self, width: float) -> SpreadByLevel:
@@ -398,7 +412,8 @@ class LevelModel:
         errors = np.sqrt(self.covariances[:, 1, 1])
         noise = np.array([law.noise(self.release.noise_std)[1, 1] for law in self.release.laws])
         logs = np.log(self.scales[known])
-        weights = 1.0 / errors[known] ** 2
+        # What all levels share is no difference.
+        weights = 1.0 / (errors[known] ** 2 - self.common**2)
         p_value = 1.0
         if len(logs) > 1:
             excess = weights @ (logs - weights @ logs / weights.sum()) ** 2
@@ -409,7 +424,7 @@ class LevelModel:
             names=tuple(name for name, one in zip(self.plan.names, shown, strict=True) if one),
             scales=self.scales[shown],
             intervals=ends[shown],
-            noise_shares=(noise / errors**2)[shown],
+            noise_shares=((noise + self.common**2) / errors**2)[shown],
             known=known[shown],
             differs=p_value < _ALPHA,
             p_value=p_value,
