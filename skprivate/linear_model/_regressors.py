@@ -522,7 +522,8 @@ class BaseLogLocationScale(CallbackSupportMixin, PrivateEstimatorMixin, Regresso
             if fit.looks is None and levels is None:
                 spent = describe_moments(self, task, Fraction(4**grid.exponent), source)
             else:
-                spent = describe_spending(self, whole_task, source, whole.releases)
+                what = "moments" if fit.looks is None else whole.releases
+                spent = describe_spending(self, whole_task, source, what)
         elif isinstance(plan, PopulationPlan):
             grid, n_parts = task.grid(task.budget), 2
             rounds = functools.partial(population_rounds, plan.within(grid, task.scale_limits(grid)))
@@ -539,7 +540,8 @@ class BaseLogLocationScale(CallbackSupportMixin, PrivateEstimatorMixin, Regresso
                 adopt(self, release, grid, task, spent)
                 return
             options = task.distribution, self.regularization, task.scale_limits(grid), self.method
-            spent = replace(spent, mechanism=f"{spent.mechanism}; and counts of residuals by level")
+            what = f"{spent.mechanism}: of three quarters of the budget; and counts by level"
+            spent = replace(spent, mechanism=what)
             inner, solve = rounds(spent, on_progress), lambda one: fit_of(one, *options)
             run = level_rounds(levels, inner, whole_task, grid, solve, events_of)
             (release, counted), spent = yield from with_releases(run, spent)

@@ -28,8 +28,8 @@ from ._censored.rounds import counts_round
 from ._distributions import ErrorDistribution
 from ._moments.released_moments import FitTask, ScaledFit
 
-# Share of the budget of the counts by level. Of .15, .25 and .4, on complete times with a column of 5 % that
-# has 4 times the scale, .15 made the error of its scale a quarter larger, and .4 that of other slopes half.
+# Share of the budget of the counts by level. Of .15, .25 and .4, on complete times of which 5 % have 4 times
+# the scale, .15 made the error of their scale a quarter larger, .4 that of other slopes half larger.
 LEVEL_SHARE = Fraction(1, 4)
 # Cells that are compared: their number, and the tails of the distribution of all rows that they leave to the
 # open ones at the ends; by levels that have these multiples of the scale of all rows.
