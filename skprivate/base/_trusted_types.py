@@ -42,7 +42,7 @@ _LIFE = (
         "LevelPlan LevelRelease ResidualHistogram ResidualRelease ScaledFit SmallestExtremeValue StepRule",
     ),
 )
-_LOGISTIC = (*_TABLE, *_of("linear_model", "LogisticRelease MomentGrid Schedule Standards"))
+_LOGISTIC = (*_TABLE, *_of("linear_model", "ClassRates LogisticRelease MomentGrid Schedule Standards"))
 _BOOSTING = (
     *(*_TABLE, "skprivate.base.TableModel"),
     *_of("ensemble", "AdditiveModel CellGrid CodedFeature FeatureCodes"),

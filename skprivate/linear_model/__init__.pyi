@@ -2,6 +2,7 @@
 """Names of `skprivate.linear_model` and their modules; those outside ``__all__`` are for pickles."""
 
 from ..rounds._plans.moments import MomentGrid as MomentGrid
+from ..rounds._rates import ClassRates as ClassRates
 from ._accumulator import MomentAccumulator as MomentAccumulator
 from ._accumulator_plan import AccumulatorPlan as AccumulatorPlan
 from ._censored.gradient_round import GradientRound as GradientRound

@@ -376,7 +376,7 @@ def solve_release(self: Any) -> None:
         self._scaled_fit = fit_of(self.release_, *options)
     self.coef_, self.intercept_, self.scale_ = in_units(self, self._scaled_fit)
     if counted is not None:
-        center = self.grid_.center + self.grid_.half * _means_of(self.release_)
+        center = self.grid_.center + self.grid_.half * means_of(self.release_)
         common = 0.0
         if isinstance(self.release_, CensoredRelease):
             common = 0.5 * float(np.diff(np.quantile(np.log(bootstrap(self, True).scale), _ONE_ERROR))[0])
@@ -417,11 +417,13 @@ def events_of(release: AnyRelease) -> float:
     return max(float(moments_of(release).matrix[0, 0]), 1.0)  # type: ignore[arg-type]
 
 
-def _means_of(release: AnyRelease) -> FloatArray:
+def means_of(release: AnyRelease) -> FloatArray:
     """Return the released means of the scaled features; of censored rows, of those at risk."""
     if isinstance(release, CensoredRelease):
         return np.asarray(release.curvature_estimate.mean[1:])
-    matrix = moments_of(release).matrix  # type: ignore[arg-type]
+    if isinstance(release, PopulationRelease):
+        return np.zeros(0)
+    matrix = moments_of(release).matrix
     return np.clip(matrix[0, 2:] / max(float(matrix[0, 0]), 1.0), -1.0, 1.0)
 
 

@@ -30,7 +30,7 @@ from ._censored.histograms import beyond_bounds
 from ._censored.population import PopulationRelease
 from ._censored.release import NO_EVENTS, CensoredRelease, hides_features, means_nothing, unsettled
 from ._distributions import ErrorDistribution
-from ._fit import CONFIDENCE, check_confidence, ends_of, interval_of_coef, moments_of, without_noise
+from ._fit import CONFIDENCE, check_confidence, ends_of, interval_of_coef, means_of, moments_of, without_noise
 from ._moments.released_moments import MomentRelease, varying_directions
 from ._moments.replicates import HIDDEN, bootstrap_looks, looks_warning, moments_warning, untold_directions
 from ._moments.rounds import LookRelease, Metric, fit_of_moments
@@ -765,9 +765,20 @@ def _why_noisy(self: Any) -> list[str]:
             f"{ground.of_lives.removesuffix('.')}. The scale and quantiles may be off by more than their "
             "intervals."
         )
-    elif states_of_place(self)[1] == MOSTLY_NOISE:
-        said.append("by the released values, the noise hides the scale, and so the lower quantiles.")
+    elif _hides_lives(self):
+        said.append("by the released values, the noise hides the lower quantiles.")
     return said
+
+
+def _hides_lives(self: Any) -> bool:
+    """Whether the B10 life of a row with the released means of the features is mostly noise."""
+    center = self.grid_.center + self.grid_.half * means_of(self.release_)
+    width, of_rows = (
+        width_of(each[:, 0] + each[:, 2:] @ center + each[:, 1] * self.error_distribution_.quantile(0.1))
+        for each in (self.replicates_, without_noise(self))
+    )
+    limit = 2.0 * ground_of(self).limit * self.scale_
+    return bool(states_of(width, of_rows, limit, False) == MOSTLY_NOISE)
 
 
 def _constant_may_do(self: Any) -> bool:

@@ -14,6 +14,7 @@ from ..accounting import PrivacySpent, ReleaseRecord
 from ..metrics._probabilities import estimate_base_rate
 from ..noise import DiscreteGaussianMechanism, DiscreteLaplaceMechanism
 from ..noise._mechanisms import FitBudget
+from ..utils._public_module import public_module
 from ._driver import Round, Rounds
 from ._plans.boosting import AdditiveModel
 from ._plans.cells import CellsPlan, LabelAxis
@@ -173,6 +174,7 @@ class _SecondCount:
         return self.noise.randomize(values[1:], entropy)
 
 
+@public_module("skprivate.linear_model")
 @dataclass(frozen=True, eq=False)
 class ClassRates:
     """Noisy numbers of rows by class.

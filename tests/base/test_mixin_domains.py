@@ -125,7 +125,8 @@ def test_an_accumulator_of_moments_takes_raw_batches():
     moments.update(TABLE[400:].to_numpy(), NUMBERS[400:], batch_id=4)
     fitted = moments.release(variant(REGRESSORS[0]))
     plain = accumulated(bounds_X=(LOWER, UPPER)).update(ENCODED, NUMBERS)
-    np.testing.assert_array_equal(fitted.coef_, plain.release(variant(REGRESSORS[0])).coef_)
+    # Slopes of the levels are about their mean where they are known to be levels.
+    np.testing.assert_allclose(fitted.predict(TABLE), plain.release(variant(REGRESSORS[0])).predict(ENCODED))
     assert fitted.domain == DOMAIN
     assert fitted.privacy_spent_.public_inputs[0] == "domain"
     assert fitted.predict(TABLE).shape == (N,)
