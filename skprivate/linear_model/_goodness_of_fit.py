@@ -512,6 +512,8 @@ _TWICE = 2.0
 _FEW_REPLICATES = 100
 # Names in a sentence at most.
 _SHOWN = 5
+# Why lives are not known where many are clipped, of which there is a warning of its own.
+_CLIPPED = "times beyond bounds_y are clipped"
 
 
 @dataclass(frozen=True, eq=False)
@@ -570,6 +572,8 @@ def _find_ground(self: Any) -> Ground:
     verdict = "the estimates mean nothing" if nothing else verdict_of(self)
     if isinstance(verdict, GoodnessOfFit) and verdict.rejected:
         of_lives = f"the residuals reject the law. {verdict}"
+    if of_lives is None and _why_clipped(self):
+        of_lives = _CLIPPED
     return Ground(verdict, nothing, of_lives, hidden, float((high - low) * self.scale_))
 
 
@@ -728,7 +732,7 @@ def _why_noisy(self: Any) -> list[str]:
             "each other (of one-hot coded columns that add up to one, a level), or tighten the bounds; more "
             "rows or a larger epsilon would help, too."
         )
-    elif ground.of_lives:
+    elif ground.of_lives and ground.of_lives != _CLIPPED:
         said.append(
             f"{ground.of_lives.removesuffix('.')}. The scale and quantiles may be off by more than their "
             "intervals."
