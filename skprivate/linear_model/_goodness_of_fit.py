@@ -450,8 +450,12 @@ _FEW_REPLICATES = 100
 # Largest variance, in scales of the error, that the misses of slopes may give the residuals: a normal law
 # stands for that of the misses, which is right where it is small.
 _MOST_SPREAD = 0.25
+# Part of a normal distribution within one standard deviation, and the half-width of a 90 % interval in these.
+_ONE_ERROR, _OF_ONE_ERROR = 0.683, 1.645
 # Names in a sentence at most.
 _SHOWN = 5
+# Why lives are not known where many are clipped, of which there is a warning of its own.
+_CLIPPED = "times beyond bounds_y are clipped"
 
 
 @dataclass(frozen=True, eq=False)
@@ -514,6 +518,8 @@ def _find_ground(self: Any) -> Ground:
     verdict = "the estimates mean nothing" if nothing else verdict_of(self)
     if isinstance(verdict, GoodnessOfFit) and verdict.rejected:
         of_lives = f"the residuals reject the law. {verdict}"
+    if of_lives is None and _why_clipped(self):
+        of_lives = _CLIPPED
     return Ground(verdict, nothing, of_lives, hidden, float(high - low))
 
 
@@ -760,7 +766,7 @@ def _why_noisy(self: Any) -> list[str]:
             "each other (of one-hot coded columns that add up to one, a level), or tighten the bounds; more "
             "rows or a larger epsilon would help, too."
         )
-    elif ground.of_lives:
+    elif ground.of_lives and ground.of_lives != _CLIPPED:
         said.append(
             f"{ground.of_lives.removesuffix('.')}. The scale and quantiles may be off by more than their "
             "intervals."
@@ -773,8 +779,10 @@ def _why_noisy(self: Any) -> list[str]:
 def _hides_lives(self: Any) -> bool:
     """Whether the B10 life of a row with the released means of the features is mostly noise."""
     center = self.grid_.center + self.grid_.half * means_of(self.release_)
+    lower = self.error_distribution_.quantile(_LIVES[0])
+    # By one standard error: replicates of few rows have far outliers.
     width, of_rows = (
-        width_of(each[:, 0] + each[:, 2:] @ center + each[:, 1] * self.error_distribution_.quantile(0.1))
+        _OF_ONE_ERROR * width_of(each[:, 0] + each[:, 2:] @ center + each[:, 1] * lower, _ONE_ERROR)
         for each in (self.replicates_, without_noise(self))
     )
     limit = 2.0 * ground_of(self).limit * self.scale_

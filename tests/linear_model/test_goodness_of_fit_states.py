@@ -105,6 +105,14 @@ def test_a_law_that_is_rejected_is_said_wherever_lives_are_shown(censored):
     assert right.summary().goodness_of_fit.startswith("not rejected")
 
 
+def test_lives_of_which_some_are_clipped_are_unknown():
+    model = DPLogLocationScaleRegressor(8.0, domain=DOMAIN, bounds_y=(60, 4000), random_state=0)
+    with pytest.warns(UtilityWarning, match="below the lower bound"):
+        model.fit(*lives(20_000, 4))
+    assert model.scale_state_ == "unknown"
+    assert model.quantile_state([{"load": 0.5, "kind": "a"}], 0.1).tolist() == ["unknown"]
+
+
 def test_a_fit_without_residuals_has_no_verdict():
     model, _ = fitted(lives(5000, 2, censored=False), 20.0, max_iter=1)
     assert model.summary().goodness_of_fit.startswith("no verdict: the fit released no histogram")
