@@ -32,7 +32,7 @@ MOST_FILES_OF_A_PREDICTION = 12
 MOST_CLASSES = 4
 MOST_LINES_BESIDE = {"tests": 43_000, "benchmarks": 9_500}
 MOST_LINES = {
-    "linear_model": 6030,
+    "linear_model": 6050,
     "audit": 4520,
     "accounting": 4320,
     "rounds": 4170,
