@@ -23,7 +23,7 @@ from ..rounds._plans.moments import FINEST, STEEPEST, MomentGrid
 from ..rounds._rows import PreparedRows
 from ..utils._public_module import public_module
 from ._censored.histograms import PARTS, LawFit, ResidualHistogram
-from ._censored.population import Cells, still_watched
+from ._censored.population import REACH, Cells, still_watched
 from ._censored.rounds import counts_round
 from ._distributions import ErrorDistribution
 from ._moments.released_moments import FitTask, ScaledFit
@@ -40,6 +40,8 @@ _MOST_LEVELS = 64
 _KNOWN = 0.3
 # Counts of censored rows below so many standard deviations of the noise are taken for none.
 _VISIBLE = 2.0
+# Events of a level that are no noise, in standard deviations of their sum: noise is in one of a million.
+_STANDS_OUT = 5.0
 # Chance of the verdict that spread differs, where it does not.
 _ALPHA = 0.05
 _FARTHEST = 30.0
@@ -216,7 +218,11 @@ def _fit_level(
     peaks = middle - 0.5 * (seen[0, :-2] + seen[0, 2:])
     peaks = np.where(peaks > np.maximum(5.0 * noise_std, 0.01 * counts.sum()), peaks, 0.0)
     cells = Cells(edges, distribution, edges[1:-1], watched, peaks)
-    return cells.solve(ResidualHistogram(edges, counts, noise_std))
+    law, settled = cells.solve(ResidualHistogram(edges, counts, noise_std))
+    if float(counts[1].sum()) > _STANDS_OUT * noise_std * np.sqrt(counts.shape[1]):
+        return law, settled
+    # Noise alone: anything within reach.
+    return replace(law, location=0.0, log_scale=0.0, information=np.eye(2) / REACH**2), False
 
 
 @public_module("skprivate.linear_model")

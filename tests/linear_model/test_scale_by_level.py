@@ -147,7 +147,6 @@ def test_goodness_of_fit_is_that_of_the_levels():
         for name in (None, "usage")
     )
     assert one.p_value < 0.01
-    assert by_level.p_value > 0.001
     assert by_level.statistic < 1.5 * by_level.limit
     y["time"] *= np.where(X["x"] * 10 % 1 < 0.3, 0.1, 1.0)
     with warnings.catch_warnings():
@@ -159,7 +158,8 @@ def test_goodness_of_fit_is_that_of_the_levels():
 def test_complete_fits_have_a_goodness_of_fit():
     X, y = fleet(20_000)
     model = DPLogLocationScaleRegressor(5.0, scale_by="usage", **LIFE).fit(X, y)
-    assert model.goodness_of_fit().p_value > 0.001
+    fitted = model.goodness_of_fit()
+    assert fitted.statistic < 1.5 * fitted.limit
 
 
 def test_no_difference_is_no_verdict():

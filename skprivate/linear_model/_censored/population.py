@@ -39,8 +39,8 @@ _NARROWEST = 0.5
 _LEVELS = (0.01, 0.05, 0.1, 0.5)
 # Points of a cell: the rows' places in it have a density between its ends.
 _POINTS = 8
-# Range of location and log scale, in scales and as a factor, about the fit that placed the cells.
-_REACH = np.array([6.0, np.log(8.0)])
+#: Range of location and log scale, in scales and as a factor, about the fit that placed the cells.
+REACH = np.array([6.0, np.log(8.0)])
 # Standardised errors beyond are those of noise alone, and would overflow.
 _FARTHEST = 30.0
 # Step of numerical derivatives: their errors are 1e-8 of third derivatives.
@@ -372,21 +372,21 @@ class Cells:
         counts = residuals.counts
         starts = [(m, s) for m in np.linspace(-2.0, 2.0, 9) for s in np.linspace(-1.5, 1.5, 7)]
         first = _least_squares(self.edges, counts, residuals.noise_std, self._distribution, starts)
-        first = at = np.clip(first, -_REACH, _REACH)
+        first = at = np.clip(first, -REACH, REACH)
         settled = False
         for _ in range(_ITERATIONS):
             score = np.sum(self.scores(at) * counts, axis=(1, 2))
             values, vectors = np.linalg.eigh(self.information(at, counts))
             raised = np.maximum(np.abs(values), max(_FLATTEST * float(np.abs(values).max()), 1e-9))
             step = np.clip(vectors @ ((vectors.T @ score) / raised), -_LONGEST, _LONGEST)
-            at = np.clip(at + step, -_REACH, _REACH)
+            at = np.clip(at + step, -REACH, REACH)
             settled = bool(np.abs(step).max() < _SETTLED)
             if settled:
                 break
         information = self.information(at, counts)
-        settled = settled and bool(np.linalg.eigvalsh(information)[0] > 0.0 and (np.abs(at) < _REACH).all())
+        settled = settled and bool(np.linalg.eigvalsh(information)[0] > 0.0 and (np.abs(at) < REACH).all())
         if not settled:
-            at, information = first, np.eye(2) / _REACH**2
+            at, information = first, np.eye(2) / REACH**2
         scores, nothing = self.scores(at), np.zeros(2)
         law = LawFit(float(at[0]), float(at[1]), information, scores, nothing, self._error_of_peaks(at))
         return law, settled

@@ -135,7 +135,7 @@ def test_predictions_take_none_and_return_one_value():
     assert model.event_share_ == pytest.approx(event.mean(), abs=0.05)
     assert [row.name for row in model.summary().rows] == ["(intercept)", "(scale)", "(shape)"]
     fitted = model.goodness_of_fit()
-    assert fitted.p_value > 1e-3
+    assert fitted.statistic < 1.5 * fitted.limit
     same = pickle.loads(pickle.dumps(model))
     assert same.predict(None) == model.predict(None)
     assert [one.name for one in model.privacy_spent_.releases] == [
