@@ -564,6 +564,11 @@ class BaseLogLocationScale(CallbackSupportMixin, PrivateEstimatorMixin, Regresso
     predict_survival_function = survival_curves.predict_survival_function
     predict_cumulative_hazard_function = survival_curves.predict_cumulative_hazard_function
 
+    def __getstate__(self) -> dict[str, Any]:
+        # A function of the release, found anew where it is asked for.
+        state = super().__getstate__()
+        return state | {"_ground": None} if "_ground" in state else state
+
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         # At the default epsilon the score check fails: it has 200 rows with 10 features.
