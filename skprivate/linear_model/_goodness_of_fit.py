@@ -720,6 +720,8 @@ def warn_of_release(self: Any) -> None:
         missing = mostly_missing(self.domain, least_missing(self.domain, means, std))
         misfits = missing, columns_at_a_bound(columns)
     warn_of_mistakes(type(self).__name__, *misfits, why_unknown(self))
+    # Functions of the release, drawn anew where they are read: pickles of the model stay small.
+    self._replicates = self._without_noise = self._ground = None
 
 
 def why_unknown(self: Any) -> str | None:

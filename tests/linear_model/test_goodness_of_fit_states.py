@@ -84,6 +84,7 @@ def test_one_warning_names_the_level_that_is_drowned_and_others_are_known():
     clear, said = fitted(rows, 1000.0)
     assert not said
     assert (clear.coef_state_ == "known").all()
+    assert clear.__getstate__()["_ground"] is None
     assert clear.scale_state_ == "known"
 
 
