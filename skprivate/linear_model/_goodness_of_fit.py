@@ -762,11 +762,11 @@ def _why_noisy(self: Any) -> list[str]:
         said.append(_drowned(self, states == MOSTLY_NOISE))
     if ground.hidden.any():
         said.append(
-            "by the released values, the noise hides how much some combination of columns varies. Slopes "
-            f"of {_listed(self, ground.hidden)} are pulled toward zero, and intervals do not account for "
-            "that, nor those of the scale and of quantiles. Leave out one of columns that nearly determine "
-            "each other (of one-hot coded columns that add up to one, a level), or tighten the bounds; more "
-            "rows or a larger epsilon would help, too."
+            "by the released values, the noise hides how much some combination of the features varies. "
+            f"Slopes of {_listed(self, ground.hidden)} are pulled toward zero, and intervals do not account "
+            "for that, nor those of the scale and of quantiles. Leave out one of columns that nearly "
+            "determine each other (of one-hot coded columns that add up to one, a level), or "
+            "tighten the bounds; more rows or a larger epsilon would help, too."
         )
     elif ground.of_lives and ground.of_lives != _CLIPPED:
         said.append(
