@@ -432,9 +432,9 @@ def moments_of(release: MomentRelease | LookRelease) -> MomentRelease:
     return release.moments if isinstance(release, LookRelease) else release
 
 
-def replicate(self: Any, with_noise: bool = True) -> FloatArray:
+def replicate(self: Any, with_noise: bool = True, n_replicates: int = 400) -> FloatArray:
     """Return a parametric bootstrap: intercept, scale and slopes of every replicate, in units of X and y."""
-    coef, intercept, scale = in_units(self, bootstrap(self, with_noise))
+    coef, intercept, scale = in_units(self, bootstrap(self, with_noise, n_replicates))
     drawn = np.column_stack([intercept, scale, coef])
     if self._level_model is not None:
         drawn = self._level_model.replicates(drawn, self.intercept_, self.coef_, with_noise)
@@ -450,16 +450,17 @@ def without_noise(self: Any) -> FloatArray:
     return without
 
 
-def bootstrap(self: Any, with_noise: bool) -> ScaledFit:
+def bootstrap(self: Any, with_noise: bool, n_replicates: int = 400) -> ScaledFit:
     """Return fits to replicated releases, in scaled units."""
     release, distribution = self.release_, self.error_distribution_
-    if isinstance(release, PopulationRelease):
-        return bootstrap_population(release, rows_per_unit=self._rows_per_unit, with_noise=with_noise)
     options: dict[str, Any] = {
         "rows_per_unit": self._rows_per_unit,
         "with_noise": with_noise,
-        "constant": self._constant,
+        "n_replicates": n_replicates,
     }
+    if isinstance(release, PopulationRelease):
+        return bootstrap_population(release, **options)
+    options["constant"] = self._constant
     if isinstance(release, CensoredRelease):
         return bootstrap_censored(release, **options)
     if isinstance(release, LookRelease):

@@ -30,7 +30,16 @@ from ._censored.histograms import beyond_bounds
 from ._censored.population import PopulationRelease
 from ._censored.release import NO_EVENTS, CensoredRelease, hides_features, means_nothing, unsettled
 from ._distributions import ErrorDistribution
-from ._fit import CONFIDENCE, check_confidence, ends_of, interval_of_coef, means_of, moments_of, without_noise
+from ._fit import (
+    CONFIDENCE,
+    check_confidence,
+    ends_of,
+    interval_of_coef,
+    means_of,
+    moments_of,
+    replicate,
+    without_noise,
+)
 from ._moments.released_moments import MomentRelease, varying_directions
 from ._moments.replicates import HIDDEN, bootstrap_looks, looks_warning, moments_warning, untold_directions
 from ._moments.rounds import LookRelease, Metric, fit_of_moments
@@ -445,7 +454,7 @@ _MOST = 0.5
 _HIDDEN_PART = 0.1
 # Of 13 drowned slopes in 432 fits to 5,000 rows, intervals that exclude 0 held in .3; none is left with 2.
 _TWICE = 2.0
-# Replicates that the warning that a constant may do is decided by: standard errors within a tenth.
+# Replicates that the warning of a fit is decided by where they take long: standard errors within a tenth.
 _FEW_REPLICATES = 100
 # Largest variance, in scales of the error, that the misses of slopes may give the residuals: a normal law
 # stands for that of the misses, which is right where it is small.
@@ -719,6 +728,11 @@ def warn_of_release(self: Any) -> None:
         columns = bounded_columns(self.domain, self._names_of_features(), bounds, means, std)
         missing = mostly_missing(self.domain, least_missing(self.domain, means, std))
         misfits = missing, columns_at_a_bound(columns)
+    if isinstance(self.release_, MomentRelease):
+        # Each is a fit of its own, which takes long with many features.
+        self._replicates, self._without_noise = (
+            replicate(self, with_noise, _FEW_REPLICATES) for with_noise in (True, False)
+        )
     warn_of_mistakes(type(self).__name__, *misfits, why_unknown(self))
     # Functions of the release, drawn anew where they are read: pickles of the model stay small.
     self._replicates = self._without_noise = self._ground = None
