@@ -109,5 +109,5 @@ class TestFit:
     def test_nearly_equal_columns_warn_and_clear_ones_do_not(self, max_iter):
         """The second column is .95 of the first and .05 of its own, or all its own."""
         (reason,) = self.reasons(max_iter, 0.95)
-        assert "some combination of columns" in reason
+        assert "some combination of the features" in reason
         assert self.reasons(max_iter, 0.0) == []
