@@ -75,6 +75,7 @@ def test_agrees_with_maximum_likelihood_without_noise(censored):
     assert off[0] < 0.06 < 0.3 < off[1]
 
 
+@pytest.mark.filterwarnings("ignore::skprivate.exceptions.UtilityWarning")
 @pytest.mark.slow
 def test_intervals_hold_where_spread_differs():
     """Of 60 right intervals of 90 % fewer than 44 hold with a probability below 1e-4."""

@@ -148,7 +148,8 @@ SKIPPED = {
     ),
 }
 # The moments of many columns share epsilon: no number of a fit loses enough. Splits of numbers at the second
-# level, and rounds of which no row is the worst case of both parts, are left to `tests.test_whole_budget`.
+# level, rounds of which no row is the worst case of both parts, mean predictions, which are seldom at their
+# cap, and counts by level are left to `tests.test_whole_budget`.
 TOO_WEAK_HERE = {
     "normal, persons": {"check_audit_catches_half_the_noise"},
     "declared columns, logit": {"check_audit_catches_half_the_noise"},
@@ -157,6 +158,9 @@ TOO_WEAK_HERE = {
     "aft": {"check_releases_show_half_the_noise"},
     "aft, censored": {"check_releases_show_half_the_noise"},
     "aft, censored, gaussian, persons": {"check_releases_show_half_the_noise"},
+    "aft, censored, scale by level": {"check_releases_show_half_the_noise"},
+    **{name: {"check_releases_show_half_the_noise"} for name in INSTANCES if "boosting" in name},
+    "logit, gaussian": {"check_releases_show_half_the_noise"},
 }
 #: The README runs the whole battery on a tree.
 QUICK = {"tqma"}

@@ -20,7 +20,6 @@ from skprivate import (
     PrivateGridSearch,
 )
 from skprivate.audit import AuditCase, check_private_estimator
-from skprivate.ensemble import _plan
 from skprivate.ensemble._plan import Schedule
 from skprivate.ensemble._release import BoostingTask
 from skprivate.linear_model._censored import rounds as censored_fit
@@ -29,6 +28,7 @@ from skprivate.linear_model._moments.rounds import LookPlan
 from skprivate.model_selection import _scoring
 from skprivate.noise import DiscreteGaussianMechanism, DiscreteLaplaceMechanism
 from skprivate.randomizers._factory import MECHANISMS
+from skprivate.rounds import _rates
 from tests.audit.battery.test_battery import case_of
 from tests.catalogue import INSTANCES, arguments
 
@@ -93,13 +93,13 @@ class TestOneReleaseOfSeveral:
     """A bug in a small share of the budget, which the slack of the other releases hides in the total."""
 
     def test_the_sensitivity_of_residuals_of_three_classes(self, monkeypatch):
-        honest = _plan.Sensitivity.of_residuals
+        honest = _rates.Sensitivity.of_residuals
 
         def half(n_outputs, relation):
             moved = honest(n_outputs, relation)
-            return _plan.Sensitivity(moved.l1 // 2, moved.squared_l2 // 4)
+            return _rates.Sensitivity(moved.l1 // 2, moved.squared_l2 // 4)
 
-        monkeypatch.setattr(_plan.Sensitivity, "of_residuals", half)
+        monkeypatch.setattr(_rates.Sensitivity, "of_residuals", half)
         boosting = DPBoostingClassifier(1.5, bounds=(-1, 1), classes=[0, 1, 2])
         assert caught(boosting, "check_releases")
 

@@ -91,6 +91,7 @@ def plain_b10(time, event, epsilon, seed):
     return grid.y_center + grid.y_half * (location + scale * low)
 
 
+@pytest.mark.filterwarnings("ignore::skprivate.exceptions.UtilityWarning")
 @pytest.mark.slow
 @pytest.mark.parametrize("censored", [False, True])
 @pytest.mark.parametrize(("n", "epsilon"), [(2000, 1.0), (40_000, 1.0)])
