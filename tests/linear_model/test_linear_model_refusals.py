@@ -147,6 +147,8 @@ REFUSALS = {
     "logit, narrow": (logit(bounds=(0, 5e-324)), "narrow"),
     "logit, narrow norm": (logit(bounds=None, x_norm=1e-310), "narrow"),
     "logit, epsilon": (logit(epsilon=1e-14), "epsilon"),
+    "logit, least epsilon": (logit(epsilon=1e-300), "epsilon is too small"),
+    "logit, least epsilon, gaussian": (logit(epsilon=1e-300, delta=1e-9), "epsilon"),
     "logit, nan": (logit(spoilt(X, np.nan)), "NaN"),
 }
 

@@ -337,6 +337,7 @@ def area_under_curve(
 _SLOPES = np.concatenate(
     [np.linspace(-2, 0, 20, endpoint=False), np.linspace(0, 4, 201), np.geomspace(4.1, 20, 40)]
 )
+# Halvings of the range of intercepts: each is then known within 3e-8 of it.
 _HALVINGS = 25
 # Places within an interval over which a mean is taken.
 _WITHIN = (np.arange(4) + 0.5) / 4

@@ -344,7 +344,7 @@ def laplace_scales(
     sum |f_i - f'_i| / t_i <= epsilon sum c_i |f_i - f'_i| / sensitivity <= epsilon.
     """
     scales = [ceil(sensitivity / (weight * epsilon)) for weight in weights]
-    return NoiseScales("laplace", np.array(scales, dtype=np.int64)[codes], sensitivity, epsilon)
+    return NoiseScales("laplace", _in_64_bits(scales)[codes], sensitivity, epsilon)
 
 
 def gaussian_scales(
@@ -369,7 +369,13 @@ def gaussian_scales(
     """
     variance = squared_sensitivity / (2 * rho)
     sigmas = [root_above(variance / weight) for weight in squared_weights]
-    return NoiseScales("gaussian", np.array(sigmas, dtype=np.int64)[codes], squared_sensitivity, rho)
+    return NoiseScales("gaussian", _in_64_bits(sigmas)[codes], squared_sensitivity, rho)
+
+
+def _in_64_bits(scales: list[int]) -> IntArray:
+    if max(scales) >= 2**63:
+        raise ValueError("epsilon is too small: the noise does not fit 64-bit integers.")
+    return np.array(scales, dtype=np.int64)
 
 
 def root_above(square: Fraction) -> int:
