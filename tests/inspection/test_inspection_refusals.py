@@ -13,6 +13,7 @@ from sklearn.linear_model import LogisticRegression
 from skprivate import (
     DPBoostingClassifier,
     DPLogLocationScaleRegressor,
+    DPNormalLLSRegressor,
     DPTreeClassifier,
     LocallyPrivateTreeClassifier,
     PrivacyLedger,
@@ -73,7 +74,8 @@ def curves(names):
 
 
 def residuals():
-    ResidualDisplay.from_estimator(life_model())
+    one_release = DPNormalLLSRegressor(20.0, bounds_X=(0, 1), bounds_y=(1, 2)).fit(X, 1 + X["age"])
+    ResidualDisplay.from_estimator(one_release)
 
 
 @functools.cache
