@@ -61,7 +61,8 @@ _GAME = (
     *(*_SPENT, "builtins.frozenset"),
     *_of("games", "BroadcastMechanism ChangingMixing CompleteMixing MatrixMixing Box Simplex Unconstrained"),
 )
-_LABELS = (*_SPENT, "numpy.dtype", "skprivate.randomizers.LabelRandomizer")
+_LABELS = (*_SPENT, *_of("label_privacy", "LinearThenTrees"))
+_CODES = ("numpy.dtype", "skprivate.randomizers.LabelRandomizer", "skprivate.label_privacy.ClassReporter")
 
 #: Types by estimator, its own among them.
 _TYPES: dict[str, tuple[str, ...]] = {
@@ -77,10 +78,10 @@ _TYPES: dict[str, tuple[str, ...]] = {
         ),
         ("ensemble", "DPBoostingClassifier DPBoostingRegressor", _BOOSTING),
         ("games", "PrivateNashSolver", _GAME),
-        ("label_privacy", "LabelPrivateClassifier", (*_LABELS, "skprivate.label_privacy.ClassReporter")),
+        ("label_privacy", "LabelPrivateClassifier", (*_LABELS, *_CODES)),
         (
             *("label_privacy", "LabelPrivateRegressor"),
-            (*_SPENT, _LAPLACE, "skprivate.label_privacy.NumberReporter"),
+            (*_LABELS, _LAPLACE, "skprivate.label_privacy.NumberReporter"),
         ),
         ("linear_model", "DPLogLocationScaleRegressor DPLogisticLLSRegressor", _LIFE),
         ("linear_model", "DPNormalLLSRegressor DPSEVRegressor", _LIFE),

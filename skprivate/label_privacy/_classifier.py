@@ -36,8 +36,9 @@ class LabelPrivateClassifier(ClassifierMixin, BaseLabelPrivate):
     estimator : regressor, default=None
         Any regressor, pipeline or search with ``fit`` and ``predict``, of which one clone is fitted to every
         class (to the second of two). All that it does, a search over its parameters included, is done with
-        the noisy labels and costs nothing. None: `HistGradientBoostingRegressor` with leaves that are large
-        enough for the noise, and with as many trees as predict held-out reports best.
+        the noisy labels and costs nothing. None: a ridge regression, then a `HistGradientBoostingRegressor`
+        of what it leaves, with leaves that are large enough for the noise, and with as many trees as predict
+        held-out reports best. Where columns hold anything but numbers, there is no ridge regression.
     epsilon : float or Fraction, default=1.0
         Privacy loss of one label, > 0 and finite; with ``groups`` of all labels of a person.
     classes : array-like of labels, default=None
@@ -102,8 +103,9 @@ class LabelPrivateClassifier(ClassifierMixin, BaseLabelPrivate):
     ``v / (v + noise)`` with v a typical variance of labels given features, 0.15 of two classes.
 
     Predictions are stretched or shrunk about the base rate by ``slope_``, put on the simplex and mixed with
-    the base rate, so that none is 0 or 1. Both numbers make the held-out reports likeliest, and where the
-    gain is less than chance may give, the base rate is all that is predicted.
+    the base rate, so that none is 0 or 1. Both numbers are means, given the held-out reports, where an effect
+    of the features is as likely as none before. Where the odds of an effect stay below 3.2, the base rate is
+    all that is predicted.
 
     References
     ----------

@@ -4,17 +4,18 @@
 import itertools
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
-from scipy.special import ndtr
-from sklearn.base import clone
+from scipy.special import expit, logsumexp, ndtr
+from sklearn.base import BaseEstimator, RegressorMixin, clone
 from sklearn.ensemble import HistGradientBoostingRegressor
 from sklearn.utils.validation import has_fit_parameter
 
 from .._typing import BoolArray, FloatArray, IndexArray
-from ..metrics._probabilities import row_totals
+from ..metrics._probabilities import products, row_totals, softmax
 from ..utils._compat import num_samples, safe_indexing
+from ..utils._public_module import public_module
 
 # Regressors that are fitted to noisy targets, one a target, and how large the default one may be.
 
@@ -33,6 +34,10 @@ _NEAR_THE_END = 0.8
 _CLEAN_ROWS_FOR_TREE = 48
 _USUAL_TREES = (8, 40)
 _SEED_OF_FOLDS = 0
+# Ridges that are tried, in sums of weights: from none to one that leaves nothing of columns of variance 1.
+_RIDGES = np.geomspace(1e-5, 1e2, 15)
+# Numbers of trees whose losses are compared: each has a number for every row that is held out.
+_COMPARED = 40
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,17 +88,87 @@ def takes_weights(estimator: Any) -> bool:
     return estimator is None or has_fit_parameter(estimator, "sample_weight")
 
 
-def default_model(weights: FloatArray, max_iter: int = _FIRST_TREES) -> HistGradientBoostingRegressor:
-    """Return the default regressor: its leaves hold so many rows that their noise averages out."""
+@public_module("skprivate.label_privacy")
+class LinearThenTrees(RegressorMixin, BaseEstimator):
+    """Ridge regression, its ridge by generalised cross-validation, then boosted trees of what it leaves.
+
+    Few noisy targets of many columns tell a line where no leaf has rows enough. Where X is not of numbers
+    alone, there are only the trees.
+
+    Parameters
+    ----------
+    trees : HistGradientBoostingRegressor
+    """
+
+    def __init__(self, trees: Any = None) -> None:
+        self.trees = trees
+
+    def fit(self, X: Any, y: FloatArray, sample_weight: FloatArray | None = None) -> Self:
+        """Fit the line, then the trees."""
+        weights = np.ones(len(y)) if sample_weight is None else sample_weight
+        self._fit_line(X, y, weights)
+        self.trees_ = clone(self.trees).fit(X, y - self._line(X), sample_weight=sample_weight)
+        return self
+
+    def _fit_line(self, X: Any, y: FloatArray, weights: FloatArray) -> None:
+        self.coef_, rows, total = None, _numbers(X), float(weights.sum())
+        if rows is None:
+            return
+        known = np.isfinite(rows)
+        inside = np.where(known, rows, 0.0)
+        with np.errstate(over="ignore", invalid="ignore"):
+            center = weights @ inside / np.maximum(weights @ known, 1e-300)
+            inside = np.where(known, rows - center, 0.0)
+            scale = np.sqrt(weights @ np.square(inside) / total)
+        if not np.isfinite(scale).all():
+            return
+        inside /= np.where(scale > 0, scale, 1.0)
+        mean = float(weights @ y) / total
+        values, vectors = np.linalg.eigh((inside.T * weights) @ inside)
+        values, seen = np.maximum(values, 0.0), vectors.T @ (inside.T @ (weights * (y - mean)))
+        left = values + total * _RIDGES[:, np.newaxis]
+        losses = weights @ np.square(y - mean) - (seen**2 / left * (2 - values / left)).sum(axis=1)
+        losses /= np.maximum(len(y) - 1 - (values / left).sum(axis=1), 1e-9) ** 2
+        slopes = vectors @ (seen / left[losses.argmin()])
+        self.coef_ = slopes / np.where(scale > 0, scale, 1.0)
+        self.center_, self.mean_ = center, mean
+        self.ends_ = np.where(known, rows, center).min(axis=0), np.where(known, rows, center).max(axis=0)
+
+    def _line(self, X: Any) -> FloatArray:
+        if self.coef_ is None:
+            return np.zeros(num_samples(X))
+        rows = np.asarray(X, dtype=np.float64)
+        rows = np.clip(np.where(np.isfinite(rows), rows, self.center_), *self.ends_) - self.center_
+        return self.mean_ + products(rows, self.coef_[:, np.newaxis])[:, 0]
+
+    def predict(self, X: Any) -> FloatArray:
+        """Return the sum of both."""
+        return np.asarray(self._line(X) + self.trees_.predict(X))
+
+    def staged_predict(self, X: Any) -> Iterator[FloatArray]:
+        """Yield the sum after every tree."""
+        line = self._line(X)
+        yield from (line + stage for stage in self.trees_.staged_predict(X))
+
+
+def _numbers(X: Any) -> FloatArray | None:
+    rows = np.asarray(X)
+    return rows.astype(np.float64) if rows.dtype.kind in "biuf" else None
+
+
+def default_model(weights: FloatArray, max_iter: int = _FIRST_TREES) -> LinearThenTrees:
+    """Return the default regressor: leaves of its trees hold so many rows that their noise averages out."""
     worth, n_rows = float(weights.mean()), len(weights)
-    return HistGradientBoostingRegressor(
-        max_iter=max_iter,
-        learning_rate=_LEARNING_RATE,
-        # No more than there are: a tiny epsilon would ask for more than an integer holds.
-        min_samples_leaf=int(min(max(20, _CLEAN_ROWS_IN_LEAF / max(worth, 1e-300)), max(20, n_rows))),
-        max_leaf_nodes=int(np.clip(n_rows * worth / _CLEAN_ROWS_FOR_LEAF, 3, _MOST_LEAVES)),
-        early_stopping=False,
-        random_state=0,  # bins of large tables are made of a public draw of the rows
+    return LinearThenTrees(
+        HistGradientBoostingRegressor(
+            max_iter=max_iter,
+            learning_rate=_LEARNING_RATE,
+            # No more than there are: a tiny epsilon would ask for more than an integer holds.
+            min_samples_leaf=int(min(max(20, _CLEAN_ROWS_IN_LEAF / max(worth, 1e-300)), max(20, n_rows))),
+            max_leaf_nodes=int(np.clip(n_rows * worth / _CLEAN_ROWS_FOR_LEAF, 3, _MOST_LEAVES)),
+            early_stopping=False,
+            random_state=0,  # bins of large tables are made of a public draw of the rows
+        )
     )
 
 
@@ -120,21 +195,28 @@ def cross_fit(estimator: Any, rows: NoisyRows) -> FloatArray | None:
     return found
 
 
-def choose_default(rows: NoisyRows) -> tuple[HistGradientBoostingRegressor, FloatArray | None]:
-    """Return the default regressor with the number of trees that predicts rows it has not seen best."""
+def choose_default(rows: NoisyRows) -> tuple[LinearThenTrees, FloatArray | None]:
+    """Return the default regressor with the number of trees that predicts rows it has not seen best.
+
+    It is the number nearest to the usual one whose loss is at most a standard error above that of the best:
+    the standard error of the difference of the losses, row by row.
+    """
     usual = int(np.clip(rows.weights.sum() / _CLEAN_ROWS_FOR_TREE, *_USUAL_TREES))
     if rows.folds is None:
         return default_model(rows.weights, usual), None
     n_trees = max(_FIRST_TREES, usual)
     while True:
-        estimator = default_model(rows.weights, n_trees)
+        estimator, step = default_model(rows.weights, n_trees), -(-n_trees // _COMPARED)
         parts = [(_fit_part(estimator, rows, fitted), held) for fitted, held in rows.splits()]
-        losses = [[loss.sum() for loss in _losses_by_stage(rows, *part)] for part in parts]
-        best = int(np.argmin(np.sum(losses, axis=0))) + 1
-        if n_trees >= _MOST_TREES or best < _NEAR_THE_END * n_trees:
+        losses = np.concatenate([_losses_by_stage(rows, *part, step) for part in parts], axis=1)
+        best = int(losses.sum(axis=1).argmin())
+        if n_trees >= _MOST_TREES or (best + 1) * step < _NEAR_THE_END * n_trees:
             break
         n_trees *= 2
-    chosen = _nearest_as_good(rows, parts, n_trees, best, usual)
+    losses -= losses[best].copy()
+    as_good = losses.sum(axis=1) <= np.sqrt(np.square(losses, out=losses).sum(axis=1))
+    numbers = step * (np.flatnonzero(as_good) + 1)
+    chosen = int(numbers[np.argmin(np.abs(numbers - usual))])
     found = np.empty((len(rows.weights), rows.targets.shape[1]))
     for models, held in parts:
         table = safe_indexing(rows.X, held)
@@ -147,28 +229,15 @@ def _fit_part(estimator: Any, rows: NoisyRows, fitted: IndexArray) -> list[Any]:
     return fit_models(estimator, safe_indexing(rows.X, fitted), rows.targets[fitted], rows.weights[fitted])
 
 
-def _losses_by_stage(rows: NoisyRows, models: list[Any], held: IndexArray) -> Iterator[FloatArray]:
-    """Yield the weighted squared errors of held-out rows after every tree."""
+def _losses_by_stage(rows: NoisyRows, models: list[Any], held: IndexArray, step: int) -> FloatArray:
+    """Return the weighted squared errors of held-out rows after every so many trees."""
     table, weights, targets = safe_indexing(rows.X, held), rows.weights[held], rows.targets[held]
-    for columns in zip(*(model.staged_predict(table) for model in models), strict=True):
-        yield weights * np.square(np.column_stack(columns) - targets).sum(axis=1)
-
-
-def _nearest_as_good(
-    rows: NoisyRows, parts: list[tuple[list[Any], IndexArray]], n_trees: int, best: int, usual: int
-) -> int:
-    """Return the number of trees nearest to the usual one whose loss is about as low as that of the best.
-
-    That is at most a standard error higher: the standard error of the difference of the losses, row by row.
-    """
-    total, squares = np.zeros((2, n_trees))
-    for part in parts:
-        least = next(itertools.islice(_losses_by_stage(rows, *part), best - 1, None))
-        for stage, loss in enumerate(_losses_by_stage(rows, *part)):
-            total[stage] += (loss - least).sum()
-            squares[stage] += np.square(loss - least).sum()
-    as_good = np.flatnonzero(total <= np.sqrt(squares)) + 1
-    return int(as_good[np.argmin(np.abs(as_good - usual))])
+    stages = zip(*(model.staged_predict(table) for model in models), strict=True)
+    found = [
+        weights * np.square(np.column_stack(columns) - targets).sum(axis=1)
+        for columns in itertools.islice(stages, step - 1, None, step)
+    ]
+    return np.array(found)
 
 
 def rehearse(estimator: Any, X: Any, targets: FloatArray, n_left: int, weighted: bool) -> None:
@@ -201,13 +270,15 @@ def rehearse(estimator: Any, X: Any, targets: FloatArray, n_left: int, weighted:
 
 # Factors of the deviation from the base rate. Above 1: a regressor that stops early, or averages, says less
 # than it could. Three is where all but a third of its range is at the ends.
-_SLOPES = (0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0, 1.1, 1.25, 1.4, 1.6, 1.8, 2.0, 2.4, 3.0)
+_SLOPES = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0, 1.1, 1.25, 1.4, 1.6, 1.8, 2.0, 2.4, 3.0)
 #: Share of the base rate in a prediction, at least: what no class probability falls below, relative to it.
 LEAST_SHARE = 0.01
 _SHARES = (LEAST_SHARE, 0.02, 0.05, 0.1, 0.2, 0.4)
 # Standard errors beyond the ends from which a mean counts as at that distance: floats tell tails apart there.
 _FARTHEST = 5.0
-# Log-likelihood by which a model must beat the base rate: the parameters chosen, after Akaike.
+# Odds of an effect below which reports show none: "not worth more than a bare mention" to Jeffreys (1961).
+_LEAST_ODDS = 10**0.5
+# Log-likelihood by which a slope must beat the mean: the parameters chosen, after Akaike.
 _LEAST_GAIN = 2.0
 
 
@@ -294,9 +365,11 @@ def base_rate(targets: FloatArray, weights: FloatArray, n_classes: int) -> Float
 def calibrate_classes(
     predictions: FloatArray, base: FloatArray, likelihood: Callable[[FloatArray], FloatArray]
 ) -> tuple[float, float]:
-    """Return slope and share of the base rate that make the reports likeliest; slope 0 without a gain.
+    """Return the mean slope and share of the base rate, given the reports; slope 0 where they show no effect.
 
-    Where few reports tell little, a slope within a factor of two of 1 and a share below a tenth are likelier.
+    An effect is as likely as none before any report. If there is one, slopes within a factor of two of 1 and
+    shares below a tenth are likelier than others. The likeliest slope would be too large where reports are
+    few: among many, chance favours the largest.
 
     Parameters
     ----------
@@ -308,20 +381,19 @@ def calibrate_classes(
         that are public.
     """
     none = likelihood(np.broadcast_to(base, (len(predictions), len(base))))
-    best, found = np.log(none).sum() + _LEAST_GAIN, (0.0, LEAST_SHARE)
-    for slope in _SLOPES[1:]:
+    gains = np.empty((len(_SLOPES), len(_SHARES)))
+    for place, slope in enumerate(_SLOPES):
         # Mixing is linear: one projection does for all shares.
-        full = likelihood(to_proba(predictions, base, slope, 0.0))
-        for share in _SHARES:
-            total = np.log((1 - share) * full + share * none).sum() - _surprise(slope, share)
-            if total > best:
-                best, found = total, (slope, share)
-    return found
-
-
-def _surprise(slope: float, share: float) -> float:
-    """Return how much less likely than the usual ones these values are before any report, as a logarithm."""
-    return (np.log(slope) / np.log(2)) ** 2 / 2 + (np.log(share / LEAST_SHARE) / np.log(10)) ** 2 / 2
+        ratio = likelihood(to_proba(predictions, base, slope, 0.0)) / none
+        gains[place] = [np.log1p((1 - share) * (ratio - 1)).sum() for share in _SHARES]
+    slopes, shares = np.array(_SLOPES)[:, np.newaxis], np.array(_SHARES)
+    surprise = (np.log(slopes) / np.log(2)) ** 2 / 2 + (np.log(shares / LEAST_SHARE) / np.log(10)) ** 2 / 2
+    odds = softmax((gains - surprise).ravel()[np.newaxis]).reshape(gains.shape)
+    evidence = logsumexp(gains - surprise) - logsumexp(-surprise)
+    if evidence < np.log(_LEAST_ODDS):
+        return 0.0, LEAST_SHARE
+    effect = float(expit(evidence))
+    return effect * float((odds * slopes).sum()), float((odds * shares).sum())
 
 
 def calibrate_numbers(

@@ -32,9 +32,10 @@ class LabelPrivateRegressor(RegressorMixin, BaseLabelPrivate):
     ----------
     estimator : regressor, default=None
         Any regressor, pipeline or search with ``fit`` and ``predict``. All that it does, a search over its
-        parameters included, is done with the noisy targets and costs nothing. None:
-        `HistGradientBoostingRegressor` with leaves that are large enough for the noise, and with as many
-        trees as predict held-out reports best.
+        parameters included, is done with the noisy targets and costs nothing. None: a ridge regression,
+        then a `HistGradientBoostingRegressor` of what it leaves, with leaves that are large enough for the
+        noise, and with as many trees as predict held-out reports best. Where columns hold anything but
+        numbers, there is no ridge regression.
     epsilon : float or Fraction, default=1.0
         Privacy loss of one target, > 0 and finite; with ``groups`` of all targets of a person.
     bounds_y : pair of floats, default=None

@@ -6,8 +6,10 @@ import warnings
 from fractions import Fraction
 
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.base import BaseEstimator, RegressorMixin
+from sklearn.datasets import load_breast_cancer
 from sklearn.linear_model import LinearRegression, Ridge
 from sklearn.neighbors import KNeighborsRegressor
 
@@ -228,11 +230,30 @@ class TestModels:
             excess.append(truth - (np.log(proba) @ [0.8, 0.2]).mean())
         assert np.mean(excess) < 0.01
 
+    def test_a_line_is_learnt_where_no_leaf_has_rows_enough(self):
+        """Two fits of 455 rows; trees alone stay at the base rate's log loss of 0.66."""
+        rows, labels = load_breast_cancer(return_X_y=True)
+        for seed in range(2):
+            model = LabelPrivateClassifier(epsilon=0.7, random_state=seed, **CLASSIFIER).fit(rows, labels)
+            assert np.log(model.predict_proba(rows)[np.arange(len(rows)), labels]).mean() > -0.45
+
+    def test_the_default_takes_gaps_and_columns_that_are_no_numbers(self):
+        rows = np.where(RNG.uniform(size=X.shape) < 0.1, np.nan, X)
+        table = pd.DataFrame({"x": rows[:, 0], "level": pd.Categorical(X[:, 1] > 0)})
+        for data, of_numbers in ((rows, True), (table, False)):
+            model = LabelPrivateClassifier(epsilon=20.0, **CLASSIFIER).fit(data, Y)
+            assert (model.estimators_[0].coef_ is not None) == of_numbers
+            assert model.score(data, Y) > 0.8
+        # A row has the same bits alone: no linear algebra adds in another order.
+        together = LabelPrivateClassifier(epsilon=20.0, **CLASSIFIER).fit(rows, Y)
+        alone = [together.predict_proba(rows[[i]])[0] for i in range(20)]
+        np.testing.assert_array_equal(alone, together.predict_proba(rows)[:20])
+
     def test_leaves_follow_the_noise(self):
         sizes = []
         for epsilon in (0.5, 1.0, 4.0):
             model = LabelPrivateClassifier(epsilon=epsilon, cv=None, **CLASSIFIER).fit(X, Y)
             contrast = (np.exp(epsilon) + 1) / (np.exp(epsilon) - 1)
-            sizes.append(model.estimators_[0].min_samples_leaf)
+            sizes.append(model.estimators_[0].trees.min_samples_leaf)
             assert sizes[-1] == pytest.approx(max(20, 20 * contrast**2), abs=10)
         assert sizes == sorted(sizes, reverse=True)
