@@ -51,7 +51,7 @@ MOST_LINES = {
     "inspection": 1060,
     "preprocessing": 700,
     "noise": 680,
-    "label_privacy": 730,
+    "label_privacy": 740,
     "datasets": 610,
     "_demo": 460,
     "metrics": 420,

@@ -110,6 +110,11 @@ class LinearThenTrees(RegressorMixin, BaseEstimator):
         self.trees_ = clone(self.trees).fit(X, y - self._line(X), sample_weight=sample_weight)
         return self
 
+    def grow(self, n_trees: int, X: Any, y: FloatArray, weights: FloatArray) -> None:
+        """Fit more trees to the same rows, up to a number."""
+        self.trees_.set_params(warm_start=True, max_iter=n_trees)
+        self.trees_.fit(X, y - self._line(X), sample_weight=weights if np.ptp(weights) > 0 else None)
+
     def _fit_line(self, X: Any, y: FloatArray, weights: FloatArray) -> None:
         self.coef_, rows, total = None, _numbers(X), float(weights.sum())
         if rows is None:
@@ -199,30 +204,39 @@ def choose_default(rows: NoisyRows) -> tuple[LinearThenTrees, FloatArray | None]
     """Return the default regressor with the number of trees that predicts rows it has not seen best.
 
     It is the number nearest to the usual one whose loss is at most a standard error above that of the best:
-    the standard error of the difference of the losses, row by row.
+    the standard error of the difference of the losses, row by row. Half of the folds are enough to tell.
     """
     usual = int(np.clip(rows.weights.sum() / _CLEAN_ROWS_FOR_TREE, *_USUAL_TREES))
     if rows.folds is None:
         return default_model(rows.weights, usual), None
-    n_trees = max(_FIRST_TREES, usual)
+    splits, n_trees = rows.splits(), max(_FIRST_TREES, usual)
+    tried = splits[: -(-len(splits) // 2)]
+    estimator = default_model(rows.weights, n_trees)
+    parts = [_fit_part(estimator, rows, fitted) for fitted, _ in tried]
     while True:
-        estimator, step = default_model(rows.weights, n_trees), -(-n_trees // _COMPARED)
-        parts = [(_fit_part(estimator, rows, fitted), held) for fitted, held in rows.splits()]
-        losses = np.concatenate([_losses_by_stage(rows, *part, step) for part in parts], axis=1)
+        step, pairs = -(-n_trees // _COMPARED), list(zip(parts, tried, strict=True))
+        found = [_losses_by_stage(rows, models, held, step) for models, (_, held) in pairs]
+        losses = np.concatenate(found, axis=1)
         best = int(losses.sum(axis=1).argmin())
         if n_trees >= _MOST_TREES or (best + 1) * step < _NEAR_THE_END * n_trees:
             break
         n_trees *= 2
+        for models, (fitted, _) in pairs:
+            table, targets = safe_indexing(rows.X, fitted), rows.targets[fitted]
+            for model, target in zip(models, targets.T, strict=True):
+                model.grow(n_trees, table, target, rows.weights[fitted])
     losses -= losses[best].copy()
     as_good = losses.sum(axis=1) <= np.sqrt(np.square(losses, out=losses).sum(axis=1))
     numbers = step * (np.flatnonzero(as_good) + 1)
-    chosen = int(numbers[np.argmin(np.abs(numbers - usual))])
-    found = np.empty((len(rows.weights), rows.targets.shape[1]))
-    for models, held in parts:
+    n_trees = int(numbers[np.argmin(np.abs(numbers - usual))])
+    chosen = default_model(rows.weights, n_trees)
+    parts += [_fit_part(chosen, rows, fitted) for fitted, _ in splits[len(tried) :]]
+    predictions = np.empty((len(rows.weights), rows.targets.shape[1]))
+    for models, (_, held) in zip(parts, splits, strict=True):
         table = safe_indexing(rows.X, held)
-        stages = (itertools.islice(model.staged_predict(table), chosen - 1, None) for model in models)
-        found[held] = np.column_stack([next(stage) for stage in stages])
-    return default_model(rows.weights, chosen), found
+        stages = (itertools.islice(model.staged_predict(table), n_trees - 1, None) for model in models)
+        predictions[held] = np.column_stack([next(stage) for stage in stages])
+    return chosen, predictions
 
 
 def _fit_part(estimator: Any, rows: NoisyRows, fitted: IndexArray) -> list[Any]:
