@@ -7,6 +7,7 @@ import os
 for _name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
     os.environ.setdefault(_name, "1")
 
+import gc  # noqa: E402
 import math  # noqa: E402
 from collections.abc import Callable  # noqa: E402
 
@@ -18,6 +19,13 @@ from scipy import stats  # noqa: E402
 # No test asserts a time: an example that meets a busy machine is not a failure.
 settings.register_profile("untimed", settings(), deadline=None)
 settings.load_profile("untimed")
+
+# What is collected stays, and the collector would look at all of it again and again: a tenth of the time.
+gc.disable()
+
+
+def pytest_collection_finish(session):
+    gc.enable()
 
 
 def pytest_collection_modifyitems(items):

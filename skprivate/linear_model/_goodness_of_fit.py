@@ -261,7 +261,7 @@ def compare_residuals(
     both = np.maximum(np.hypot(of_noise, of_rows), np.finfo(float).eps)
 
     # Edges beyond the usable ones are so inexact that early ones would have to give way to them.
-    hazard = _rising(cells.cumulative_hazard(counts)[:usable])
+    hazard = _rising(cells.cumulative_hazard(counts)[np.newaxis, :usable])[0]
     steps = np.tile(cells.steps, (_N_TABLES, 1)) if possible is None else np.diff(possible, prepend=0.0)
     peaks = _peaks(counts[0], noise[0, 0])
     rng = np.random.default_rng(seed)
@@ -270,7 +270,7 @@ def compare_residuals(
         """Survival curves under the law as far as each is known, beyond which they are nan."""
         tables = _tables_under_law(steps, counts, noise, mechanism, rng)
         moved = peaks * (rng.random((len(steps), len(peaks))) - 0.5)
-        hazards = np.stack([_rising(raw) for raw in cells.cumulative_hazard(tables, moved)[:, :usable]])
+        hazards = _rising(cells.cumulative_hazard(tables, moved)[:, :usable])
         known = np.arange(usable) < _usable(tables, noise)[:, np.newaxis]
         return np.where(known, np.exp(-hazards), np.nan)
 
@@ -319,9 +319,12 @@ def _remaining(counts: FloatArray) -> FloatArray:
     return np.cumsum(counts.sum(axis=-2)[..., ::-1], axis=-1)[..., ::-1]
 
 
-def _rising(hazard: FloatArray) -> FloatArray:
-    """Return the nearest cumulative hazard that rises from 0, by isotonic regression."""
-    return np.maximum(isotonic_regression(hazard).x, 0.0)
+def _rising(hazards: FloatArray) -> FloatArray:
+    """Return the nearest cumulative hazards that rise from 0, of every table, by isotonic regression."""
+    found = np.maximum(hazards, 0.0)
+    for table in np.flatnonzero((np.diff(hazards) <= 0.0).any(axis=1)):
+        found[table] = np.maximum(isotonic_regression(hazards[table]).x, 0.0)
+    return found
 
 
 class _Cells:

@@ -157,8 +157,11 @@ _CUT = 2.0
 _SURPRISE = 2.0
 # Largest factor between a mean prediction and the rate.
 _FARTHEST = 8.0
-# Steps by which the shift is found; each leaves less than half of what is left, where effects are not steep.
-_MOST_STEPS, _NEAR = 200, 1e-9
+# Steps by which the shift is found, and the part that a slow one leaves of what is left. Scores of standard
+# deviations up to 5, with 2, 3 and 5 classes and rates from 1e-11 to 1/2, took 11 looks at most, of 30 24.
+_MOST_STEPS, _NEAR, _SLOW = 40, 1e-9, 0.1
+# Such that sums of steps are finite.
+_LONGEST = 1e12
 # Less than one row of any table.
 _RAREST = 1e-12
 
@@ -308,14 +311,38 @@ def shift_rounds(
 
 
 def shift_to(scores: FloatArray, targets: FloatArray) -> FloatArray:
-    """Return what to add to scores so that mean probabilities are in proportion to targets."""
+    """Return what to add to scores so that mean probabilities are in proportion to targets.
+
+    Each step adds the difference of the logarithms, which always brings the means nearer. Where that is slow,
+    as effects are steep, a step of Newton's method for the log odds follows, or a longer one in the same
+    direction, if it brings them nearer still.
+    """
     # Whatever the scores: no probability is 0, and no step without bound.
     targets, total = np.maximum(targets / targets.sum(), _RAREST), np.zeros(len(targets))
     logits = scores if scores.shape[1] > 1 else np.column_stack([np.zeros(len(scores)), scores])
+
+    def look(total: FloatArray) -> tuple[FloatArray, float, FloatArray, FloatArray]:
+        shown = class_probabilities(logits + total)
+        means = np.maximum(shown.mean(axis=0), _RAREST)
+        step = np.log(targets / means)
+        return step, float(np.ptp(step)), means, shown
+
+    (step, left, means, shown), pace = look(total), 1.0
     for _ in range(_MOST_STEPS):
-        means = class_probabilities(logits + total).mean(axis=0)
-        step = np.log(targets / np.maximum(means, _RAREST))
-        total += step
-        if np.ptp(step) < _NEAR:
+        if left < _NEAR:
             break
+        total, before = total + step, left
+        step, left, means, shown = look(total)
+        if left < max(_NEAR, _SLOW * before):
+            continue
+        slopes = np.eye(len(means)) - np.einsum("ij,ik->jk", shown, shown / len(shown)) / means[:, np.newaxis]
+        newton = np.linalg.lstsq(slopes - slopes[:1], step - step[0], rcond=None)[0]
+        pace *= 2.0
+        for move in (np.clip(newton, -_LONGEST, _LONGEST), pace * step):
+            seen = look(total + move)
+            if seen[1] <= left and seen[2].min() > _RAREST:
+                total, (step, left, means, shown) = total + move, seen
+                break
+        else:
+            pace = max(1.0, pace / 8.0)
     return total[1:] - total[:1] if scores.shape[1] == 1 else total - total.mean()

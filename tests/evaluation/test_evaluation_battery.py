@@ -14,6 +14,7 @@ from skprivate.base import SHARED_CONSTRAINTS, PrivateEstimatorMixin, private_fi
 from skprivate.domain import TableDomain
 from skprivate.evaluation import private_describe, private_evaluate
 from skprivate.evaluation._counts import COUNT_CONSTRAINTS
+from tests.catalogue import OF_EVERY_INSTANCE
 
 pytestmark = [pytest.mark.statistical, pytest.mark.usefixtures("brief_searches")]
 
@@ -148,9 +149,11 @@ CASES = {
 @pytest.mark.slow
 @pytest.mark.parametrize("name", CASES)
 def test_battery(name):
-    results = check_private_estimator(CASES[name], on_fail=None)
+    # Of other mechanisms and relations what the two plain cases do not have: what they release.
+    only = None if name in ("describe", "evaluate") else OF_EVERY_INSTANCE
+    results = check_private_estimator(CASES[name], only=only, on_fail=None)
     failed = [
         f"{result['check_name']}: {result['reason']}" for result in results if result["status"] == "failed"
     ]
     assert not failed, "\n".join(failed)
-    assert sum(result["status"] == "passed" for result in results) > 15
+    assert sum(result["status"] == "passed" for result in results) > len(results) // 2

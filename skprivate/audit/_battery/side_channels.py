@@ -3,9 +3,9 @@
 
 import contextlib
 import gc
+import itertools
 import random
 import re
-from collections import Counter
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -203,8 +203,14 @@ def check_process(case: AuditCase) -> None:
         raise NotApplicable("the case has one data set alone")
     for _ in range(2):
         fit(case.data_sets[0])  # what fills once is full then
-    usual = [_changes_of_process(case, fit, case.data_sets[0]) for _ in range(2)]
-    fresh = [_changes_of_process(case, fit, data) for data in others]
+    states: list[State] = [process_state(case.estimator)]
+    for data in (case.data_sets[0], case.data_sets[0], *others):
+        fit(data)
+        gc.collect()
+        states.append(process_state(case.estimator))
+    usual, fresh = (
+        [changes_by_place(*pair) for pair in itertools.pairwise(part)] for part in (states[:3], states[2:])
+    )
     steady = {
         place
         for place in set().union(*usual, *fresh)
@@ -212,13 +218,6 @@ def check_process(case: AuditCase) -> None:
         and all(one.get(place) != usual[0].get(place) for one in fresh)
     }
     require(not steady, f"a fit leaves in the process what depends on private rows: {listed(sorted(steady))}")
-
-
-def _changes_of_process(case: AuditCase, fit: Callable[[Any], Any], data: Any) -> dict[str, Counter[Any]]:
-    before: State = process_state(case.estimator)
-    fit(data)
-    gc.collect()
-    return changes_by_place(before, process_state(case.estimator))
 
 
 def _repeatable_fit(case: AuditCase) -> Callable[[Any], Any]:

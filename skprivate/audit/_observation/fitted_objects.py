@@ -26,6 +26,7 @@ from .source_code import module_of, names_in_code
 # Deeper than anything sensible; a chain that long is not a model.
 _DEEPEST = 40
 _PLAIN = (bool, int, float, complex, str, bytes, bytearray, type(None), np.dtype)
+_EXACTLY_PLAIN = frozenset(_PLAIN)
 # Not state: code is the same whatever the rows were.
 _OF_ERRORS = ("args", "__traceback__", "__cause__", "__context__", "__notes__")
 _CODE = (type, types.ModuleType, types.BuiltinFunctionType, types.CodeType, np.ufunc)
@@ -61,7 +62,7 @@ def flatten_object(root: Any, name: str = "") -> dict[str, Any]:
 
 
 def _collect(value: Any, path: str, found: dict[str, Any], seen: dict[int, Any], depth: int) -> None:
-    if isinstance(value, (_PLAIN, np.generic)):
+    if type(value) in _EXACTLY_PLAIN or isinstance(value, (_PLAIN, np.generic)):
         found[path] = value
         return
     if isinstance(value, _CODE) or id(value) in seen or depth > _DEEPEST:
@@ -78,7 +79,7 @@ def _collect(value: Any, path: str, found: dict[str, Any], seen: dict[int, Any],
 
 
 def _children(value: Any) -> Iterator[tuple[str, Any]]:
-    if isinstance(value, Mapping):
+    if type(value) is dict or isinstance(value, Mapping):
         yield from ((f"[{key!r}]", item) for key, item in value.items())
         # Two sets of keys may differ where the values do not.
         yield ".keys()", tuple(value)
@@ -110,7 +111,7 @@ def _of_function(value: types.FunctionType) -> Iterator[tuple[str, Any]]:
 def _cached(holder: Any, depth: int) -> Iterator[Any]:
     """Yield what a cache of a function holds."""
     for held in gc.get_referents(holder):
-        if isinstance(held, (_PLAIN, np.generic, np.ndarray)):
+        if type(held) in _EXACTLY_PLAIN or isinstance(held, (_PLAIN, np.generic, np.ndarray)):
             yield held
         elif depth < _DEEPEST and not isinstance(held, (_CODE, types.FunctionType)):
             yield from _cached(held, depth + 1)
@@ -266,9 +267,10 @@ def _of_any_process(result: Any) -> Any:
         return {name: _of_any_process(text) for name, text in result.items()}
     if not isinstance(result, str) or not _OF_THIS_PROCESS.search(result):
         return result
-    living = {hex(id(one)) for one in gc.get_objects()} if "0x" in result else set()
+    living = set(map(id, gc.get_objects())) if "0x" in result else set()
     return _OF_THIS_PROCESS.sub(
-        lambda found: found[0] if found[0].startswith("0x") and found[0] not in living else "", result
+        lambda found: found[0] if found[0].startswith("0x") and int(found[0], 16) not in living else "",
+        result,
     )
 
 

@@ -83,6 +83,8 @@ def _change(old: Any, new: Any, missing: object) -> Any:
 _DEEPEST_TUPLE = 6
 # Bytes of a double.
 _DOUBLE = 8
+# Objects that are looked into together.
+_AT_ONCE = 1000
 # Larger arrays are no rows of the battery's data sets.
 _LARGEST_ARRAY = 2**20
 # Most of what objects refer to: it holds no double, or the collector lists it by itself.
@@ -101,11 +103,14 @@ def objects_holding(negated: Sequence[float]) -> list[str]:
     gc.collect()
     found = []
     packed = [np.float64(-minus).tobytes() for minus in negated]
-    for holder in gc.get_objects():
-        if isinstance(holder, types.FrameType) or holder is packed:
-            continue
-        kinds = _kinds_holding(gc.get_referents(holder), negated, packed, 0)
-        found += [f"{kind} in a {type(holder).__name__}" for kind in kinds]
+    holders = [one for one in gc.get_objects() if not (isinstance(one, types.FrameType) or one is packed)]
+    for start in range(0, len(holders), _AT_ONCE):
+        part = holders[start : start + _AT_ONCE]
+        # Most hold nothing of the kind: one by one where something does.
+        if _kinds_holding(gc.get_referents(*part), negated, packed, 0):
+            for holder in part:
+                kinds = _kinds_holding(gc.get_referents(holder), negated, packed, 0)
+                found += [f"{kind} in a {type(holder).__name__}" for kind in kinds]
     return found
 
 
@@ -114,10 +119,8 @@ def _kinds_holding(
 ) -> list[str]:
     """Return the types of objects that hold a number, and of those in containers that nobody lists."""
     found = []
-    for held in objects:
+    for held in (one for one in objects if type(one) not in _NO_DOUBLES):
         kind = type(held)
-        if kind in _NO_DOUBLES:
-            continue
         if kind is tuple or kind is dict:
             if not gc.is_tracked(held) and depth < _DEEPEST_TUPLE:
                 found += _kinds_holding(gc.get_referents(held), negated, packed, depth + 1)
