@@ -19,14 +19,7 @@ from sklearn.metrics import balanced_accuracy_score, log_loss, roc_auc_score
 from .._config import get_config
 from .._typing import FloatArray
 from ..domain._labels import codes_of, declared_classes, plain_labels, refuse_unknown_labels
-from ..metrics._model_outputs import (
-    choose_number,
-    inner_ends,
-    predictions,
-    probabilities,
-    rows_alone,
-    takes_rows_together,
-)
+from ..metrics import _model_outputs as outputs
 from ..noise import DiscreteLaplaceMechanism
 from ..utils import check_int, is_structured
 from ..utils._compat import BaseScorer, num_samples
@@ -188,7 +181,7 @@ def row_scores(
 def _row_scores(scorer: RowScorer, estimator: Any, X: Any, y: Any, public: bool) -> NDArray[np.int64]:
     n_rows, strict = num_samples(y), get_config()["strict"]
     ours = not isinstance(scorer, OnCopies)
-    if public or (ours and takes_rows_together(estimator, X)):
+    if public or (ours and outputs.takes_rows_together(estimator, X)):
         try:
             return _steps_of(np.asarray(scorer(estimator, X, y)), n_rows)
         except Exception as error:
@@ -197,7 +190,7 @@ def _row_scores(scorer: RowScorer, estimator: Any, X: Any, y: Any, public: bool)
     if isinstance(scorer, OnCopies):
         scorer, estimator = scorer.for_rows(estimator)
     steps = np.zeros(n_rows, dtype=np.int64)
-    for number, (row, target) in enumerate(zip(rows_alone(X), rows_alone(y), strict=True)):
+    for number, (row, target) in enumerate(zip(outputs.rows_alone(X), outputs.rows_alone(y), strict=True)):
         try:
             steps[number] = _steps_of(np.asarray(scorer(estimator, row, target)), 1)[0]
         except Exception as error:
@@ -261,7 +254,7 @@ class _BoundedLoss:
 
     def __call__(self, estimator: Any, X: Any, y: Any) -> FloatArray:
         codes = _codes(estimator, y)
-        table = probabilities(estimator, X, len(estimator.classes_), strict=False)
+        table = outputs.probabilities(estimator, X, len(estimator.classes_), strict=False)
         least = np.exp(-self.bound)
         own = np.clip(table[np.arange(len(codes)), codes], least, 1.0)
         return 1.0 + np.log(own) / self.bound
@@ -328,8 +321,8 @@ class AreaUnderCurve(ClassScorer):
 
     def private(self, rows: ScoringRows, epsilon: Fraction, estimator: Any, entropy: Any) -> Fraction:
         """Return it from noisy counts."""
-        n_bins = choose_number(rows.n_units, float(np.sqrt(8)) / float(epsilon))
-        ends = np.sort(np.append(inner_ends(n_bins), 0.5))
+        n_bins = outputs.choose_number(rows.n_units, float(np.sqrt(8)) / float(epsilon))
+        ends = np.sort(np.append(outputs.inner_ends(n_bins), 0.5))
         place = np.searchsorted(ends, _of_second_class(estimator, rows.X))
         cells = _codes(estimator, rows.y) * (len(ends) + 1) + place
         counts, std = rows.noisy_counts(cells, 2 * (len(ends) + 1), entropy)
@@ -380,12 +373,12 @@ def _predicted_codes(estimator: Any, X: Any) -> NDArray[np.intp]:
     def check(found: Any, n_rows: int) -> NDArray[np.intp]:
         return codes_of(found, _classes(estimator), -1, n_rows, "what predict returns")
 
-    return predictions(estimator, "predict", X, get_config()["strict"], check, -1)
+    return outputs.predictions(estimator, "predict", X, get_config()["strict"], check, -1)
 
 
 def _probabilities(estimator: Any, X: Any) -> FloatArray:
     """Return the classes' probabilities, equal ones where a row fails in strict mode."""
-    return probabilities(estimator, X, len(estimator.classes_), get_config()["strict"])
+    return outputs.probabilities(estimator, X, len(estimator.classes_), get_config()["strict"])
 
 
 def _of_second_class(estimator: Any, X: Any) -> FloatArray:
