@@ -14,7 +14,7 @@ from ._privacy_amounts import show
 from ._statements import text as words
 from ._statements.fields import VERSION, check_kind, check_unchanged, encode_amount, readable
 from ._statements.guarantees import DisclosureRisk, PrivacyGuarantee
-from ._statements.html import Label, Labelled, label_page, labels_of_report
+from ._statements.html import Label, Labelled, labels_of_report
 from ._statements.registry import RegistryEntry, registry_entry_of_report
 from ._statements.spent import PrivacySpent
 
@@ -213,16 +213,6 @@ class PrivacyReport(Labelled):
             A text is empty.
         """
         return registry_entry_of_report(self.to_dict(), who_and_why)
-
-    def to_html(self) -> str:
-        """Return a label: a whole HTML document without scripts and without anything to load.
-
-        Returns
-        -------
-        page : str
-            The whole first, then every step that drew noise. All texts are escaped.
-        """
-        return label_page(self._labels())
 
     def _labels(self) -> list[Label]:
         return labels_of_report(self.to_dict())

@@ -24,18 +24,8 @@ from ..metrics._probabilities import exp, products
 from ..rounds._rows import CODES, find_roles, read_target, replace_target
 from ..utils import is_structured
 from ..utils._private_fit import warn_user
+from . import _goodness_of_fit as goodness
 from ._fit import CONFIDENCE, check_confidence, ends_of, without_noise
-from ._goodness_of_fit import (
-    MEANING,
-    MOSTLY_NOISE,
-    UNKNOWN,
-    GoodnessOfFit,
-    States,
-    beyond_y,
-    ground_of,
-    is_lost,
-    states_of,
-)
 from ._scale_by_level import each_level
 
 Side = Literal["lower", "upper"]
@@ -170,12 +160,12 @@ def predict_quantile(
 
 
 def warn_of_states(
-    self: Any, method: str, states: States, what: str = "intervals", beyond: bool = False
+    self: Any, method: str, states: goodness.States, what: str = "intervals", beyond: bool = False
 ) -> None:
     """Warn of intervals that are not known, and of ends far beyond the bounds of y."""
     said = [
         f"{np.sum(states == state)} of {states.size} {what} are {state}: {meaning}"
-        for state, meaning in MEANING.items()
+        for state, meaning in goodness.MEANING.items()
         if (states == state).any()
     ]
     if said or beyond:
@@ -184,7 +174,7 @@ def warn_of_states(
 
 
 @redact_errors
-def quantile_state(self: Any, X: ArrayLike, q: ArrayLike) -> States:
+def quantile_state(self: Any, X: ArrayLike, q: ArrayLike) -> goodness.States:
     """Return what is known of quantiles: "known", "mostly noise" or "unknown".
 
     Parameters
@@ -231,10 +221,12 @@ def quantile_state(self: Any, X: ArrayLike, q: ArrayLike) -> States:
     return states_of_quantiles(self, rows, location, np.atleast_1d(levels)).reshape(len(rows), *levels.shape)
 
 
-def states_of_quantiles(self: Any, rows: FloatArray, location: FloatArray, levels: FloatArray) -> States:
+def states_of_quantiles(
+    self: Any, rows: FloatArray, location: FloatArray, levels: FloatArray
+) -> goodness.States:
     """Return the states of quantiles, of shape (n_samples, n_levels)."""
-    ground, errors = ground_of(self), self.error_distribution_.quantile(levels)
-    states = np.empty((len(rows), len(errors)), dtype=f"<U{len(MOSTLY_NOISE)}")
+    ground, errors = goodness.ground_of(self), self.error_distribution_.quantile(levels)
+    states = np.empty((len(rows), len(errors)), dtype=f"<U{len(goodness.MOSTLY_NOISE)}")
 
     def ends(rows: FloatArray, replicates: FloatArray) -> FloatArray:
         offsets = replicates[:, 0] + np.multiply.outer(errors, replicates[:, 1])
@@ -243,13 +235,13 @@ def states_of_quantiles(self: Any, rows: FloatArray, location: FloatArray, level
     for where, level in each_level(self, rows, True, without_noise(self)):
         of_all = ends(rows[where], level.replicates_)
         estimates = np.add.outer(location[where], level.scale_ * errors)
-        beyond = beyond_y(self, 2.0 * estimates[..., np.newaxis] - of_all[..., ::-1])
+        beyond = goodness.beyond_y(self, 2.0 * estimates[..., np.newaxis] - of_all[..., ::-1])
         alone = ends(rows[where], without_noise(level))
         width, of_rows = (np.diff(each)[..., 0] for each in (of_all, alone))
         limit = 2.0 * ground.limit * level.scale_
-        states[where] = states_of(width, of_rows, limit, beyond | is_lost(ground))
+        states[where] = goodness.states_of(width, of_rows, limit, beyond | goodness.is_lost(ground))
     if self._level_model is not None:
-        states[~self._level_model.known[self._level_model.plan.codes(rows)]] = UNKNOWN
+        states[~self._level_model.known[self._level_model.plan.codes(rows)]] = goodness.UNKNOWN
     return states
 
 
@@ -267,7 +259,7 @@ def _with_intervals(
 def _beyond(self: Any, interval: FloatArray) -> BoolArray:
     """Return which intervals end farther beyond the bounds of y than these are apart."""
     with np.errstate(divide="ignore"):
-        return beyond_y(self, np.log(interval) if self.log_target_ else interval)
+        return goodness.beyond_y(self, np.log(interval) if self.log_target_ else interval)
 
 
 @redact_errors
@@ -409,8 +401,8 @@ def b_lives(
 
 def said_of_law(self: Any) -> str:
     """Return whether the residuals agree with the distribution, in words."""
-    verdict = ground_of(self).verdict
-    if not isinstance(verdict, GoodnessOfFit):
+    verdict = goodness.ground_of(self).verdict
+    if not isinstance(verdict, goodness.GoodnessOfFit):
         return f"no verdict: {verdict}."
     return f"{'the residuals reject the law' if verdict.rejected else 'not rejected'}. {verdict}"
 

@@ -111,12 +111,12 @@ class TestReplay:
             return exact_loss(recording, other), mine == pickle.dumps(model)
 
         assert loss()[1]
-        laplace_scales = moment_release.laplace_scales
+        noise_scales = moment_release.noise_scales
         for module in (moment_release, rounds, gradient_round, censored):
             monkeypatch.setattr(
                 module,
-                "laplace_scales",
-                lambda weights, codes, s, e: laplace_scales(weights, codes, s / 2, e),
+                "noise_scales",
+                lambda kind, weights, codes, s, e: noise_scales(kind, weights, codes, s / 2, e),
             )
         assert loss()[0] > EPSILON
         monkeypatch.setattr(type(model), "_after_release", lambda self: setattr(self, "n_", exact[-1]))

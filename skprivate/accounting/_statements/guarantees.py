@@ -17,7 +17,7 @@ from ...utils import check_positive, check_probability
 from ...utils._public_module import public_module
 from . import fields as codec
 from . import text as words
-from .html import Label, Labelled, label_of_guarantee, label_of_risk, label_page
+from .html import Label, Labelled, label_of_guarantee, label_of_risk
 from .registry import RegistryEntry, registry_entry_of_guarantee, registry_entry_of_risk
 
 _SOURCES = {".py", ".pyx", ".pxd"}
@@ -431,16 +431,6 @@ class PrivacyGuarantee(Labelled):
         """
         return registry_entry_of_guarantee(self.to_dict(), PackageRecord.current().to_dict(), who_and_why)
 
-    def to_html(self) -> str:
-        """Return a label of one page: a whole HTML document without scripts and without anything to load.
-
-        Returns
-        -------
-        page : str
-            All texts are escaped.
-        """
-        return label_page(self._labels())
-
     def _labels(self) -> list[Label]:
         return [label_of_guarantee(self.to_dict())]
 
@@ -550,16 +540,6 @@ class DisclosureRisk(Labelled):
             found = cls(**{**risk, **{name: tuple(risk[name]) for name in _LISTS}})
             codec.check_unchanged(found.to_dict(), risk)
         return found
-
-    def to_html(self) -> str:
-        """Return a label of one page: a whole HTML document without scripts and without anything to load.
-
-        Returns
-        -------
-        page : str
-            All texts are escaped. It says that this is not differential privacy.
-        """
-        return label_page(self._labels())
 
     def _labels(self) -> list[Label]:
         return [label_of_risk(self.to_dict())]

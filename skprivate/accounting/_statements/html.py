@@ -2,7 +2,7 @@
 """Privacy labels of statements in HTML: no scripts, nothing to load, every text escaped."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from html import escape as escape_markup
@@ -87,6 +87,19 @@ class Labelled(ABC):
     @abstractmethod
     def _labels(self) -> list[Label]:
         """Return what is shown."""
+
+    def to_html(self) -> str:
+        """Return a label of one page: a whole HTML document without scripts and without anything to load.
+
+        Returns
+        -------
+        page : str
+            All texts are escaped. Readable in light and dark, on paper, and by screen readers. A label of one
+            step speaks of that step alone, and says so; that of a `privacy_report` shows the whole first, then
+            every step that drew noise. That of a `DisclosureRisk` says that it is not differential
+            privacy.
+        """
+        return label_page(self._labels())
 
     def _repr_html_(self) -> str:
         return label_fragment(self._labels())
@@ -250,3 +263,22 @@ def _table(rows: Sequence[tuple[str, str]], caption: str) -> str:
 
 def _escape(text: str) -> str:
     return escape_markup(escape_controls(text))
+
+
+def aligned(rows: Sequence[Sequence[str]], n_left: int | None = None) -> list[str]:
+    """Return the lines of a table of texts: all columns to the left, or so many, and numbers to the right."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    lines = []
+    for row in rows:
+        cells = [cell.ljust(width) for cell, width in zip(row, widths, strict=True)][:n_left]
+        numbers = [cell.rjust(width) for cell, width in zip(row, widths, strict=True)][len(cells) :]
+        lines.append("  ".join(cells + numbers).rstrip())
+    return lines
+
+
+def html_table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """Return a table with a line of names above, all texts escaped."""
+    names = "".join(f"<th>{escape_markup(name)}</th>" for name in head)
+    cells = ("".join(f"<td>{escape_markup(cell)}</td>" for cell in row) for row in rows)
+    body = "".join(f"<tr>{row}</tr>" for row in cells)
+    return f"<table><thead><tr>{names}</tr></thead><tbody>{body}</tbody></table>"

@@ -21,7 +21,7 @@ from .._leakage.pml import leakage_of_run
 from .._privacy_amounts import ReadableAmounts, show
 from . import fields as codec
 from .guarantees import AuditRecord, PackageRecord, PrivacyGuarantee
-from .html import Label, Labelled, label_of_spent, label_page
+from .html import Label, Labelled, label_of_spent
 from .registry import RegistryEntry, registry_entry_of_spent
 from .text import AMOUNTS_OF_RELEASE, GAUSSIAN, describe_release, describe_spent
 
@@ -604,17 +604,6 @@ class PrivacySpent(ReadableAmounts, Labelled):
         True
         """
         return registry_entry_of_spent(self.to_dict(), who_and_why)
-
-    def to_html(self) -> str:
-        """Return a label of one page: a whole HTML document without scripts and without anything to load.
-
-        Returns
-        -------
-        page : str
-            All texts are escaped. Readable in light and dark, on paper, and by screen readers. It speaks of
-            this step alone, and says so: of a pipeline, the label of its `privacy_report` does.
-        """
-        return label_page(self._labels())
 
     def _labels(self) -> list[Label]:
         return [label_of_spent(self.to_dict())]

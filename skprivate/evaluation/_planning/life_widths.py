@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from ...accounting._statements.html import aligned
 from ...utils._public_module import public_module
 from .scores import Plan
 
@@ -203,7 +204,7 @@ class LifeStudyPlan(Plan):
         }
 
     def __str__(self) -> str:
-        lines = _aligned([self._head, *map(self._cells, self.table)])
+        lines = aligned([self._head, *map(self._cells, self.table)])
         if self.half_width is not None:
             lines += ["", self._wanted, *map(self._needed, self.rows_needed)]
         return self._as_text(f"{self.estimator}: half-widths of 90 % intervals", lines)
@@ -257,13 +258,6 @@ class LifeStudyPlan(Plan):
 
 def _numbers(values: tuple[float, ...]) -> str:
     return " ".join(f"{value:.2g}" for value in values)
-
-
-def _aligned(rows: list[tuple[str, ...]]) -> list[str]:
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    return [
-        "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows
-    ]
 
 
 def _finite(value: Any) -> Any:

@@ -15,16 +15,7 @@ from scipy.optimize import brentq
 
 from ..._typing import FloatArray, IntArray
 from ...rounds._driver import Round
-from ...rounds._plans.moments import (
-    BLOCK_ROWS,
-    EXACT,
-    SCALE_BITS,
-    SUM_BITS,
-    GradientsPlan,
-    MomentGrid,
-    ResidualGrid,
-    count_sums,
-)
+from ...rounds._plans.moments import GradientsPlan, MomentGrid, ResidualGrid, count_sums
 from ...rounds._rows import KINDS
 from ...utils._public_module import public_module
 from .._distributions import LOGISTIC, SEV, ErrorDistribution
@@ -32,9 +23,11 @@ from .._moments.released_moments import (
     MomentWeights,
     Neighbours,
     NoiseScales,
-    gaussian_scales,
     l1_moments,
-    laplace_scales,
+    noise_scales,
+    pair_codes,
+    pair_weights,
+    room_for,
     sensitivity_of_unit,
     squared_l2_moments,
 )
@@ -451,11 +444,10 @@ class RoundPlan:
         classes = [weight**power for weight in (Fraction(1, fine), *of_gradient)]
         if with_curvature:
             classes = [weight * _GRADIENT_WEIGHT**power for weight in classes]
-            classes += self._curvature_classes()
-            rows, columns = np.triu_indices(size)
-            codes = np.concatenate([codes, 4 + 3 * kinds[rows] + kinds[columns] + 9 * (rows == columns)])
-        plan = gaussian_scales if self.mechanism == "gaussian" else laplace_scales
-        return plan(classes, codes, self.sensitivity(with_curvature), amount)
+            unit = 2 ** (2 * self.coarse + self.curvature_bits)
+            classes += pair_weights(self.curvature_weights, self.mechanism, unit)
+            codes = np.concatenate([codes, 4 + pair_codes(*np.triu_indices(size))])
+        return noise_scales(self.mechanism, classes, codes, self.sensitivity(with_curvature), amount)
 
     def sums(self, grid: MomentGrid, theta: FloatArray, with_curvature: bool) -> GradientsPlan:
         """Return what a round around theta adds up over rows."""
@@ -506,15 +498,6 @@ class RoundPlan:
             of_curvature = mirrored(noisy[above] / unit, size), mirrored(std[above] / unit, size)
         return GradientRound(theta, noisy[0] / fine, std[0] / fine, *of_gradient, *of_curvature, less)
 
-    def _curvature_classes(self) -> list[Fraction]:
-        weights = self.curvature_weights
-        unit = 2 ** (2 * self.coarse + self.curvature_bits)
-        single = [1, weights.target, weights.features]
-        pairs = [Fraction(one * other, unit) for one in single for other in single]
-        if self.mechanism == "gaussian":
-            return [2 * pair**2 for pair in pairs] + [pair**2 for pair in pairs]
-        return pairs + [pair / 2 for pair in pairs]
-
 
 def plan_rounds(
     neighbours: Neighbours, residuals: Residuals, mechanism: str, n_rows: int, least_amount: Fraction
@@ -541,12 +524,8 @@ def plan_rounds(
     scale = 2 * draft.sensitivity(True) / least_amount
     if mechanism == "gaussian":
         scale = Fraction(isqrt(ceil(draft.sensitivity(True) / (2 * least_amount))) + 1)
-    by_noise = SCALE_BITS - ceil(scale).bit_length()
-    by_sums = min(
-        EXACT.bit_length() - 1 - (BLOCK_ROWS - 1).bit_length(), SUM_BITS - (n_rows - 1).bit_length()
-    )
     largest = max(residuals.curvature, residuals.reach, *residuals.extent)
-    room = min(by_noise, by_sums - ceil(largest - 1).bit_length())
+    room = room_for(ceil(scale), n_rows, ceil(largest - 1).bit_length())
     bits = min(_RESIDUAL_BITS, room // 2)
     curvature_bits = min(_CURVATURE_BITS, room // 2)
     exponent, coarse = min(_EXPONENT, room - bits), min(_EXPONENT, (room - curvature_bits) // 2)

@@ -20,7 +20,15 @@ from ..._typing import FloatArray, IndexArray, IntArray, MomentMethod, Regulariz
 from ...accounting import ReleaseRecord
 from ...noise import DiscreteGaussianMechanism, DiscreteLaplaceMechanism
 from ...noise._mechanisms import FitBudget
-from ...rounds._plans.moments import MANY_ROWS, MomentGrid, choose_exponent
+from ...rounds._plans.moments import (
+    BLOCK_ROWS,
+    EXACT,
+    MANY_ROWS,
+    SCALE_BITS,
+    SUM_BITS,
+    MomentGrid,
+    choose_exponent,
+)
 from ...rounds._rows import on_model_scale
 from ...utils._public_module import public_module
 from .._distributions import ErrorDistribution
@@ -323,59 +331,59 @@ class NoiseScales:
         return DiscreteGaussianMechanism.from_sigma(scale)
 
 
-def laplace_scales(
-    weights: list[Fraction], codes: IndexArray, sensitivity: Fraction, epsilon: Fraction
+def noise_scales(
+    mechanism: str, weights: list[Fraction], codes: IndexArray, sensitivity: Fraction, amount: Fraction
 ) -> NoiseScales:
-    """Return the scales of discrete Laplace noise on integers of different weights.
+    """Return the scales, or the sigmas, of discrete noise on integers of different weights.
 
     Parameters
     ----------
+    mechanism : {"laplace", "gaussian"}
     weights : list of Fraction
-        c > 0, of every class of integers.
+        c > 0, of every class of integers; for Gaussian noise c^2.
     codes : ndarray of int
         Class of every integer f_i.
     sensitivity : Fraction
-        Largest sum of c_i |f_i - f'_i| over neighbours.
-    epsilon : Fraction
+        Largest sum of c_i |f_i - f'_i| over neighbours; for Gaussian noise of c_i^2 (f_i - f'_i)^2.
+    amount : Fraction
+        Epsilon; for Gaussian noise rho.
 
     Notes
     -----
-    With scales t_i >= sensitivity / (c_i epsilon) the loss is at most
+    *Laplace.* With scales t_i >= sensitivity / (c_i epsilon) the loss is at most
     sum |f_i - f'_i| / t_i <= epsilon sum c_i |f_i - f'_i| / sensitivity <= epsilon.
+
+    *Gaussian.* The divergence of order alpha is at most alpha sum (f_i - f'_i)^2 / (2 sigma_i^2); with
+    sigma_i^2 >= sensitivity / (2 rho c_i^2) that is at most alpha rho.
     """
-    scales = [ceil(sensitivity / (weight * epsilon)) for weight in weights]
-    return NoiseScales("laplace", _in_64_bits(scales)[codes], sensitivity, epsilon)
-
-
-def gaussian_scales(
-    squared_weights: list[Fraction], codes: IndexArray, squared_sensitivity: Fraction, rho: Fraction
-) -> NoiseScales:
-    """Return the sigmas of discrete Gaussian noise on integers of different weights.
-
-    Parameters
-    ----------
-    squared_weights : list of Fraction
-        c^2 > 0, of every class of integers.
-    codes : ndarray of int
-        Class of every integer f_i.
-    squared_sensitivity : Fraction
-        Largest sum of c_i^2 (f_i - f'_i)^2 over neighbours.
-    rho : Fraction
-
-    Notes
-    -----
-    The divergence of order alpha is at most alpha sum (f_i - f'_i)^2 / (2 sigma_i^2); with
-    sigma_i^2 >= squared_sensitivity / (2 rho c_i^2) that is at most alpha rho.
-    """
-    variance = squared_sensitivity / (2 * rho)
-    sigmas = [root_above(variance / weight) for weight in squared_weights]
-    return NoiseScales("gaussian", _in_64_bits(sigmas)[codes], squared_sensitivity, rho)
-
-
-def _in_64_bits(scales: list[int]) -> IntArray:
+    if mechanism == "laplace":
+        scales = [ceil(sensitivity / (weight * amount)) for weight in weights]
+    else:
+        scales = [root_above(sensitivity / (2 * amount) / weight) for weight in weights]
     if max(scales) >= 2**63:
         raise ValueError("epsilon is too small: the noise does not fit 64-bit integers.")
-    return np.array(scales, dtype=np.int64)
+    return NoiseScales(mechanism, np.array(scales, dtype=np.int64)[codes], sensitivity, amount)
+
+
+def pair_weights(weights: MomentWeights, mechanism: str, unit: int = 1) -> list[Fraction]:
+    """Weights of the classes of `pair_codes`, for `noise_scales`: products of two entries, then squares."""
+    single = [1, weights.target, weights.features]
+    pairs = [Fraction(one * other, unit) for one in single for other in single]
+    if mechanism == "laplace":
+        return pairs + [pair / 2 for pair in pairs]
+    return [2 * pair**2 for pair in pairs] + [pair**2 for pair in pairs]
+
+
+def pair_codes(rows: IndexArray, columns: IndexArray) -> IndexArray:
+    """Class of every product of two entries of a row: the constant, the target, or a feature (2 and more)."""
+    return 3 * np.minimum(rows, 2) + np.minimum(columns, 2) + 9 * (rows == columns)
+
+
+def room_for(scale: int, n_rows: int, bits: int = 0) -> int:
+    """Bits left to a grid on which sums of so many rows, of so many bits each, are exact with this noise."""
+    of_block = EXACT.bit_length() - 1 - (BLOCK_ROWS - 1).bit_length()
+    of_sums = min(of_block, SUM_BITS - (n_rows - 1).bit_length())
+    return min(of_sums - bits, SCALE_BITS - scale.bit_length())
 
 
 def root_above(square: Fraction) -> int:
@@ -522,16 +530,10 @@ def plan_moments(
         rows, columns = rows[1:], columns[1:]
     unit = Fraction(4**grid.exponent * 2**weight_bits)
     # Classes of moments: by what is multiplied, and whether it is a square.
-    kinds = np.minimum(np.arange(grid.size), 2)
-    codes = 3 * kinds[rows] + kinds[columns] + 9 * (rows == columns)
-    single = [1, neighbours.weights.target, neighbours.weights.features]
-    pairs = [Fraction(one * other) for one in single for other in single]
-    if budget.mechanism == "laplace":
-        weights = pairs + [pair / 2 for pair in pairs]
-        noise = laplace_scales(weights, codes, neighbours.l1 * unit, budget.amount)
-    else:
-        squares = [2 * pair**2 for pair in pairs] + [pair**2 for pair in pairs]
-        noise = gaussian_scales(squares, codes, neighbours.squared_l2 * unit**2, budget.amount)
+    weights, codes = pair_weights(neighbours.weights, budget.mechanism), pair_codes(rows, columns)
+    laplace = budget.mechanism == "laplace"
+    sensitivity = neighbours.l1 * unit if laplace else neighbours.squared_l2 * unit**2
+    noise = noise_scales(budget.mechanism, weights, codes, sensitivity, budget.amount)
     return MomentPlan(grid, noise, rows, columns, unit)
 
 
