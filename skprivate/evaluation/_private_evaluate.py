@@ -23,8 +23,7 @@ from ..exceptions import LedgerError
 from ..metrics._model_outputs import check_table, choose_number, predicted_numbers, predictions, probabilities
 from ..noise import check_entropy
 from ..rounds._rows import refuse_text
-from ..utils import is_structured
-from ..utils._arguments import as_column, number_units
+from ..utils._arguments import as_column, is_structured, number_units
 from ..utils._compat import Interval, StrOptions, num_samples, validate_parameter_constraints
 from ..utils._private_fit import failures_counted, public_errors
 from ..utils._tables import check_array, numbers_of, refuse_missing

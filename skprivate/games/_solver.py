@@ -17,8 +17,7 @@ from .._typing import Criterion, FloatArray, RandomSource
 from ..accounting import PrivacyGuarantee, PrivacyLedger, PrivacySpent, ReleaseRecord
 from ..base import SHARED_CONSTRAINTS, PrivateEstimatorMixin, assign_roles, claim_of, private_fit
 from ..exceptions import PrivacyLeakWarning, PrivacyUnboundedError, UtilityWarning
-from ..noise import check_entropy
-from ..noise._mechanisms import Entropy
+from ..noise._mechanisms import Entropy, check_entropy
 from ..utils import check_int
 from ..utils._compat import CallbackSupportMixin, Interval, StrOptions
 from ..utils._private_fit import progress, warn_user

@@ -15,15 +15,13 @@ from numpy.typing import ArrayLike
 
 from .._config import get_config
 from .._typing import FloatArray, IndexArray
-from ..accounting import PrivacySpent
-from ..accounting._statements.spent import name_inputs, source_of_input
+from ..accounting._statements.spent import PrivacySpent, name_inputs, source_of_input
 from ..base import PublicShape, claim_of
 from ..domain import TableDomain
 from ..rounds import _rows as targets
 from ..rounds._driver import Rounds
 from ..rounds._plans.moments import MANY_ROWS, MomentGrid
-from ..utils import check_bounds
-from ..utils._arguments import RowUnits
+from ..utils._arguments import RowUnits, check_bounds
 from ._censored.histograms import HistogramRelease, kaplan_meier
 from ._censored.population import PopulationPlan, PopulationRelease, bootstrap_population
 from ._censored.release import CensoredRelease, bootstrap_censored
@@ -69,11 +67,7 @@ class SurvivalRows:
         """Return the rows that are kept as rounds read them, what is said of each within the bounds."""
         target = targets.within_target_bounds(self.target, kinds, bounds)
         rows = targets.PreparedRows(
-            self.X,
-            y=target.time_on_model_scale,
-            event=target.event,
-            start=target.start,
-            entry=target.entry,
+            self.X, y=target.time_on_model_scale, event=target.event, start=target.start, entry=target.entry
         )
         return rows.keeping(kept).only_kept()
 

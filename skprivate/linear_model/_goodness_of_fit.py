@@ -663,7 +663,8 @@ def states_of_place(self: Any) -> States:
     ground = ground_of(self)
     replicates, without = self.replicates_[:, :2].T, fitting.without_noise(self)[:, :2].T
     reach = abs(float(self.error_distribution_.quantile(_LIVES[0])))
-    lost = np.array([beyond_y(self, _pivot(self.intercept_, replicates[0])), False]) | is_lost(ground)
+    intercept = fitting.pivotal(self.intercept_, replicates[0], fitting.CONFIDENCE)
+    lost = np.array([beyond_y(self, intercept), False]) | is_lost(ground)
     limits = 2.0 * ground.limit * self.scale_ / np.array([1.0, reach])
     return states_of(width_of(replicates), width_of(without), limits, lost)
 
@@ -684,10 +685,6 @@ def leads_beyond(self: Any, interval: FloatArray) -> BoolArray:
     low, high = on_model_scale(self.bounds_y_, self.log_target_)
     units = self.bounds_[1] - self.bounds_[0]
     return np.asarray(np.abs(interval).max(axis=1, initial=0.0) * units > 2 * (high - low))
-
-
-def _pivot(estimate: float, replicates: FloatArray) -> FloatArray:
-    return 2.0 * estimate - np.quantile(replicates, fitting.ends_of(fitting.CONFIDENCE)[::-1])
 
 
 def names_of_slopes(self: Any) -> tuple[str, ...]:

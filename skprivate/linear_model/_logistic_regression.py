@@ -25,8 +25,7 @@ from ..domain import TableDomain
 from ..domain._labels import declared_classes, number_labels
 from ..exceptions import UtilityWarning
 from ..metrics._probabilities import log_softmax, products, softmax
-from ..noise import check_entropy
-from ..noise._mechanisms import FitBudget
+from ..noise._mechanisms import FitBudget, check_entropy
 from ..rounds._driver import Rounds, RowsInMemory, drive, with_releases
 from ..rounds._fit import schema_of
 from ..rounds._plans.moments import MomentGrid
@@ -34,8 +33,7 @@ from ..rounds._rows import PreparedRows, read_labelled_rows
 from ..rounds._schema import RowSchema
 from ..rounds._sources import SourceFacts
 from ..rounds._tables import TableColumns
-from ..utils import check_bounds
-from ..utils._arguments import KEY_BYTES, number_units
+from ..utils._arguments import KEY_BYTES, check_bounds, number_units
 from ..utils._compat import CallbackSupportMixin, Interval
 from ..utils._private_fit import progress, public_errors, warn_user
 from ..utils._public_module import public_module

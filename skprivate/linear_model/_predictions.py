@@ -18,12 +18,11 @@ from sklearn.utils import check_consistent_length
 from sklearn.utils.validation import check_is_fitted
 
 from .._typing import BoolArray, FloatArray, IntArray
-from ..base import redact_errors
 from ..exceptions import UtilityWarning
 from ..metrics._probabilities import exp, products
 from ..rounds._rows import CODES, find_roles, read_target, replace_target
 from ..utils import is_structured
-from ..utils._private_fit import warn_user
+from ..utils._private_fit import redact_errors, warn_user
 from . import _goodness_of_fit as goodness
 from ._fit import CONFIDENCE, check_confidence, ends_of, without_noise
 from ._scale_by_level import each_level
@@ -608,11 +607,7 @@ def replicate_quantiles(
 
 
 def pivotal_bounds(
-    estimates: FloatArray,
-    rows: FloatArray,
-    slopes: FloatArray,
-    offsets: FloatArray,
-    levels: Sequence[float],
+    estimates: FloatArray, rows: FloatArray, slopes: FloatArray, offsets: FloatArray, levels: Sequence[float]
 ) -> FloatArray:
     """Return bounds by the pivotal rule: twice the estimate minus a quantile of the replicates.
 

@@ -33,22 +33,19 @@ from .._typing import (
     Regularization,
 )
 from ..accounting import PrivacyLedger
-from ..base import PlannedCost, PublicShape, assign_roles, private_fit
 from ..base._mixin import CURATOR_CONSTRAINTS, PrivateEstimatorMixin
-from ..base._public_facts import cost_of, shape_of
+from ..base._public_facts import PlannedCost, PublicShape, assign_roles, cost_of, shape_of
 from ..domain import TableDomain
-from ..noise import check_entropy
-from ..noise._mechanisms import FitBudget
+from ..noise._mechanisms import FitBudget, check_entropy
 from ..rounds import _rows as targets
 from ..rounds._driver import Rounds, RowsInMemory, drive, with_releases
 from ..rounds._fit import schema_of
 from ..rounds._schema import RowSchema
 from ..rounds._sources import SourceFacts
 from ..rounds._tables import TableColumns
-from ..utils import check_bounds, is_structured
-from ..utils._arguments import KEY_BYTES, number_units
+from ..utils._arguments import KEY_BYTES, check_bounds, is_structured, number_units
 from ..utils._compat import CallbackSupportMixin, Interval, StrOptions
-from ..utils._private_fit import progress, public_errors
+from ..utils._private_fit import private_fit, progress, public_errors
 from ..utils._public_module import name_constructor, public_module
 from ..utils._tables import validate_data, within_bounds
 from . import _fit as fitting

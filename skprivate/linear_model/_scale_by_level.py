@@ -323,13 +323,7 @@ class LevelModel:
 
     @classmethod
     def of(
-        cls,
-        plan: LevelPlan,
-        release: LevelRelease,
-        unit: float,
-        common: float,
-        center: FloatArray,
-        rows: int,
+        cls, plan: LevelPlan, release: LevelRelease, unit: float, common: float, center: FloatArray, rows: int
     ) -> Self:
         """Take it from the release."""
         laws, std = release.laws, release.noise_std

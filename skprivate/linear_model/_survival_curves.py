@@ -312,7 +312,7 @@ def _curves(
     confidence: float,
 ) -> NDArray[Any] | tuple[NDArray[Any], FloatArray]:
     rows, location = locations(self, X)
-    log_target = self.log_target_
+    distribution, log_target = self.error_distribution_, self.log_target_
     grid = self.unique_times_ if times is None else np.asarray(times, dtype=np.float64)
     if grid.ndim != 1:
         raise ValueError("times must be a one-dimensional array.")
@@ -330,50 +330,41 @@ def _curves(
         )
         warn_of_states(self, name, states, "bands")
     for where, level in each_level(self, rows, return_interval):
-        at = rows[where], location[where], states[where].tolist()
-        found = _curves_at(level, *at, kind, return_array, return_interval, grid, confidence)
-        curves[where] = found[0]
+        if return_array:
+            errors = standardized(grid, location[where, np.newaxis], level.scale_, log_target)
+            curves[where] = kind.of_errors(distribution, errors)
+        else:
+            law = {"distribution": distribution, "scale": float(level.scale_), "log_target": log_target}
+            for row in np.arange(len(rows))[where]:
+                state = None if states[row] is None else str(states[row])
+                curves[row] = kind(location=float(location[row]), x=grid, state=state, **law)
         if return_interval:
-            bands[where] = found[1]
+            bands[where] = _band(level, rows[where], location[where], kind, grid, confidence)
     return (curves, bands) if return_interval else curves
 
 
-def _curves_at(
+def _band(
     self: Any,
     rows: FloatArray,
     location: FloatArray,
-    states: list[str | None],
     kind: type[PredictedCurve],
-    return_array: bool,
-    return_interval: bool,
     grid: FloatArray,
     confidence: float,
-) -> tuple[NDArray[Any], FloatArray | None]:
-    """Return curves of rows that share a scale, and their band."""
-    distribution, scale, log_target = self.error_distribution_, self.scale_, self.log_target_
-    curves: NDArray[Any]
-    if return_array:
-        errors = standardized(grid, location[:, np.newaxis], scale, log_target)
-        curves = kind.of_errors(distribution, errors)
-    else:
-        curves = np.empty(len(location), dtype=object)
-        law = {"distribution": distribution, "scale": float(scale), "log_target": log_target}
-        for row, center in enumerate(location.tolist()):
-            curves[row] = kind(location=center, x=grid, state=states[row], **law)
-    if not return_interval:
-        return curves, None
-    # The band: ends of the intervals of standardised errors, of shape (n_samples, n_times, 2).
+) -> FloatArray:
+    """Return the band of rows that share a scale."""
+    log_target = self.log_target_
+    # Ends of the intervals of standardised errors, of shape (n_samples, n_times, 2).
     replicates = self.replicates_
     intercepts, scales, slopes = replicates[:, 0], replicates[:, 1], replicates[:, 2:]
     # At time 0 the standardised error is -inf in every replicate.
     started = grid > 0 if log_target else np.ones(len(grid), dtype=bool)
     z = np.full((len(rows), len(grid), 2), -np.inf)
     offsets = standardized(grid[started, np.newaxis], intercepts, scales, log_target)
-    estimates = standardized(grid[started], location[:, np.newaxis], scale, log_target)
+    estimates = standardized(grid[started], location[:, np.newaxis], self.scale_, log_target)
     z[:, started] = pivotal_bounds(
         estimates, rows, -slopes / scales[:, np.newaxis], offsets, ends_of(confidence)
     )
-    return curves, np.sort(kind.of_errors(distribution, z), axis=-1)
+    return np.sort(kind.of_errors(self.error_distribution_, z), axis=-1)
 
 
 def _check_times(times: FloatArray, log_target: bool) -> None:

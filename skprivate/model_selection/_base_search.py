@@ -25,8 +25,7 @@ from ..base._mixin import warn_of_delta
 from ..base._pipeline_report import is_private
 from ..base._stateless_steps import holds_any_row
 from ..domain._labels import plain_labels
-from ..noise import check_entropy
-from ..noise._mechanisms import Entropy
+from ..noise._mechanisms import Entropy, check_entropy
 from ..utils import check_positive, is_structured, select_rows
 from ..utils._compat import HasMethods, Interval, StrOptions, rows_of, safe_indexing
 from ..utils._private_fit import public_errors

@@ -357,11 +357,7 @@ class PrivacyLedger(LedgerViews):
 
     @classmethod
     def restore(
-        cls,
-        backup: str | os.PathLike[str],
-        path: str | os.PathLike[str],
-        *,
-        discard_newer: bool = False,
+        cls, backup: str | os.PathLike[str], path: str | os.PathLike[str], *, discard_newer: bool = False
     ) -> "PrivacyLedger":
         """Put a backup back where its ledger was, and return the ledger.
 

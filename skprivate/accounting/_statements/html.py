@@ -95,8 +95,8 @@ class Labelled(ABC):
         -------
         page : str
             All texts are escaped. Readable in light and dark, on paper, and by screen readers. A label of one
-            step speaks of that step alone, and says so; that of a `privacy_report` shows the whole first, then
-            every step that drew noise. That of a `DisclosureRisk` says that it is not differential
+            step speaks of that step alone, and says so; that of a `privacy_report` shows the whole first,
+            then every step that drew noise. That of a `DisclosureRisk` says that it is not differential
             privacy.
         """
         return label_page(self._labels())

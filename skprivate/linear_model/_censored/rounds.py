@@ -328,22 +328,20 @@ class _CensoredFit:
         )
         return residuals, histograms.correct(residuals, self.plan.distribution, errors, self.rounds[-1])
 
-    def _level_of_noise(self) -> float:
-        """Typical norm of the noise on the features' covariance if it took the whole budget."""
-        plan, size = self._plan, len(self.theta)
-        # Of the last entry but one, a product of two features, or of the target and the feature.
-        std = plan.noise(size, self._whole, True).std[-2] / 2.0 ** (2 * plan.coarse + plan.curvature_bits)
-        return float(np.sqrt(2.0 * (size - 2)) * std / self._histogram.n_events)
-
     def _next_round(self, estimate: newton.CurvatureEstimate | None) -> tuple[Fraction, bool]:
         """Return the budget of the next round, and whether it releases the curvature."""
+        plan, size = self._plan, len(self.theta)
+        unit = 2.0 ** (plan.exponent + plan.residual_bits)
+        unit_of_curvature = 2.0 ** (2 * plan.coarse + plan.curvature_bits)
         if estimate is None:
-            return self._pace.first(self._level_of_noise()) * self._whole, True
+            # Of the last entry but one, a product of two features, or of the target and the feature.
+            std = plan.noise(size, self._whole, True).std[-2] / unit_of_curvature
+            level = float(np.sqrt(2.0 * (size - 2)) * std / self._histogram.n_events)
+            return self._pace.first(level) * self._whole, True
         errors = newton.StepErrors.of(self.rule, estimate, self.rounds, self.theta)
-        plan, model = self._plan, errors.model
-        size, unit = len(self.theta), 2.0 ** (self._plan.exponent + self._plan.residual_bits)
+        model = errors.model
         stds = [plan.noise(size, self._left, curvature).std[plan.n_counts :] for curvature in (False, True)]
-        fresh = mirrored(stds[1][size:] / 2.0 ** (2 * plan.coarse + plan.curvature_bits), size)
+        fresh = mirrored(stds[1][size:] / unit_of_curvature, size)
         fresh = newton.left_noise(replace(estimate, std=fresh / estimate.total), model)
         noises = [model.length_of_noise((std[:size] / unit) ** 2) for std in stds]
         ahead = Ahead(

@@ -18,8 +18,7 @@ import numpy as np
 
 from ..._typing import FloatArray, IndexArray, IntArray, MomentMethod, Regularization
 from ...accounting import ReleaseRecord
-from ...noise import DiscreteGaussianMechanism, DiscreteLaplaceMechanism
-from ...noise._mechanisms import FitBudget
+from ...noise._mechanisms import DiscreteGaussianMechanism, DiscreteLaplaceMechanism, FitBudget
 from ...rounds._plans.moments import (
     BLOCK_ROWS,
     EXACT,
@@ -309,12 +308,7 @@ class NoiseScales:
             scale = Fraction(root_above(self.sensitivity / (2 * self.amount) * _ONE**2), _ONE)
         shares: dict[str, Any] = {unit: self.amount}
         return ReleaseRecord(
-            name=name,
-            mechanism=kind,
-            sensitivity=self.sensitivity,
-            noise_scale=scale,
-            draws=draws,
-            **shares,
+            name=name, mechanism=kind, sensitivity=self.sensitivity, noise_scale=scale, draws=draws, **shares
         )
 
     def randomize(self, values: IntArray, entropy: Any) -> IntArray:
@@ -800,21 +794,14 @@ def least_squares(release: MomentRelease, regularization: str) -> Line:
     along = np.einsum("...jk,...j->...k", vectors, cross)
     coef = np.einsum("...jk,...k->...j", vectors, inverse * along)
     diagonal = np.einsum("...jk,...k->...j", vectors**2, np.maximum(inverse, 0.0))
-    optimism = _optimism(coef, diagonal, release.noise_std[1:, 2:] / n[..., np.newaxis])
+    # With noise g = N_xy - N_xx b in the equations of the slopes, these move by S^-1 g, and the residual is
+    # too small by 2 g . S^-1 g; the entries of g are taken to be uncorrelated.
+    noise_std = release.noise_std[1:, 2:] / n[..., np.newaxis]
+    variance = noise_std[..., 0, :] ** 2 + _times(noise_std[..., 1:, :] ** 2, coef**2)
+    optimism = 2.0 * _dot(diagonal, variance)
     residual = target + _dot(coef, _times(features, coef) - 2.0 * cross)
     intercept = mean_target - _dot(coef, mean_features)
     return Line(intercept, coef, residual, optimism, mean_features, values, inverse, vectors)
-
-
-def _optimism(coef: FloatArray, inverse: FloatArray, noise_std: FloatArray) -> FloatArray:
-    """Return by how much the noisy residual about the fitted line is expected to be too small.
-
-    With noise g = N_xy - N_xx b in the equations of the slopes, these move by S^-1 g, and the noise in the
-    residual falls by 2 g . S^-1 g; `inverse` is the diagonal of S^-1, and the entries of g are taken to be
-    uncorrelated.
-    """
-    variance = noise_std[..., 0, :] ** 2 + _times(noise_std[..., 1:, :] ** 2, coef**2)
-    return 2.0 * _dot(inverse, variance)
 
 
 def _regularized(values: FloatArray, release: MomentRelease, n: FloatArray, rule: str) -> FloatArray:

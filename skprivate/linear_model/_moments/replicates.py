@@ -345,10 +345,7 @@ def _solve_varying(
 
 
 def _sampled(
-    release: MomentRelease,
-    fit: ScaledFit,
-    distribution: ErrorDistribution,
-    z: FloatArray,
+    release: MomentRelease, fit: ScaledFit, distribution: ErrorDistribution, z: FloatArray
 ) -> FloatArray:
     """Moments of (1, y, x) without noise, of shape (count, D, D)."""
     others = np.r_[0, 2 : len(release.matrix)]  # the constant and the features

@@ -13,14 +13,7 @@ from ...accounting import PrivacySpent
 from ...noise._mechanisms import FitBudget
 from ...rounds._driver import Round, Rounds
 from ...rounds._plans.cells import CellsPlan, ResidualAxis
-from ...rounds._plans.moments import (
-    FINEST,
-    NARROWEST,
-    STEEPEST,
-    LooksPlan,
-    MomentGrid,
-    MomentsPlan,
-)
+from ...rounds._plans.moments import FINEST, NARROWEST, STEEPEST, LooksPlan, MomentGrid, MomentsPlan
 from ...utils._public_module import public_module
 from .._distributions import ErrorDistribution, clipped_law
 from .released_moments import (
