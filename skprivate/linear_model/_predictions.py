@@ -28,6 +28,9 @@ from ._fit import CONFIDENCE, check_confidence, ends_of, without_noise
 from ._scale_by_level import each_level
 
 Side = Literal["lower", "upper"]
+No = Literal[False]
+Yes = Literal[True]
+Rows = ArrayLike | None  # None: a model of one population, without columns
 
 # Replicated values that are held at once, of 8 bytes each: 256 kB, which stay in the second cache of a core
 # (1 to 2 MB on today's servers) while they are sorted.
@@ -43,7 +46,7 @@ BEYOND = (
 
 
 @redact_errors
-def predict(self: Any, X: ArrayLike | None) -> FloatArray:
+def predict(self: Any, X: Rows) -> FloatArray:
     """Predict the median.
 
     Parameters
@@ -59,7 +62,7 @@ def predict(self: Any, X: ArrayLike | None) -> FloatArray:
 
 
 @redact_errors
-def predict_mean(self: Any, X: ArrayLike | None) -> FloatArray:
+def predict_mean(self: Any, X: Rows) -> FloatArray:
     """Predict the mean.
 
     Parameters
@@ -83,30 +86,25 @@ def predict_mean(self: Any, X: ArrayLike | None) -> FloatArray:
 
 @overload
 def predict_quantile(
-    self: Any,
-    X: ArrayLike | None,
-    q: ArrayLike,
-    *,
-    return_interval: Literal[False] = False,
-    confidence: float = 0.9,
+    self: Any, X: Rows, q: ArrayLike, *, return_interval: No = False, confidence: float = 0.9
 ) -> FloatArray: ...
 
 
 @overload
 def predict_quantile(
-    self: Any, X: ArrayLike | None, q: ArrayLike, *, return_interval: Literal[True], confidence: float = 0.9
+    self: Any, X: Rows, q: ArrayLike, *, return_interval: Yes, confidence: float = 0.9
 ) -> tuple[FloatArray, FloatArray]: ...
 
 
 @overload
 def predict_quantile(
-    self: Any, X: ArrayLike | None, q: ArrayLike, *, return_interval: bool = False, confidence: float = 0.9
+    self: Any, X: Rows, q: ArrayLike, *, return_interval: bool = False, confidence: float = 0.9
 ) -> FloatArray | tuple[FloatArray, FloatArray]: ...
 
 
 @redact_errors
 def predict_quantile(
-    self: Any, X: ArrayLike | None, q: ArrayLike, *, return_interval: bool = False, confidence: float = 0.9
+    self: Any, X: Rows, q: ArrayLike, *, return_interval: bool = False, confidence: float = 0.9
 ) -> FloatArray | tuple[FloatArray, FloatArray]:
     """Predict quantiles: ``q=0.1`` is the B10 life.
 
@@ -244,9 +242,7 @@ def states_of_quantiles(
     return states
 
 
-def _with_intervals(
-    self: Any, X: ArrayLike | None, q: ArrayLike, confidence: float
-) -> tuple[FloatArray, FloatArray]:
+def _with_intervals(self: Any, X: Rows, q: ArrayLike, confidence: float) -> tuple[FloatArray, FloatArray]:
     """Return quantiles and their intervals, without a warning of those that are far beyond the bounds."""
     levels = _check_levels(q)
     check_confidence(confidence)
@@ -263,7 +259,7 @@ def _beyond(self: Any, interval: FloatArray) -> BoolArray:
 
 @redact_errors
 def predict_quantile_bound(
-    self: Any, X: ArrayLike | None, q: ArrayLike, *, side: Side = "lower", confidence: float = 0.95
+    self: Any, X: Rows, q: ArrayLike, *, side: Side = "lower", confidence: float = 0.95
 ) -> FloatArray:
     """Predict one-sided confidence bounds of quantiles: what a warranty may promise.
 
@@ -330,7 +326,7 @@ def predict_quantile_bound(
 
 @redact_errors
 def b_lives(
-    self: Any, X: ArrayLike | None, levels: ArrayLike = (0.01, 0.05, 0.1, 0.5), *, confidence: float = 0.9
+    self: Any, X: Rows, levels: ArrayLike = (0.01, 0.05, 0.1, 0.5), *, confidence: float = 0.9
 ) -> Any:
     """Return a table of B lives: the times by which given shares have failed.
 
@@ -408,23 +404,13 @@ def said_of_law(self: Any) -> str:
 
 @overload
 def acceleration_factor(
-    self: Any,
-    X_use: ArrayLike,
-    X_stress: ArrayLike,
-    *,
-    return_interval: Literal[False] = False,
-    confidence: float = 0.9,
+    self: Any, X_use: ArrayLike, X_stress: ArrayLike, *, return_interval: No = False, confidence: float = 0.9
 ) -> FloatArray: ...
 
 
 @overload
 def acceleration_factor(
-    self: Any,
-    X_use: ArrayLike,
-    X_stress: ArrayLike,
-    *,
-    return_interval: Literal[True],
-    confidence: float = 0.9,
+    self: Any, X_use: ArrayLike, X_stress: ArrayLike, *, return_interval: Yes, confidence: float = 0.9
 ) -> tuple[FloatArray, FloatArray]: ...
 
 
@@ -509,7 +495,7 @@ def acceleration_factor(
 
 
 @redact_errors
-def locations(self: Any, X: ArrayLike | None) -> tuple[FloatArray, FloatArray]:
+def locations(self: Any, X: Rows) -> tuple[FloatArray, FloatArray]:
     """Validated rows, and the location of each on the scale of the model."""
     check_is_fitted(self)
     rows = self._read_fitted(X)

@@ -7,7 +7,7 @@ They are methods of the regressors: `self` is a fitted one.
 import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
-from typing import Any, Literal, overload
+from typing import Any, TypedDict, Unpack, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -18,7 +18,7 @@ from ..base import redact_errors
 from ._distributions import ErrorDistribution
 from ._fit import check_confidence, ends_of
 from ._goodness_of_fit import KNOWN, MOSTLY_NOISE, UNKNOWN
-from ._predictions import locations, pivotal_bounds, states_of_quantiles, warn_of_states
+from ._predictions import No, Rows, Yes, locations, pivotal_bounds, states_of_quantiles, warn_of_states
 from ._scale_by_level import each_level
 
 # Quantiles whose states are those of a curve: the worst of them.
@@ -118,58 +118,41 @@ def unique_times_(self: Any) -> FloatArray:
     return spaced(low, high, _GRID_POINTS)
 
 
+class Band(TypedDict, total=False):
+    """Where the curves are asked for, and how wide their band is."""
+
+    times: ArrayLike | None
+    confidence: float
+
+
 @overload
 def predict_survival_function(
-    self: Any,
-    X: ArrayLike | None,
-    return_array: Literal[False] = False,
-    *,
-    return_interval: Literal[False] = False,
-    times: ArrayLike | None = None,
-    confidence: float = 0.9,
+    self: Any, X: Rows, return_array: No = False, *, return_interval: No = False, **options: Unpack[Band]
 ) -> NDArray[np.object_]: ...
 
 
 @overload
 def predict_survival_function(
-    self: Any,
-    X: ArrayLike | None,
-    return_array: Literal[True],
-    *,
-    return_interval: Literal[False] = False,
-    times: ArrayLike | None = None,
-    confidence: float = 0.9,
+    self: Any, X: Rows, return_array: Yes, *, return_interval: No = False, **options: Unpack[Band]
 ) -> FloatArray: ...
 
 
 @overload
 def predict_survival_function(
-    self: Any,
-    X: ArrayLike | None,
-    return_array: bool = False,
-    *,
-    return_interval: Literal[True],
-    times: ArrayLike | None = None,
-    confidence: float = 0.9,
+    self: Any, X: Rows, return_array: bool = False, *, return_interval: Yes, **options: Unpack[Band]
 ) -> tuple[NDArray[Any], FloatArray]: ...
 
 
 @overload
 def predict_survival_function(
-    self: Any,
-    X: ArrayLike | None,
-    return_array: bool = False,
-    *,
-    return_interval: bool = False,
-    times: ArrayLike | None = None,
-    confidence: float = 0.9,
+    self: Any, X: Rows, return_array: bool = False, *, return_interval: bool = False, **options: Unpack[Band]
 ) -> NDArray[Any] | tuple[NDArray[Any], FloatArray]: ...
 
 
 @redact_errors
 def predict_survival_function(
     self: Any,
-    X: ArrayLike | None,
+    X: Rows,
     return_array: bool = False,
     *,
     return_interval: bool = False,
@@ -222,56 +205,32 @@ def predict_survival_function(
 
 @overload
 def predict_cumulative_hazard_function(
-    self: Any,
-    X: ArrayLike | None,
-    return_array: Literal[False] = False,
-    *,
-    return_interval: Literal[False] = False,
-    times: ArrayLike | None = None,
-    confidence: float = 0.9,
+    self: Any, X: Rows, return_array: No = False, *, return_interval: No = False, **options: Unpack[Band]
 ) -> NDArray[np.object_]: ...
 
 
 @overload
 def predict_cumulative_hazard_function(
-    self: Any,
-    X: ArrayLike | None,
-    return_array: Literal[True],
-    *,
-    return_interval: Literal[False] = False,
-    times: ArrayLike | None = None,
-    confidence: float = 0.9,
+    self: Any, X: Rows, return_array: Yes, *, return_interval: No = False, **options: Unpack[Band]
 ) -> FloatArray: ...
 
 
 @overload
 def predict_cumulative_hazard_function(
-    self: Any,
-    X: ArrayLike | None,
-    return_array: bool = False,
-    *,
-    return_interval: Literal[True],
-    times: ArrayLike | None = None,
-    confidence: float = 0.9,
+    self: Any, X: Rows, return_array: bool = False, *, return_interval: Yes, **options: Unpack[Band]
 ) -> tuple[NDArray[Any], FloatArray]: ...
 
 
 @overload
 def predict_cumulative_hazard_function(
-    self: Any,
-    X: ArrayLike | None,
-    return_array: bool = False,
-    *,
-    return_interval: bool = False,
-    times: ArrayLike | None = None,
-    confidence: float = 0.9,
+    self: Any, X: Rows, return_array: bool = False, *, return_interval: bool = False, **options: Unpack[Band]
 ) -> NDArray[Any] | tuple[NDArray[Any], FloatArray]: ...
 
 
 @redact_errors
 def predict_cumulative_hazard_function(
     self: Any,
-    X: ArrayLike | None,
+    X: Rows,
     return_array: bool = False,
     *,
     return_interval: bool = False,
@@ -308,7 +267,7 @@ def _curves(
     kind: type[PredictedCurve],
     return_array: bool,
     return_interval: bool,
-    times: ArrayLike | None,
+    times: Rows,
     confidence: float,
 ) -> NDArray[Any] | tuple[NDArray[Any], FloatArray]:
     rows, location = locations(self, X)
