@@ -808,26 +808,8 @@ class DPLogLocationScaleRegressor(BaseLogLocationScale):
         random_state: RandomSource = None,
         ledger: PrivacyLedger | None = None,
     ) -> None:
-        super().__init__(
-            epsilon,
-            delta=delta,
-            mechanism=mechanism,
-            bounds_X=bounds_X,
-            domain=domain,
-            bounds_y=bounds_y,
-            x_norm=x_norm,
-            method=method,
-            regularization=regularization,
-            scale_bounds=scale_bounds,
-            relation=relation,
-            max_iter=max_iter,
-            hazard_clip=hazard_clip,
-            observations=observations,
-            scale_by=scale_by,
-            max_rows_per_group=max_rows_per_group,
-            random_state=random_state,
-            ledger=ledger,
-        )
+        # All but the distribution: the parameters of a preset.
+        super().__init__(**{name: value for name, value in locals().items() if name in LLS_CONSTRAINTS})
         self.distribution = distribution
 
     def __sklearn_tags__(self) -> Tags:

@@ -9,7 +9,6 @@ import pytest
 
 from skprivate import DPLogLocationScaleRegressor, DPSEVRegressor, MomentAccumulator
 from skprivate.audit._epsilon import gaussian_lower_bound
-from skprivate.linear_model._censored import gradient_round
 from skprivate.linear_model._censored import rounds as censored
 from skprivate.linear_model._fit import SurvivalRows
 from skprivate.linear_model._moments import released_moments as moment_release
@@ -112,7 +111,7 @@ class TestReplay:
 
         assert loss()[1]
         noise_scales = moment_release.noise_scales
-        for module in (moment_release, rounds, gradient_round, censored):
+        for module in (moment_release, rounds, censored):
             monkeypatch.setattr(
                 module,
                 "noise_scales",
@@ -172,7 +171,7 @@ class TestAccumulatorReplay:
 
 
 def half_the_sensitivity(monkeypatch):
-    for module in (moment_release, rounds, gradient_round, censored):
+    for module in (moment_release, rounds, censored):
         sensitivity_of_unit = module.sensitivity_of_unit
         monkeypatch.setattr(
             module,

@@ -221,32 +221,17 @@ class LifeStudyPlan(Plan):
     @property
     def _head(self) -> tuple[str, ...]:
         quantile = f"{self.quantile:g} quantile{', relative' if self.relative else ''}"
-        return (
-            "variant",
-            "epsilon",
-            "rows",
-            quantile,
-            "slopes",
-            "scale, relative",
-            "eight of ten widest",
-            "warned",
-        )
+        of_parts = quantile, "slopes", "scale, relative"
+        return "variant", "epsilon", "rows", *of_parts, "eight of ten widest", "warned"
 
     @property
     def _wanted(self) -> str:
         return f"Rows for a half-width of {self.half_width:g} in {self.assurance:.0%} of fits:"
 
     def _cells(self, row: PlannedHalfWidths) -> tuple[str, ...]:
-        return (
-            row.variant,
-            f"{float(row.epsilon):g}",
-            f"{row.n:,}",
-            _numbers(row.quantile),
-            _numbers(row.slopes),
-            f"{row.scale:.2g}",
-            " to ".join(f"{end:.2g}" for end in row.range),
-            f"{row.warned:.0%}",
-        )
+        of_parts = _numbers(row.quantile), _numbers(row.slopes), f"{row.scale:.2g}"
+        widest = " to ".join(f"{end:.2g}" for end in row.range)
+        return row.variant, f"{float(row.epsilon):g}", f"{row.n:,}", *of_parts, widest, f"{row.warned:.0%}"
 
     def _needed(self, one: RowsNeeded) -> str:
         what = f"{one.variant}, epsilon {float(one.epsilon):g}: "

@@ -291,10 +291,8 @@ class _Errors:
     """Errors of a gradient at several points, relative to the largest derivative of the player there."""
 
     def __init__(self) -> None:
-        self._absolute: list[FloatArray] = []
-        self._allowed: list[BoolArray] = []
-        self._size: list[FloatArray] = []
-        self._unseen: list[BoolArray] = []
+        self._absolute, self._size = list[FloatArray](), list[FloatArray]()
+        self._allowed, self._unseen = list[BoolArray](), list[BoolArray]()
         self._points: list[tuple[FloatArray, FloatArray]] = []
 
     def add(

@@ -19,18 +19,7 @@ from ...rounds._plans.moments import GradientsPlan, MomentGrid, ResidualGrid, co
 from ...rounds._rows import KINDS
 from ...utils._public_module import public_module
 from .._distributions import LOGISTIC, SEV, ErrorDistribution
-from .._moments.released_moments import (
-    MomentWeights,
-    Neighbours,
-    NoiseScales,
-    l1_moments,
-    noise_scales,
-    pair_codes,
-    pair_weights,
-    room_for,
-    sensitivity_of_unit,
-    squared_l2_moments,
-)
+from .._moments import released_moments as moments
 
 # Bounds that are not rational are rounded up to a multiple of 1 / this: 1e-6 of a bound near 1.
 _BOUND_STEP = 2**20
@@ -253,7 +242,7 @@ def _rounded_up(value: float) -> Fraction:
     return Fraction(int(value * _BOUND_STEP) + 1, _BOUND_STEP)
 
 
-def l1_gradient(residuals: Residuals, weights: MomentWeights, relation: str) -> Fraction:
+def l1_gradient(residuals: Residuals, weights: moments.MomentWeights, relation: str) -> Fraction:
     """L1 sensitivity of (number of events left, sum of residual times v) to one row.
 
     Notes
@@ -280,7 +269,7 @@ def l1_gradient(residuals: Residuals, weights: MomentWeights, relation: str) -> 
     )
 
 
-def squared_l2_gradient(residuals: Residuals, weights: MomentWeights, relation: str) -> Fraction:
+def squared_l2_gradient(residuals: Residuals, weights: moments.MomentWeights, relation: str) -> Fraction:
     """Squared L2 sensitivity of (number of events left, sum of residual times v) to one row.
 
     Notes
@@ -310,7 +299,7 @@ def _neighbouring_corners(residuals: Residuals, relation: str) -> Iterator[tuple
     return product(residuals.corners, [absent] if relation == "add-remove" else residuals.corners)
 
 
-def l1_curvature(residuals: Residuals, weights: MomentWeights, relation: str) -> Fraction:
+def l1_curvature(residuals: Residuals, weights: moments.MomentWeights, relation: str) -> Fraction:
     """L1 sensitivity of the coefficients of theta' M theta / 2 to one row, M the sum of the curvatures.
 
     Notes
@@ -319,12 +308,12 @@ def l1_curvature(residuals: Residuals, weights: MomentWeights, relation: str) ->
     of the difference of two is convex in both, so largest at corners: K v v' and K v' v'', or one of them 0,
     which is the bound for an absent row.
     """
-    return residuals.curvature * l1_moments(weights, relation)
+    return residuals.curvature * moments.l1_moments(weights, relation)
 
 
-def squared_l2_curvature(residuals: Residuals, weights: MomentWeights, relation: str) -> Fraction:
+def squared_l2_curvature(residuals: Residuals, weights: moments.MomentWeights, relation: str) -> Fraction:
     """Squared L2 sensitivity of the sum of curvatures, products of different entries counted twice."""
-    return residuals.curvature**2 * squared_l2_moments(weights, relation)
+    return residuals.curvature**2 * moments.squared_l2_moments(weights, relation)
 
 
 @public_module("skprivate.linear_model")
@@ -395,7 +384,7 @@ class RoundPlan:
         The residuals and the curvatures are multiples of 2^-bits.
     """
 
-    neighbours: Neighbours
+    neighbours: moments.Neighbours
     residuals: Residuals
     mechanism: str
     exponent: int
@@ -409,10 +398,10 @@ class RoundPlan:
         return count_sums(self.residuals.observations)
 
     @property
-    def curvature_weights(self) -> MomentWeights:
+    def curvature_weights(self) -> moments.MomentWeights:
         """Weights of the entries of z in the curvature, where the constant matters less."""
         weights = self.neighbours.weights
-        return MomentWeights(2, 2 * weights.features, weights.n_features, weights.norm_order)
+        return moments.MomentWeights(2, 2 * weights.features, weights.n_features, weights.norm_order)
 
     def sensitivity(self, with_curvature: bool) -> Fraction:
         """Sensitivity of one round, L1 or squared L2, to one unit.
@@ -426,7 +415,7 @@ class RoundPlan:
             curvature = squared_l2_curvature if squared else l1_curvature
             total *= _GRADIENT_WEIGHT ** (2 if squared else 1)
             total += curvature(self.residuals, self.curvature_weights, self.neighbours.relation)
-        return sensitivity_of_unit(total, self.neighbours.rows_per_unit, squared=squared)
+        return moments.sensitivity_of_unit(total, self.neighbours.rows_per_unit, squared=squared)
 
     @functools.cached_property
     def _gradient_sensitivity(self) -> Fraction:
@@ -434,7 +423,7 @@ class RoundPlan:
         gradient = squared_l2_gradient if self.mechanism == "gaussian" else l1_gradient
         return gradient(self.residuals, self.neighbours.weights, self.neighbours.relation)
 
-    def noise(self, size: int, amount: Fraction, with_curvature: bool) -> NoiseScales:
+    def noise(self, size: int, amount: Fraction, with_curvature: bool) -> moments.NoiseScales:
         """Plan the noise of one round: the number of events, the gradient, then the curvature's triangle."""
         kinds, weights = np.minimum(np.arange(size), 2), self.neighbours.weights
         fine, unit = 2**self.residual_bits, 2 ** (self.exponent + self.residual_bits)
@@ -445,9 +434,9 @@ class RoundPlan:
         if with_curvature:
             classes = [weight * _GRADIENT_WEIGHT**power for weight in classes]
             unit = 2 ** (2 * self.coarse + self.curvature_bits)
-            classes += pair_weights(self.curvature_weights, self.mechanism, unit)
-            codes = np.concatenate([codes, 4 + pair_codes(*np.triu_indices(size))])
-        return noise_scales(self.mechanism, classes, codes, self.sensitivity(with_curvature), amount)
+            classes += moments.pair_weights(self.curvature_weights, self.mechanism, unit)
+            codes = np.concatenate([codes, 4 + moments.pair_codes(*np.triu_indices(size))])
+        return moments.noise_scales(self.mechanism, classes, codes, self.sensitivity(with_curvature), amount)
 
     def sums(self, grid: MomentGrid, theta: FloatArray, with_curvature: bool) -> GradientsPlan:
         """Return what a round around theta adds up over rows."""
@@ -500,7 +489,7 @@ class RoundPlan:
 
 
 def plan_rounds(
-    neighbours: Neighbours, residuals: Residuals, mechanism: str, n_rows: int, least_amount: Fraction
+    neighbours: moments.Neighbours, residuals: Residuals, mechanism: str, n_rows: int, least_amount: Fraction
 ) -> RoundPlan:
     """Choose the grids of the rounds by public numbers alone.
 
@@ -525,7 +514,7 @@ def plan_rounds(
     if mechanism == "gaussian":
         scale = Fraction(isqrt(ceil(draft.sensitivity(True) / (2 * least_amount))) + 1)
     largest = max(residuals.curvature, residuals.reach, *residuals.extent)
-    room = room_for(ceil(scale), n_rows, ceil(largest - 1).bit_length())
+    room = moments.room_for(ceil(scale), n_rows, ceil(largest - 1).bit_length())
     bits = min(_RESIDUAL_BITS, room // 2)
     curvature_bits = min(_CURVATURE_BITS, room // 2)
     exponent, coarse = min(_EXPONENT, room - bits), min(_EXPONENT, (room - curvature_bits) // 2)
@@ -539,7 +528,7 @@ class _RoundNoise:
     """Noise on the number of events, the gradient and one triangle of the curvature."""
 
     sums: GradientsPlan
-    scales: NoiseScales
+    scales: moments.NoiseScales
 
     def randomize(self, values: IntArray, entropy: Any) -> IntArray:
         """Return the noisy integers."""

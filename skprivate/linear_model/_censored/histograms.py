@@ -593,7 +593,9 @@ def replicate(
     theta = correction.theta
     factor = theta[1] / rounds[:, 1]
     slopes = rounds[:, 2:] * factor[:, None] - theta[2:]
-    shared = slopes @ errors.law_by_slopes.T
+    # What location and log scale fall by, per change of theta's slopes.
+    both = errors.law_directions.T @ errors.information[:, 2:]
+    shared = slopes @ np.linalg.solve(errors.law_information, both).T
     of_rounds = np.column_stack([theta[0] - rounds[:, 0] * factor, np.log(factor)]) + shared
     of_rows = rows @ errors.law_directions @ np.linalg.inv(errors.law_information)
     # The slopes' errors spread the residuals; their mean square has been allowed for.

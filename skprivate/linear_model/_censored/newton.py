@@ -616,12 +616,6 @@ class StepErrors:
         """Information about location and log scale where slopes are known, of shape (2, 2)."""
         return self.law_directions.T @ self.information @ self.law_directions
 
-    @property
-    def law_by_slopes(self) -> FloatArray:
-        """What location and log scale fall by, per change of theta's slopes, of shape (2, D - 2)."""
-        both = self.law_directions.T @ self.information[:, 2:]
-        return np.asarray(np.linalg.solve(self.law_information, both))
-
 
 def left_by_curvatures(change: float, one_sided: bool) -> float:
     """Return what a step leaves, as a part of it, that changes the logarithm of hazards so much.

@@ -19,15 +19,7 @@ import numpy as np
 from ..._typing import FloatArray, IndexArray, IntArray, MomentMethod, Regularization
 from ...accounting import ReleaseRecord
 from ...noise._mechanisms import DiscreteGaussianMechanism, DiscreteLaplaceMechanism, FitBudget
-from ...rounds._plans.moments import (
-    BLOCK_ROWS,
-    EXACT,
-    MANY_ROWS,
-    SCALE_BITS,
-    SUM_BITS,
-    MomentGrid,
-    choose_exponent,
-)
+from ...rounds._plans import moments as grids
 from ...rounds._rows import on_model_scale
 from ...utils._public_module import public_module
 from .._distributions import ErrorDistribution
@@ -375,9 +367,9 @@ def pair_codes(rows: IndexArray, columns: IndexArray) -> IndexArray:
 
 def room_for(scale: int, n_rows: int, bits: int = 0) -> int:
     """Bits left to a grid on which sums of so many rows, of so many bits each, are exact with this noise."""
-    of_block = EXACT.bit_length() - 1 - (BLOCK_ROWS - 1).bit_length()
-    of_sums = min(of_block, SUM_BITS - (n_rows - 1).bit_length())
-    return min(of_sums - bits, SCALE_BITS - scale.bit_length())
+    of_block = grids.EXACT.bit_length() - 1 - (grids.BLOCK_ROWS - 1).bit_length()
+    of_sums = min(of_block, grids.SUM_BITS - (n_rows - 1).bit_length())
+    return min(of_sums - bits, grids.SCALE_BITS - scale.bit_length())
 
 
 def root_above(square: Fraction) -> int:
@@ -475,7 +467,7 @@ class MomentRelease:
 class MomentPlan:
     """The moments that are released, and the scales of their noise; `plan_moments` returns one."""
 
-    grid: MomentGrid
+    grid: grids.MomentGrid
     noise: NoiseScales
     rows: IndexArray
     columns: IndexArray
@@ -507,7 +499,7 @@ class MomentPlan:
 
 
 def plan_moments(
-    grid: MomentGrid, neighbours: Neighbours, budget: FitBudget, weight_bits: int = 0
+    grid: grids.MomentGrid, neighbours: Neighbours, budget: FitBudget, weight_bits: int = 0
 ) -> MomentPlan:
     """Plan the release of all moments but a public number of rows.
 
@@ -540,10 +532,10 @@ def make_grid(
     n_rows: int,
     neighbours: Neighbours,
     budget: FitBudget,
-) -> MomentGrid:
+) -> grids.MomentGrid:
     """Return the finest grid on which the sums and the noise of a fit are safe."""
-    exponent = choose_exponent(n_rows, largest_scale(neighbours, budget))
-    return MomentGrid(
+    exponent = grids.choose_exponent(n_rows, largest_scale(neighbours, budget))
+    return grids.MomentGrid(
         lower=lower,
         upper=upper,
         target=target,
@@ -576,16 +568,16 @@ class FitTask:
     @property
     def n_rows(self) -> int:
         """Number of rows that the sums on the grid must hold."""
-        return self.n_units if self.neighbours.n_is_public and self.n_units is not None else MANY_ROWS
+        return self.n_units if self.neighbours.n_is_public and self.n_units is not None else grids.MANY_ROWS
 
-    def grid(self, budget: FitBudget) -> MomentGrid:
+    def grid(self, budget: FitBudget) -> grids.MomentGrid:
         """Return the grid of moments that are released for a part of the budget, or all of it."""
         rows, neighbours = self.n_rows, self.neighbours
         return make_grid(
             *self.bounds, self.target, self.x_norm, n_rows=rows, neighbours=neighbours, budget=budget
         )
 
-    def scale_limits(self, grid: MomentGrid) -> tuple[float, float]:
+    def scale_limits(self, grid: grids.MomentGrid) -> tuple[float, float]:
         """Bounds of the scale in scaled units."""
         if self.scale_bounds is None:
             return _SCALE_RANGE
@@ -747,7 +739,7 @@ def varying_directions(n_features: int, constant: FloatArray | None) -> FloatArr
     return np.asarray(np.linalg.svd(constant)[2][len(constant) :], dtype=np.float64)
 
 
-def unscale(fit: ScaledFit, grid: MomentGrid) -> tuple[FloatArray, Any, Any]:
+def unscale(fit: ScaledFit, grid: grids.MomentGrid) -> tuple[FloatArray, Any, Any]:
     """Return slopes, intercept and scale in the units of X and of the model's target.
 
     Parameters
