@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import isotonic_regression
 from scipy.special import ndtri
 from sklearn.utils.validation import check_is_fitted
@@ -598,11 +598,7 @@ def _compared(self: Any) -> list[dict[str, Any]] | str:
 
 
 def states_of(
-    width: FloatArray,
-    of_rows: FloatArray,
-    limit: float | FloatArray,
-    lost: bool | BoolArray,
-    tells: bool | BoolArray = False,
+    width: FloatArray, of_rows: FloatArray, limit: ArrayLike, lost: ArrayLike, tells: ArrayLike = False
 ) -> States:
     """Return the state of each of some estimates.
 
@@ -617,7 +613,7 @@ def states_of(
     tells : bool or ndarray, default=False
         Whether it says something else, as that an effect is not 0.
     """
-    says_little = (noise_share(width, of_rows) > _MOST) & (width > limit) & ~np.asarray(tells)
+    says_little = (noise_share(width, of_rows) > _MOST) & (width > np.asarray(limit)) & ~np.asarray(tells)
     states = np.where(says_little, MOSTLY_NOISE, KNOWN)
     return np.where(np.asarray(lost) | ~np.isfinite(width), UNKNOWN, states)
 

@@ -385,7 +385,7 @@ class DPLogisticRegression(CallbackSupportMixin, PrivateEstimatorMixin, Classifi
         source: str,
     ) -> Rounds[None]:
         """Yield the rounds of a fit, and compute the model from what they released."""
-        spent = self._describe_spending(plan, n_units, leaks, source)
+        spent = self._spending(plan, n_units, leaks, source)
         with progress(self, "release", None) as on_progress:
             release, spent = yield from with_releases(logistic_rounds(plan, spent, on_progress), spent)
         self.classes_, self.bounds_ = classes, bounds
@@ -409,9 +409,7 @@ class DPLogisticRegression(CallbackSupportMixin, PrivateEstimatorMixin, Classifi
             mistakes.no_effect("classes") if release.may_be_noise else None,
         )
 
-    def _describe_spending(
-        self, plan: LogisticPlan, n_units: int, leaks: list[str], source: Any
-    ) -> PrivacySpent:
+    def _spending(self, plan: LogisticPlan, n_units: int, leaks: list[str], source: Any) -> PrivacySpent:
         """Return what one fit spent and claims."""
         neighbours, budget = plan.neighbours, plan.budget
         unprotected: dict[str, Any] = {}

@@ -279,21 +279,17 @@ def summary(
 
 
 def _explained_by_noise(
-    estimates: FloatArray,
-    intervals: FloatArray,
-    replicates: FloatArray,
-    without: FloatArray,
-    confidence: float,
+    estimates: FloatArray, intervals: FloatArray, drawn: FloatArray, without: FloatArray, confidence: float
 ) -> BoolArray:
     """Return which estimates are no further from 0 than the noise takes them, to their own side.
 
-    By the noise's part of the distance of a quantile of the replicates: the interval is at least as wide, to
+    By the noise's part of the distance of a quantile of the drawn: the interval is at least as wide, to
     that side, and has to hold 0.
     """
     signs = np.where(estimates > 0.0, 1.0, -1.0)
     of_all, of_rows = (
         np.maximum(np.quantile(signs * (each - estimates), fitting.ends_of(confidence)[1], axis=0), 0.0)
-        for each in (replicates, without)
+        for each in (drawn, without)
     )
     near = np.abs(estimates) <= np.sqrt(np.maximum(of_all**2 - of_rows**2, 0.0))
     return np.asarray(near & (intervals[:, 0] <= 0.0) & (intervals[:, 1] >= 0.0))

@@ -118,6 +118,9 @@ def unique_times_(self: Any) -> FloatArray:
     return spaced(low, high, _GRID_POINTS)
 
 
+Kind = type[PredictedCurve]
+
+
 class Band(TypedDict, total=False):
     """Where the curves are asked for, and how wide their band is."""
 
@@ -264,7 +267,7 @@ def predict_cumulative_hazard_function(
 def _curves(
     self: Any,
     X: ArrayLike | None,
-    kind: type[PredictedCurve],
+    kind: Kind,
     return_array: bool,
     return_interval: bool,
     times: Rows,
@@ -303,12 +306,7 @@ def _curves(
 
 
 def _band(
-    self: Any,
-    rows: FloatArray,
-    location: FloatArray,
-    kind: type[PredictedCurve],
-    grid: FloatArray,
-    confidence: float,
+    self: Any, rows: FloatArray, location: FloatArray, kind: Kind, grid: FloatArray, confidence: float
 ) -> FloatArray:
     """Return the band of rows that share a scale."""
     log_target = self.log_target_

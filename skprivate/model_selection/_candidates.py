@@ -316,9 +316,7 @@ def with_post_processing(fitted: Any, parameters: Parameters) -> Any:
     return changed
 
 
-def route_metadata(
-    owner: str, estimator: Any, known: Mapping[str, Any], others: Mapping[str, Any]
-) -> Parameters:
+def route_metadata(owner: str, estimator: Any, known: Parameters, others: Parameters) -> Parameters:
     """Return what an estimator's ``fit`` is given of the metadata passed to the search.
 
     Parameters
@@ -496,15 +494,13 @@ def _public_cause(error: Exception) -> str:
     return f"{kind}: {str(error).rstrip('.')}" if ours else kind
 
 
-def _fit_and_score(
-    task: SearchTask, candidate: Candidate, metadata: Parameters, seed: int | None
-) -> SearchRun:
+def _fit_and_score(task: SearchTask, candidate: Candidate, routed: Parameters, seed: int | None) -> SearchRun:
     # A candidate may be drawn twice, by two threads at once.
     model = clone(candidate.estimator)
     if seed is not None:
         _seed(model, seed)
     with sklearn.config_context(enable_metadata_routing=True):
-        model.fit(task.X, task.y, **metadata)
+        model.fit(task.X, task.y, **routed)
     if task.scoring_rows.epsilon is not None and len(candidate.options) > 1:
         raise RuntimeError("a run is charged for one private score")
     candidate.plan.check_kept(model, grouped=task.grouped, seeded=task.seeded)

@@ -211,9 +211,7 @@ def verdict_of(entries: Sequence[LedgerEntry]) -> str:
     return PRIVATE_VERDICT
 
 
-def grouped(
-    entries: Sequence[LedgerEntry], key: Callable[[LedgerEntry], Key]
-) -> dict[Key, list[LedgerEntry]]:
+def grouped(entries: Sequence[LedgerEntry], key: Callable[..., Key]) -> dict[Key, list[LedgerEntry]]:
     """Return the entries by a key, in the order of the first of each."""
     groups: dict[Key, list[LedgerEntry]] = {}
     for entry in entries:

@@ -15,6 +15,7 @@ from .fields import check_text, decode_number, decode_required, decode_value, es
 from .text import Statement
 
 TODO = "TODO"
+Given = Mapping[str, Any]
 
 # The registry's fields, section by section. "" is the deployment itself.
 _FIELDS = {
@@ -110,20 +111,18 @@ class RegistryEntry(dict[str, Any]):
         return "\n".join(_yaml(self, 0)) + "\n"
 
 
-def registry_entry_of_spent(statement: Statement, given: Mapping[str, Any]) -> RegistryEntry:
+def registry_entry_of_spent(statement: Statement, given: Given) -> RegistryEntry:
     """Return the entry of one release."""
     return _entry_of_releases([statement], statement["reasons"], given)
 
 
-def registry_entry_of_report(statement: Statement, given: Mapping[str, Any]) -> RegistryEntry:
+def registry_entry_of_report(statement: Statement, given: Given) -> RegistryEntry:
     """Return the entry of all releases of a fitted object."""
     spents = [step["spent"] for step in statement["steps"] if step["spent"] is not None]
     return _entry_of_releases(spents, statement["reasons"], given)
 
 
-def registry_entry_of_guarantee(
-    statement: Statement, package: Statement, given: Mapping[str, Any]
-) -> RegistryEntry:
+def registry_entry_of_guarantee(statement: Statement, package: Statement, given: Given) -> RegistryEntry:
     """Return the entry of one guarantee; of what it does not know, nothing is stated."""
     epsilon = decode_number(statement["epsilon"])
     proven = statement["status"] != "estimate" and math.isfinite(epsilon)
@@ -139,9 +138,7 @@ def registry_entry_of_guarantee(
     return _assemble({**loss, "mechanisms": mechanisms}, {}, given)
 
 
-def registry_entry_of_risk(
-    statement: Statement, package: Statement, given: Mapping[str, Any]
-) -> RegistryEntry:
+def registry_entry_of_risk(statement: Statement, package: Statement, given: Given) -> RegistryEntry:
     """Return the entry of a protection that is not differential privacy."""
     stated = {
         **_no_loss([words.one_line(line) for line in words.describe_risk(statement).splitlines()]),
@@ -151,9 +148,7 @@ def registry_entry_of_risk(
     return _assemble(stated, {}, given)
 
 
-def _entry_of_releases(
-    spents: Sequence[Statement], reasons: Sequence[str], given: Mapping[str, Any]
-) -> RegistryEntry:
+def _entry_of_releases(spents: Sequence[Statement], reasons: Sequence[str], given: Given) -> RegistryEntry:
     """Return the entry of releases from the same rows; it is private if there is no reason against it."""
     stated = {
         "unprotected_quantities": _unprotected(spents),
@@ -173,9 +168,7 @@ def _entry_of_releases(
     return _assemble(stated, defaults, given)
 
 
-def _assemble(
-    stated: Mapping[str, Any], defaults: Mapping[str, str], given: Mapping[str, Any]
-) -> RegistryEntry:
+def _assemble(stated: Mapping[str, Any], defaults: Mapping[str, str], given: Given) -> RegistryEntry:
     texts = {"data_product_type": "Machine learning model", **defaults, **_check_given(given)}
     authors = texts.pop("registry_authors", [TODO])
     deployment: dict[str, Any] = {}
@@ -190,7 +183,7 @@ def _assemble(
     return RegistryEntry(status="Draft", registry_authors=authors, deployment=deployment)
 
 
-def _check_given(given: Mapping[str, Any]) -> dict[str, Any]:
+def _check_given(given: Given) -> dict[str, Any]:
     unknown = min(given.keys() - _OPEN, default=None)
     if unknown in _STATED:
         raise TypeError(f"to_registry() states {unknown!r} itself, from the run: it cannot be given.")

@@ -368,11 +368,9 @@ class Plan:
         unknown = (f"- {text}" for text in self.unknowns)
         return "\n".join([title, f"({self.mark})", "", *lines, "", "What this cannot know:", *unknown])
 
-    def _as_html(
-        self, title: str, head: Sequence[str], rows: Iterable[Sequence[str]], after_table: str
-    ) -> str:
+    def _as_html(self, title: str, head: Sequence[str], rows: Iterable[Sequence[str]], after: str) -> str:
         return (
-            f"<div><p>{title}</p><p><i>{escape(self.mark)}</i></p>{html_table(head, rows)}{after_table}"
+            f"<div><p>{title}</p><p><i>{escape(self.mark)}</i></p>{html_table(head, rows)}{after}"
             "<p>What this cannot know:</p><ul>"
             + "".join(f"<li>{escape(text)}</li>" for text in self.unknowns)
             + "</ul></div>"

@@ -7,9 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from ..._typing import FloatArray
+from ..._typing import BoolArray, FloatArray, IndexArray
 from ...metrics._model_outputs import CLIP, inner_ends
 from ...utils._public_module import public_module
 from . import intervals as interval
@@ -56,7 +55,7 @@ def residual_nodes(intervals: int | FloatArray, width: float) -> FloatArray:
     return np.concatenate([-half[:0:-1], half])
 
 
-def round_at_random(values: FloatArray, nodes: FloatArray, random_bytes: Any) -> NDArray[np.intp]:
+def round_at_random(values: FloatArray, nodes: FloatArray, random_bytes: Any) -> IndexArray:
     """Return the number of the node below or above each value, with its mean at the value.
 
     Notes
@@ -70,9 +69,7 @@ def round_at_random(values: FloatArray, nodes: FloatArray, random_bytes: Any) ->
     return below + (draws < share)
 
 
-def round_probabilities(
-    scores: FloatArray, nodes: FloatArray, n_low: int, random_bytes: Any
-) -> NDArray[np.intp]:
+def round_probabilities(scores: FloatArray, nodes: FloatArray, n_low: int, random_bytes: Any) -> IndexArray:
     """Return the number of a node of each probability; none crosses 1/2."""
     low = round_at_random(np.minimum(scores, 0.5), nodes[:n_low], random_bytes)
     high = round_at_random(np.maximum(scores, 0.5), nodes[n_low:], random_bytes)
@@ -262,13 +259,13 @@ class GroupCounts:
             found[f"absolute_error_quantile_{level:g}"] = self._error_quantile(level)
         return found
 
-    def _of_labels(self, right: NDArray[np.bool_]) -> dict[str, interval.Estimate]:
+    def _of_labels(self, right: BoolArray) -> dict[str, interval.Estimate]:
         whole = np.ones(self.counts.size, dtype=bool)
         found = {"accuracy": interval.proportion(self.cells, right.ravel(), whole, self.z)}
         found["balanced_accuracy"] = interval.mean_of(list(self.recalls(right)))
         return found
 
-    def recalls(self, right: NDArray[np.bool_]) -> list[interval.Estimate]:
+    def recalls(self, right: BoolArray) -> list[interval.Estimate]:
         """Return the share of every class that is classified right, without bias."""
         found = []
         for k in range(len(self.counts)):
@@ -320,7 +317,7 @@ class GroupCounts:
         return points
 
     def _observed(
-        self, hits: FloatArray, misses: FloatArray, nodes: NDArray[np.intp], folded: int
+        self, hits: FloatArray, misses: FloatArray, nodes: IndexArray, folded: int
     ) -> interval.Estimate:
         """Return the share of hits at some nodes, of counts that are sums over `folded` classes."""
         k = float(hits[nodes].sum())

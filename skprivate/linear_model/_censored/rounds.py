@@ -242,7 +242,7 @@ class _CensoredFit:
         location, scale = histograms.fit_histogram(histogram, plan.distribution)
         slope = float(np.clip(1.0 / scale, *plan.limits))
         self.rule = newton.StepRule.of(
-            plan.distribution, self._plan.residuals, plan.regularization, plan.limits
+            plan.distribution, self._plan.residuals, plan.regularization != "none", plan.limits
         )
         self.theta = np.zeros(plan.grid.size)
         self.theta[:2] = -location * slope, slope

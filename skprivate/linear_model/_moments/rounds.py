@@ -151,9 +151,7 @@ class LookPlan:
         return released / unit, step.noise.std / unit  # type: ignore[attr-defined]
 
 
-def plan_looks(
-    neighbours: Neighbours, budget: FitBudget, n_rows: int, least_amount: Fraction
-) -> LookPlan | None:
+def plan_looks(neighbours: Neighbours, budget: FitBudget, n_rows: int, least: Fraction) -> LookPlan | None:
     """Choose the grid of looks by public numbers alone; None where no grid is fine enough for so many rows.
 
     Parameters
@@ -162,11 +160,11 @@ def plan_looks(
     budget : FitBudget
     n_rows : int
         Largest number of rows.
-    least_amount : Fraction
+    least : Fraction
         Least epsilon, or rho, of a look.
     """
     draft = LookPlan(neighbours, budget.mechanism, 0)
-    scale = int(draft.noise(1, least_amount).scales.max())
+    scale = int(draft.noise(1, least).scales.max())
     bits = min(room_for(scale, n_rows) // 2, FINEST)
     return None if bits < _FEWEST_BITS else replace(draft, bits=bits)
 
