@@ -11,18 +11,12 @@ from .._typing import Claim
 from ..utils._public_module import declared_by, public_module, reason_against
 from ._composition.compose import compose
 from ._privacy_amounts import show
+from ._statements import text as words
 from ._statements.fields import VERSION, check_kind, check_unchanged, encode_amount, readable
 from ._statements.guarantees import DisclosureRisk, PrivacyGuarantee
-from ._statements.html import Label, Labelled, label_page, labels_of_report
+from ._statements.html import Label, Labelled, labels_of_report
 from ._statements.registry import RegistryEntry, registry_entry_of_report
 from ._statements.spent import PrivacySpent
-from ._statements.text import (
-    blocks_of_report,
-    blocks_of_spent,
-    blocks_of_text,
-    describe_report,
-    describe_step,
-)
 
 _KIND = "skprivate.privacy_report"
 
@@ -70,7 +64,7 @@ class StepReport:
         return cls(**{**step, "spent": spent})
 
     def __str__(self) -> str:
-        return describe_step(self.to_dict())
+        return words.describe_step(self.to_dict())
 
 
 @public_module("skprivate.accounting")
@@ -220,21 +214,11 @@ class PrivacyReport(Labelled):
         """
         return registry_entry_of_report(self.to_dict(), who_and_why)
 
-    def to_html(self) -> str:
-        """Return a label: a whole HTML document without scripts and without anything to load.
-
-        Returns
-        -------
-        page : str
-            The whole first, then every step that drew noise. All texts are escaped.
-        """
-        return label_page(self._labels())
-
     def _labels(self) -> list[Label]:
         return labels_of_report(self.to_dict())
 
     def __str__(self) -> str:
-        return describe_report(self.to_dict(), self.headline())
+        return words.describe_report(self.to_dict(), self.headline())
 
 
 # The section of a model card, for a statement or for the fitted estimator that holds it.
@@ -284,7 +268,7 @@ def privacy_section(statement: Any) -> str:
     """
     notice = [] if getattr(statement, "releases_state", True) else ["**Never publish the fitted object.**"]
     if module := declared_by(statement):
-        notice += blocks_of_text(f"Private as declared by module {module}.")[:1]
+        notice += words.blocks_of_text(f"Private as declared by module {module}.")[:1]
     blocks = [block for found in _statements_in(statement) for block in _blocks_of(found)]
     return "\n\n".join([*notice, *blocks])
 
@@ -353,7 +337,7 @@ def _statements_in(statement: Any) -> tuple[Any, ...]:
 
 def _blocks_of(statement: Any) -> list[str]:
     if isinstance(statement, PrivacySpent):
-        return blocks_of_spent(statement.to_dict())
+        return words.blocks_of_spent(statement.to_dict())
     if isinstance(statement, PrivacyReport):
-        return blocks_of_report(statement.to_dict(), statement.headline())
-    return blocks_of_text(str(statement))
+        return words.blocks_of_report(statement.to_dict(), statement.headline())
+    return words.blocks_of_text(str(statement))

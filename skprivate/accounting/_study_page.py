@@ -10,19 +10,9 @@ from typing import Any
 
 from ..utils._public_module import reason_against
 from ._composition.compose import CompositionPart, compose
+from ._ledger import report
 from ._ledger.audit import LedgerAudit
 from ._ledger.ledger import PrivacyLedger
-from ._ledger.report import (
-    Account,
-    count_exposed,
-    describe_ceiling,
-    describe_expiry,
-    describe_failures,
-    describe_refusals,
-    grouped,
-    sums_of,
-    verdict_of,
-)
 from ._privacy_amounts import show, show_pair
 from ._privacy_report import PrivacyReport
 from ._statements.fields import check_text, check_texts
@@ -139,7 +129,7 @@ def study_page(
         _section(
             "Refused and failed",
             "Neither cost epsilon.",
-            [describe_failures(account), *describe_refusals(account.refusals)],
+            [report.describe_failures(account), *report.describe_refusals(account.refusals)],
         ),
         _section(
             "What this does not cover",
@@ -220,18 +210,18 @@ def _kind(run: PrivacySpent | LedgerEntry) -> tuple[Any, ...]:
     return run.mechanism, run.epsilon, run.delta, run.relation, run.unit
 
 
-def _head(account: Account, file: str) -> Label:
+def _head(account: report.Account, file: str) -> Label:
     entries = account.entries
     rows = [("ledger", f"{file}, {account.identity.uuid}"), ("charges", str(len(entries)))]
     if entries:
         first, last = (f"{entry.time:%Y-%m-%d %H:%M}" for entry in (entries[0], entries[-1]))
         rows.append(("from, to (UTC)", f"{first}, {last}"))
-    rows += [(name.lower(), text) for name, text in describe_ceiling(account)]
+    rows += [(name.lower(), text) for name, text in report.describe_ceiling(account)]
     rows.append(("hash of all charges", account.state.chain or "-"))
     return Label(
         subject=f"Made on {datetime.now(UTC):%Y-%m-%d} (UTC) from the study's ledger.",
-        private=not count_exposed(entries),
-        verdict=verdict_of(entries),
+        private=not report.count_exposed(entries),
+        verdict=report.verdict_of(entries),
         figure=f"{amounts_figure(*account.spent)} spent",
         rows=rows,
         note="The sum is over every charge, as if all touched the same rows. The hash has no key: it finds "
@@ -239,7 +229,7 @@ def _head(account: Account, file: str) -> Label:
     )
 
 
-def _meaning(account: Account) -> Label:
+def _meaning(account: report.Account) -> Label:
     """Return what the epsilon of all entries says, for each relation and unit that it holds for."""
     parts = compose(account.entries).parts if account.entries else ()
     rows = [row for part in parts if part.holds and part.delta < 1 for row in _sentences(part)]
@@ -281,31 +271,34 @@ def _sentences(part: CompositionPart) -> list[tuple[str, str]]:
 
 
 def _runs(entries: Sequence[LedgerEntry]) -> list[tuple[str, str]]:
-    groups = grouped(entries, lambda it: (it.purpose or "no purpose", it.label or "no label", it.estimator))
+    groups = report.grouped(
+        entries, lambda it: (it.purpose or "no purpose", it.label or "no label", it.estimator)
+    )
     rows = []
     for (purpose, label, name), group in groups.items():
-        exposed = count_exposed(group)
+        exposed = report.count_exposed(group)
         nominal = f"; NOT PRIVATE: {exposed}, nominal amounts" if exposed else ""
-        spent = f"{name}: {show_pair(*sums_of(group))} ({len(group)} charges){nominal}"
+        spent = f"{name}: {show_pair(*report.sums_of(group))} ({len(group)} charges){nominal}"
         rows.append((f"{purpose}; {label}", spent))
     return rows
 
 
 def _people(entries: Sequence[LedgerEntry]) -> list[tuple[str, str]]:
-    groups = grouped(entries, lambda it: (it.person, it.data, it.approver, it.expiry))
+    groups = report.grouped(entries, lambda it: (it.person, it.data, it.approver, it.expiry))
     return [
         (
             person or "person not said",
-            f"data: {data or 'all'}; approved by: {approver or 'not said'}; until: {describe_expiry(group)}; "
+            f"data: {data or 'all'}; approved by: {approver or 'not said'}; until: "
+            f"{report.describe_expiry(group)}; "
             f"for: {', '.join(dict.fromkeys(it.purpose or 'no purpose' for it in group))} "
-            f"({show_pair(*sums_of(group))})",
+            f"({show_pair(*report.sums_of(group))})",
         )
         for (person, data, approver, _), group in groups.items()
     ]
 
 
-def _exposed(account: Account) -> list[tuple[str, str]]:
-    exposed = count_exposed(account.entries)
+def _exposed(account: report.Account) -> list[tuple[str, str]]:
+    exposed = report.count_exposed(account.entries)
     rows = [("charges that are not private", f"{exposed} of {len(account.entries)}")] if exposed else []
     failed = account.state.failures
     if failed:

@@ -17,13 +17,7 @@ from sklearn.utils.validation import column_or_1d
 from .._typing import BoolArray, Relation
 from ..accounting._privacy_amounts import ReadableAmounts
 from ..accounting._statements.spent import source_of_input
-from ..domain._labels import (
-    declared_classes,
-    find_classes,
-    number_labels,
-    refuse_label_types,
-    refuse_unknown_labels,
-)
+from ..domain import _labels as labels
 from ..utils import as_labels, check_bounds
 from ..utils._private_fit import redact_errors
 from ..utils._public_module import public_module
@@ -286,20 +280,20 @@ def sources_of(estimator: Any, names: Iterable[str], otherwise: str) -> dict[str
 def resolve_classes(declared: Any, y: NDArray[Any], public: BoolArray) -> NDArray[Any]:
     """Return the classes: as declared, or those of the public rows, or else of all rows."""
     if declared is None:
-        return find_classes(y[public] if public.any() else y)
-    classes = declared_classes(declared)
-    refuse_unknown_labels(y[public], classes)
+        return labels.find_classes(y[public] if public.any() else y)
+    classes = labels.declared_classes(declared)
+    labels.refuse_unknown_labels(y[public], classes)
     return classes
 
 
 def known_classes(declared: Any, shape: PublicShape) -> NDArray[Any] | None:
     """Return the classes as far as public facts tell, once these facts were checked."""
     if declared is None:
-        return None if shape.public_labels is None else find_classes(shape.public_labels)
-    refuse_label_types(shape.no_targets, declared)
-    classes = declared_classes(declared)
+        return None if shape.public_labels is None else labels.find_classes(shape.public_labels)
+    labels.refuse_label_types(shape.no_targets, declared)
+    classes = labels.declared_classes(declared)
     if shape.public_labels is not None:
-        refuse_unknown_labels(shape.public_labels, classes)
+        labels.refuse_unknown_labels(shape.public_labels, classes)
     return classes
 
 
@@ -325,7 +319,7 @@ def score_labels(self: Any, X: Any, y: Any, sample_weight: Any = None) -> float:
     TypeError
         The type of y is one of numbers and the classes are text, or the reverse.
     """
-    refuse_label_types(y, self.classes_)
-    predicted = number_labels(self.predict(X), self.classes_)
-    right = number_labels(column_or_1d(np.asarray(as_labels(y))), self.classes_, elsewhere=-1)
+    labels.refuse_label_types(y, self.classes_)
+    predicted = labels.number_labels(self.predict(X), self.classes_)
+    right = labels.number_labels(column_or_1d(np.asarray(as_labels(y))), self.classes_, elsewhere=-1)
     return float(accuracy_score(right, predicted, sample_weight=sample_weight))

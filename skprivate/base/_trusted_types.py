@@ -32,14 +32,9 @@ _LIFE = (
     *_TABLE,
     *_of(
         "linear_model",
-        "CensoredRelease Correction CurvatureEstimate GradientRound HistogramRelease LevelModel",
-    ),
-    *_of(
-        "linear_model", "LawFit Logistic Look LookRelease MomentGrid MomentRelease Normal PopulationRelease"
-    ),
-    *_of(
-        "linear_model",
-        "LevelPlan LevelRelease ResidualHistogram ResidualRelease ScaledFit SmallestExtremeValue StepRule",
+        "CensoredRelease Correction CurvatureEstimate GradientRound HistogramRelease LawFit LevelModel "
+        "LevelPlan LevelRelease Logistic Look LookRelease MomentGrid MomentRelease Normal PopulationRelease "
+        "ResidualHistogram ResidualRelease ScaledFit SmallestExtremeValue StepRule",
     ),
 )
 _LOGISTIC = (*_TABLE, *_of("linear_model", "ClassRates LogisticRelease MomentGrid Schedule Standards"))

@@ -12,26 +12,7 @@ import numpy as np
 from .._typing import FloatArray, MissingRule
 from ..utils._json_documents import UNREADABLE, Fields, check_envelope
 from ..utils._public_module import public_module
-from ._text_values import (
-    DAY,
-    Level,
-    Marker,
-    NumberStyle,
-    boolean_of_text,
-    check_date,
-    check_finite,
-    check_format,
-    check_levels,
-    check_list,
-    check_markers,
-    check_order,
-    check_style,
-    instant_of_text,
-    number_of_text,
-    plain_level,
-    text_of_instant,
-    text_of_level,
-)
+from . import _text_values as texts
 
 _RULES = ("error", "fill", "indicator")
 #: Elementary charge over Boltzmann's constant, exact in the SI since 2019: kelvin in an electronvolt.
@@ -55,21 +36,21 @@ class Column:
 
     missing: MissingRule | None = None
     fill: Any = None
-    missing_values: Sequence[Marker] = ()
+    missing_values: Sequence[texts.Marker] = ()
 
     def __post_init__(self) -> None:
-        markers = check_list(self.missing_values, "missing_values")
+        markers = texts.check_list(self.missing_values, "missing_values")
         if self.missing is None and (markers or self.fill is not None):
             self._set("missing", self.usual_rule if self.fill is None else "fill")
         if self.missing is not None and self.missing not in _RULES:
             raise ValueError(f"missing must be one of {', '.join(map(repr, _RULES))}, or None.")
-        self._set("missing_values", check_markers(markers))
+        self._set("missing_values", texts.check_markers(markers))
         self._check_declaration()
         if self.fill is not None and self.missing == "error":
             raise ValueError("fill is given, and missing='error' does not use it.")
         self._check_markers()
 
-    def resolved(self, missing: MissingRule | None, markers: Sequence[Marker]) -> Self:
+    def resolved(self, missing: MissingRule | None, markers: Sequence[texts.Marker]) -> Self:
         """Return the column with what the table says of missing values added to what it says itself."""
         column = replace(
             self, missing=self.missing or missing, missing_values=(*self.missing_values, *markers)
@@ -180,9 +161,9 @@ class NumberColumn(Column):
     unit: str | None = field(default=None, kw_only=True)
 
     @property
-    def style(self) -> NumberStyle:
+    def style(self) -> texts.NumberStyle:
         """How numbers are written where they are text."""
-        return NumberStyle(self.decimal, self.thousands, self.unit)
+        return texts.NumberStyle(self.decimal, self.thousands, self.unit)
 
     def encoded_bounds(self) -> tuple[float, float]:
         return self.lower, self.upper
@@ -191,9 +172,9 @@ class NumberColumn(Column):
         return super().fill_value() if self.fill is None else self.fill
 
     def _check_declaration(self) -> None:
-        self._set_bounds(check_finite)
-        check_order(self.lower, self.upper)
-        check_style(self.decimal, self.thousands, self.unit)
+        self._set_bounds(texts.check_finite)
+        texts.check_order(self.lower, self.upper)
+        texts.check_style(self.decimal, self.thousands, self.unit)
         if self.fill is not None and not self.lower <= self.fill <= self.upper:
             raise ValueError("fill must lie within the bounds.")
 
@@ -254,11 +235,11 @@ class DateColumn(Column):
     @property
     def start(self) -> int:
         """Microseconds from 1970 to the lower bound."""
-        return check_date(self.lower, "lower")
+        return texts.check_date(self.lower, "lower")
 
     def days(self, value: str) -> float:
         """Return the days from the lower bound to a date in text."""
-        return float(check_date(value, "fill") - self.start) / DAY
+        return float(texts.check_date(value, "fill") - self.start) / texts.DAY
 
     def encoded_bounds(self) -> tuple[float, float]:
         return 0.0, self.days(self.upper)
@@ -267,9 +248,9 @@ class DateColumn(Column):
         return super().fill_value() if self.fill is None else self.days(self.fill)
 
     def _check_declaration(self) -> None:
-        self._set_bounds(lambda value, name: text_of_instant(check_date(value, name)))
-        check_order(self.start, check_date(self.upper, "upper"))
-        check_format(self.format)
+        self._set_bounds(lambda value, name: texts.text_of_instant(texts.check_date(value, name)))
+        texts.check_order(self.start, texts.check_date(self.upper, "upper"))
+        texts.check_format(self.format)
         if self.fill is not None and not 0 <= self.days(self.fill) <= self.days(self.upper):
             raise ValueError("fill must lie within the bounds.")
 
@@ -320,7 +301,7 @@ class BooleanColumn(Column):
             self._set("fill", bool(self.fill))
 
     def _check_markers(self) -> None:
-        if any(boolean_of_text(text_of_level(marker)) is not None for marker in self.missing_values):
+        if any(texts.boolean_of_text(texts.text_of_level(one)) is not None for one in self.missing_values):
             raise ValueError("a missing value reads as true or false.")
 
 
@@ -370,11 +351,11 @@ class CategoricalColumn(Column):
     kind: ClassVar[str] = "categorical"
     usual_rule: ClassVar[MissingRule] = "indicator"
 
-    levels: Sequence[Level]
+    levels: Sequence[texts.Level]
     ordered: bool = False
 
     def suffixes(self) -> tuple[str, ...]:
-        return ("",) if self.ordered else tuple(f"={text_of_level(level)}" for level in self.levels)
+        return ("",) if self.ordered else tuple(f"={texts.text_of_level(level)}" for level in self.levels)
 
     def encoded_bounds(self) -> tuple[float, float]:
         return 0.0, float(len(self.levels) - 1) if self.ordered else 1.0
@@ -385,28 +366,26 @@ class CategoricalColumn(Column):
         return float(self.levels.index(self.fill))
 
     def _check_declaration(self) -> None:
-        self._set("levels", check_levels(self.levels))
+        self._set("levels", texts.check_levels(self.levels))
         if not isinstance(self.ordered, bool):
             raise TypeError("ordered must be True or False.")
         if self.ordered and len(self.levels) == 1:
             raise ValueError("one level has no order.")
         if self.fill is not None:
-            fill = plain_level(self.fill)
+            fill = texts.plain_level(self.fill)
             # By type, too: True is no 1 among levels.
             if (type(fill) is bool, fill) not in [(type(level) is bool, level) for level in self.levels]:
                 raise ValueError("fill must be one of the levels.")
             self._set("fill", self.levels[self.levels.index(fill)])
 
     def _check_markers(self) -> None:
-        texts = {text_of_level(level) for level in self.levels}
+        marked = {texts.text_of_level(marker) for marker in self.missing_values}
         if type(self.levels[0]) is bool:
-            clash = any(boolean_of_text(text_of_level(marker)) is not None for marker in self.missing_values)
+            clash: set[Any] = {texts.boolean_of_text(text) for text in marked} - {None}
         elif isinstance(self.levels[0], str):
-            clash = any(text_of_level(marker) in texts for marker in self.missing_values)
+            clash = {texts.text_of_level(level) for level in self.levels} & marked
         else:
-            clash = any(
-                number_of_text(text_of_level(marker)) in self.levels for marker in self.missing_values
-            )
+            clash = {texts.number_of_text(text) for text in marked} & {*self.levels}
         if clash:
             raise ValueError("a missing value is also a level.")
 
@@ -560,7 +539,7 @@ def column_of(declaration: Any) -> Column:
 def _between(lower: Any, upper: Any) -> Column:
     if all(isinstance(side, Integral | Real) and not isinstance(side, bool) for side in (lower, upper)):
         return NumberColumn(lower, upper)
-    if all(isinstance(side, str) and instant_of_text(side.strip()) is None for side in (lower, upper)):
+    if all(isinstance(side, str) and texts.instant_of_text(side.strip()) is None for side in (lower, upper)):
         raise ValueError(
             f"({lower!r}, {upper!r}) in round brackets must be two dates or numbers; levels are a list: "
             f"[{lower!r}, {upper!r}]."

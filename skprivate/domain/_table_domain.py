@@ -16,16 +16,7 @@ from .._typing import BoolArray, FloatArray, MissingRule
 from ..utils import check_characters
 from ..utils._json_documents import canonical, restore_json
 from ..utils._public_module import public_module
-from ._columns import (
-    BooleanColumn,
-    CategoricalColumn,
-    Column,
-    DateColumn,
-    StressColumn,
-    column_of,
-    columns_from_dict,
-    columns_to_dict,
-)
+from . import _columns as kinds
 from ._public_rows import columns_of_public_rows
 from ._readers import Reader, Reading, reader_of, refusal
 from ._table_columns import ColumnTypeError, RawTable, cells_of, read_table
@@ -72,13 +63,13 @@ class ColumnGroup:
         return self.stop + (self.indicator is not None)
 
 
-def groups_of(columns: Mapping[str, Column]) -> tuple[ColumnGroup, ...]:
+def groups_of(columns: Mapping[str, kinds.Column]) -> tuple[ColumnGroup, ...]:
     """Return the groups of declared columns, in order."""
     groups: list[ColumnGroup] = []
     for name, column in columns.items():
         start = groups[-1].end if groups else 0
         width = len(column.suffixes())
-        unordered = isinstance(column, CategoricalColumn) and not column.ordered
+        unordered = isinstance(column, kinds.CategoricalColumn) and not column.ordered
         groups.append(
             ColumnGroup(
                 name,
@@ -94,10 +85,10 @@ def groups_of(columns: Mapping[str, Column]) -> tuple[ColumnGroup, ...]:
     return tuple(groups)
 
 
-def _values_of(column: Column) -> tuple[float, ...]:
+def _values_of(column: kinds.Column) -> tuple[float, ...]:
     """Return all encoded values of booleans and ordered levels."""
-    ordered = isinstance(column, CategoricalColumn) and column.ordered
-    if not (ordered or isinstance(column, BooleanColumn)):
+    ordered = isinstance(column, kinds.CategoricalColumn) and column.ordered
+    if not (ordered or isinstance(column, kinds.BooleanColumn)):
         return ()
     values = {float(value) for value in range(int(column.encoded_bounds()[1]) + 1)}
     fill = column.fill_value()
@@ -177,7 +168,7 @@ class TableDomain:
     ('age', 'job=clerk', 'job=smith', 'job:missing', 'married', 'married:missing', 'since')
     """
 
-    _columns: dict[str, Column]
+    _columns: dict[str, kinds.Column]
 
     def __init__(
         self,
@@ -199,7 +190,7 @@ class TableDomain:
                 raise TypeError("names of columns must be text that is not empty.")
             check_characters(name, "the name of a column")
             try:
-                found[str(name)] = column_of(declaration).resolved(missing, markers)
+                found[str(name)] = kinds.column_of(declaration).resolved(missing, markers)
             except (TypeError, ValueError) as error:
                 kind = TypeError if isinstance(error, TypeError) else ValueError
                 raise kind(f"column {name!r}: {error}") from None
@@ -272,7 +263,7 @@ class TableDomain:
         return tuple(self._columns)
 
     @property
-    def columns(self) -> Mapping[str, Column]:
+    def columns(self) -> Mapping[str, kinds.Column]:
         """Declarations of the columns, by name."""
         return MappingProxyType(self._columns)
 
@@ -489,7 +480,7 @@ class TableDomain:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the domain as plain lists, numbers and texts; `from_dict` restores it."""
-        return columns_to_dict(self._columns)
+        return kinds.columns_to_dict(self._columns)
 
     @classmethod
     def from_dict(cls, state: Any) -> Self:
@@ -509,7 +500,7 @@ class TableDomain:
             Anything that `to_dict` does not return.
         """
         try:
-            made = cls(columns_from_dict(state))
+            made = cls(kinds.columns_from_dict(state))
         except TypeError as error:
             raise ValueError(str(error)) from None
         if made.to_dict() != state:
@@ -575,8 +566,8 @@ class TableDomain:
         return f"TableDomain({', '.join(shown + more)}; {len(self.encoded_names)} encoded columns)"
 
 
-def _describe(column: Column) -> str:
-    if isinstance(column, CategoricalColumn):
+def _describe(column: kinds.Column) -> str:
+    if isinstance(column, kinds.CategoricalColumn):
         return f"{len(column.levels)}{' ordered' if column.ordered else ''} levels"
     if column.kind == "boolean":
         return "true or false"
@@ -606,12 +597,12 @@ def _read(name: str, reader: Reader, values: Any) -> Reading:
         raise ValueError(f"column {name!r} cannot be read.") from None
 
 
-def _mark_refused(name: str, column: Column, reading: Reading, block: FloatArray) -> None:
+def _mark_refused(name: str, column: kinds.Column, reading: Reading, block: FloatArray) -> None:
     """Write NaN where a cell is no value; infinity is the bound on its side."""
     block[np.isnan(reading.values) & (reading.unusable | (column.missing == "error"))] = np.nan
 
 
-def _check_refused(name: str, column: Column, reading: Reading, block: FloatArray) -> None:
+def _check_refused(name: str, column: kinds.Column, reading: Reading, block: FloatArray) -> None:
     """Refuse cells that are no values."""
     if reading.unusable.any():
         raise ValueError(refusal(name, column))
@@ -622,11 +613,11 @@ def _check_refused(name: str, column: Column, reading: Reading, block: FloatArra
         )
 
 
-def _write(column: Column, values: FloatArray, out: FloatArray) -> None:
+def _write(column: kinds.Column, values: FloatArray, out: FloatArray) -> None:
     """Write the encoded values of one column; `out` is zero."""
     absent: BoolArray = np.isnan(values)
     fill = column.fill_value()
-    if isinstance(column, CategoricalColumn) and not column.ordered:
+    if isinstance(column, kinds.CategoricalColumn) and not column.ordered:
         rows = np.flatnonzero(~absent)
         out[rows, values[rows].astype(np.intp)] = 1.0
         if fill is not None:
@@ -639,7 +630,7 @@ def _write(column: Column, values: FloatArray, out: FloatArray) -> None:
         out[:, -1] = absent
 
 
-def decode_column(column: Column, encoded: FloatArray) -> NDArray[Any]:
+def decode_column(column: kinds.Column, encoded: FloatArray) -> NDArray[Any]:
     """Return the values of a column.
 
     Parameters
@@ -658,20 +649,20 @@ def decode_column(column: Column, encoded: FloatArray) -> NDArray[Any]:
         absent = absent | (encoded[:, -1] > 0.5)
     # What cannot be a value is missing; here it only must not fail.
     usable = np.where(np.isfinite(encoded), encoded, 0.0)
-    if isinstance(column, CategoricalColumn):
+    if isinstance(column, kinds.CategoricalColumn):
         return _levels(column, usable, absent)
-    if isinstance(column, BooleanColumn):
+    if isinstance(column, kinds.BooleanColumn):
         return _objects((False, True), (usable[:, 0] > 0.5).astype(np.intp), absent | (usable[:, 0] == 0.5))
-    if isinstance(column, DateColumn):
+    if isinstance(column, kinds.DateColumn):
         # Ten thousand years: far from the ends of 64 bits.
         days = np.clip(usable[:, 0], -3.7e6, 3.7e6)
         instants = np.rint(days * DAY).astype(np.int64) + column.start
         return np.where(absent, np.datetime64("NaT", "us"), instants.view("M8[us]"))
-    values = column.transform.invert(usable[:, 0]) if isinstance(column, StressColumn) else usable[:, 0]
+    values = column.transform.invert(usable[:, 0]) if isinstance(column, kinds.StressColumn) else usable[:, 0]
     return np.where(absent, np.nan, values)
 
 
-def _levels(column: CategoricalColumn, encoded: FloatArray, absent: NDArray[np.bool_]) -> NDArray[Any]:
+def _levels(column: kinds.CategoricalColumn, encoded: FloatArray, absent: NDArray[np.bool_]) -> NDArray[Any]:
     if column.ordered:
         places = np.rint(np.clip(encoded[:, 0], 0, len(column.levels) - 1)).astype(np.intp)
         return _objects(column.levels, places, absent)

@@ -192,7 +192,6 @@ def release_counts(
     units: RowUnits | None = None,
     ledger: PrivacyLedger | None = None,
     random_state: RandomSource = None,
-    leaks: Sequence[str] = (),
     **more: Any,
 ) -> NoisyTables:
     """Charge for tables of counts, then release them with noise.
@@ -215,8 +214,6 @@ def release_counts(
     ledger : PrivacyLedger, default=None
         Charged before the noise is drawn.
     random_state : None, int, RandomState or Generator
-    leaks : sequence of str
-        Reasons against the claim.
     **more
         Of `PrivacySpent`: ``public_inputs``, ``unprotected``.
 
@@ -249,7 +246,7 @@ def release_counts(
         raise RuntimeError("a row is in no cell of its table.")
     if units is not None or noise.relation == "add-remove":
         n_rows = None
-    spent = noise.describe(what, units is not None, entropy.source, **claim_of(leaks, entropy.source), **more)
+    spent = noise.describe(what, units is not None, entropy.source, **claim_of((), entropy.source), **more)
     warn_of_delta(spent)
     if ledger is not None:
         ledger.charge(spent, estimator=name)

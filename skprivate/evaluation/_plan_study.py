@@ -188,7 +188,8 @@ def plan_study(
     if public_in_fit and public is None and simulate is not None:
         raise ValueError("public_in_fit=True needs public rows.")
     rng = np.random.default_rng(check_random_state(random_state).randint(2**31))
-    domain = _domain_of(domain, template)
+    held = domain if isinstance(domain, TableDomain) else template.get_params().get("domain")
+    domain = held if isinstance(held, TableDomain) else None
     known = None if public is None else _read_public(public, domain, template, labels, target)
     drawn: list[populations.World]
     if simulate is not None:
@@ -228,6 +229,7 @@ def plan_study(
     name = scoring if isinstance(scoring, str) else getattr(scoring, "__name__", "score")
     decision, words = recommend(rows, alone.score, base, name)
     total = grid[-1] if total_epsilon is None else total_epsilon
+    n_columns = 1 + (len(domain.names) if domain else known.table.encoded.shape[1] if known else 0)
     return StudyPlan(
         estimator=type(estimator).__name__,
         n=int(n),
@@ -239,7 +241,7 @@ def plan_study(
         public_alone_model=alone.name,
         decision=decision,
         recommendation=words,
-        split=_split(rows[-1].score, name, total, int(n), sample, _count_columns(domain, known)),
+        split=_split(rows[-1].score, name, total, int(n), sample, n_columns),
         unknowns=_unknowns(known, simulate is not None),
         source="public" if simulate is None else "simulated",
     )
@@ -251,14 +253,6 @@ def _predicts_labels(estimator: Any) -> bool:
     if is_regressor(estimator):
         return False
     raise TypeError(f"estimator must be a classifier or a regressor, not {type(estimator).__name__}.")
-
-
-def _domain_of(domain: Any, template: Any) -> TableDomain | None:
-    """Return the domain that tables are read by."""
-    if isinstance(domain, TableDomain):
-        return domain
-    held = template.get_params().get("domain")
-    return held if isinstance(held, TableDomain) else None
 
 
 def _read_public(
@@ -318,13 +312,6 @@ def _limits_of(scoring: Any) -> tuple[float, float]:
     if scoring == "accuracy" or (isinstance(scoring, str) and scoring.startswith("roc_auc")):
         return 0.0, 1.0
     return -np.inf, 1.0 if scoring == "r2" else np.inf
-
-
-def _count_columns(domain: TableDomain | None, known: populations.PublicRows | None) -> int:
-    """Return the number of columns that a description would count, the target included."""
-    if domain is not None:
-        return len(domain.names) + 1
-    return 1 if known is None else known.table.encoded.shape[1] + 1
 
 
 def _split(

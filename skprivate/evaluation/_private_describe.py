@@ -29,17 +29,7 @@ from ..utils._arguments import number_units
 from ..utils._compat import Interval, StrOptions, validate_parameter_constraints
 from ..utils._private_fit import failures_counted, public_errors
 from ._counts import COUNT_CONSTRAINTS, CountsNoise, level_shares, plan_noise, release_counts
-from ._description import tables
-from ._description.estimates import (
-    Estimate,
-    TableCounts,
-    TreeCounts,
-    mean_and_std,
-    noise_factor,
-    quantile,
-    survival_curve,
-    table_counts,
-)
+from ._description import estimates, tables
 from ._description.result import ColumnDescription, Crosstab, SurvivalCurve, TableDescription
 
 # Rows where their number is not public.
@@ -269,7 +259,7 @@ def private_describe(
             unprotected={} if not is_public else {"n_rows": n_rows},
         )
     are_trees = [isinstance(one, tables.NumberTable) for one in plan.tables]
-    total, counts = table_counts(released, plan.n_levels, are_trees, float(confidence))
+    total, counts = estimates.table_counts(released, plan.n_levels, are_trees, float(confidence))
     description = TableDescription(
         n_rows=total,
         **_describe(plan, domain, counts, levels),
@@ -353,7 +343,7 @@ def _check_quantiles(quantiles: Any) -> tuple[float, ...]:
 
 def _refuse_hopeless(n_rows: int, noise: CountsNoise, confidence: float) -> None:
     """Refuse noise by which even a share of one half has an interval from 0 to 1."""
-    reach = noise_factor(confidence, noise.name) * noise.std
+    reach = estimates.noise_factor(confidence, noise.name) * noise.std
     if 2 * reach >= n_rows:
         raise ValueError(
             f"epsilon is too small for {len(noise.weights)} tables of {n_rows} rows: the noise of a count "
@@ -363,7 +353,7 @@ def _refuse_hopeless(n_rows: int, noise: CountsNoise, confidence: float) -> None
 
 
 def _warn_of_mistakes(description: TableDescription, domain: TableDomain) -> None:
-    factor = noise_factor(description.confidence, "laplace")
+    factor = estimates.noise_factor(description.confidence, "laplace")
     least = {}
     for name, column in description.columns.items():
         missing, other = column.missing, column.other
@@ -386,7 +376,7 @@ def _warn_of_mistakes(description: TableDescription, domain: TableDomain) -> Non
 
 
 def _bounded_columns(description: TableDescription, domain: TableDomain) -> list[BoundedColumn]:
-    columns, factor = [], noise_factor(description.confidence, "laplace")
+    columns, factor = [], estimates.noise_factor(description.confidence, "laplace")
     for name, column in description.columns.items():
         if column.mean is not None and column.kind in ("number", "date"):
             lower, upper = domain.columns[name].read_bounds()
@@ -399,13 +389,16 @@ def _bounded_columns(description: TableDescription, domain: TableDomain) -> list
 
 
 def _describe(
-    plan: tables.TablePlan, domain: TableDomain, counts: list[TableCounts], levels: tuple[float, ...]
+    plan: tables.TablePlan,
+    domain: TableDomain,
+    counts: list[estimates.TableCounts],
+    levels: tuple[float, ...],
 ) -> dict[str, Any]:
     """Return what the counts say of columns, crosstabs and survival."""
     columns: dict[str, ColumnDescription] = {}
     crosstabs, survival = [], None
     for table, found in zip(plan.tables, counts, strict=True):
-        if isinstance(table, tables.NumberTable) and isinstance(found, TreeCounts):
+        if isinstance(table, tables.NumberTable) and isinstance(found, estimates.TreeCounts):
             columns[table.name] = _describe_numbers(table.name, table.column, found, levels)
         elif isinstance(table, tables.LevelTable):
             columns[table.name] = _describe_levels(table, domain.columns[table.name].kind, found)
@@ -417,10 +410,10 @@ def _describe(
 
 
 def _describe_numbers(
-    name: str, column: Column, counts: TreeCounts, levels: tuple[float, ...]
+    name: str, column: Column, counts: estimates.TreeCounts, levels: tuple[float, ...]
 ) -> ColumnDescription:
-    mean, std = mean_and_std(counts)
-    within = {level: quantile(counts, level) for level in levels}
+    mean, std = estimates.mean_and_std(counts)
+    within = {level: estimates.quantile(counts, level) for level in levels}
     lower, upper = column.read_bounds()
     named = {"mean": mean, **{f"quantile {level:g}": one for level, one in within.items()}}
     found = {text: _in_unit(one, lower, upper) for text, one in named.items()}
@@ -439,21 +432,21 @@ def _describe_numbers(
     )
 
 
-def _in_unit(estimate: Estimate, low: float, high: float) -> Estimate:
+def _in_unit(estimate: estimates.Estimate, low: float, high: float) -> estimates.Estimate:
     """Return an estimate in [0, 1] as one between two bounds of a column."""
     shares = np.array([estimate.value, estimate.lower, estimate.upper])
     value, lower, upper = (low * (1 - shares) + high * shares).tolist()
-    return Estimate(value, lower, upper, estimate.above_noise)
+    return estimates.Estimate(value, lower, upper, estimate.above_noise)
 
 
-def _texts(column: Column, estimate: Estimate) -> tuple[str, str]:
+def _texts(column: Column, estimate: estimates.Estimate) -> tuple[str, str]:
     value, lower, upper = (
         tables.show_value(column, one) for one in (estimate.value, estimate.lower, estimate.upper)
     )
     return value, f"{lower} to {upper}"
 
 
-def _describe_levels(table: tables.LevelTable, kind: str, counts: TableCounts) -> ColumnDescription:
+def _describe_levels(table: tables.LevelTable, kind: str, counts: estimates.TableCounts) -> ColumnDescription:
     n_levels = len(table.labels)
     declared = range(n_levels)
     shares = {label: _share_of(counts, [place], declared) for place, label in enumerate(table.labels)}
@@ -466,7 +459,7 @@ def _describe_levels(table: tables.LevelTable, kind: str, counts: TableCounts) -
     )
 
 
-def _describe_pairs(table: tables.CrossTable, counts: TableCounts) -> Crosstab:
+def _describe_pairs(table: tables.CrossTable, counts: estimates.TableCounts) -> Crosstab:
     height, width = table.shape
     places = np.arange(height * width).reshape(height, width)
     everywhere = places.ravel()
@@ -480,7 +473,7 @@ def _describe_pairs(table: tables.CrossTable, counts: TableCounts) -> Crosstab:
     )
 
 
-def _describe_survival(table: tables.SurvivalTable, counts: TableCounts) -> SurvivalCurve:
+def _describe_survival(table: tables.SurvivalTable, counts: estimates.TableCounts) -> SurvivalCurve:
     n_bins, width = table.n_bins, 2 * table.n_bins + 1
     lower, upper = table.column.read_bounds()
     shares = np.arange(table.every, n_bins + 1, table.every) / n_bins
@@ -491,7 +484,7 @@ def _describe_survival(table: tables.SurvivalTable, counts: TableCounts) -> Surv
         times=tuple((lower * (1 - shares) + upper * shares).tolist()),
         curves={
             label: tuple(
-                survival_curve(counts, slice(place * width, (place + 1) * width), n_bins)[
+                estimates.survival_curve(counts, slice(place * width, (place + 1) * width), n_bins)[
                     table.every - 1 :: table.every
                 ]
             )
@@ -500,7 +493,7 @@ def _describe_survival(table: tables.SurvivalTable, counts: TableCounts) -> Surv
     )
 
 
-def _share_of(counts: TableCounts, part: Sequence[int], whole: Any = None) -> Estimate:
+def _share_of(counts: estimates.TableCounts, part: Sequence[int], whole: Any = None) -> estimates.Estimate:
     """Return the share of some cells in others; None: in all."""
     above, below = np.zeros(len(counts.cells)), np.zeros(len(counts.cells))
     above[list(part)] = 1.0

@@ -23,21 +23,14 @@ from ..exceptions import LedgerError
 from ..metrics._model_outputs import check_table, choose_number, predicted_numbers, predictions, probabilities
 from ..noise import check_entropy
 from ..rounds._rows import refuse_text
-from ..utils import is_structured
-from ..utils._arguments import as_column, number_units
+from ..utils._arguments import as_column, is_structured, number_units
 from ..utils._compat import Interval, StrOptions, num_samples, validate_parameter_constraints
 from ..utils._private_fit import failures_counted, public_errors
 from ..utils._tables import check_array, numbers_of, refuse_missing
 from ._counts import COUNT_CONSTRAINTS, CountsNoise, plan_noise, release_counts
+from ._scores import statistics
 from ._scores.intervals import quantile
 from ._scores.result import ALL, OTHER, Kind, PrivateEvaluation
-from ._scores.statistics import (
-    probability_nodes,
-    residual_nodes,
-    round_at_random,
-    round_probabilities,
-    top_nodes,
-)
 
 _NAME = "private_evaluate"
 # What a ledger names and no model comes from.
@@ -406,7 +399,7 @@ class Grid:
             target = _read_numbers(y, strict, (low + high) / 2)
             predicted = predicted_numbers(model, X, strict, (low + high) / 2)
             errors = np.clip(predicted, low, high) - np.clip(target, low, high)
-            return round_at_random(errors, self.nodes, random_bytes)
+            return statistics.round_at_random(errors, self.nodes, random_bytes)
         if not strict:
             refuse_missing(y)
         label = codes_of(y, self.labels, 0, n_rows, "y")
@@ -415,10 +408,10 @@ class Grid:
             return label * len(self.labels) + predicted_label
         table = _in_order(model, self.labels, probabilities(model, X, len(self.labels), strict))
         if self.kind == "two-classes":
-            node = round_probabilities(table[:, 1], self.nodes, self.n_low, random_bytes)
+            node = statistics.round_probabilities(table[:, 1], self.nodes, self.n_low, random_bytes)
             return label * len(self.nodes) + node
         top = table.argmax(axis=1)
-        node = round_at_random(table.max(axis=1), self.nodes, random_bytes)
+        node = statistics.round_at_random(table.max(axis=1), self.nodes, random_bytes)
         return (label * len(self.labels) + top) * len(self.nodes) + node
 
 
@@ -529,10 +522,10 @@ def plan_grid(
     """Return the public cells of rows, by what is evaluated."""
     k, n_low = len(labels), 0
     if kind == "errors":
-        nodes = residual_nodes(intervals, bounds[1] - bounds[0])
+        nodes = statistics.residual_nodes(intervals, bounds[1] - bounds[0])
         return Grid(kind, labels, bounds, nodes, 0, (len(nodes),))
     if kind == "two-classes":
-        nodes, n_low = probability_nodes(intervals)
+        nodes, n_low = statistics.probability_nodes(intervals)
         return Grid(kind, labels, bounds, nodes, n_low, (2, len(nodes)))
-    nodes = top_nodes(intervals, k) if hasattr(model, "predict_proba") else np.ones(1)
+    nodes = statistics.top_nodes(intervals, k) if hasattr(model, "predict_proba") else np.ones(1)
     return Grid(kind, labels, bounds, nodes, 0, (k, k, len(nodes)))

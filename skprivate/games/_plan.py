@@ -129,10 +129,6 @@ class Schedules:
             check_schedule(consensus_step, "consensus_step", n_rounds, hyperbolic_schedule, positive=True),
         )
 
-    def first_rounds(self, n_rounds: int) -> "Schedules":
-        """Return the schedules of the first rounds alone."""
-        return Schedules(self.noise_scales[:n_rounds], self.steps[:n_rounds], self.consensus_steps[:n_rounds])
-
 
 def power_schedule(numbers: tuple[float, float, float], rounds: NDArray[np.int64]) -> FloatArray:
     """Return ``p1 + p2 k**p3``."""

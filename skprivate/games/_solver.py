@@ -17,8 +17,7 @@ from .._typing import Criterion, FloatArray, RandomSource
 from ..accounting import PrivacyGuarantee, PrivacyLedger, PrivacySpent, ReleaseRecord
 from ..base import SHARED_CONSTRAINTS, PrivateEstimatorMixin, assign_roles, claim_of, private_fit
 from ..exceptions import PrivacyLeakWarning, PrivacyUnboundedError, UtilityWarning
-from ..noise import check_entropy
-from ..noise._mechanisms import Entropy
+from ..noise._mechanisms import Entropy, check_entropy
 from ..utils import check_int
 from ..utils._compat import CallbackSupportMixin, Interval, StrOptions
 from ..utils._private_fit import progress, warn_user
@@ -371,9 +370,9 @@ default=None
         with progress(self, "rounds", n_rounds - state.n_done) as on_progress:
             n_done = state.run_rounds(dynamics, grid, schedules, entropy, on_progress)
         self.privacy_spent_, self._charged_ledger = spent, self.ledger
-        self.mechanism_, schedules = mechanism.first_rounds(n_done), schedules.first_rounds(n_done)
-        self.noise_scales_, self.steps_ = schedules.noise_scales, schedules.steps
-        self.consensus_steps_ = schedules.consensus_steps
+        self.mechanism_, self.steps_ = mechanism.first_rounds(n_done), schedules.steps[:n_done]
+        self.noise_scales_ = schedules.noise_scales[:n_done]
+        self.consensus_steps_ = schedules.consensus_steps[:n_done]
         state.store_in(self)
         self.n_iter_, self.aggregate_ = n_done, self.strategies_.mean(axis=0)
         self.residual_ = game.residual(self.strategies_)

@@ -12,8 +12,7 @@ from sklearn.base import clone
 from .._config import get_config
 from .._typing import Distribution, IntArray
 from ..domain import TableDomain
-from ..noise import check_entropy
-from ..noise._mechanisms import FitBudget, resolve_mechanism
+from ..noise._mechanisms import FitBudget, check_entropy, resolve_mechanism
 from ..rounds._accumulator import BatchAccumulator
 from ..rounds._plans.moments import SCALE_BITS
 from ..rounds._rows import check_target_bounds

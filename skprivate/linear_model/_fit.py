@@ -15,23 +15,13 @@ from numpy.typing import ArrayLike
 
 from .._config import get_config
 from .._typing import FloatArray, IndexArray
-from ..accounting import PrivacySpent
-from ..accounting._statements.spent import name_inputs, source_of_input
+from ..accounting._statements.spent import PrivacySpent, name_inputs, source_of_input
 from ..base import PublicShape, claim_of
 from ..domain import TableDomain
+from ..rounds import _rows as targets
 from ..rounds._driver import Rounds
 from ..rounds._plans.moments import MANY_ROWS, MomentGrid
-from ..rounds._rows import (
-    PreparedRows,
-    Target,
-    check_form,
-    check_observations,
-    check_target_bounds,
-    find_roles,
-    within_target_bounds,
-)
-from ..utils import check_bounds
-from ..utils._arguments import RowUnits
+from ..utils._arguments import RowUnits, check_bounds
 from ._censored.histograms import HistogramRelease, kaplan_meier
 from ._censored.population import PopulationPlan, PopulationRelease, bootstrap_population
 from ._censored.release import CensoredRelease, bootstrap_censored
@@ -63,7 +53,7 @@ class SurvivalRows:
     """Validated private rows: features, target on the scale of the model, and persons."""
 
     X: FloatArray
-    target: Target
+    target: targets.Target
     units: RowUnits | None
 
     @property
@@ -73,15 +63,11 @@ class SurvivalRows:
 
     def prepare(
         self, kept: IndexArray | None, kinds: tuple[str, ...], bounds: tuple[float, float]
-    ) -> PreparedRows:
+    ) -> targets.PreparedRows:
         """Return the rows that are kept as rounds read them, what is said of each within the bounds."""
-        target = within_target_bounds(self.target, kinds, bounds)
-        rows = PreparedRows(
-            self.X,
-            y=target.time_on_model_scale,
-            event=target.event,
-            start=target.start,
-            entry=target.entry,
+        target = targets.within_target_bounds(self.target, kinds, bounds)
+        rows = targets.PreparedRows(
+            self.X, y=target.time_on_model_scale, event=target.event, start=target.start, entry=target.entry
         )
         return rows.keeping(kept).only_kept()
 
@@ -111,8 +97,8 @@ def plan_public(estimator: Any, shape: PublicShape) -> CensoredPlan | Population
         budget = part_of(budget, 1 - LEVEL_SHARE)
     shape = estimator._encoded_shape(shape)
     known = shape.structured and shape.no_targets is not None
-    roles = find_roles(shape.no_targets) if known else ()
-    kinds = check_observations(estimator.observations, shape.structured, roles)
+    roles = targets.find_roles(shape.no_targets) if known else ()
+    kinds = targets.check_observations(estimator.observations, shape.structured, roles)
     if kinds != ("exact",) and estimator.method == "taylor":
         raise ValueError("method='taylor' takes no censored targets; use method='moments'.")
     if levels is not None and not set(kinds) <= {"exact", "right"}:
@@ -121,9 +107,9 @@ def plan_public(estimator: Any, shape: PublicShape) -> CensoredPlan | Population
         )
     log_target = shape.structured or models_log_target(estimator.distribution)
     if estimator.bounds_y is not None:
-        check_target_bounds(estimator.bounds_y, log_target)
+        targets.check_target_bounds(estimator.bounds_y, log_target)
     if shape.no_targets is not None:
-        check_form(shape.no_targets, log_target, strict=estimator.is_strict())
+        targets.check_form(shape.no_targets, log_target, strict=estimator.is_strict())
     check_scale_bounds(estimator.scale_bounds)
     shape.check_bounds(estimator.bounds_X, "bounds_X")
     if shape.n_features is None:

@@ -9,37 +9,20 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import isotonic_regression
 from scipy.special import ndtri
 from sklearn.utils.validation import check_is_fitted
 
 from .._typing import BoolArray, FloatArray, IntArray
-from ..base._likely_mistakes import (
-    bounded_columns,
-    columns_at_a_bound,
-    count_at_a_bound,
-    least_missing,
-    mean_at_a_bound,
-    mostly_missing,
-    warn_of_mistakes,
-)
+from ..base import _likely_mistakes as mistakes
 from ..rounds._rows import on_model_scale
 from ..utils._public_module import public_module
+from . import _fit as fitting
 from ._censored.histograms import beyond_bounds
 from ._censored.population import PopulationRelease
 from ._censored.release import NO_EVENTS, CensoredRelease, hides_features, means_nothing, unsettled
 from ._distributions import ErrorDistribution
-from ._fit import (
-    CONFIDENCE,
-    check_confidence,
-    ends_of,
-    interval_of_coef,
-    means_of,
-    moments_of,
-    replicate,
-    without_noise,
-)
 from ._moments.released_moments import MomentRelease, varying_directions
 from ._moments.replicates import HIDDEN, bootstrap_looks, looks_warning, moments_warning, untold_directions
 from ._moments.rounds import LookRelease, Metric, fit_of_moments
@@ -177,7 +160,7 @@ def about_the_final_line(self: Any, release: LookRelease) -> dict[str, Any]:
     """
     law, fit, metric = self.error_distribution_, release.fit, Metric.of(release.moments)
     first = fit_of_moments(release.moments, law, self._scale_limits)
-    grid, replicates, without = self.grid_, self.replicates_, without_noise(self)
+    grid, replicates, without = self.grid_, self.replicates_, fitting.without_noise(self)
     half, center = grid.half, grid.center + grid.half * metric.mean
     of_noise = replicates - without
     locations = (of_noise[:, 0] + of_noise[:, 2:] @ center) / grid.y_half
@@ -290,7 +273,7 @@ def compare_residuals(
         more = counted(np.abs(draw(np.tile(steps, (_MORE, 1)))[:, :compared] - center))
         under_law = np.concatenate([under_law, more.max(axis=1)])
     p_value = float((1 + np.sum(under_law >= statistics[furthest])) / (1 + len(under_law)))
-    width = float(ndtri(ends_of(confidence)[1]))
+    width = float(ndtri(fitting.ends_of(confidence)[1]))
     return GoodnessOfFit(
         errors=edges[1 : usable + 1],
         cumulative_hazard=hazard,
@@ -523,7 +506,7 @@ def _find_ground(self: Any) -> Ground:
         if not release.settled:
             of_lives = "by the released values, the noise hides where the likelihood is largest"
     else:
-        untold = untold_directions(moments_of(release), self._constant)
+        untold = untold_directions(fitting.moments_of(release), self._constant)
         if len(untold):
             hidden = np.sum(untold**2, axis=0) > _HIDDEN_PART
             of_lives = "by the released values, the noise hides how much some columns vary"
@@ -538,7 +521,7 @@ def _find_ground(self: Any) -> Ground:
 # The verdict on the law.
 
 
-def goodness_of_fit(self: Any, *, confidence: float = CONFIDENCE) -> GoodnessOfFit:
+def goodness_of_fit(self: Any, *, confidence: float = fitting.CONFIDENCE) -> GoodnessOfFit:
     """Compare the released residuals with the distribution of the fit.
 
     Parameters
@@ -566,7 +549,7 @@ def goodness_of_fit(self: Any, *, confidence: float = CONFIDENCE) -> GoodnessOfF
     **Privacy**: a function of released values, which spends nothing.
     """
     check_is_fitted(self)
-    check_confidence(confidence)
+    fitting.check_confidence(confidence)
     compared = _compared(self)
     if isinstance(compared, str):
         raise ValueError(f"{compared}: nothing that was released shows whether the law is right.")
@@ -579,7 +562,7 @@ def verdict_of(self: Any) -> GoodnessOfFit | str:
     return compared if isinstance(compared, str) else _compare(compared)
 
 
-def _compare(compared: list[dict[str, Any]], confidence: float = CONFIDENCE) -> GoodnessOfFit:
+def _compare(compared: list[dict[str, Any]], confidence: float = fitting.CONFIDENCE) -> GoodnessOfFit:
     """Return the comparison that differs most, with a p-value that counts how many there are."""
     found = [compare_residuals(**one, confidence=confidence, n_compared=len(compared)) for one in compared]
     return min(found, key=lambda one: one.p_value)
@@ -618,11 +601,7 @@ def _compared(self: Any) -> list[dict[str, Any]] | str:
 
 
 def states_of(
-    width: FloatArray,
-    of_rows: FloatArray,
-    limit: float | FloatArray,
-    lost: bool | BoolArray,
-    tells: bool | BoolArray = False,
+    width: FloatArray, of_rows: FloatArray, limit: ArrayLike, lost: ArrayLike, tells: ArrayLike = False
 ) -> States:
     """Return the state of each of some estimates.
 
@@ -637,7 +616,7 @@ def states_of(
     tells : bool or ndarray, default=False
         Whether it says something else, as that an effect is not 0.
     """
-    says_little = (noise_share(width, of_rows) > _MOST) & (width > limit) & ~np.asarray(tells)
+    says_little = (noise_share(width, of_rows) > _MOST) & (width > np.asarray(limit)) & ~np.asarray(tells)
     states = np.where(says_little, MOSTLY_NOISE, KNOWN)
     return np.where(np.asarray(lost) | ~np.isfinite(width), UNKNOWN, states)
 
@@ -649,9 +628,9 @@ def noise_share(width: FloatArray, of_rows: FloatArray) -> FloatArray:
     return np.asarray(1.0 - np.minimum(parts, 1.0) ** 2)
 
 
-def width_of(replicates: FloatArray, confidence: float = CONFIDENCE) -> FloatArray:
+def width_of(replicates: FloatArray, confidence: float = fitting.CONFIDENCE) -> FloatArray:
     """Return the width of an interval from replicates, which are the last axis."""
-    low, high = np.quantile(replicates, ends_of(confidence), axis=-1)
+    low, high = np.quantile(replicates, fitting.ends_of(confidence), axis=-1)
     return np.asarray(high - low)
 
 
@@ -663,9 +642,9 @@ def states_of_slopes(self: Any) -> States:
     turned them to one side, and these hold less often: 0 has to be twice as far away as the farther end.
     """
     ground, units = ground_of(self), self.bounds_[1] - self.bounds_[0]
-    interval = interval_of_coef(self, CONFIDENCE)
+    interval = fitting.interval_of_coef(self, fitting.CONFIDENCE)
     tells = _clearly_not_0(self.coef_, interval)
-    replicates, without = self.replicates_[:, 2:].T, without_noise(self)[:, 2:].T
+    replicates, without = self.replicates_[:, 2:].T, fitting.without_noise(self)[:, 2:].T
     lost = ground.hidden | (ground.means_nothing is not None) | leads_beyond(self, interval)
     return states_of(
         width_of(replicates), width_of(without), 2.0 * ground.limit * self.scale_ / units, lost, tells
@@ -681,9 +660,10 @@ def _clearly_not_0(estimates: FloatArray, interval: FloatArray) -> BoolArray:
 def states_of_place(self: Any) -> States:
     """Return the states of the intercept and of the scale; one that moves B10 by the limit says little."""
     ground = ground_of(self)
-    replicates, without = self.replicates_[:, :2].T, without_noise(self)[:, :2].T
+    replicates, without = self.replicates_[:, :2].T, fitting.without_noise(self)[:, :2].T
     reach = abs(float(self.error_distribution_.quantile(_LIVES[0])))
-    lost = np.array([beyond_y(self, _pivot(self.intercept_, replicates[0])), False]) | is_lost(ground)
+    intercept = fitting.pivotal(self.intercept_, replicates[0], fitting.CONFIDENCE)
+    lost = np.array([beyond_y(self, intercept), False]) | is_lost(ground)
     limits = 2.0 * ground.limit * self.scale_ / np.array([1.0, reach])
     return states_of(width_of(replicates), width_of(without), limits, lost)
 
@@ -706,10 +686,6 @@ def leads_beyond(self: Any, interval: FloatArray) -> BoolArray:
     return np.asarray(np.abs(interval).max(axis=1, initial=0.0) * units > 2 * (high - low))
 
 
-def _pivot(estimate: float, replicates: FloatArray) -> FloatArray:
-    return 2.0 * estimate - np.quantile(replicates, ends_of(CONFIDENCE)[::-1])
-
-
 def names_of_slopes(self: Any) -> tuple[str, ...]:
     """Names of the columns that slopes are about: x0, x1, ... where the fit saw none."""
     unnamed = tuple(f"x{k}" for k in range(len(self.coef_)))
@@ -723,20 +699,20 @@ def warn_of_release(self: Any) -> None:
     """Warn of columns that are not what is declared, of clipped targets, and of what is not known."""
     misfits: tuple[str | None, ...] = ()
     if isinstance(self.release_, MomentRelease | LookRelease):
-        moments, grid = moments_of(self.release_), self.grid_
+        moments, grid = fitting.moments_of(self.release_), self.grid_
         n_rows = max(float(moments.matrix[0, 0]), 1.0)
         # Columns in their own units, and not in those of the grid.
         means = grid.center + grid.half * moments.matrix[0, 2:] / n_rows
         std, bounds = grid.half * moments.noise_std[0, 2:] / n_rows, (grid.lower, grid.upper)
-        columns = bounded_columns(self.domain, self._names_of_features(), bounds, means, std)
-        missing = mostly_missing(self.domain, least_missing(self.domain, means, std))
-        misfits = missing, columns_at_a_bound(columns)
+        columns = mistakes.bounded_columns(self.domain, self._names_of_features(), bounds, means, std)
+        missing = mistakes.mostly_missing(self.domain, mistakes.least_missing(self.domain, means, std))
+        misfits = missing, mistakes.columns_at_a_bound(columns)
     if isinstance(self.release_, MomentRelease):
         # Each is a fit of its own, which takes long with many features.
         self._replicates, self._without_noise = (
-            replicate(self, with_noise, _FEW_REPLICATES) for with_noise in (True, False)
+            fitting.replicate(self, with_noise, _FEW_REPLICATES) for with_noise in (True, False)
         )
-    warn_of_mistakes(type(self).__name__, *misfits, why_unknown(self))
+    mistakes.warn_of_mistakes(type(self).__name__, *misfits, why_unknown(self))
     # Functions of the release, drawn anew where they are read: pickles of the model stay small.
     self._replicates = self._without_noise = self._ground = None
 
@@ -758,11 +734,11 @@ def _why_clipped(self: Any) -> str | None:
     if isinstance(release, PopulationRelease):
         # Rows beyond the bounds are in open cells: a few of them bias nothing.
         counts = release.histogram
-        return count_at_a_bound(counts.below, 0.0, max(float(counts.counts.sum()), 1.0))
-    moments = moments_of(release)
+        return mistakes.count_at_a_bound(counts.below, 0.0, max(float(counts.counts.sum()), 1.0))
+    moments = fitting.moments_of(release)
     n = max(float(moments.matrix[0, 0]), 1.0)
     mean, noise = float(moments.matrix[0, 1]) / n, float(moments.noise_std[0, 1]) / n
-    return mean_at_a_bound(grid.y_center + grid.y_half * mean, grid.y_half * noise, grid.target)
+    return mistakes.mean_at_a_bound(grid.y_center + grid.y_half * mean, grid.y_half * noise, grid.target)
 
 
 def _why_noisy(self: Any) -> list[str]:
@@ -771,7 +747,7 @@ def _why_noisy(self: Any) -> list[str]:
         return [ground.means_nothing]
     states = states_of_slopes(self)
     said = []
-    interval = interval_of_coef(self, CONFIDENCE)
+    interval = fitting.interval_of_coef(self, fitting.CONFIDENCE)
     shown = (states == KNOWN) & _clearly_not_0(self.coef_, interval)
     if _constant_may_do(self) and not shown.any():
         said.append(HIDDEN)
@@ -797,12 +773,12 @@ def _why_noisy(self: Any) -> list[str]:
 
 def _hides_lives(self: Any) -> bool:
     """Whether the B10 life of a row with the released means of the features is mostly noise."""
-    center = self.grid_.center + self.grid_.half * means_of(self.release_)
+    center = self.grid_.center + self.grid_.half * fitting.means_of(self.release_)
     lower = self.error_distribution_.quantile(_LIVES[0])
     # By one standard error: replicates of few rows have far outliers.
     width, of_rows = (
         _OF_ONE_ERROR * width_of(each[:, 0] + each[:, 2:] @ center + each[:, 1] * lower, _ONE_ERROR)
-        for each in (self.replicates_, without_noise(self))
+        for each in (self.replicates_, fitting.without_noise(self))
     )
     limit = 2.0 * ground_of(self).limit * self.scale_
     return bool(states_of(width, of_rows, limit, False) == MOSTLY_NOISE)

@@ -25,8 +25,7 @@ from ..domain import TableDomain
 from ..domain._labels import declared_classes, number_labels
 from ..exceptions import UtilityWarning
 from ..metrics._probabilities import log_softmax, products, softmax
-from ..noise import check_entropy
-from ..noise._mechanisms import FitBudget
+from ..noise._mechanisms import FitBudget, check_entropy
 from ..rounds._driver import Rounds, RowsInMemory, drive, with_releases
 from ..rounds._fit import schema_of
 from ..rounds._plans.moments import MomentGrid
@@ -34,8 +33,7 @@ from ..rounds._rows import PreparedRows, read_labelled_rows
 from ..rounds._schema import RowSchema
 from ..rounds._sources import SourceFacts
 from ..rounds._tables import TableColumns
-from ..utils import check_bounds
-from ..utils._arguments import KEY_BYTES, number_units
+from ..utils._arguments import KEY_BYTES, check_bounds, number_units
 from ..utils._compat import CallbackSupportMixin, Interval
 from ..utils._private_fit import progress, public_errors, warn_user
 from ..utils._public_module import public_module
@@ -387,7 +385,7 @@ class DPLogisticRegression(CallbackSupportMixin, PrivateEstimatorMixin, Classifi
         source: str,
     ) -> Rounds[None]:
         """Yield the rounds of a fit, and compute the model from what they released."""
-        spent = self._describe_spending(plan, n_units, leaks, source)
+        spent = self._spending(plan, n_units, leaks, source)
         with progress(self, "release", None) as on_progress:
             release, spent = yield from with_releases(logistic_rounds(plan, spent, on_progress), spent)
         self.classes_, self.bounds_ = classes, bounds
@@ -411,9 +409,7 @@ class DPLogisticRegression(CallbackSupportMixin, PrivateEstimatorMixin, Classifi
             mistakes.no_effect("classes") if release.may_be_noise else None,
         )
 
-    def _describe_spending(
-        self, plan: LogisticPlan, n_units: int, leaks: list[str], source: Any
-    ) -> PrivacySpent:
+    def _spending(self, plan: LogisticPlan, n_units: int, leaks: list[str], source: Any) -> PrivacySpent:
         """Return what one fit spent and claims."""
         neighbours, budget = plan.neighbours, plan.budget
         unprotected: dict[str, Any] = {}

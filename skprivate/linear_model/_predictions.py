@@ -18,27 +18,19 @@ from sklearn.utils import check_consistent_length
 from sklearn.utils.validation import check_is_fitted
 
 from .._typing import BoolArray, FloatArray, IntArray
-from ..base import redact_errors
 from ..exceptions import UtilityWarning
 from ..metrics._probabilities import exp, products
 from ..rounds._rows import CODES, find_roles, read_target, replace_target
 from ..utils import is_structured
-from ..utils._private_fit import warn_user
+from ..utils._private_fit import redact_errors, warn_user
+from . import _goodness_of_fit as goodness
 from ._fit import CONFIDENCE, check_confidence, ends_of, without_noise
-from ._goodness_of_fit import (
-    MEANING,
-    MOSTLY_NOISE,
-    UNKNOWN,
-    GoodnessOfFit,
-    States,
-    beyond_y,
-    ground_of,
-    is_lost,
-    states_of,
-)
 from ._scale_by_level import each_level
 
 Side = Literal["lower", "upper"]
+No = Literal[False]
+Yes = Literal[True]
+Rows = ArrayLike | None  # None: a model of one population, without columns
 
 # Replicated values that are held at once, of 8 bytes each: 256 kB, which stay in the second cache of a core
 # (1 to 2 MB on today's servers) while they are sorted.
@@ -54,7 +46,7 @@ BEYOND = (
 
 
 @redact_errors
-def predict(self: Any, X: ArrayLike | None) -> FloatArray:
+def predict(self: Any, X: Rows) -> FloatArray:
     """Predict the median.
 
     Parameters
@@ -70,7 +62,7 @@ def predict(self: Any, X: ArrayLike | None) -> FloatArray:
 
 
 @redact_errors
-def predict_mean(self: Any, X: ArrayLike | None) -> FloatArray:
+def predict_mean(self: Any, X: Rows) -> FloatArray:
     """Predict the mean.
 
     Parameters
@@ -94,30 +86,25 @@ def predict_mean(self: Any, X: ArrayLike | None) -> FloatArray:
 
 @overload
 def predict_quantile(
-    self: Any,
-    X: ArrayLike | None,
-    q: ArrayLike,
-    *,
-    return_interval: Literal[False] = False,
-    confidence: float = 0.9,
+    self: Any, X: Rows, q: ArrayLike, *, return_interval: No = False, confidence: float = 0.9
 ) -> FloatArray: ...
 
 
 @overload
 def predict_quantile(
-    self: Any, X: ArrayLike | None, q: ArrayLike, *, return_interval: Literal[True], confidence: float = 0.9
+    self: Any, X: Rows, q: ArrayLike, *, return_interval: Yes, confidence: float = 0.9
 ) -> tuple[FloatArray, FloatArray]: ...
 
 
 @overload
 def predict_quantile(
-    self: Any, X: ArrayLike | None, q: ArrayLike, *, return_interval: bool = False, confidence: float = 0.9
+    self: Any, X: Rows, q: ArrayLike, *, return_interval: bool = False, confidence: float = 0.9
 ) -> FloatArray | tuple[FloatArray, FloatArray]: ...
 
 
 @redact_errors
 def predict_quantile(
-    self: Any, X: ArrayLike | None, q: ArrayLike, *, return_interval: bool = False, confidence: float = 0.9
+    self: Any, X: Rows, q: ArrayLike, *, return_interval: bool = False, confidence: float = 0.9
 ) -> FloatArray | tuple[FloatArray, FloatArray]:
     """Predict quantiles: ``q=0.1`` is the B10 life.
 
@@ -170,12 +157,12 @@ def predict_quantile(
 
 
 def warn_of_states(
-    self: Any, method: str, states: States, what: str = "intervals", beyond: bool = False
+    self: Any, method: str, states: goodness.States, what: str = "intervals", beyond: bool = False
 ) -> None:
     """Warn of intervals that are not known, and of ends far beyond the bounds of y."""
     said = [
         f"{np.sum(states == state)} of {states.size} {what} are {state}: {meaning}"
-        for state, meaning in MEANING.items()
+        for state, meaning in goodness.MEANING.items()
         if (states == state).any()
     ]
     if said or beyond:
@@ -184,7 +171,7 @@ def warn_of_states(
 
 
 @redact_errors
-def quantile_state(self: Any, X: ArrayLike, q: ArrayLike) -> States:
+def quantile_state(self: Any, X: ArrayLike, q: ArrayLike) -> goodness.States:
     """Return what is known of quantiles: "known", "mostly noise" or "unknown".
 
     Parameters
@@ -231,10 +218,12 @@ def quantile_state(self: Any, X: ArrayLike, q: ArrayLike) -> States:
     return states_of_quantiles(self, rows, location, np.atleast_1d(levels)).reshape(len(rows), *levels.shape)
 
 
-def states_of_quantiles(self: Any, rows: FloatArray, location: FloatArray, levels: FloatArray) -> States:
+def states_of_quantiles(
+    self: Any, rows: FloatArray, location: FloatArray, levels: FloatArray
+) -> goodness.States:
     """Return the states of quantiles, of shape (n_samples, n_levels)."""
-    ground, errors = ground_of(self), self.error_distribution_.quantile(levels)
-    states = np.empty((len(rows), len(errors)), dtype=f"<U{len(MOSTLY_NOISE)}")
+    ground, errors = goodness.ground_of(self), self.error_distribution_.quantile(levels)
+    states = np.empty((len(rows), len(errors)), dtype=f"<U{len(goodness.MOSTLY_NOISE)}")
 
     def ends(rows: FloatArray, replicates: FloatArray) -> FloatArray:
         offsets = replicates[:, 0] + np.multiply.outer(errors, replicates[:, 1])
@@ -243,19 +232,17 @@ def states_of_quantiles(self: Any, rows: FloatArray, location: FloatArray, level
     for where, level in each_level(self, rows, True, without_noise(self)):
         of_all = ends(rows[where], level.replicates_)
         estimates = np.add.outer(location[where], level.scale_ * errors)
-        beyond = beyond_y(self, 2.0 * estimates[..., np.newaxis] - of_all[..., ::-1])
+        beyond = goodness.beyond_y(self, 2.0 * estimates[..., np.newaxis] - of_all[..., ::-1])
         alone = ends(rows[where], without_noise(level))
         width, of_rows = (np.diff(each)[..., 0] for each in (of_all, alone))
         limit = 2.0 * ground.limit * level.scale_
-        states[where] = states_of(width, of_rows, limit, beyond | is_lost(ground))
+        states[where] = goodness.states_of(width, of_rows, limit, beyond | goodness.is_lost(ground))
     if self._level_model is not None:
-        states[~self._level_model.known[self._level_model.plan.codes(rows)]] = UNKNOWN
+        states[~self._level_model.known[self._level_model.plan.codes(rows)]] = goodness.UNKNOWN
     return states
 
 
-def _with_intervals(
-    self: Any, X: ArrayLike | None, q: ArrayLike, confidence: float
-) -> tuple[FloatArray, FloatArray]:
+def _with_intervals(self: Any, X: Rows, q: ArrayLike, confidence: float) -> tuple[FloatArray, FloatArray]:
     """Return quantiles and their intervals, without a warning of those that are far beyond the bounds."""
     levels = _check_levels(q)
     check_confidence(confidence)
@@ -267,12 +254,12 @@ def _with_intervals(
 def _beyond(self: Any, interval: FloatArray) -> BoolArray:
     """Return which intervals end farther beyond the bounds of y than these are apart."""
     with np.errstate(divide="ignore"):
-        return beyond_y(self, np.log(interval) if self.log_target_ else interval)
+        return goodness.beyond_y(self, np.log(interval) if self.log_target_ else interval)
 
 
 @redact_errors
 def predict_quantile_bound(
-    self: Any, X: ArrayLike | None, q: ArrayLike, *, side: Side = "lower", confidence: float = 0.95
+    self: Any, X: Rows, q: ArrayLike, *, side: Side = "lower", confidence: float = 0.95
 ) -> FloatArray:
     """Predict one-sided confidence bounds of quantiles: what a warranty may promise.
 
@@ -339,7 +326,7 @@ def predict_quantile_bound(
 
 @redact_errors
 def b_lives(
-    self: Any, X: ArrayLike | None, levels: ArrayLike = (0.01, 0.05, 0.1, 0.5), *, confidence: float = 0.9
+    self: Any, X: Rows, levels: ArrayLike = (0.01, 0.05, 0.1, 0.5), *, confidence: float = 0.9
 ) -> Any:
     """Return a table of B lives: the times by which given shares have failed.
 
@@ -409,31 +396,21 @@ def b_lives(
 
 def said_of_law(self: Any) -> str:
     """Return whether the residuals agree with the distribution, in words."""
-    verdict = ground_of(self).verdict
-    if not isinstance(verdict, GoodnessOfFit):
+    verdict = goodness.ground_of(self).verdict
+    if not isinstance(verdict, goodness.GoodnessOfFit):
         return f"no verdict: {verdict}."
     return f"{'the residuals reject the law' if verdict.rejected else 'not rejected'}. {verdict}"
 
 
 @overload
 def acceleration_factor(
-    self: Any,
-    X_use: ArrayLike,
-    X_stress: ArrayLike,
-    *,
-    return_interval: Literal[False] = False,
-    confidence: float = 0.9,
+    self: Any, X_use: ArrayLike, X_stress: ArrayLike, *, return_interval: No = False, confidence: float = 0.9
 ) -> FloatArray: ...
 
 
 @overload
 def acceleration_factor(
-    self: Any,
-    X_use: ArrayLike,
-    X_stress: ArrayLike,
-    *,
-    return_interval: Literal[True],
-    confidence: float = 0.9,
+    self: Any, X_use: ArrayLike, X_stress: ArrayLike, *, return_interval: Yes, confidence: float = 0.9
 ) -> tuple[FloatArray, FloatArray]: ...
 
 
@@ -518,7 +495,7 @@ def acceleration_factor(
 
 
 @redact_errors
-def locations(self: Any, X: ArrayLike | None) -> tuple[FloatArray, FloatArray]:
+def locations(self: Any, X: Rows) -> tuple[FloatArray, FloatArray]:
     """Validated rows, and the location of each on the scale of the model."""
     check_is_fitted(self)
     rows = self._read_fitted(X)
@@ -616,11 +593,7 @@ def replicate_quantiles(
 
 
 def pivotal_bounds(
-    estimates: FloatArray,
-    rows: FloatArray,
-    slopes: FloatArray,
-    offsets: FloatArray,
-    levels: Sequence[float],
+    estimates: FloatArray, rows: FloatArray, slopes: FloatArray, offsets: FloatArray, levels: Sequence[float]
 ) -> FloatArray:
     """Return bounds by the pivotal rule: twice the estimate minus a quantile of the replicates.
 

@@ -33,55 +33,28 @@ from .._typing import (
     Regularization,
 )
 from ..accounting import PrivacyLedger
-from ..base import PlannedCost, PublicShape, assign_roles, private_fit
 from ..base._mixin import CURATOR_CONSTRAINTS, PrivateEstimatorMixin
-from ..base._public_facts import cost_of, shape_of
+from ..base._public_facts import PlannedCost, PublicShape, assign_roles, cost_of, shape_of
 from ..domain import TableDomain
-from ..noise import check_entropy
-from ..noise._mechanisms import FitBudget
+from ..noise._mechanisms import FitBudget, check_entropy
+from ..rounds import _rows as targets
 from ..rounds._driver import Rounds, RowsInMemory, drive, with_releases
 from ..rounds._fit import schema_of
-from ..rounds._rows import (
-    Target,
-    check_observations,
-    check_target_bounds,
-    find_roles,
-    read_target,
-    refuse_other_forms,
-    replace_target,
-)
 from ..rounds._schema import RowSchema
 from ..rounds._sources import SourceFacts
 from ..rounds._tables import TableColumns
-from ..utils import check_bounds, is_structured
-from ..utils._arguments import KEY_BYTES, number_units
+from ..utils._arguments import KEY_BYTES, check_bounds, is_structured, number_units
 from ..utils._compat import CallbackSupportMixin, Interval, StrOptions
-from ..utils._private_fit import progress, public_errors
+from ..utils._private_fit import private_fit, progress, public_errors
 from ..utils._public_module import name_constructor, public_module
 from ..utils._tables import validate_data, within_bounds
+from . import _fit as fitting
 from . import _predictions as predictions
 from . import _summary
 from . import _survival_curves as survival_curves
 from ._censored.population import PopulationPlan, population_rounds
 from ._censored.rounds import CensoredPlan, censored_rounds
 from ._distributions import DISTRIBUTIONS, error_distribution_of, models_log_target
-from ._fit import (
-    CONFIDENCE,
-    SurvivalRows,
-    adopt,
-    check_scale_bounds,
-    describe_moments,
-    describe_spending,
-    events_of,
-    fit_of,
-    interval_of_coef,
-    interval_of_scale,
-    levels_of,
-    plan_complete,
-    plan_public,
-    replicate,
-    solve_release,
-)
 from ._goodness_of_fit import States, goodness_of_fit, states_of_place, states_of_slopes, warn_of_release
 from ._moments.released_moments import (
     METHODS,
@@ -339,14 +312,14 @@ class BaseLogLocationScale(CallbackSupportMixin, PrivateEstimatorMixin, Regresso
             # Raises before any row is read; afterwards all bounds are known to be declared.
             self.announce_leaks(list(leaks.values()))
         with public_errors():
-            roles = find_roles(y) if is_structured(y) else ()
-            kinds = check_observations(self.observations, bool(roles), roles)
+            roles = targets.find_roles(y) if is_structured(y) else ()
+            kinds = targets.check_observations(self.observations, bool(roles), roles)
         rows, log_target = self._read(X, y, groups, kinds)
         self.announce_leaks(list(leaks.values()))
         grouped = rows.units is not None
         with public_errors():
             shape = shape_of(self, rows.n_units, grouped, structured=rows.target.structured)
-            plan = plan_public(self, shape)
+            plan = fitting.plan_public(self, shape)
         bounds, bounds_y = self._bounds_of_X(rows.X), self._bounds_of_y(rows.target, log_target)
         task = self._resolve_task(bounds, bounds_y, rows.n_units, grouped, log_target, leaks)
         entropy = check_entropy(self.random_state)
@@ -367,14 +340,14 @@ class BaseLogLocationScale(CallbackSupportMixin, PrivateEstimatorMixin, Regresso
         if missing:
             raise ValueError(f"a source is not read for bounds: declare {' and '.join(missing)}.")
         facts.require_target()
-        kinds = check_observations(self.observations, bool(facts.roles), facts.roles)
+        kinds = targets.check_observations(self.observations, bool(facts.roles), facts.roles)
         facts.name_columns(self)
         self._name_columns()
         grouped = columns.group is not None
         log_target = facts.structured or models_log_target(self.distribution)
-        plan = plan_public(self, facts.shape(grouped))
+        plan = fitting.plan_public(self, facts.shape(grouped))
         bounds = self._bounds_of_X(np.empty((0, facts.n_features)))
-        bounds_y = check_target_bounds(self.bounds_y, log_target)
+        bounds_y = targets.check_target_bounds(self.bounds_y, log_target)
         task = self._resolve_task(bounds, bounds_y, facts.n_units, grouped, log_target, {})
         target = {"log_target": log_target, "bounds_y": bounds_y, "structured": facts.structured}
         schema = schema_of(self, columns, bounds, kinds=kinds, **target)
@@ -394,7 +367,7 @@ class BaseLogLocationScale(CallbackSupportMixin, PrivateEstimatorMixin, Regresso
         text = "the bounds of {} were read from private rows"
         return {name: text.format(name[-1]) for name, read in missing.items() if read}
 
-    def _read(self, X: Any, y: Any, groups: Any, kinds: tuple[str, ...]) -> tuple[SurvivalRows, bool]:
+    def _read(self, X: Any, y: Any, groups: Any, kinds: tuple[str, ...]) -> tuple[fitting.SurvivalRows, bool]:
         """Validate the rows, and put the target on the scale of the model; also whether that is log time.
 
         In strict mode unusable values are replaced by values within the bounds; otherwise they are errors.
@@ -409,7 +382,9 @@ class BaseLogLocationScale(CallbackSupportMixin, PrivateEstimatorMixin, Regresso
             if not population:
                 X = self.read_numbers(X)
                 X = within_bounds(X, *self._bounds_of_X(X))
-            target = replace_target(y, check_target_bounds(self.bounds_y, log_target), log_target, kinds)
+            target = targets.replace_target(
+                y, targets.check_target_bounds(self.bounds_y, log_target), log_target, kinds
+            )
             check_consistent_length(X, target.time_on_model_scale)
         else:
             # The kernel checks that values are finite while it reads them. They are checked here where not
@@ -421,12 +396,12 @@ class BaseLogLocationScale(CallbackSupportMixin, PrivateEstimatorMixin, Regresso
                 X = validate_data(self, X, **options)
                 check_consistent_length(X, y)
             else:
-                refuse_other_forms(y)
+                targets.refuse_other_forms(y)
                 X, y = validate_data(self, X, y, y_numeric=True, **options)
-            target = read_target(y, log_target, kinds)
+            target = targets.read_target(y, log_target, kinds)
         units = number_units(groups, np.ones(len(X), dtype=bool), strict=strict)
         self._name_columns()
-        return SurvivalRows(X, target, units), log_target
+        return fitting.SurvivalRows(X, target, units), log_target
 
     def _budget(self) -> FitBudget:
         return FitBudget.of(self.epsilon, self.delta, self.mechanism)
@@ -450,7 +425,7 @@ class BaseLogLocationScale(CallbackSupportMixin, PrivateEstimatorMixin, Regresso
             neighbours=self._neighbours(len(bounds[0]), grouped, max_weight),
             budget=self._budget(),
             n_units=n_units if self.relation == "replace-one" else None,
-            scale_bounds=check_scale_bounds(self.scale_bounds),
+            scale_bounds=fitting.check_scale_bounds(self.scale_bounds),
             x_norm=self.x_norm,
             leaks=leaks,
         )
@@ -475,10 +450,10 @@ class BaseLogLocationScale(CallbackSupportMixin, PrivateEstimatorMixin, Regresso
         lower, upper = self.resolve_bounds(self.bounds_X, X, None, name="bounds_X")
         return lower, np.where(upper > lower, upper, lower + np.maximum(1.0, np.abs(lower)))
 
-    def _bounds_of_y(self, target: Target, log_target: bool) -> tuple[float, float]:
+    def _bounds_of_y(self, target: targets.Target, log_target: bool) -> tuple[float, float]:
         """Bounds in the units passed to fit."""
         if self.bounds_y is not None:
-            return check_target_bounds(self.bounds_y, log_target)
+            return targets.check_target_bounds(self.bounds_y, log_target)
         low, high = target.range()
         high = high if high > low else low + max(1.0, abs(low))
         return (float(np.exp(low)), float(np.exp(high))) if log_target else (low, high)
@@ -495,7 +470,7 @@ class BaseLogLocationScale(CallbackSupportMixin, PrivateEstimatorMixin, Regresso
         return cost_of(self, self._budget(), self._find_leaks().values())
 
     def check_public(self, shape: PublicShape) -> None:
-        plan_public(self, shape)
+        fitting.plan_public(self, shape)
 
     def _most_looks(self) -> int | None:
         """Return how many looks follow the moments of complete targets; None: by released values."""
@@ -512,40 +487,40 @@ class BaseLogLocationScale(CallbackSupportMixin, PrivateEstimatorMixin, Regresso
         censored, for which there is a plan, histograms and Newton rounds; without columns two histograms.
         """
         rounds: Any
-        levels, whole_task = levels_of(self), task
+        levels, whole_task = fitting.levels_of(self), task
         if levels is not None:
             task = replace(task, budget=part_of(task.budget, 1 - LEVEL_SHARE))
         if plan is None:
-            fit, times = plan_complete(task, self._most_looks(), self.max_iter, self.hazard_clip)
+            fit, times = fitting.plan_complete(task, self._most_looks(), self.max_iter, self.hazard_clip)
             whole = times or fit
             grid, rounds, n_parts = fit.grid, whole.rounds, None
             if fit.looks is None and levels is None:
-                spent = describe_moments(self, task, Fraction(4**grid.exponent), source)
+                spent = fitting.describe_moments(self, task, Fraction(4**grid.exponent), source)
             else:
                 what = "moments" if fit.looks is None else whole.releases
-                spent = describe_spending(self, whole_task, source, what)
+                spent = fitting.describe_spending(self, whole_task, source, what)
         elif isinstance(plan, PopulationPlan):
             grid, n_parts = task.grid(task.budget), 2
             rounds = functools.partial(population_rounds, plan.within(grid, task.scale_limits(grid)))
-            spent = describe_spending(self, task, source, "two histograms")
+            spent = fitting.describe_spending(self, task, source, "two histograms")
         else:
             grid = task.grid(task.budget)
             rounds = functools.partial(censored_rounds, plan.within(grid, task.scale_limits(grid)))
             what = "histograms (up to a quarter of the budget) and on rounds of residual sums (the rest)"
-            spent = describe_spending(self, whole_task, source, what)
+            spent = fitting.describe_spending(self, whole_task, source, what)
             n_parts = None if plan.max_iter is None else 2 + plan.max_iter
         with progress(self, "release", n_parts) as on_progress:
             if levels is None:
                 release, spent = yield from with_releases(rounds(spent, on_progress), spent)
-                adopt(self, release, grid, task, spent)
+                fitting.adopt(self, release, grid, task, spent)
                 return
             options = task.distribution, self.regularization, task.scale_limits(grid), self.method
             what = f"{spent.mechanism}: of three quarters of the budget; and counts by level"
             spent = replace(spent, mechanism=what)
-            inner, solve = rounds(spent, on_progress), lambda one: fit_of(one, *options)
-            run = level_rounds(levels, inner, whole_task, grid, solve, events_of)
+            inner, solve = rounds(spent, on_progress), lambda one: fitting.fit_of(one, *options)
+            run = level_rounds(levels, inner, whole_task, grid, solve, fitting.events_of)
             (release, counted), spent = yield from with_releases(run, spent)
-        adopt(self, release, grid, whole_task, spent, (levels, counted))
+        fitting.adopt(self, release, grid, whole_task, spent, (levels, counted))
 
     # The released model, from which everything else follows at no further cost.
 
@@ -561,7 +536,7 @@ class BaseLogLocationScale(CallbackSupportMixin, PrivateEstimatorMixin, Regresso
         changed.set_params(**parameters)
         changed._validate_params()
         changed._method, changed._regularization = changed.method, changed.regularization
-        solve_release(changed)
+        fitting.solve_release(changed)
         return changed
 
     @property
@@ -569,18 +544,18 @@ class BaseLogLocationScale(CallbackSupportMixin, PrivateEstimatorMixin, Regresso
         """Parametric bootstrap of the release, computed when it is first read."""
         check_is_fitted(self)
         if self._replicates is None:
-            self._replicates = replicate(self)
+            self._replicates = fitting.replicate(self)
         return self._replicates
 
     @property
     def coef_interval_(self) -> FloatArray:
         """Confidence interval of every slope, of shape (n_features, 2)."""
-        return interval_of_coef(self, CONFIDENCE)
+        return fitting.interval_of_coef(self, fitting.CONFIDENCE)
 
     @property
     def scale_interval_(self) -> FloatArray:
         """Confidence interval of the scale, of shape (2,)."""
-        return interval_of_scale(self, CONFIDENCE)
+        return fitting.interval_of_scale(self, fitting.CONFIDENCE)
 
     @property
     def coef_state_(self) -> States:
@@ -600,7 +575,7 @@ class BaseLogLocationScale(CallbackSupportMixin, PrivateEstimatorMixin, Regresso
         check_is_fitted(self)
         if self._level_model is None:
             raise AttributeError("the fit had no scale_by: nothing was counted by level.")
-        return cast(SpreadByLevel, self._level_model.spread(float(ndtri(0.5 + 0.5 * CONFIDENCE))))
+        return cast(SpreadByLevel, self._level_model.spread(float(ndtri(0.5 + 0.5 * fitting.CONFIDENCE))))
 
     summary = _summary.summary
     goodness_of_fit = goodness_of_fit
@@ -833,26 +808,8 @@ class DPLogLocationScaleRegressor(BaseLogLocationScale):
         random_state: RandomSource = None,
         ledger: PrivacyLedger | None = None,
     ) -> None:
-        super().__init__(
-            epsilon,
-            delta=delta,
-            mechanism=mechanism,
-            bounds_X=bounds_X,
-            domain=domain,
-            bounds_y=bounds_y,
-            x_norm=x_norm,
-            method=method,
-            regularization=regularization,
-            scale_bounds=scale_bounds,
-            relation=relation,
-            max_iter=max_iter,
-            hazard_clip=hazard_clip,
-            observations=observations,
-            scale_by=scale_by,
-            max_rows_per_group=max_rows_per_group,
-            random_state=random_state,
-            ledger=ledger,
-        )
+        # All but the distribution: the parameters of a preset.
+        super().__init__(**{name: value for name, value in locals().items() if name in LLS_CONSTRAINTS})
         self.distribution = distribution
 
     def __sklearn_tags__(self) -> Tags:

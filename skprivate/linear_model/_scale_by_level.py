@@ -108,9 +108,7 @@ class LevelPlan:
             other = f"{name}: missing" if group.n_levels else f"not {name}"
             cells.append((other, missing or not group.n_levels, dict.fromkeys(inside, 0.0)))
             parts.append(cells)
-        products = [[one] for one in parts[0]]
-        for cells in parts[1:]:
-            products = [[*before, one] for before in products for one in cells]
+        products = list(product(*parts))
         if len(products) > _MOST_LEVELS:
             raise ValueError(f"scale_by: {len(products)} levels are too many; at most {_MOST_LEVELS}.")
         columns = sorted({k for one in products[0] for k in one[2]})
@@ -333,13 +331,7 @@ class LevelModel:
 
     @classmethod
     def of(
-        cls,
-        plan: LevelPlan,
-        release: LevelRelease,
-        unit: float,
-        common: float,
-        center: FloatArray,
-        rows: int,
+        cls, plan: LevelPlan, release: LevelRelease, unit: float, common: float, center: FloatArray, rows: int
     ) -> Self:
         """Take it from the release."""
         laws, std = release.laws, release.noise_std

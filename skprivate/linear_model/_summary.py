@@ -14,32 +14,12 @@ from sklearn.utils.validation import check_is_fitted
 from .._typing import BoolArray, FloatArray
 from ..accounting._privacy_amounts import show
 from ..accounting._statements.fields import escape_controls
+from ..accounting._statements.html import aligned, html_table
 from ..utils._public_module import public_module
+from . import _fit as fitting
+from . import _goodness_of_fit as goodness
 from ._censored.population import PopulationRelease
 from ._censored.release import CensoredRelease
-from ._fit import (
-    CONFIDENCE,
-    check_confidence,
-    ends_of,
-    interval_of_coef,
-    interval_of_scale,
-    moments_of,
-    pivotal,
-    without_noise,
-)
-from ._goodness_of_fit import (
-    KNOWN,
-    MEANING,
-    UNKNOWN,
-    beyond_y,
-    leads_beyond,
-    names_of_slopes,
-    noise_share,
-    states_of_place,
-    states_of_slopes,
-    why_unknown,
-    width_of,
-)
 from ._predictions import BEYOND, said_of_law
 
 _LAWS = {
@@ -171,28 +151,16 @@ class ModelSummary:
     def __str__(self) -> str:
         width = max(len(name) for name, _ in self.facts)
         lines = [f"{name + ':':<{width + 1}} {text}" for name, text in self.facts]
-        table = [self._headings(), *map(self._cells, self.rows)]
-        widths = [max(len(cells[k]) for cells in table) for k in range(len(table[0]))]
-        for cells in table:
-            texts = [cells[0].ljust(widths[0])]
-            texts += [cell.rjust(width) for cell, width in zip(cells[1:], widths[1:], strict=True)]
-            lines.append("  ".join(texts).rstrip())
+        lines += aligned([self._headings(), *map(self._cells, self.rows)], 1)
         return "\n".join([*lines, *self._foot()])
 
     def _repr_html_(self) -> str:
         facts = "".join(
             f"<tr><th>{escape(name)}</th><td>{escape(text)}</td></tr>" for name, text in self.facts
         )
-        head = "".join(f"<th>{escape(name)}</th>" for name in self._headings())
-        body = "".join(
-            "<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in self._cells(row)) + "</tr>"
-            for row in self.rows
-        )
+        table = html_table(self._headings(), map(self._cells, self.rows))
         foot = "".join(f"<p>{escape(text)}</p>" for text in self._foot())
-        return (
-            f"<div><table><tbody>{facts}</tbody></table>"
-            f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{foot}</div>"
-        )
+        return f"<div><table><tbody>{facts}</tbody></table>{table}{foot}</div>"
 
     @property
     def _has_ratios(self) -> bool:
@@ -215,13 +183,13 @@ class ModelSummary:
 
     def _foot(self) -> list[str]:
         found = {row.state for row in self.rows}
-        said = [f"{state}: {meaning}" for state, meaning in MEANING.items() if state in found]
+        said = [f"{state}: {meaning}" for state, meaning in goodness.MEANING.items() if state in found]
         said += [f"{_FAR}: {BEYOND}"] * any(row.beyond for row in self.rows)
         return [*said, f"goodness of fit: {escape_controls(self.goodness_of_fit)}"]
 
 
 def summary(
-    self: Any, *, confidence: float = CONFIDENCE, per: Mapping[str, float] | None = None
+    self: Any, *, confidence: float = fitting.CONFIDENCE, per: Mapping[str, float] | None = None
 ) -> ModelSummary:
     """Return estimates with errors and intervals, what is known of each, and what was spent.
 
@@ -253,9 +221,9 @@ def summary(
     **Privacy**: a function of released values, which spends nothing.
     """
     check_is_fitted(self)
-    check_confidence(confidence)
+    fitting.check_confidence(confidence)
     log_target, distribution, replicates = self.log_target_, self.error_distribution_, self.replicates_
-    slopes = names_of_slopes(self)
+    slopes = goodness.names_of_slopes(self)
     names, units = ["(intercept)", "(scale)", *slopes], np.ones(2 + len(slopes))
     for name, unit in ({} if per is None else per).items():
         if name not in slopes:
@@ -265,17 +233,17 @@ def summary(
         place = 2 + slopes.index(name)
         names[place], units[place] = f"{name} per {unit:g}", float(unit)
     estimates = np.array([self.intercept_, self.scale_, *self.coef_])
-    intercept = pivotal(self.intercept_, replicates[:, 0], confidence)
+    intercept = fitting.pivotal(self.intercept_, replicates[:, 0], confidence)
     intervals = np.array(
-        [intercept, interval_of_scale(self, confidence), *interval_of_coef(self, confidence)]
+        [intercept, fitting.interval_of_scale(self, confidence), *fitting.interval_of_coef(self, confidence)]
     )
-    without = without_noise(self)
-    shares = noise_share(width_of(replicates.T), width_of(without.T))
+    without = fitting.without_noise(self)
+    shares = goodness.noise_share(goodness.width_of(replicates.T), goodness.width_of(without.T))
     hidden = _explained_by_noise(estimates, intervals, replicates, without, confidence)
-    errors = 0.5 * width_of(replicates.T, _ONE_ERROR)
-    states = [*states_of_place(self), *states_of_slopes(self)]
+    errors = 0.5 * goodness.width_of(replicates.T, _ONE_ERROR)
+    states = [*goodness.states_of_place(self), *goodness.states_of_slopes(self)]
     # The scale has bounds of its own.
-    beyond = [beyond_y(self, intervals[0]), False, *leads_beyond(self, intervals[2:])]
+    beyond = [goodness.beyond_y(self, intervals[0]), False, *goodness.leads_beyond(self, intervals[2:])]
     rows = []
     for k in [*range(2, len(estimates)), 0]:
         slope = k >= 2
@@ -290,10 +258,10 @@ def summary(
     facts = [("law", _LAWS[distribution.name, log_target]), *_facts_of(self)]
     scales = [("", estimates[1], errors[1], intervals[1], shares[1], states[1])]
     if self._level_model is not None:
-        spread = self._level_model.spread(width := float(ndtri(ends_of(confidence)[1])))
+        spread = self._level_model.spread(width := float(ndtri(fitting.ends_of(confidence)[1])))
         facts.append(("spread", spread.verdict))
         log_errors = np.log(spread.intervals[:, 1] / spread.scales) / width
-        of_levels = np.where(spread.known, KNOWN, UNKNOWN)
+        of_levels = np.where(spread.known, goodness.KNOWN, goodness.UNKNOWN)
         columns = spread.scales, spread.scales * log_errors, spread.intervals, spread.noise_shares, of_levels
         scales = [(f", {name}", *others) for name, *others in zip(spread.names, *columns, strict=True)]
     shown = [(f"(scale{name})", *others) for name, *others in scales]
@@ -311,21 +279,17 @@ def summary(
 
 
 def _explained_by_noise(
-    estimates: FloatArray,
-    intervals: FloatArray,
-    replicates: FloatArray,
-    without: FloatArray,
-    confidence: float,
+    estimates: FloatArray, intervals: FloatArray, drawn: FloatArray, without: FloatArray, confidence: float
 ) -> BoolArray:
     """Return which estimates are no further from 0 than the noise takes them, to their own side.
 
-    By the noise's part of the distance of a quantile of the replicates: the interval is at least as wide, to
+    By the noise's part of the distance of a quantile of the drawn: the interval is at least as wide, to
     that side, and has to hold 0.
     """
     signs = np.where(estimates > 0.0, 1.0, -1.0)
     of_all, of_rows = (
-        np.maximum(np.quantile(signs * (each - estimates), ends_of(confidence)[1], axis=0), 0.0)
-        for each in (replicates, without)
+        np.maximum(np.quantile(signs * (each - estimates), fitting.ends_of(confidence)[1], axis=0), 0.0)
+        for each in (drawn, without)
     )
     near = np.abs(estimates) <= np.sqrt(np.maximum(of_all**2 - of_rows**2, 0.0))
     return np.asarray(near & (intervals[:, 0] <= 0.0) & (intervals[:, 1] >= 0.0))
@@ -333,9 +297,9 @@ def _explained_by_noise(
 
 def _facts_of(self: Any) -> tuple[tuple[str, str], ...]:
     """Return what stands above the table: rows, events, the cost, and the warning of the fit."""
-    spent, release, warning = self.privacy_spent_, self.release_, why_unknown(self)
+    spent, release, warning = self.privacy_spent_, self.release_, goodness.why_unknown(self)
     censored = isinstance(release, CensoredRelease | PopulationRelease)
-    noisy_rows = release.histogram.counts.sum() if censored else moments_of(release).matrix[0, 0]
+    noisy_rows = release.histogram.counts.sum() if censored else fitting.moments_of(release).matrix[0, 0]
     event_share = getattr(self, "event_share_", None)
     counted = spent.unprotected
     rows = f"{counted['rows']:,} (public)" if "rows" in counted else f"about {noisy_rows:,.0f} (noisy)"

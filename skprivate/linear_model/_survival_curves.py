@@ -7,7 +7,7 @@ They are methods of the regressors: `self` is a fitted one.
 import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
-from typing import Any, Literal, overload
+from typing import Any, TypedDict, Unpack, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -18,7 +18,7 @@ from ..base import redact_errors
 from ._distributions import ErrorDistribution
 from ._fit import check_confidence, ends_of
 from ._goodness_of_fit import KNOWN, MOSTLY_NOISE, UNKNOWN
-from ._predictions import locations, pivotal_bounds, states_of_quantiles, warn_of_states
+from ._predictions import No, Rows, Yes, locations, pivotal_bounds, states_of_quantiles, warn_of_states
 from ._scale_by_level import each_level
 
 # Quantiles whose states are those of a curve: the worst of them.
@@ -118,58 +118,44 @@ def unique_times_(self: Any) -> FloatArray:
     return spaced(low, high, _GRID_POINTS)
 
 
+Kind = type[PredictedCurve]
+
+
+class Band(TypedDict, total=False):
+    """Where the curves are asked for, and how wide their band is."""
+
+    times: ArrayLike | None
+    confidence: float
+
+
 @overload
 def predict_survival_function(
-    self: Any,
-    X: ArrayLike | None,
-    return_array: Literal[False] = False,
-    *,
-    return_interval: Literal[False] = False,
-    times: ArrayLike | None = None,
-    confidence: float = 0.9,
+    self: Any, X: Rows, return_array: No = False, *, return_interval: No = False, **options: Unpack[Band]
 ) -> NDArray[np.object_]: ...
 
 
 @overload
 def predict_survival_function(
-    self: Any,
-    X: ArrayLike | None,
-    return_array: Literal[True],
-    *,
-    return_interval: Literal[False] = False,
-    times: ArrayLike | None = None,
-    confidence: float = 0.9,
+    self: Any, X: Rows, return_array: Yes, *, return_interval: No = False, **options: Unpack[Band]
 ) -> FloatArray: ...
 
 
 @overload
 def predict_survival_function(
-    self: Any,
-    X: ArrayLike | None,
-    return_array: bool = False,
-    *,
-    return_interval: Literal[True],
-    times: ArrayLike | None = None,
-    confidence: float = 0.9,
+    self: Any, X: Rows, return_array: bool = False, *, return_interval: Yes, **options: Unpack[Band]
 ) -> tuple[NDArray[Any], FloatArray]: ...
 
 
 @overload
 def predict_survival_function(
-    self: Any,
-    X: ArrayLike | None,
-    return_array: bool = False,
-    *,
-    return_interval: bool = False,
-    times: ArrayLike | None = None,
-    confidence: float = 0.9,
+    self: Any, X: Rows, return_array: bool = False, *, return_interval: bool = False, **options: Unpack[Band]
 ) -> NDArray[Any] | tuple[NDArray[Any], FloatArray]: ...
 
 
 @redact_errors
 def predict_survival_function(
     self: Any,
-    X: ArrayLike | None,
+    X: Rows,
     return_array: bool = False,
     *,
     return_interval: bool = False,
@@ -222,56 +208,32 @@ def predict_survival_function(
 
 @overload
 def predict_cumulative_hazard_function(
-    self: Any,
-    X: ArrayLike | None,
-    return_array: Literal[False] = False,
-    *,
-    return_interval: Literal[False] = False,
-    times: ArrayLike | None = None,
-    confidence: float = 0.9,
+    self: Any, X: Rows, return_array: No = False, *, return_interval: No = False, **options: Unpack[Band]
 ) -> NDArray[np.object_]: ...
 
 
 @overload
 def predict_cumulative_hazard_function(
-    self: Any,
-    X: ArrayLike | None,
-    return_array: Literal[True],
-    *,
-    return_interval: Literal[False] = False,
-    times: ArrayLike | None = None,
-    confidence: float = 0.9,
+    self: Any, X: Rows, return_array: Yes, *, return_interval: No = False, **options: Unpack[Band]
 ) -> FloatArray: ...
 
 
 @overload
 def predict_cumulative_hazard_function(
-    self: Any,
-    X: ArrayLike | None,
-    return_array: bool = False,
-    *,
-    return_interval: Literal[True],
-    times: ArrayLike | None = None,
-    confidence: float = 0.9,
+    self: Any, X: Rows, return_array: bool = False, *, return_interval: Yes, **options: Unpack[Band]
 ) -> tuple[NDArray[Any], FloatArray]: ...
 
 
 @overload
 def predict_cumulative_hazard_function(
-    self: Any,
-    X: ArrayLike | None,
-    return_array: bool = False,
-    *,
-    return_interval: bool = False,
-    times: ArrayLike | None = None,
-    confidence: float = 0.9,
+    self: Any, X: Rows, return_array: bool = False, *, return_interval: bool = False, **options: Unpack[Band]
 ) -> NDArray[Any] | tuple[NDArray[Any], FloatArray]: ...
 
 
 @redact_errors
 def predict_cumulative_hazard_function(
     self: Any,
-    X: ArrayLike | None,
+    X: Rows,
     return_array: bool = False,
     *,
     return_interval: bool = False,
@@ -305,14 +267,14 @@ def predict_cumulative_hazard_function(
 def _curves(
     self: Any,
     X: ArrayLike | None,
-    kind: type[PredictedCurve],
+    kind: Kind,
     return_array: bool,
     return_interval: bool,
-    times: ArrayLike | None,
+    times: Rows,
     confidence: float,
 ) -> NDArray[Any] | tuple[NDArray[Any], FloatArray]:
     rows, location = locations(self, X)
-    log_target = self.log_target_
+    distribution, log_target = self.error_distribution_, self.log_target_
     grid = self.unique_times_ if times is None else np.asarray(times, dtype=np.float64)
     if grid.ndim != 1:
         raise ValueError("times must be a one-dimensional array.")
@@ -330,50 +292,36 @@ def _curves(
         )
         warn_of_states(self, name, states, "bands")
     for where, level in each_level(self, rows, return_interval):
-        at = rows[where], location[where], states[where].tolist()
-        found = _curves_at(level, *at, kind, return_array, return_interval, grid, confidence)
-        curves[where] = found[0]
+        if return_array:
+            errors = standardized(grid, location[where, np.newaxis], level.scale_, log_target)
+            curves[where] = kind.of_errors(distribution, errors)
+        else:
+            law = {"distribution": distribution, "scale": float(level.scale_), "log_target": log_target}
+            for row in np.arange(len(rows))[where]:
+                state = None if states[row] is None else str(states[row])
+                curves[row] = kind(location=float(location[row]), x=grid, state=state, **law)
         if return_interval:
-            bands[where] = found[1]
+            bands[where] = _band(level, rows[where], location[where], kind, grid, confidence)
     return (curves, bands) if return_interval else curves
 
 
-def _curves_at(
-    self: Any,
-    rows: FloatArray,
-    location: FloatArray,
-    states: list[str | None],
-    kind: type[PredictedCurve],
-    return_array: bool,
-    return_interval: bool,
-    grid: FloatArray,
-    confidence: float,
-) -> tuple[NDArray[Any], FloatArray | None]:
-    """Return curves of rows that share a scale, and their band."""
-    distribution, scale, log_target = self.error_distribution_, self.scale_, self.log_target_
-    curves: NDArray[Any]
-    if return_array:
-        errors = standardized(grid, location[:, np.newaxis], scale, log_target)
-        curves = kind.of_errors(distribution, errors)
-    else:
-        curves = np.empty(len(location), dtype=object)
-        law = {"distribution": distribution, "scale": float(scale), "log_target": log_target}
-        for row, center in enumerate(location.tolist()):
-            curves[row] = kind(location=center, x=grid, state=states[row], **law)
-    if not return_interval:
-        return curves, None
-    # The band: ends of the intervals of standardised errors, of shape (n_samples, n_times, 2).
+def _band(
+    self: Any, rows: FloatArray, location: FloatArray, kind: Kind, grid: FloatArray, confidence: float
+) -> FloatArray:
+    """Return the band of rows that share a scale."""
+    log_target = self.log_target_
+    # Ends of the intervals of standardised errors, of shape (n_samples, n_times, 2).
     replicates = self.replicates_
     intercepts, scales, slopes = replicates[:, 0], replicates[:, 1], replicates[:, 2:]
     # At time 0 the standardised error is -inf in every replicate.
     started = grid > 0 if log_target else np.ones(len(grid), dtype=bool)
     z = np.full((len(rows), len(grid), 2), -np.inf)
     offsets = standardized(grid[started, np.newaxis], intercepts, scales, log_target)
-    estimates = standardized(grid[started], location[:, np.newaxis], scale, log_target)
+    estimates = standardized(grid[started], location[:, np.newaxis], self.scale_, log_target)
     z[:, started] = pivotal_bounds(
         estimates, rows, -slopes / scales[:, np.newaxis], offsets, ends_of(confidence)
     )
-    return curves, np.sort(kind.of_errors(distribution, z), axis=-1)
+    return np.sort(kind.of_errors(self.error_distribution_, z), axis=-1)
 
 
 def _check_times(times: FloatArray, log_target: bool) -> None:

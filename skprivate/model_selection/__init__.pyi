@@ -5,8 +5,4 @@ from ._private_search import PrivateGridSearch as PrivateGridSearch
 from ._private_search import PrivateRandomizedSearch as PrivateRandomizedSearch
 from ._split import PublicPrivateSplit as PublicPrivateSplit
 
-__all__ = [
-    "PrivateGridSearch",
-    "PrivateRandomizedSearch",
-    "PublicPrivateSplit",
-]
+__all__ = ["PrivateGridSearch", "PrivateRandomizedSearch", "PublicPrivateSplit"]

@@ -25,8 +25,7 @@ from ..base._mixin import warn_of_delta
 from ..base._pipeline_report import is_private
 from ..base._stateless_steps import holds_any_row
 from ..domain._labels import plain_labels
-from ..noise import check_entropy
-from ..noise._mechanisms import Entropy
+from ..noise._mechanisms import Entropy, check_entropy
 from ..utils import check_positive, is_structured, select_rows
 from ..utils._compat import HasMethods, Interval, StrOptions, rows_of, safe_indexing
 from ..utils._private_fit import public_errors
@@ -326,18 +325,13 @@ class BasePrivateSearch(MetaEstimatorMixin, PrivateEstimatorMixin, BaseEstimator
         return epsilon
 
     def _describe_spending(
-        self,
-        candidates: Sequence[Candidate],
-        masks: Masks,
-        parts: Parts,
-        number_of_runs: NumberOfRuns,
-        source: Any,
+        self, candidates: Sequence[Candidate], masks: Masks, parts: Parts, number: NumberOfRuns, source: Any
     ) -> PrivacySpent:
         """Return the statement on the whole search, known before anything is drawn."""
         costs = [one.plan.cost for one in candidates]
         public_scores = bool(masks.validation.any())
         epsilon = max(cost.epsilon for cost in costs)
-        factor = 2 + number_of_runs.eta if len(candidates) > 1 else Fraction(1)
+        factor = 2 + number.eta if len(candidates) > 1 else Fraction(1)
         record = partial(ReleaseRecord, times=factor)
         of_fits = record(name="fit of a candidate", mechanism="that of the candidate", epsilon=epsilon)
         releases = [replace(of_fits, rows="training rows")]
@@ -359,16 +353,16 @@ class BasePrivateSearch(MetaEstimatorMixin, PrivateEstimatorMixin, BaseEstimator
         held_out = "discrete Laplace noise on held-out scores"
         scored = "exact scores on public rows" if public_scores else held_out
         mechanism = f"one run, with {scored}"
-        if number_of_runs.gamma != 1:
+        if number.gamma != 1:
             mechanism = (
                 "private selection of the best of a random number of runs (truncated negative binomial, "
-                f"eta = {float(number_of_runs.eta):g}), with {scored}"
+                f"eta = {float(number.eta):g}), with {scored}"
             )
         return PrivacySpent(
             releases=tuple(releases),
             mechanism=mechanism,
             epsilon=factor * epsilon,
-            delta=max(cost.delta for cost in costs) * number_of_runs.mean,
+            delta=max(cost.delta for cost in costs) * number.mean,
             relation="label" if any(cost.relation == "label" for cost in costs) else "replace-one",
             unit=unit,
             max_rows_per_unit=_max_rows(candidates) if grouped else 1,

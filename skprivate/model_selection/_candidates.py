@@ -20,16 +20,9 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, get_routing_for_object
 from sklearn.utils.parallel import Parallel, delayed
 
+from .. import base
 from .._config import config_context
 from ..accounting import PrivacyLedger, StepReport
-from ..base import (
-    PlannedCost,
-    PrivateEstimatorMixin,
-    PublicShape,
-    parameter_roles,
-    privacy_report,
-    redact_errors,
-)
 from ..base._pipeline_report import estimates_of, is_container, is_private, last_step, reads_rows, steps_of
 from ..exceptions import PrivateSearchError
 from ..noise import check_entropy
@@ -57,7 +50,7 @@ class Plan:
         Whether bounds that it is given were estimated without privacy.
     """
 
-    costs: tuple[PlannedCost, ...]
+    costs: tuple[base.PlannedCost, ...]
     uncovered: Mapping[str, str]
     max_rows_per_group: int
     seeded: bool = False
@@ -92,12 +85,12 @@ class Plan:
         return cls(tuple(costs), uncovered, most, seeded)
 
     @property
-    def cost(self) -> PlannedCost:
+    def cost(self) -> base.PlannedCost:
         """The sum of its steps' costs, in terms of a replaced unit."""
         parts = [cost.against_replacement() for cost in self.costs]
         # Replacing a whole row may change more than a label.
         label = any(part.relation == "label" for part in parts)
-        return PlannedCost(
+        return base.PlannedCost(
             epsilon=sum((part.epsilon for part in parts), Fraction(0)),
             delta=sum((part.delta for part in parts), Fraction(0)),
             relation="label" if label else "replace-one",
@@ -107,7 +100,7 @@ class Plan:
 
     def check_kept(self, fitted: Any, *, grouped: bool, seeded: bool) -> None:
         """Refuse a fitted candidate that spent more, or claims less, than was planned."""
-        found = privacy_report(fitted).steps
+        found = base.privacy_report(fitted).steps
         steps = [step for step in found if step.status != "covered before" and not self._announced(step)]
         spent = [step.spent for step in steps if step.spent is not None]
         kept = (
@@ -130,11 +123,11 @@ class Plan:
         return any(path.startswith(f"{known} > ") for known in self.uncovered if known)
 
 
-def _cost(step: Any, any_public: bool, grouped: bool) -> PlannedCost:
+def _cost(step: Any, any_public: bool, grouped: bool) -> base.PlannedCost:
     name = type(step).__name__
     if grouped and not get_routing_for_object(step).consumes("fit", ["groups"]):
         raise ValueError(f"groups are passed, but {name} takes none: its guarantee would be about rows.")
-    cost: PlannedCost = step.planned_cost(any_public)
+    cost: base.PlannedCost = step.planned_cost(any_public)
     step._validate_params()
     return cost
 
@@ -205,7 +198,7 @@ def make_candidates(
             changed = clone(estimator).set_params(**parameters)
             # Every option is checked before anything is paid for.
             Plan.of(changed, **known)
-        roles = parameter_roles(changed, y) if free_choice else {}
+        roles = base.parameter_roles(changed, y) if free_choice else {}
         # All of them: what an entry does not name is the estimator's own, not that of the entry fitted.
         values = changed.get_params()
         free = {name: values[name] for name, role in roles.items() if role == "post-processing"}
@@ -256,7 +249,7 @@ def named(parameters: Parameters) -> Iterator[None]:
             raise kind(f"The candidate {parameters!r} cannot be fitted: {error}") from error
 
 
-def check_candidates(candidates: Iterable[Candidate], X: Any, shape: PublicShape) -> None:
+def check_candidates(candidates: Iterable[Candidate], X: Any, shape: base.PublicShape) -> None:
     """Refuse candidates whose fits would fail whatever the rows hold, before anything is paid for.
 
     Parameters
@@ -278,7 +271,7 @@ def check_candidates(candidates: Iterable[Candidate], X: Any, shape: PublicShape
                 _check_step(clone(one.estimator).set_params(**free), X, shape)
 
 
-def _check_step(step: Any, X: Any, shape: PublicShape) -> PublicShape:
+def _check_step(step: Any, X: Any, shape: base.PublicShape) -> base.PublicShape:
     """Check an estimator and what stands in it; return the shape of what it hands on."""
     children = steps_of(step) if is_container(step) else []
     if type(step) is Pipeline:
@@ -294,15 +287,15 @@ def _check_step(step: Any, X: Any, shape: PublicShape) -> PublicShape:
             step._validate_params()
         if hasattr(step, "check_public"):
             step.check_public(shape)
-    keeps = isinstance(step, OneToOneFeatureMixin | PrivateEstimatorMixin)
+    keeps = isinstance(step, OneToOneFeatureMixin | base.PrivateEstimatorMixin)
     return _unnamed(shape, shape.n_features if keeps else None)
 
 
-def _unnamed(shape: PublicShape, n_features: int | None) -> PublicShape:
+def _unnamed(shape: base.PublicShape, n_features: int | None) -> base.PublicShape:
     return replace(shape, n_features=n_features, feature_names=None, names_known=False)
 
 
-def _shape_of_columns(choice: Any, X: Any, shape: PublicShape) -> PublicShape:
+def _shape_of_columns(choice: Any, X: Any, shape: base.PublicShape) -> base.PublicShape:
     """Shape of what one part of a ColumnTransformer takes; columns that are not there are refused."""
     if X is None or callable(choice):
         return _unnamed(shape, None)
@@ -323,9 +316,7 @@ def with_post_processing(fitted: Any, parameters: Parameters) -> Any:
     return changed
 
 
-def route_metadata(
-    owner: str, estimator: Any, known: Mapping[str, Any], others: Mapping[str, Any]
-) -> Parameters:
+def route_metadata(owner: str, estimator: Any, known: Parameters, others: Parameters) -> Parameters:
     """Return what an estimator's ``fit`` is given of the metadata passed to the search.
 
     Parameters
@@ -499,19 +490,17 @@ def _public_cause(error: Exception) -> str:
     """Type of an error; its message too where we wrote it, for a fit: those hold no private value."""
     kind = type(error).__name__
     files = [frame.f_code.co_filename for frame, _ in traceback.walk_tb(error.__traceback__)]
-    ours = redact_errors.__code__.co_filename in files and files[-1].startswith(_PACKAGE)
+    ours = base.redact_errors.__code__.co_filename in files and files[-1].startswith(_PACKAGE)
     return f"{kind}: {str(error).rstrip('.')}" if ours else kind
 
 
-def _fit_and_score(
-    task: SearchTask, candidate: Candidate, metadata: Parameters, seed: int | None
-) -> SearchRun:
+def _fit_and_score(task: SearchTask, candidate: Candidate, routed: Parameters, seed: int | None) -> SearchRun:
     # A candidate may be drawn twice, by two threads at once.
     model = clone(candidate.estimator)
     if seed is not None:
         _seed(model, seed)
     with sklearn.config_context(enable_metadata_routing=True):
-        model.fit(task.X, task.y, **metadata)
+        model.fit(task.X, task.y, **routed)
     if task.scoring_rows.epsilon is not None and len(candidate.options) > 1:
         raise RuntimeError("a run is charged for one private score")
     candidate.plan.check_kept(model, grouped=task.grouped, seeded=task.seeded)

@@ -125,11 +125,9 @@ def _declares_columns(estimator: Any) -> bool:
     return getattr(estimator, "domain", None) is not None
 
 
-def check_masks(
-    n_rows: int, is_public: Any, groups: Any, is_public_validation: Any, *, strict: bool
-) -> Masks:
+def check_masks(n_rows: int, is_public: Any, groups: Any, is_validation: Any, *, strict: bool) -> Masks:
     public = check_row_mask(is_public, n_rows, strict=strict)
-    validation = check_row_mask(is_public_validation, n_rows, name="is_public_validation", strict=strict)
+    validation = check_row_mask(is_validation, n_rows, name="is_public_validation", strict=strict)
     if (public & validation).any():
         raise ValueError("is_public and is_public_validation mark the same rows: train on them or score.")
     if (public | validation).all():

@@ -17,16 +17,9 @@ from sklearn.base import is_classifier, is_regressor
 from sklearn.metrics import balanced_accuracy_score, log_loss, roc_auc_score
 
 from .._config import get_config
-from .._typing import FloatArray
+from .._typing import BoolArray, FloatArray, IndexArray, IntArray
 from ..domain._labels import codes_of, declared_classes, plain_labels, refuse_unknown_labels
-from ..metrics._model_outputs import (
-    choose_number,
-    inner_ends,
-    predictions,
-    probabilities,
-    rows_alone,
-    takes_rows_together,
-)
+from ..metrics import _model_outputs as outputs
 from ..noise import DiscreteLaplaceMechanism
 from ..utils import check_int, is_structured
 from ..utils._compat import BaseScorer, num_samples
@@ -102,7 +95,7 @@ class ScoringRows:
 
     X: Any
     y: Any
-    groups: NDArray[np.intp] | None
+    groups: IndexArray | None
     n_units: int
     epsilon: Fraction | None
 
@@ -126,7 +119,7 @@ class ScoringRows:
             total = DiscreteLaplaceMechanism(self.epsilon, SCORE_STEPS).randomize(total, entropy)
         return Fraction(int(total[0]), SCORE_STEPS * self.n_units)
 
-    def noisy_counts(self, cells: NDArray[np.intp], n_cells: int, entropy: Any) -> tuple[FloatArray, float]:
+    def noisy_counts(self, cells: IndexArray, n_cells: int, entropy: Any) -> tuple[FloatArray, float]:
         """Return how many units are in every cell, and the standard deviation of the noise of each.
 
         The counts are moved by one amount so that they sum to the public number of units.
@@ -138,7 +131,7 @@ class ScoringRows:
         counts: FloatArray = released + (self.n_units - released.sum()) / n_cells
         return counts, float(np.sqrt(mechanism.variance)) / SCORE_STEPS
 
-    def masses(self, cells: NDArray[np.intp], n_cells: int) -> NDArray[np.int64]:
+    def masses(self, cells: IndexArray, n_cells: int) -> IntArray:
         """Return the exact mass of every cell; a unit has ``SCORE_STEPS`` at most in all."""
         units = np.arange(self.n_units) if self.groups is None else self.groups
         places, rows = np.unique(units * n_cells + cells, return_counts=True)
@@ -167,9 +160,7 @@ def check_score_epsilon(epsilon: Fraction) -> None:
         raise ValueError(f"score_epsilon cannot be used for scores: {error}") from error
 
 
-def row_scores(
-    scorer: RowScorer, estimator: Any, X: Any, y: Any, *, public: bool = False
-) -> NDArray[np.int64]:
+def row_scores(scorer: RowScorer, estimator: Any, X: Any, y: Any, *, public: bool = False) -> IntArray:
     """Return the rows' scores as whole numbers between 0 and ``SCORE_STEPS``; NaN counts as 0.
 
     In strict mode a row on which the scorer fails counts as 0, too. A scorer that returns a single number is
@@ -185,10 +176,10 @@ def row_scores(
         return _row_scores(scorer, estimator, X, y, public)
 
 
-def _row_scores(scorer: RowScorer, estimator: Any, X: Any, y: Any, public: bool) -> NDArray[np.int64]:
+def _row_scores(scorer: RowScorer, estimator: Any, X: Any, y: Any, public: bool) -> IntArray:
     n_rows, strict = num_samples(y), get_config()["strict"]
     ours = not isinstance(scorer, OnCopies)
-    if public or (ours and takes_rows_together(estimator, X)):
+    if public or (ours and outputs.takes_rows_together(estimator, X)):
         try:
             return _steps_of(np.asarray(scorer(estimator, X, y)), n_rows)
         except Exception as error:
@@ -197,7 +188,7 @@ def _row_scores(scorer: RowScorer, estimator: Any, X: Any, y: Any, public: bool)
     if isinstance(scorer, OnCopies):
         scorer, estimator = scorer.for_rows(estimator)
     steps = np.zeros(n_rows, dtype=np.int64)
-    for number, (row, target) in enumerate(zip(rows_alone(X), rows_alone(y), strict=True)):
+    for number, (row, target) in enumerate(zip(outputs.rows_alone(X), outputs.rows_alone(y), strict=True)):
         try:
             steps[number] = _steps_of(np.asarray(scorer(estimator, row, target)), 1)[0]
         except Exception as error:
@@ -210,14 +201,14 @@ def _is_single(error: Exception) -> bool:
     return isinstance(error, ScoreShapeError) and error.single
 
 
-def _steps_of(scores: NDArray[Any], n_rows: int) -> NDArray[np.int64]:
+def _steps_of(scores: NDArray[Any], n_rows: int) -> IntArray:
     if scores.shape != (n_rows,):
         raise ScoreShapeError(WRONG_SHAPE, single=scores.ndim == 0)
     clipped = np.clip(np.nan_to_num(scores.astype(np.float64), nan=0.0), 0.0, 1.0)
     return np.floor(clipped * SCORE_STEPS).astype(np.int64)
 
 
-def hold_out(n_units: int, share: float, random_bytes: Callable[[int], bytes]) -> NDArray[np.bool_]:
+def hold_out(n_units: int, share: float, random_bytes: Callable[[int], bytes]) -> BoolArray:
     """Choose the units that models are scored on: a public number of them, at random.
 
     Returns
@@ -261,7 +252,7 @@ class _BoundedLoss:
 
     def __call__(self, estimator: Any, X: Any, y: Any) -> FloatArray:
         codes = _codes(estimator, y)
-        table = probabilities(estimator, X, len(estimator.classes_), strict=False)
+        table = outputs.probabilities(estimator, X, len(estimator.classes_), strict=False)
         least = np.exp(-self.bound)
         own = np.clip(table[np.arange(len(codes)), codes], least, 1.0)
         return 1.0 + np.log(own) / self.bound
@@ -328,8 +319,8 @@ class AreaUnderCurve(ClassScorer):
 
     def private(self, rows: ScoringRows, epsilon: Fraction, estimator: Any, entropy: Any) -> Fraction:
         """Return it from noisy counts."""
-        n_bins = choose_number(rows.n_units, float(np.sqrt(8)) / float(epsilon))
-        ends = np.sort(np.append(inner_ends(n_bins), 0.5))
+        n_bins = outputs.choose_number(rows.n_units, float(np.sqrt(8)) / float(epsilon))
+        ends = np.sort(np.append(outputs.inner_ends(n_bins), 0.5))
         place = np.searchsorted(ends, _of_second_class(estimator, rows.X))
         cells = _codes(estimator, rows.y) * (len(ends) + 1) + place
         counts, std = rows.noisy_counts(cells, 2 * (len(ends) + 1), entropy)
@@ -365,7 +356,7 @@ def _drawn_to_zero(numerator: Any, denominator: Any, variance: float, spread: fl
     return numerator * size / (size**2 + variance / spread)
 
 
-def _codes(estimator: Any, y: Any) -> NDArray[np.intp]:
+def _codes(estimator: Any, y: Any) -> IndexArray:
     """Return the number of every row's class; a label that is none counts as the first, as in fits."""
     return codes_of(y, _classes(estimator), 0, num_samples(y), "y")
 
@@ -374,18 +365,18 @@ def _classes(estimator: Any) -> list[Any]:
     return np.asarray(estimator.classes_).tolist()
 
 
-def _predicted_codes(estimator: Any, X: Any) -> NDArray[np.intp]:
+def _predicted_codes(estimator: Any, X: Any) -> IndexArray:
     """Return the numbers of predicted labels; one that is no class, or that fails, is never right."""
 
-    def check(found: Any, n_rows: int) -> NDArray[np.intp]:
+    def check(found: Any, n_rows: int) -> IndexArray:
         return codes_of(found, _classes(estimator), -1, n_rows, "what predict returns")
 
-    return predictions(estimator, "predict", X, get_config()["strict"], check, -1)
+    return outputs.predictions(estimator, "predict", X, get_config()["strict"], check, -1)
 
 
 def _probabilities(estimator: Any, X: Any) -> FloatArray:
     """Return the classes' probabilities, equal ones where a row fails in strict mode."""
-    return probabilities(estimator, X, len(estimator.classes_), get_config()["strict"])
+    return outputs.probabilities(estimator, X, len(estimator.classes_), get_config()["strict"])
 
 
 def _of_second_class(estimator: Any, X: Any) -> FloatArray:
@@ -398,7 +389,7 @@ def _of_second_class(estimator: Any, X: Any) -> FloatArray:
 # What ``scoring`` stands for.
 
 
-def accuracy(estimator: Any, X: Any, y: Any) -> NDArray[np.bool_]:
+def accuracy(estimator: Any, X: Any, y: Any) -> BoolArray:
     """Score 1 where the predicted label is right."""
     classes = estimator.classes_
     predicted = codes_of(estimator.predict(X), classes, 0, num_samples(X), "what predict returns")

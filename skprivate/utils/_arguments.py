@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .._typing import FloatArray
+from .._typing import BoolArray, FloatArray, IndexArray
 
 # Every amount can be printed, and turned into a float.
 _LARGEST_AMOUNT = 10**300
@@ -300,9 +300,7 @@ def is_structured(y: Any) -> bool:
     return getattr(getattr(y, "dtype", None), "names", None) is not None
 
 
-def check_row_mask(
-    mask: Any, n_rows: int, *, name: str = "is_public", strict: bool = False
-) -> NDArray[np.bool_]:
+def check_row_mask(mask: Any, n_rows: int, *, name: str = "is_public", strict: bool = False) -> BoolArray:
     """Return a mask over rows as a boolean array; None means that no row is marked.
 
     Parameters
@@ -355,9 +353,7 @@ _STEP = np.uint64(0x9E3779B97F4A7C15)
 KEY_BYTES = 8
 
 
-def number_groups(
-    groups: Any, is_private: NDArray[np.bool_], *, strict: bool = False
-) -> NDArray[np.intp] | None:
+def number_groups(groups: Any, is_private: BoolArray, *, strict: bool = False) -> IndexArray | None:
     """Number the groups of the private rows 0, 1, ...; None where the unit is the row.
 
     Parameters
@@ -394,9 +390,7 @@ def number_groups(
     return None if groups is None else group_values(groups, is_private, strict=strict)[0]
 
 
-def group_values(
-    groups: Any, is_private: NDArray[np.bool_], *, strict: bool = False
-) -> tuple[NDArray[np.intp], Any]:
+def group_values(groups: Any, is_private: BoolArray, *, strict: bool = False) -> tuple[IndexArray, Any]:
     """Return the numbers of the private rows' groups, and the groups in the order of their numbers."""
     if isinstance(groups, np.ma.MaskedArray):
         raise TypeError("groups must not be a masked array: a hidden group is nobody's.")
@@ -458,7 +452,7 @@ def _is_usable(value: Any) -> bool:
         return False
 
 
-def _number_objects(values: list[Any]) -> tuple[NDArray[np.intp], list[Any]]:
+def _number_objects(values: list[Any]) -> tuple[IndexArray, list[Any]]:
     """Number objects by equality alone: those without an order, or with a partial one, cannot be sorted."""
     if any(_is_missing(value) for value in values):
         raise ValueError("groups has missing values: every private row needs one.")
@@ -478,7 +472,7 @@ def _is_missing(value: Any) -> bool:
         return True
 
 
-def select_rows(codes: NDArray[np.intp], max_rows: int, random_bytes: Any) -> NDArray[np.intp]:
+def select_rows(codes: IndexArray, max_rows: int, random_bytes: Any) -> IndexArray:
     """Choose at most so many rows of every group at random.
 
     Parameters
@@ -527,7 +521,7 @@ class RowUnits:
         Of the names of the persons: equal names have equal hashes in every process.
     """
 
-    codes: NDArray[np.intp]
+    codes: IndexArray
     hashes: NDArray[np.uint64]
 
     @property
@@ -535,7 +529,7 @@ class RowUnits:
         """Number of persons."""
         return len(self.hashes)
 
-    def choose_rows(self, max_rows: int, key: bytes) -> NDArray[np.intp]:
+    def choose_rows(self, max_rows: int, key: bytes) -> IndexArray:
         """Choose at most so many rows of every person.
 
         Parameters
@@ -567,7 +561,7 @@ class RowUnits:
         return np.sort(order[by_rank[np.arange(len(codes)) - starts[codes] < max_rows]])
 
 
-def number_units(groups: Any, is_private: NDArray[np.bool_], *, strict: bool = False) -> RowUnits | None:
+def number_units(groups: Any, is_private: BoolArray, *, strict: bool = False) -> RowUnits | None:
     """Number the groups of the private rows, and hash their names; None where the unit is the row.
 
     Parameters

@@ -31,21 +31,9 @@ except ImportError:  # scikit-learn < 1.9
 
     ProgressBar = None
 
-__all__ = [
-    "BaseScorer",
-    "CallbackSupportMixin",
-    "HasMethods",
-    "Interval",
-    "InvalidParameterError",
-    "ProgressBar",
-    "StrOptions",
-    "captioned_block",
-    "fit_context",
-    "num_samples",
-    "rows_of",
-    "safe_indexing",
-    "validate_parameter_constraints",
-]
+__all__ = ["BaseScorer", "CallbackSupportMixin", "HasMethods", "Interval", "InvalidParameterError"]
+__all__ += ["ProgressBar", "StrOptions", "captioned_block", "fit_context", "num_samples", "rows_of"]
+__all__ += ["safe_indexing", "validate_parameter_constraints"]
 
 
 def rows_of(value: Any, rows: Any, n_rows: int) -> Any:

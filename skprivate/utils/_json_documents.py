@@ -275,11 +275,7 @@ def read_sealed(data: Any, format_name: str, version: int, fields: Sequence[str]
 
 
 def restore_sealed(
-    data: Any,
-    format_name: str,
-    version: int,
-    fields: Sequence[str],
-    build: Callable[[dict[str, Any]], Sealed],
+    data: Any, format_name: str, version: int, fields: Sequence[str], build: Callable[..., Sealed]
 ) -> Sealed:
     """Return the object that `build` makes of what `seal_document` wrote.
 
@@ -293,12 +289,7 @@ def restore_sealed(
 
 
 def restore_in_silence(
-    data: Any,
-    format_name: str,
-    version: int,
-    fields: Sequence[str],
-    build: Callable[[dict[str, Any]], Sealed],
-    what: str,
+    data: Any, format_name: str, version: int, fields: Sequence[str], build: Callable[..., Sealed], what: str
 ) -> Sealed:
     """Return what `restore_sealed` does; the ValueError for other bytes repeats nothing of them."""
     data = as_bytes(data)

@@ -9,7 +9,6 @@ import pytest
 
 from skprivate import DPLogLocationScaleRegressor, DPSEVRegressor, MomentAccumulator
 from skprivate.audit._epsilon import gaussian_lower_bound
-from skprivate.linear_model._censored import gradient_round
 from skprivate.linear_model._censored import rounds as censored
 from skprivate.linear_model._fit import SurvivalRows
 from skprivate.linear_model._moments import released_moments as moment_release
@@ -111,12 +110,12 @@ class TestReplay:
             return exact_loss(recording, other), mine == pickle.dumps(model)
 
         assert loss()[1]
-        laplace_scales = moment_release.laplace_scales
-        for module in (moment_release, rounds, gradient_round, censored):
+        noise_scales = moment_release.noise_scales
+        for module in (moment_release, rounds, censored):
             monkeypatch.setattr(
                 module,
-                "laplace_scales",
-                lambda weights, codes, s, e: laplace_scales(weights, codes, s / 2, e),
+                "noise_scales",
+                lambda kind, weights, codes, s, e: noise_scales(kind, weights, codes, s / 2, e),
             )
         assert loss()[0] > EPSILON
         monkeypatch.setattr(type(model), "_after_release", lambda self: setattr(self, "n_", exact[-1]))
@@ -172,7 +171,7 @@ class TestAccumulatorReplay:
 
 
 def half_the_sensitivity(monkeypatch):
-    for module in (moment_release, rounds, gradient_round, censored):
+    for module in (moment_release, rounds, censored):
         sensitivity_of_unit = module.sensitivity_of_unit
         monkeypatch.setattr(
             module,

@@ -203,12 +203,7 @@ class Blanket:
         more, grown = float(self.odds - 1), math.expm1(epsilon)
         # Written without the differences of near equals; each then errs by a little of what it is made of.
         made = np.array(
-            [
-                [more, -grown],
-                [-more, -grown * (1 + more)],
-                [-grown * (1 + more), 0.0],
-                [-grown, 0.0],
-            ]
+            [[more, -grown], [-more, -grown * (1 + more)], [-grown * (1 + more), 0.0], [-grown, 0.0]]
         )
         values = (made.sum(axis=1) + _ROUNDING * np.abs(made).sum(axis=1)) / float(self._least)
         masses = np.array([float(mass) for mass in (self.apart, self.apart, self.both, self.neither)])
@@ -408,10 +403,7 @@ class ShuffledPrivacy:
 
 
 def shuffle_amplification(
-    epsilon0: float | Fraction,
-    n: int,
-    delta: float | Fraction,
-    mechanism: ShuffledMechanism | None = None,
+    epsilon0: float | Fraction, n: int, delta: float | Fraction, mechanism: ShuffledMechanism | None = None
 ) -> ShuffledPrivacy:
     """Return the (epsilon, delta) of n local reports, if shuffled by a party that does not collude.
 

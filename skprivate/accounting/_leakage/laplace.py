@@ -356,17 +356,15 @@ def _least(before: FloatArray, after: FloatArray, fading: FloatArray) -> FloatAr
     return np.where(inside, 2 * np.sqrt(before * after * fading), ends)
 
 
-def _integrate(
-    distribution: Any, rate: float, start: FloatArray, end: FloatArray, upper: BoolArray
-) -> _Panels:
+def _integrate(law: Any, rate: float, start: FloatArray, end: FloatArray, upper: BoolArray) -> _Panels:
     """Integrate over panels in three ways; `upper` says to which half each of them belongs."""
-    first, last = _tail(distribution, start, upper), _tail(distribution, end, upper)
+    first, last = _tail(law, start, upper), _tail(law, end, upper)
     panels = _Panels(start, end, first, last, upper, *np.zeros((3, len(start))))
     integrals = np.stack(
         [
-            _over_quantiles(distribution, rate, panels),
-            _over_tails(distribution, rate, panels, _ORDER),
-            _over_tails(distribution, rate, panels, _OTHER_ORDER),
+            _over_quantiles(law, rate, panels),
+            _over_tails(law, rate, panels, _ORDER),
+            _over_tails(law, rate, panels, _OTHER_ORDER),
         ]
     )
     lowest = -np.expm1(-rate * (end - start))

@@ -17,21 +17,10 @@ from .._privacy_amounts import Remaining, Spent, show
 from .._statements.fields import check_text
 from .._statements.ledger_entry import NO_RECORD, RECORD, same_charge, to_row
 from .._statements.spent import PrivacySpent
+from . import state as states
 from .records import SQLiteRecords, verify
 from .report import Account, LedgerViews, account_of
 from .sqlite_store import SQLiteStore, backup, restore
-from .state import (
-    Identity,
-    LedgerState,
-    Row,
-    check_limits,
-    describe_limits,
-    left_of,
-    require_below_ceiling,
-    require_few_failures,
-    require_place,
-    resolve,
-)
 
 _DECLARING = threading.Lock()
 #: Label, purpose, person, approver and expiry of a charge, where they were said.
@@ -141,13 +130,15 @@ class PrivacyLedger(LedgerViews):
         *,
         max_failures: int | None = None,
     ) -> None:
-        self._path = resolve(path)
+        self._path = states.resolve(path)
         self._said = NOTHING_SAID
         self._blocks: tuple[list[Said], ...] = ()  # what open blocks say, oldest first
         self._data: tuple[str, str] | None = None  # the declared group of data, and the id of its block
         self._pickled_by: int | None = None  # the process whose pickle brought that group, None: no pickle
-        self._verified: LedgerState | None = None
-        self._identity = self._create_or_open(check_limits(uuid.uuid4().hex, epsilon, delta, max_failures))
+        self._verified: states.LedgerState | None = None
+        self._identity = self._create_or_open(
+            states.check_limits(uuid.uuid4().hex, epsilon, delta, max_failures)
+        )
 
     @property
     def path(self) -> Path:
@@ -232,8 +223,8 @@ class PrivacyLedger(LedgerViews):
                     return False
                 before, after = records.state, records.state.after(row)
                 try:
-                    require_few_failures(self._identity, before, self._path)
-                    require_below_ceiling(self._identity, before, after, self._path)
+                    states.require_few_failures(self._identity, before, self._path)
+                    states.require_below_ceiling(self._identity, before, after, self._path)
                 except BudgetExceededError as error:
                     # Raised below: an error in this block would undo its record.
                     refusal = error
@@ -248,7 +239,7 @@ class PrivacyLedger(LedgerViews):
             raise refusal
         return None if charge_id is None else True
 
-    def _holds(self, charged: Row | None, row: Row, charge_id: str) -> bool:
+    def _holds(self, charged: states.Row | None, row: states.Row, charge_id: str) -> bool:
         """Return whether an id has its entry already; LedgerError if that is another one."""
         if charged is not None and not same_charge(charged, row):
             raise LedgerError(
@@ -294,7 +285,7 @@ class PrivacyLedger(LedgerViews):
         if self.max_failures is None:
             return
         with self._transaction() as records:
-            require_few_failures(self._identity, records.state, self._path)
+            states.require_few_failures(self._identity, records.state, self._path)
 
     def _take_place(self, estimator: str) -> bool:
         """Reserve one of the failures that the limit allows for a fit that begins; False without a limit."""
@@ -304,7 +295,7 @@ class PrivacyLedger(LedgerViews):
         records: SQLiteRecords | None = None
         try:
             with self._transaction(write=True) as records:
-                require_place(self._identity, records.state, self._path)
+                states.require_place(self._identity, records.state, self._path)
                 records.take_place()
         except Exception:
             raise
@@ -341,7 +332,7 @@ class PrivacyLedger(LedgerViews):
         remaining : named tuple (epsilon, delta) of Fraction
             Exact; infinities without a ceiling. Its text shows six digits, rounded down.
         """
-        return left_of(self._identity, self.spent())
+        return states.left_of(self._identity, self.spent())
 
     def backup(self, path: str | os.PathLike[str]) -> None:
         """Copy the ledger to another file, whole or not at all; no other way of copying it is safe.
@@ -360,17 +351,13 @@ class PrivacyLedger(LedgerViews):
         LedgerError
             If the ledger is damaged, another file is there, or the copy cannot be written.
         """
-        target = resolve(path)
+        target = states.resolve(path)
         with self._transaction(full=True) as records:
             backup(records, self._path, target)
 
     @classmethod
     def restore(
-        cls,
-        backup: str | os.PathLike[str],
-        path: str | os.PathLike[str],
-        *,
-        discard_newer: bool = False,
+        cls, backup: str | os.PathLike[str], path: str | os.PathLike[str], *, discard_newer: bool = False
     ) -> "PrivacyLedger":
         """Put a backup back where its ledger was, and return the ledger.
 
@@ -395,8 +382,8 @@ class PrivacyLedger(LedgerViews):
             If entries would be forgotten and ``discard_newer`` is False, if the backup is of another ledger
             or place, or if a file cannot be used. The ledger in place is then as it was.
         """
-        target = resolve(path)
-        limits = restore(resolve(backup), target, discard_newer=discard_newer)
+        target = states.resolve(path)
+        limits = restore(states.resolve(backup), target, discard_newer=discard_newer)
         return cls(target, limits.epsilon, limits.delta, max_failures=limits.max_failures)
 
     def _account(self) -> Account:
@@ -594,7 +581,7 @@ class PrivacyLedger(LedgerViews):
             limits += f", max_failures={self.max_failures}"
         return f"{type(self).__name__}({str(self._path)!r}{limits})"
 
-    def _create_or_open(self, wanted: Identity) -> Identity:
+    def _create_or_open(self, wanted: states.Identity) -> states.Identity:
         store = SQLiteStore(self._path)
         if not os.path.lexists(self._path):
             store.create(wanted)
@@ -605,11 +592,11 @@ class PrivacyLedger(LedgerViews):
         # A limit that is not given is taken over; the file's own are public.
         ceiling = found if wanted.epsilon is None else wanted
         failures = found if wanted.max_failures is None else wanted
-        asked = Identity(found.uuid, ceiling.epsilon, ceiling.delta, failures.max_failures)
+        asked = states.Identity(found.uuid, ceiling.epsilon, ceiling.delta, failures.max_failures)
         if asked != found:
             raise LedgerError(
-                f"The ledger {self._path} was created with {describe_limits(found)}, not with "
-                f"{describe_limits(asked)}. Its limits are fixed: open it with them, or as "
+                f"The ledger {self._path} was created with {states.describe_limits(found)}, not with "
+                f"{states.describe_limits(asked)}. Its limits are fixed: open it with them, or as "
                 f"PrivacyLedger({str(self._path)!r}), which takes them over."
             )
         self._verified = records.state

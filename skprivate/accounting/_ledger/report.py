@@ -19,7 +19,7 @@ from ...utils._json_documents import Fields, check_envelope
 from .._composition.compose import Composition, Method, compose
 from .._privacy_amounts import Spent, from_text, show, show_pair, to_text, upper_sum
 from .._statements.fields import check_text, escape_controls
-from .._statements.html import PRIVATE_VERDICT, Label, amounts_figure, label_fragment, label_page
+from .._statements.html import PRIVATE_VERDICT, Label, aligned, amounts_figure, label_fragment, label_page
 from .._statements.ledger_entry import NO_RECORD, RECORD, LedgerEntry, from_row
 from .records import SQLiteRecords, refuse_own_files
 from .state import Identity, LedgerState, left_of, resolve, undamaged
@@ -176,15 +176,9 @@ def write_report(title: str, account: Account) -> str:
     for (label, estimator), group in _by_label_and_estimator(account.entries).items():
         table.append((label, estimator, *_numbers(group, sums_of(group))))
     table.append(("total", "", *_numbers(account.entries, account.spent)))
-    widths = [max(map(len, column)) for column in zip(*table, strict=True)]
-    lines = [title]
-    for row in table:
-        # Names on the left, numbers on the right.
-        cells = [cell.ljust(width) for cell, width in zip(row[:2], widths[:2], strict=True)]
-        cells += [cell.rjust(width) for cell, width in zip(row[2:], widths[2:], strict=True)]
-        lines.append("  ".join(cells))
     rows = [*_rows(account), *_records(account.entries)]
-    lines += ["", *(f"{name}: {text}" for name, text in rows), *_remarks(account.entries)]
+    lines = [title, *aligned(table, 2), "", *(f"{name}: {text}" for name, text in rows)]
+    lines += _remarks(account.entries)
     return "\n".join(map(escape_controls, lines))
 
 
@@ -217,9 +211,7 @@ def verdict_of(entries: Sequence[LedgerEntry]) -> str:
     return PRIVATE_VERDICT
 
 
-def grouped(
-    entries: Sequence[LedgerEntry], key: Callable[[LedgerEntry], Key]
-) -> dict[Key, list[LedgerEntry]]:
+def grouped(entries: Sequence[LedgerEntry], key: Callable[..., Key]) -> dict[Key, list[LedgerEntry]]:
     """Return the entries by a key, in the order of the first of each."""
     groups: dict[Key, list[LedgerEntry]] = {}
     for entry in entries:

@@ -406,9 +406,7 @@ def _check(
     return records.identity, records.state
 
 
-def _known_states(
-    target: Path, identity: Identity, store: SQLiteStore, discard_newer: bool
-) -> list[LedgerState]:
+def _known_states(target: Path, identity: Identity, store: SQLiteStore, discard: bool) -> list[LedgerState]:
     """Return what the mark and the file in place say was acknowledged."""
     mark = read_mark(target)
     found = [] if mark is None else [mark]
@@ -417,7 +415,7 @@ def _known_states(
             present = store.present(file=target)
             found.append((present.identity.uuid, present.state))
         except (LedgerError, sqlite3.Error, UnicodeError) as error:
-            if not discard_newer and mark is None:
+            if not discard and mark is None:
                 raise LedgerError(
                     f"The file {target} is damaged, and no mark records how many entries it held: some may "
                     f"be newer than the backup. {_ADVICE}"

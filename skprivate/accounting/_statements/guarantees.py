@@ -15,28 +15,10 @@ from ..._typing import Criterion, Status
 from ..._version import __version__
 from ...utils import check_positive, check_probability
 from ...utils._public_module import public_module
-from .fields import (
-    VERSION,
-    FrozenMapping,
-    check_choice,
-    check_kind,
-    check_text,
-    check_unchanged,
-    decode_amount,
-    encode_amount,
-    readable,
-)
-from .html import Label, Labelled, label_of_guarantee, label_of_risk, label_page
+from . import fields as codec
+from . import text as words
+from .html import Label, Labelled, label_of_guarantee, label_of_risk
 from .registry import RegistryEntry, registry_entry_of_guarantee, registry_entry_of_risk
-from .text import (
-    ROUNDING,
-    describe_audit,
-    describe_guarantee,
-    describe_package,
-    describe_risk,
-    round_up,
-    sentence_of_guarantee,
-)
 
 _SOURCES = {".py", ".pyx", ".pxd"}
 _KERNELS = {".so", ".pyd"}
@@ -89,23 +71,23 @@ class AuditRecord:
         vars(self).update(lower_bound=Fraction(bound), confidence=confidence)
         if not self.confidence:
             raise ValueError("confidence must be above 0 and below 1.")
-        check_text(self.method, "method")
+        codec.check_text(self.method, "method")
 
     def to_dict(self) -> dict[str, Any]:
         """Return the fields as plain values that `json` writes."""
-        amounts = {name: encode_amount(getattr(self, name)) for name in ("lower_bound", "confidence")}
+        amounts = {name: codec.encode_amount(getattr(self, name)) for name in ("lower_bound", "confidence")}
         return {**amounts, "method": self.method}
 
     @classmethod
     def from_dict(cls, audit: Mapping[str, Any]) -> Self:
         """Read `to_dict` back."""
         bound, confidence = (
-            cast(Fraction, decode_amount(audit[name])) for name in ("lower_bound", "confidence")
+            cast(Fraction, codec.decode_amount(audit[name])) for name in ("lower_bound", "confidence")
         )
         return cls(lower_bound=bound, confidence=confidence, method=audit["method"])
 
     def __str__(self) -> str:
-        return describe_audit(self.to_dict())
+        return words.describe_audit(self.to_dict())
 
 
 @public_module("skprivate.accounting")
@@ -152,7 +134,7 @@ class PackageRecord:
 
     def __post_init__(self) -> None:
         for name in ("name", "version", "sha256_sources", "sha256_kernels"):
-            check_text(getattr(self, name), name)
+            codec.check_text(getattr(self, name), name)
 
     @staticmethod
     @functools.cache
@@ -181,7 +163,7 @@ class PackageRecord:
         return cls(**package)
 
     def __str__(self) -> str:
-        return describe_package(self.to_dict())
+        return words.describe_package(self.to_dict())
 
 
 def fingerprint(top: Path, suffixes: Iterable[str]) -> str:
@@ -275,12 +257,12 @@ class PrivacyGuarantee(Labelled):
     report_epsilon: Fraction | None = field(default=None, compare=False, repr=False)
 
     def __post_init__(self) -> None:
-        check_choice(self.status, "status", get_args(Status))
-        check_choice(self.criterion, "criterion", get_args(Criterion))
-        check_text(self.subject, "subject")
+        codec.check_choice(self.status, "status", get_args(Status))
+        codec.check_choice(self.criterion, "criterion", get_args(Criterion))
+        codec.check_text(self.subject, "subject")
         for name in ("prior", "method"):
             if getattr(self, name) != "":
-                check_text(getattr(self, name), name)
+                codec.check_text(getattr(self, name), name)
         # NumPy's scalars would change the printed form and the pickle.
         for name in ("epsilon", "allowance"):
             object.__setattr__(self, name, _number(getattr(self, name), name))
@@ -294,7 +276,9 @@ class PrivacyGuarantee(Labelled):
     def _check_ranges(self) -> None:
         if not self.epsilon >= 0 or not 0 <= self.allowance <= self.epsilon:
             raise ValueError("epsilon must be at least 0, and allowance between 0 and epsilon.")
-        if self.lower is not None and not 0 <= self.lower <= self.epsilon + ROUNDING * max(1, self.epsilon):
+        if self.lower is not None and not 0 <= self.lower <= self.epsilon + words.ROUNDING * max(
+            1, self.epsilon
+        ):
             raise ValueError("lower must be between 0 and epsilon.")
         if (self.status == "estimate") != (self.confidence is not None):
             raise ValueError("confidence belongs to an estimate, and every estimate has one.")
@@ -312,7 +296,7 @@ class PrivacyGuarantee(Labelled):
     __radd__ = __add__
 
     def __str__(self) -> str:
-        return describe_guarantee(self.to_dict())
+        return words.describe_guarantee(self.to_dict())
 
     def statement(self) -> str:
         """Return the sentence for the holder of the secret.
@@ -323,7 +307,7 @@ class PrivacyGuarantee(Labelled):
             The factor is rounded up to three digits. Of an estimate it names the confidence; without a finite
             guarantee it says so.
         """
-        return sentence_of_guarantee(self._encoded())
+        return words.sentence_of_guarantee(self._encoded())
 
     def under_prior(self, rho: float | Fraction, *, confidence: float | Fraction | None = None) -> Self:
         """Return what holds under another prior P' with dP'/dP >= rho whose support is within that of P.
@@ -373,7 +357,7 @@ class PrivacyGuarantee(Labelled):
             status="upper_bound" if level is None else "estimate",
             confidence=level,
             lower=None,
-            prior=f"at least {round_up(float(ratio))} times this one, within its support: {self.prior}",
+            prior=f"at least {words.round_up(float(ratio))} times this one, within its support: {self.prior}",
         )
 
     def to_dict(self) -> dict[str, Any]:
@@ -390,8 +374,8 @@ class PrivacyGuarantee(Labelled):
         texts = ("status", "criterion", "subject", "prior", "method")
         return {
             "schema": _KIND,
-            "version": VERSION,
-            **{name: encode_amount(getattr(self, name)) for name in _AMOUNTS},
+            "version": codec.VERSION,
+            **{name: codec.encode_amount(getattr(self, name)) for name in _AMOUNTS},
             **{name: getattr(self, name) for name in texts},
             "movable": self.movable,
         }
@@ -415,14 +399,14 @@ class PrivacyGuarantee(Labelled):
             If it is no such statement, is of another version, has too much or too little, or contradicts
             itself.
         """
-        check_kind(statement, _KIND)
-        with readable():
+        codec.check_kind(statement, _KIND)
+        with codec.readable():
             known = {item.name: statement[item.name] for item in fields(cls) if item.compare}
             for name in _AMOUNTS:
-                amount = decode_amount(known[name])
+                amount = codec.decode_amount(known[name])
                 known[name] = None if amount is None else float(amount)
             guarantee = cls(**known)
-            check_unchanged(guarantee.to_dict(), statement)
+            codec.check_unchanged(guarantee.to_dict(), statement)
         return guarantee
 
     def to_registry(self, **who_and_why: Any) -> RegistryEntry:
@@ -446,16 +430,6 @@ class PrivacyGuarantee(Labelled):
             A text is empty.
         """
         return registry_entry_of_guarantee(self.to_dict(), PackageRecord.current().to_dict(), who_and_why)
-
-    def to_html(self) -> str:
-        """Return a label of one page: a whole HTML document without scripts and without anything to load.
-
-        Returns
-        -------
-        page : str
-            All texts are escaped.
-        """
-        return label_page(self._labels())
 
     def _labels(self) -> list[Label]:
         return [label_of_guarantee(self.to_dict())]
@@ -526,10 +500,10 @@ class DisclosureRisk(Labelled):
     def __post_init__(self) -> None:
         for name in _TEXTS:
             if getattr(self, name) != "":
-                check_text(getattr(self, name), name)
+                codec.check_text(getattr(self, name), name)
         if not all(0 <= value <= 100 for value in self.bound.values()):
             raise ValueError("a bound is a percentage, in [0, 100].")
-        object.__setattr__(self, "bound", FrozenMapping(self.bound))
+        object.__setattr__(self, "bound", codec.FrozenMapping(self.bound))
 
     def to_dict(self) -> dict[str, Any]:
         """Return the fields as plain values that `json` writes; it is no statement of `statement_schema`.
@@ -562,20 +536,10 @@ class DisclosureRisk(Labelled):
         ValueError
             If something is missing, left over or out of its range.
         """
-        with readable():
+        with codec.readable():
             found = cls(**{**risk, **{name: tuple(risk[name]) for name in _LISTS}})
-            check_unchanged(found.to_dict(), risk)
+            codec.check_unchanged(found.to_dict(), risk)
         return found
-
-    def to_html(self) -> str:
-        """Return a label of one page: a whole HTML document without scripts and without anything to load.
-
-        Returns
-        -------
-        page : str
-            All texts are escaped. It says that this is not differential privacy.
-        """
-        return label_page(self._labels())
 
     def _labels(self) -> list[Label]:
         return [label_of_risk(self.to_dict())]
@@ -603,4 +567,4 @@ class DisclosureRisk(Labelled):
         return registry_entry_of_risk(self.to_dict(), PackageRecord.current().to_dict(), who_and_why)
 
     def __str__(self) -> str:
-        return describe_risk(self.to_dict())
+        return words.describe_risk(self.to_dict())

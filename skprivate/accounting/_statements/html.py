@@ -2,23 +2,15 @@
 """Privacy labels of statements in HTML: no scripts, nothing to load, every text escaped."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from html import escape as escape_markup
 
 from .._privacy_amounts import show
+from . import text as words
 from .fields import decode_number, decode_required, escape_controls
-from .text import (
-    SCOPE,
-    Statement,
-    describe_guarantee,
-    describe_package,
-    name_of_step,
-    rows_of_releases,
-    rows_of_spent,
-    scope_of_spent,
-)
+from .text import Statement
 
 # Contrast of every pair of colours is at least 4.5 : 1, in light and in dark (WCAG 2.2, AA).
 _LIGHT = "--fg:#111;--bg:#fff;--line:#111;--soft:#595959;--good:#0b5d1e;--bad:#a40000"
@@ -96,13 +88,26 @@ class Labelled(ABC):
     def _labels(self) -> list[Label]:
         """Return what is shown."""
 
+    def to_html(self) -> str:
+        """Return a label of one page: a whole HTML document without scripts and without anything to load.
+
+        Returns
+        -------
+        page : str
+            All texts are escaped. Readable in light and dark, on paper, and by screen readers. A label of one
+            step speaks of that step alone, and says so; that of a `privacy_report` shows the whole first,
+            then every step that drew noise. That of a `DisclosureRisk` says that it is not differential
+            privacy.
+        """
+        return label_page(self._labels())
+
     def _repr_html_(self) -> str:
         return label_fragment(self._labels())
 
 
 def label_of_spent(statement: Statement) -> Label:
     """Return the label of one release."""
-    (_, verdict), *rows = rows_of_spent(statement)
+    (_, verdict), *rows = words.rows_of_spent(statement)
     private = statement["private"]
     return Label(
         subject=statement["mechanism"],
@@ -111,9 +116,9 @@ def label_of_spent(statement: Statement) -> Label:
         figure=_figure(statement["charged"]) if private else NO_EPSILON,
         # Reasons first: they are what a reader of such a label needs.
         rows=sorted(rows, key=lambda row: row[0] != "not private because"),
-        scope="".join(f"{name.capitalize()}: {text}." for name, text in scope_of_spent(statement)),
-        note=f"Stated by {describe_package(statement['package'])}.",
-        releases=rows_of_releases(statement),
+        scope="".join(f"{name.capitalize()}: {text}." for name, text in words.scope_of_spent(statement)),
+        note=f"Stated by {words.describe_package(statement['package'])}.",
+        releases=words.rows_of_releases(statement),
     )
 
 
@@ -121,7 +126,7 @@ def caption_of_spent(statement: Statement) -> str:
     """Return the label of one release in a few words, as a caption in a diagram."""
     if not statement["private"]:
         return f"NOT PRIVATE: {NO_EPSILON}"
-    return f"{_figure(statement['charged'])} per {statement['unit']}, {SCOPE[0]}"
+    return f"{_figure(statement['charged'])} per {statement['unit']}, {words.SCOPE[0]}"
 
 
 def caption_of_plan(epsilon: Fraction) -> str:
@@ -131,7 +136,7 @@ def caption_of_plan(epsilon: Fraction) -> str:
 
 def label_of_guarantee(statement: Statement) -> Label:
     """Return the label of one guarantee."""
-    head, *lines = describe_guarantee(statement).splitlines()
+    head, *lines = words.describe_guarantee(statement).splitlines()
     rows = [(name, text) for name, _, text in (line.strip().partition(": ") for line in lines)]
     epsilon = decode_number(statement["epsilon"])
     return Label(
@@ -170,7 +175,7 @@ def labels_of_report(statement: Statement) -> list[Label]:
         private=private,
         verdict=PRIVATE_VERDICT if private else "NOT PRIVATE",
         figure=_figure(statement["charged"]) if statement["guarantee"] else none,
-        rows=[(name_of_step(step), f"{step['status']}: {step['reason']}") for step in steps],
+        rows=[(words.name_of_step(step), f"{step['status']}: {step['reason']}") for step in steps],
         scope="Of the whole fitted object. How each step counts is in the details.",
     )
     return [whole, *(_step_label(step, private) for step in steps if step["spent"] is not None)]
@@ -178,7 +183,7 @@ def labels_of_report(statement: Statement) -> list[Label]:
 
 def _step_label(step: Statement, whole_private: bool) -> Label:
     alone = label_of_spent(step["spent"])
-    label = replace(alone, subject=f"{name_of_step(step)}: {alone.subject}")
+    label = replace(alone, subject=f"{words.name_of_step(step)}: {alone.subject}")
     if whole_private or not label.private:
         return label
     # Noise on what an uncovered step made of the rows protects nobody.
@@ -186,7 +191,7 @@ def _step_label(step: Statement, whole_private: bool) -> Label:
         label,
         private=False,
         figure=f"{NO_EPSILON} for the whole",
-        verdict=f"NOT PRIVATE with the other steps; {SCOPE[0]}: {label.verdict}",
+        verdict=f"NOT PRIVATE with the other steps; {words.SCOPE[0]}: {label.verdict}",
     )
 
 
@@ -258,3 +263,22 @@ def _table(rows: Sequence[tuple[str, str]], caption: str) -> str:
 
 def _escape(text: str) -> str:
     return escape_markup(escape_controls(text))
+
+
+def aligned(rows: Sequence[Sequence[str]], n_left: int | None = None) -> list[str]:
+    """Return the lines of a table of texts: all columns to the left, or so many, and numbers to the right."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    lines = []
+    for row in rows:
+        cells = [cell.ljust(width) for cell, width in zip(row, widths, strict=True)][:n_left]
+        numbers = [cell.rjust(width) for cell, width in zip(row, widths, strict=True)][len(cells) :]
+        lines.append("  ".join(cells + numbers).rstrip())
+    return lines
+
+
+def html_table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """Return a table with a line of names above, all texts escaped."""
+    names = "".join(f"<th>{escape_markup(name)}</th>" for name in head)
+    cells = ("".join(f"<td>{escape_markup(cell)}</td>" for cell in row) for row in rows)
+    body = "".join(f"<tr>{row}</tr>" for row in cells)
+    return f"<table><thead><tr>{names}</tr></thead><tbody>{body}</tbody></table>"

@@ -10,21 +10,12 @@ from typing import Any
 
 from ...utils._public_module import public_module
 from .._privacy_amounts import upper_sum
+from . import text as words
 from .fields import check_text, decode_number, decode_required, decode_value, escape_controls
-from .text import (
-    DEPLOYMENTS,
-    RELATIONS,
-    SOURCES,
-    Statement,
-    describe_amount,
-    describe_audit,
-    describe_package,
-    describe_risk,
-    describe_scale,
-    one_line,
-)
+from .text import Statement
 
 TODO = "TODO"
+Given = Mapping[str, Any]
 
 # The registry's fields, section by section. "" is the deployment itself.
 _FIELDS = {
@@ -120,20 +111,18 @@ class RegistryEntry(dict[str, Any]):
         return "\n".join(_yaml(self, 0)) + "\n"
 
 
-def registry_entry_of_spent(statement: Statement, given: Mapping[str, Any]) -> RegistryEntry:
+def registry_entry_of_spent(statement: Statement, given: Given) -> RegistryEntry:
     """Return the entry of one release."""
     return _entry_of_releases([statement], statement["reasons"], given)
 
 
-def registry_entry_of_report(statement: Statement, given: Mapping[str, Any]) -> RegistryEntry:
+def registry_entry_of_report(statement: Statement, given: Given) -> RegistryEntry:
     """Return the entry of all releases of a fitted object."""
     spents = [step["spent"] for step in statement["steps"] if step["spent"] is not None]
     return _entry_of_releases(spents, statement["reasons"], given)
 
 
-def registry_entry_of_guarantee(
-    statement: Statement, package: Statement, given: Mapping[str, Any]
-) -> RegistryEntry:
+def registry_entry_of_guarantee(statement: Statement, package: Statement, given: Given) -> RegistryEntry:
     """Return the entry of one guarantee; of what it does not know, nothing is stated."""
     epsilon = decode_number(statement["epsilon"])
     proven = statement["status"] != "estimate" and math.isfinite(epsilon)
@@ -145,25 +134,21 @@ def registry_entry_of_guarantee(
     loss = _stated_loss(
         name, measure, bound, {"epsilon": epsilon} if dp and proven else {}, statement["statement"]
     )
-    mechanisms = f"{statement['subject']}; computed by: {method}; {describe_package(package)}"
+    mechanisms = f"{statement['subject']}; computed by: {method}; {words.describe_package(package)}"
     return _assemble({**loss, "mechanisms": mechanisms}, {}, given)
 
 
-def registry_entry_of_risk(
-    statement: Statement, package: Statement, given: Mapping[str, Any]
-) -> RegistryEntry:
+def registry_entry_of_risk(statement: Statement, package: Statement, given: Given) -> RegistryEntry:
     """Return the entry of a protection that is not differential privacy."""
     stated = {
-        **_no_loss([one_line(line) for line in describe_risk(statement).splitlines()]),
+        **_no_loss([words.one_line(line) for line in words.describe_risk(statement).splitlines()]),
         "unprotected_quantities": _join(statement["unprotected"]) or "none stated",
-        "mechanisms": f"{statement['protection']}; {describe_package(package)}",
+        "mechanisms": f"{statement['protection']}; {words.describe_package(package)}",
     }
     return _assemble(stated, {}, given)
 
 
-def _entry_of_releases(
-    spents: Sequence[Statement], reasons: Sequence[str], given: Mapping[str, Any]
-) -> RegistryEntry:
+def _entry_of_releases(spents: Sequence[Statement], reasons: Sequence[str], given: Given) -> RegistryEntry:
     """Return the entry of releases from the same rows; it is private if there is no reason against it."""
     stated = {
         "unprotected_quantities": _unprotected(spents),
@@ -176,16 +161,14 @@ def _entry_of_releases(
         "the rows are not covered: see the ledger, if one was kept."
     )
     defaults = {
-        "privacy_unit_description": _join(RELATIONS[spent["relation"]] for spent in spents),
+        "privacy_unit_description": _join(words.RELATIONS[spent["relation"]] for spent in spents),
         "post_processing": "Everything that is computed from released values alone, predictions included.",
         "composition": composition,
     }
     return _assemble(stated, defaults, given)
 
 
-def _assemble(
-    stated: Mapping[str, Any], defaults: Mapping[str, str], given: Mapping[str, Any]
-) -> RegistryEntry:
+def _assemble(stated: Mapping[str, Any], defaults: Mapping[str, str], given: Given) -> RegistryEntry:
     texts = {"data_product_type": "Machine learning model", **defaults, **_check_given(given)}
     authors = texts.pop("registry_authors", [TODO])
     deployment: dict[str, Any] = {}
@@ -200,7 +183,7 @@ def _assemble(
     return RegistryEntry(status="Draft", registry_authors=authors, deployment=deployment)
 
 
-def _check_given(given: Mapping[str, Any]) -> dict[str, Any]:
+def _check_given(given: Given) -> dict[str, Any]:
     unknown = min(given.keys() - _OPEN, default=None)
     if unknown in _STATED:
         raise TypeError(f"to_registry() states {unknown!r} itself, from the run: it cannot be given.")
@@ -257,7 +240,7 @@ def _loss(spents: Sequence[Statement]) -> dict[str, Any]:
         measure = "Rényi divergence of every order a > 1, divided by a (rho)"
     if spents[0]["relation"] == "label":
         name = "Custom"
-    bound = ", ".join(f"{key} = {describe_amount(value)}" for key, value in parameters.items())
+    bound = ", ".join(f"{key} = {words.describe_amount(value)}" for key, value in parameters.items())
     floats = {key: float(value) for key, value in parameters.items()}
     return _stated_loss(name, measure, bound, floats, _join(_claimed(spent) for spent in spents))
 
@@ -275,13 +258,13 @@ def _parties(spents: Sequence[Statement]) -> dict[str, Any]:
         "bound_on_input_distance": distance if spents else None,
         "privacy_unit": _join(_UNITS[spent["unit"]] for spent in spents),
         "model_name": models[0] if len(models) == 1 else "Varies",
-        "model_name_description": _join(DEPLOYMENTS[spent["deployment"]] for spent in spents),
+        "model_name_description": _join(words.DEPLOYMENTS[spent["deployment"]] for spent in spents),
     }
 
 
 def _unprotected(spents: Sequence[Statement]) -> str:
     pairs = [
-        f"{name}: {one_line(decode_value(value))}"
+        f"{name}: {words.one_line(decode_value(value))}"
         for spent in spents
         for name, value in spent["unprotected"].items()
     ]
@@ -291,18 +274,18 @@ def _unprotected(spents: Sequence[Statement]) -> str:
 
 def _mechanisms(spents: Sequence[Statement]) -> str:
     return _join(
-        f"{spent['mechanism']}; sensitivity {describe_scale(spent['sensitivity'])} and noise scale "
-        f"{describe_scale(spent['noise_scale'], down=True)} on a grid of integers; noise from "
-        f"{SOURCES[spent['noise_source']]}; {describe_package(spent['package'])}"
+        f"{spent['mechanism']}; sensitivity {words.describe_scale(spent['sensitivity'])} and noise scale "
+        f"{words.describe_scale(spent['noise_scale'], down=True)} on a grid of integers; noise from "
+        f"{words.SOURCES[spent['noise_source']]}; {words.describe_package(spent['package'])}"
         for spent in spents
     )
 
 
 def _claimed(spent: Statement) -> str:
-    audit = "not audited" if spent["audit"] is None else describe_audit(spent["audit"])
+    audit = "not audited" if spent["audit"] is None else words.describe_audit(spent["audit"])
     epsilon, delta = (decode_required(spent["charged"][name]) for name in ("epsilon", "delta"))
-    also = f", delta = {describe_amount(delta)}" if delta else ""
-    return f"claimed epsilon = {describe_amount(epsilon)}{also}, {audit}, not certified"
+    also = f", delta = {words.describe_amount(delta)}" if delta else ""
+    return f"claimed epsilon = {words.describe_amount(epsilon)}{also}, {audit}, not certified"
 
 
 def _join(texts: Any) -> str:

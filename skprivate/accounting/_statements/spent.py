@@ -19,23 +19,9 @@ from ...utils._json_documents import Fields
 from ...utils._public_module import public_module
 from .._leakage.pml import leakage_of_run
 from .._privacy_amounts import ReadableAmounts, show
-from .fields import (
-    VERSION,
-    check_choice,
-    check_kind,
-    check_text,
-    check_texts,
-    check_unchanged,
-    decode_amount,
-    decode_scale,
-    decode_value,
-    encode_amount,
-    encode_value,
-    freeze_mapping,
-    readable,
-)
+from . import fields as codec
 from .guarantees import AuditRecord, PackageRecord, PrivacyGuarantee
-from .html import Label, Labelled, label_of_spent, label_page
+from .html import Label, Labelled, label_of_spent
 from .registry import RegistryEntry, registry_entry_of_spent
 from .text import AMOUNTS_OF_RELEASE, GAUSSIAN, describe_release, describe_spent
 
@@ -106,7 +92,7 @@ class ReleaseRecord(ReadableAmounts):
 
     def __post_init__(self) -> None:
         for name in ("name", "mechanism") if self.rows is None else ("name", "mechanism", "rows"):
-            check_text(getattr(self, name), name)
+            codec.check_text(getattr(self, name), name)
         for name in AMOUNTS_OF_RELEASE:
             if getattr(self, name) is not None:
                 object.__setattr__(self, name, check_positive(getattr(self, name), name))
@@ -172,15 +158,15 @@ class ReleaseRecord(ReadableAmounts):
 
     def to_dict(self) -> dict[str, Any]:
         """Return the fields as plain values that `json` writes."""
-        amounts = {name: encode_amount(getattr(self, name)) for name in AMOUNTS_OF_RELEASE}
+        amounts = {name: codec.encode_amount(getattr(self, name)) for name in AMOUNTS_OF_RELEASE}
         plain = {name: getattr(self, name) for name in ("name", "mechanism", "draws", "rows")}
         return {**plain, **amounts}
 
     @classmethod
     def from_dict(cls, record: Mapping[str, Any]) -> Self:
         """Read `to_dict` back."""
-        amounts = {name: decode_scale(record[name]) for name in ("sensitivity", "noise_scale", "times")}
-        shares = {name: decode_amount(record[name]) for name in ("epsilon", "rho")}
+        amounts = {name: codec.decode_scale(record[name]) for name in ("sensitivity", "noise_scale", "times")}
+        shares = {name: codec.decode_amount(record[name]) for name in ("epsilon", "rho")}
         return cls(**{**record, **amounts, **shares})
 
     def __str__(self) -> str:
@@ -330,9 +316,9 @@ class PrivacySpent(ReadableAmounts, Labelled):
     package: PackageRecord | None = field(default=None, compare=False, repr=False)
 
     def __post_init__(self) -> None:
-        check_text(self.mechanism, "mechanism")
+        codec.check_text(self.mechanism, "mechanism")
         for name, allowed in _CHOICES.items():
-            check_choice(getattr(self, name), name, allowed)
+            codec.check_choice(getattr(self, name), name, allowed)
         resolved = {
             "epsilon": _epsilon(self.epsilon, self.private),
             "delta": check_probability(self.delta, "delta"),
@@ -340,9 +326,9 @@ class PrivacySpent(ReadableAmounts, Labelled):
             "max_rows_per_unit": _count(self.max_rows_per_unit, "max_rows_per_unit"),
             "sensitivity": _grid_amount(self.sensitivity, "sensitivity"),
             "noise_scale": _grid_amount(self.noise_scale, "noise_scale"),
-            "public_inputs": check_texts(self.public_inputs, "public_inputs"),
-            "unprotected": freeze_mapping(self.unprotected, "unprotected"),
-            "reasons": check_texts(self.reasons, "reasons"),
+            "public_inputs": codec.check_texts(self.public_inputs, "public_inputs"),
+            "unprotected": codec.freeze_mapping(self.unprotected, "unprotected"),
+            "reasons": codec.check_texts(self.reasons, "reasons"),
             "releases": self._check_releases(),
         }
         vars(self).update(resolved)
@@ -538,18 +524,18 @@ class PrivacySpent(ReadableAmounts, Labelled):
         True
         """
         plain = ("claim", "relation", "unit", "max_rows_per_unit", "mechanism", "noise_source", "deployment")
-        charged = {name: encode_amount(getattr(self, name)) for name in _CHARGED}
+        charged = {name: codec.encode_amount(getattr(self, name)) for name in _CHARGED}
         return {
             "schema": _KIND,
-            "version": VERSION,
+            "version": codec.VERSION,
             "private": self.private,
             "guarantee": dict(charged) if self.private else None,
             "charged": charged,
             **{name: getattr(self, name) for name in plain},
-            "sensitivity": encode_amount(self.sensitivity),
-            "noise_scale": encode_amount(self.noise_scale),
+            "sensitivity": codec.encode_amount(self.sensitivity),
+            "noise_scale": codec.encode_amount(self.noise_scale),
             "public_inputs": list(self.public_inputs),
-            "unprotected": {name: encode_value(value) for name, value in self.unprotected.items()},
+            "unprotected": {name: codec.encode_value(value) for name, value in self.unprotected.items()},
             "reasons": list(self.reasons),
             "leakage": None if self.leakage is None else self.leakage.to_dict(),
             "audit": None if self.audit is None else self.audit.to_dict(),
@@ -576,11 +562,11 @@ class PrivacySpent(ReadableAmounts, Labelled):
             If it is no such statement, is of another version, misses or adds something, or contradicts
             itself: a ``guarantee`` that is not what was charged, say.
         """
-        check_kind(statement, _KIND)
-        with readable():
+        codec.check_kind(statement, _KIND)
+        with codec.readable():
             spent = cls(**_decode_fields(statement))
             # What was left over shows here, and what contradicts the rest.
-            check_unchanged(spent.to_dict(), statement)
+            codec.check_unchanged(spent.to_dict(), statement)
         return spent
 
     def to_registry(self, **who_and_why: Any) -> RegistryEntry:
@@ -619,17 +605,6 @@ class PrivacySpent(ReadableAmounts, Labelled):
         """
         return registry_entry_of_spent(self.to_dict(), who_and_why)
 
-    def to_html(self) -> str:
-        """Return a label of one page: a whole HTML document without scripts and without anything to load.
-
-        Returns
-        -------
-        page : str
-            All texts are escaped. Readable in light and dark, on paper, and by screen readers. It speaks of
-            this step alone, and says so: of a pipeline, the label of its `privacy_report` does.
-        """
-        return label_page(self._labels())
-
     def _labels(self) -> list[Label]:
         return [label_of_spent(self.to_dict())]
 
@@ -643,10 +618,10 @@ class PrivacySpent(ReadableAmounts, Labelled):
 
 def _decode_fields(statement: Mapping[str, Any]) -> dict[str, Any]:
     known = {item.name: statement[item.name] for item in fields(PrivacySpent) if item.name not in _CHARGED}
-    known |= {name: decode_amount(statement["charged"][name]) for name in _CHARGED}
+    known |= {name: codec.decode_amount(statement["charged"][name]) for name in _CHARGED}
     for name in ("sensitivity", "noise_scale"):
-        known[name] = decode_scale(known[name])
-    known["unprotected"] = {name: decode_value(value) for name, value in known["unprotected"].items()}
+        known[name] = codec.decode_scale(known[name])
+    known["unprotected"] = {name: codec.decode_value(value) for name, value in known["unprotected"].items()}
     for name, kind in (("leakage", PrivacyGuarantee), ("audit", AuditRecord)):
         if known[name] is not None:
             known[name] = kind.from_dict(known[name])

@@ -11,7 +11,7 @@ from typing import Any
 from ...accounting import PrivacySpent
 from ...accounting._privacy_amounts import show
 from ...accounting._statements.fields import FrozenMapping, escape_controls
-from ...accounting._statements.html import label_fragment, label_of_spent, label_page
+from ...accounting._statements.html import aligned, label_fragment, label_of_spent, label_page
 from ...utils._public_module import public_module
 from .estimates import Estimate
 
@@ -277,13 +277,7 @@ class TableDescription:
         return label_fragment([label_of_spent(self.privacy_spent.to_dict())]) + self._section()
 
     def __str__(self) -> str:
-        lines = self.lines()
-        widths = [max(len(text) for text in texts) for texts in zip(*map(_cells, lines), strict=True)]
-        rows = [
-            "  ".join(text.ljust(width) for text, width in zip(_cells(line), widths, strict=True)).rstrip()
-            for line in lines
-        ]
-        return "\n".join([self._heading(), *rows, self._foot()])
+        return "\n".join([self._heading(), *aligned(list(map(_cells, self.lines()))), self._foot()])
 
     def __repr__(self) -> str:
         return f"TableDescription({len(self.columns)} columns; {self._heading()})"

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from ...accounting._statements.html import aligned
 from ...utils._public_module import public_module
 from .scores import Plan
 
@@ -203,7 +204,7 @@ class LifeStudyPlan(Plan):
         }
 
     def __str__(self) -> str:
-        lines = _aligned([self._head, *map(self._cells, self.table)])
+        lines = aligned([self._head, *map(self._cells, self.table)])
         if self.half_width is not None:
             lines += ["", self._wanted, *map(self._needed, self.rows_needed)]
         return self._as_text(f"{self.estimator}: half-widths of 90 % intervals", lines)
@@ -220,32 +221,17 @@ class LifeStudyPlan(Plan):
     @property
     def _head(self) -> tuple[str, ...]:
         quantile = f"{self.quantile:g} quantile{', relative' if self.relative else ''}"
-        return (
-            "variant",
-            "epsilon",
-            "rows",
-            quantile,
-            "slopes",
-            "scale, relative",
-            "eight of ten widest",
-            "warned",
-        )
+        of_parts = quantile, "slopes", "scale, relative"
+        return "variant", "epsilon", "rows", *of_parts, "eight of ten widest", "warned"
 
     @property
     def _wanted(self) -> str:
         return f"Rows for a half-width of {self.half_width:g} in {self.assurance:.0%} of fits:"
 
     def _cells(self, row: PlannedHalfWidths) -> tuple[str, ...]:
-        return (
-            row.variant,
-            f"{float(row.epsilon):g}",
-            f"{row.n:,}",
-            _numbers(row.quantile),
-            _numbers(row.slopes),
-            f"{row.scale:.2g}",
-            " to ".join(f"{end:.2g}" for end in row.range),
-            f"{row.warned:.0%}",
-        )
+        of_parts = _numbers(row.quantile), _numbers(row.slopes), f"{row.scale:.2g}"
+        widest = " to ".join(f"{end:.2g}" for end in row.range)
+        return row.variant, f"{float(row.epsilon):g}", f"{row.n:,}", *of_parts, widest, f"{row.warned:.0%}"
 
     def _needed(self, one: RowsNeeded) -> str:
         what = f"{one.variant}, epsilon {float(one.epsilon):g}: "
@@ -257,13 +243,6 @@ class LifeStudyPlan(Plan):
 
 def _numbers(values: tuple[float, ...]) -> str:
     return " ".join(f"{value:.2g}" for value in values)
-
-
-def _aligned(rows: list[tuple[str, ...]]) -> list[str]:
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    return [
-        "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows
-    ]
 
 
 def _finite(value: Any) -> Any:

@@ -391,12 +391,7 @@ class LabelWorld:
     """Labels by a model of the public ones, whose log-odds are stretched until it has a given AUC."""
 
     def __init__(
-        self,
-        known: PublicRows,
-        classes: NDArray[Any],
-        model: Any,
-        strength: float,
-        rng: np.random.Generator,
+        self, known: PublicRows, classes: NDArray[Any], model: Any, strength: float, rng: np.random.Generator
     ) -> None:
         self._table, self._classes = known.table, classes
         self._model = clone(model).fit(known.table.encoded, known.codes)

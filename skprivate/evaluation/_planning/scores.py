@@ -12,6 +12,7 @@ import numpy as np
 from scipy.stats import norm, t
 
 from ..._typing import FloatArray
+from ...accounting._statements.html import html_table
 from ...utils import check_epsilon
 from ...utils._public_module import public_module
 from .._counts import plan_noise
@@ -367,14 +368,9 @@ class Plan:
         unknown = (f"- {text}" for text in self.unknowns)
         return "\n".join([title, f"({self.mark})", "", *lines, "", "What this cannot know:", *unknown])
 
-    def _as_html(
-        self, title: str, head: Iterable[str], rows: Iterable[Iterable[str]], after_table: str
-    ) -> str:
-        names = "".join(f"<th>{escape(name)}</th>" for name in head)
-        body = "".join("<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row) + "</tr>" for row in rows)
+    def _as_html(self, title: str, head: Sequence[str], rows: Iterable[Sequence[str]], after: str) -> str:
         return (
-            f"<div><p>{title}</p><p><i>{escape(self.mark)}</i></p>"
-            f"<table><thead><tr>{names}</tr></thead><tbody>{body}</tbody></table>{after_table}"
+            f"<div><p>{title}</p><p><i>{escape(self.mark)}</i></p>{html_table(head, rows)}{after}"
             "<p>What this cannot know:</p><ul>"
             + "".join(f"<li>{escape(text)}</li>" for text in self.unknowns)
             + "</ul></div>"

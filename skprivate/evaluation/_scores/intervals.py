@@ -6,10 +6,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import expit, logit, ndtri
 
-from ..._typing import FloatArray
+from ..._typing import BoolArray, FloatArray
 from ...utils._public_module import public_module
 
 # Candidate values of a statistic: as many evenly over its range as at distances from the estimate that grow
@@ -137,12 +136,7 @@ def _finish(
 
 
 def proportion(
-    cells: Cells,
-    chosen: NDArray[np.bool_],
-    among: NDArray[np.bool_],
-    z: float,
-    low: float = 0.0,
-    high: float = 1.0,
+    cells: Cells, chosen: BoolArray, among: BoolArray, z: float, low: float = 0.0, high: float = 1.0
 ) -> Estimate:
     """Return the share of the rows of some cells that are in chosen ones: Fieller's set, Wilson's variance.
 

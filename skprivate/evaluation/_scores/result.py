@@ -11,6 +11,7 @@ import numpy as np
 from ..._typing import FloatArray
 from ...accounting import PrivacySpent
 from ...accounting._statements.fields import escape_controls
+from ...accounting._statements.html import html_table
 from ...base._likely_mistakes import empty_groups, errors_near_zero, hardly_any_rows
 from ...utils._public_module import public_module
 from .intervals import Estimate, quantile
@@ -269,18 +270,19 @@ class PrivateEvaluation:
 
     def to_html(self) -> str:
         """Return a table of the statistics, the declaration about the rows, and the statement of privacy."""
-        head = "".join(f"<th>{name}</th>" for name in ("group", "statistic", "estimate", "interval", ""))
-        body = "".join(
-            f"<tr><td>{html.escape(escape_controls(part))}</td><td>{html.escape(name)}</td><td>{found.value:.4g}</td>"
-            f"<td>{found.lower:.4g} to {found.upper:.4g}</td>"
-            f"<td>{'says nothing' if found.says_nothing else ''}</td></tr>"
+        rows = (
+            (
+                *(escape_controls(part), name, f"{found.value:.4g}"),
+                *(f"{found.lower:.4g} to {found.upper:.4g}", "says nothing" if found.says_nothing else ""),
+            )
             for part, name, found in self._rows()
         )
+        table = html_table(("group", "statistic", "estimate", "interval", ""), rows)
         remarks = "".join(f"<p>{html.escape(escape_controls(remark))}</p>" for remark in self.remarks)
         declaration = _DECLARATIONS[self.on_training_rows]
         return (
             f"<div><p><b>Private evaluation</b>, intervals of {self.confidence:.0%}. {declaration}</p>"
-            f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{remarks}"
+            f"{table}{remarks}"
             f"<pre>{html.escape(str(self.privacy_spent))}</pre></div>"
         )
 

@@ -7,21 +7,11 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from ..._typing import FloatArray
+from ..._typing import BoolArray, FloatArray, IndexArray
 from ...metrics._model_outputs import CLIP, inner_ends
 from ...utils._public_module import public_module
-from .intervals import (
-    Cells,
-    Estimate,
-    area_under_curve,
-    mean_of,
-    mean_value,
-    proportion,
-    recalibration_slope,
-    share,
-)
+from . import intervals as interval
 
 # Public nodes that scores are rounded to, up or down at random, so that what is linear keeps its mean.
 
@@ -65,7 +55,7 @@ def residual_nodes(intervals: int | FloatArray, width: float) -> FloatArray:
     return np.concatenate([-half[:0:-1], half])
 
 
-def round_at_random(values: FloatArray, nodes: FloatArray, random_bytes: Any) -> NDArray[np.intp]:
+def round_at_random(values: FloatArray, nodes: FloatArray, random_bytes: Any) -> IndexArray:
     """Return the number of the node below or above each value, with its mean at the value.
 
     Notes
@@ -79,9 +69,7 @@ def round_at_random(values: FloatArray, nodes: FloatArray, random_bytes: Any) ->
     return below + (draws < share)
 
 
-def round_probabilities(
-    scores: FloatArray, nodes: FloatArray, n_low: int, random_bytes: Any
-) -> NDArray[np.intp]:
+def round_probabilities(scores: FloatArray, nodes: FloatArray, n_low: int, random_bytes: Any) -> IndexArray:
     """Return the number of a node of each probability; none crosses 1/2."""
     low = round_at_random(np.minimum(scores, 0.5), nodes[:n_low], random_bytes)
     high = round_at_random(np.maximum(scores, 0.5), nodes[n_low:], random_bytes)
@@ -148,7 +136,7 @@ class CalibrationPoint:
     """
 
     predicted: float
-    observed: Estimate
+    observed: interval.Estimate
 
 
 @public_module("skprivate.evaluation")
@@ -222,16 +210,16 @@ class GroupCounts:
     declared: bool
 
     @property
-    def area(self) -> tuple[Estimate, bool]:
+    def area(self) -> tuple[interval.Estimate, bool]:
         """The AUC of scores of two classes, and whether their order within intervals is unknown to it."""
-        return area_under_curve(self.counts, self.nodes, self.std, self.z, declared=self.declared)
+        return interval.area_under_curve(self.counts, self.nodes, self.std, self.z, declared=self.declared)
 
     @property
-    def cells(self) -> Cells:
+    def cells(self) -> interval.Cells:
         """All cells in a row."""
-        return Cells(self.counts.ravel(), self.std, self.total)
+        return interval.Cells(self.counts.ravel(), self.std, self.total)
 
-    def of_two_classes(self) -> dict[str, Estimate]:
+    def of_two_classes(self) -> dict[str, interval.Estimate]:
         """Return the statistics of scores of two classes."""
         high = np.arange(len(self.nodes)) >= self.n_low
         right = np.stack([~high, high])
@@ -241,63 +229,63 @@ class GroupCounts:
         found["brier"] = self._mean_loss([lambda p: p**2, lambda p: (1 - p) ** 2], 1.0)
         most = -math.log(float(self.nodes[0]))
         found["log_loss"] = self._mean_loss([lambda p: -np.log1p(-p), lambda p: -np.log(p)], most)
-        found["calibration_in_the_large"] = mean_value(
+        found["calibration_in_the_large"] = interval.mean_value(
             self.cells, (labels - self.nodes).ravel(), -1.0, 1.0, self.z
         )
-        found["calibration_slope"] = recalibration_slope(self.counts, self.nodes, self.std, self.z)
+        found["calibration_slope"] = interval.recalibration_slope(self.counts, self.nodes, self.std, self.z)
         return found
 
-    def of_labels(self) -> dict[str, Estimate]:
+    def of_labels(self) -> dict[str, interval.Estimate]:
         """Return the statistics of predicted labels."""
         right = np.eye(len(self.counts), dtype=bool)[:, :, None]
         return self._of_labels(np.broadcast_to(right, self.counts.shape))
 
-    def of_errors(self) -> dict[str, Estimate]:
+    def of_errors(self) -> dict[str, interval.Estimate]:
         """Return the statistics of errors of a regressor."""
         width = float(self.nodes[-1])
         found = {
-            "mae": mean_value(self.cells, np.abs(self.nodes), 0.0, width, self.z),
-            "bias": mean_value(self.cells, self.nodes, -width, width, self.z),
+            "mae": interval.mean_value(self.cells, np.abs(self.nodes), 0.0, width, self.z),
+            "bias": interval.mean_value(self.cells, self.nodes, -width, width, self.z),
         }
-        squared = mean_value(
+        squared = interval.mean_value(
             self.cells, self.nodes**2, 0.0, width**2, self.z, gaps(self.nodes, self.nodes**2, np.square)
         )
         root = math.sqrt(squared.value) if squared.value >= 0 else math.nan
         slope = 2 * root if root > 0 else math.nan
         ends = math.sqrt(squared.lower), math.sqrt(squared.upper)
         deviations = squared.noise_std / slope, squared.sampling_std / slope
-        found["rmse"] = Estimate(root, *ends, *deviations, squared.says_nothing)
+        found["rmse"] = interval.Estimate(root, *ends, *deviations, squared.says_nothing)
         for level in _QUANTILES:
             found[f"absolute_error_quantile_{level:g}"] = self._error_quantile(level)
         return found
 
-    def _of_labels(self, right: NDArray[np.bool_]) -> dict[str, Estimate]:
+    def _of_labels(self, right: BoolArray) -> dict[str, interval.Estimate]:
         whole = np.ones(self.counts.size, dtype=bool)
-        found = {"accuracy": proportion(self.cells, right.ravel(), whole, self.z)}
-        found["balanced_accuracy"] = mean_of(list(self.recalls(right)))
+        found = {"accuracy": interval.proportion(self.cells, right.ravel(), whole, self.z)}
+        found["balanced_accuracy"] = interval.mean_of(list(self.recalls(right)))
         return found
 
-    def recalls(self, right: NDArray[np.bool_]) -> list[Estimate]:
+    def recalls(self, right: BoolArray) -> list[interval.Estimate]:
         """Return the share of every class that is classified right, without bias."""
         found = []
         for k in range(len(self.counts)):
             among = np.zeros(self.counts.shape, dtype=bool)
             among[k] = True
-            found.append(proportion(self.cells, right.ravel(), among.ravel(), self.z, -1.0, 2.0))
+            found.append(interval.proportion(self.cells, right.ravel(), among.ravel(), self.z, -1.0, 2.0))
         return found
 
-    def _mean_loss(self, losses: list, most: float) -> Estimate:  # type: ignore[type-arg]
+    def _mean_loss(self, losses: list, most: float) -> interval.Estimate:  # type: ignore[type-arg]
         values = [loss(self.nodes) for loss in losses]
         both = [gaps(self.nodes, value, loss) for value, loss in zip(values, losses, strict=True)]
         bound = tuple(np.concatenate(part) for part in zip(*both, strict=True))
-        return mean_value(self.cells, np.concatenate(values), 0.0, most, self.z, bound)
+        return interval.mean_value(self.cells, np.concatenate(values), 0.0, most, self.z, bound)
 
-    def _error_quantile(self, level: float) -> Estimate:
+    def _error_quantile(self, level: float) -> interval.Estimate:
         """Return a quantile of the absolute error: the nodes between which the released counts reach it."""
         # Rounded errors are as often at most a node as errors are at most some number up to the next node.
         ends = self.nodes[len(self.nodes) // 2 :]
         whole = np.ones(self.counts.size, dtype=bool)
-        shares = [proportion(self.cells, np.abs(self.nodes) <= end, whole, self.z) for end in ends]
+        shares = [interval.proportion(self.cells, np.abs(self.nodes) <= end, whole, self.z) for end in ends]
         below = [k for k, found in enumerate(shares) if found.upper < level]
         above = [k for k, found in enumerate(shares) if found.lower > level]
         low = float(ends[below[-1]]) if below else 0.0
@@ -305,7 +293,7 @@ class GroupCounts:
         values = np.maximum.accumulate([found.value for found in shares])
         value = float(np.interp(level, values, np.append((ends[1:] + ends[:-1]) / 2, ends[-1])))
         nothing = low <= 0.0 and high >= float(ends[-1])
-        return Estimate(min(max(value, low), high), low, high, math.nan, math.nan, nothing)
+        return interval.Estimate(min(max(value, low), high), low, high, math.nan, math.nan, nothing)
 
     def calibration(self) -> list[CalibrationPoint]:
         """Return the points of the calibration curve that have rows."""
@@ -329,13 +317,13 @@ class GroupCounts:
         return points
 
     def _observed(
-        self, hits: FloatArray, misses: FloatArray, nodes: NDArray[np.intp], folded: int
-    ) -> Estimate:
+        self, hits: FloatArray, misses: FloatArray, nodes: IndexArray, folded: int
+    ) -> interval.Estimate:
         """Return the share of hits at some nodes, of counts that are sums over `folded` classes."""
         k = float(hits[nodes].sum())
         ones = len(nodes) * folded
         zeros = len(nodes) * (1 if folded == 1 else folded * (folded - 1))
-        return share(k, k + float(misses[nodes].sum()), (ones, zeros), self.std, self.z)
+        return interval.share(k, k + float(misses[nodes].sum()), (ones, zeros), self.std, self.z)
 
     def confusion(self, threshold: float, classes: tuple[object, ...]) -> ConfusionMatrix:
         """Return the confusion matrix; of two classes, a label is predicted above a threshold.

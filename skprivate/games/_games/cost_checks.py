@@ -291,17 +291,13 @@ class _Errors:
     """Errors of a gradient at several points, relative to the largest derivative of the player there."""
 
     def __init__(self) -> None:
-        self._absolute: list[FloatArray] = []
-        self._allowed: list[BoolArray] = []
-        self._size: list[FloatArray] = []
-        self._unseen: list[BoolArray] = []
+        self._absolute, self._size = list[FloatArray](), list[FloatArray]()
+        self._allowed, self._unseen = list[BoolArray](), list[BoolArray]()
         self._points: list[tuple[FloatArray, FloatArray]] = []
 
-    def add(
-        self, given: Any, differences: tuple[FloatArray, ...], x: FloatArray, aggregate: FloatArray
-    ) -> None:
-        """Add the errors at one point; those are allowed that one-sided differences and rounding explain."""
-        slopes, apart, rounding = differences
+    def add(self, given: Any, parts: tuple[FloatArray, ...], x: FloatArray, aggregate: FloatArray) -> None:
+        """Add the errors at one point; those are allowed that one-sided parts and rounding explain."""
+        slopes, apart, rounding = parts
         values = np.asarray(given)
         precision = np.finfo(values.dtype if values.dtype.kind == "f" else np.float64).eps
         values = values.astype(np.float64)

@@ -105,7 +105,7 @@ class ContinuousPlayerPrior(PlayerPrior):
     def corollary1(self, distance: Distance) -> LeakageBound:
         """Add up the coordinates, or take the largest distance where that is less."""
         pairs = zip(self.distributions, distance.rates, strict=True)
-        value = sum(_coordinate_corollary1(*pair) for pair in pairs) + distance.allowance
+        value = sum(_coordinate_leakage(*pair, corollary1=True) for pair in pairs) + distance.allowance
         return LeakageBound(min(value, self.largest_distance(distance).value), False)
 
     def largest_distance(self, distance: Distance) -> LeakageBound:
@@ -137,20 +137,11 @@ class BoxPlayerPrior(PlayerPrior):
         return LeakageBound(*distance.largest(self.widths))
 
 
-def _coordinate_leakage(distribution: Any, rate: float) -> float:
-    low, high = distribution.support()
-    if rate == 0 or low == high:
-        return 0.0
-    if not isfinite(rate) or not isfinite(high - low):
-        return inf
-    if is_uniform(distribution):
-        return uniform_log_mean(float(rate * (high - low)))
-    with _ignore_quantile_warnings():
-        return worst_log_mean(distribution, float(rate))[0]
+def _coordinate_leakage(distribution: Any, rate: float, corollary1: bool = False) -> float:
+    """``-log E exp(-rate |r - z|)`` at the worst z; of corollary 1, of the distance from the farther end.
 
-
-def _coordinate_corollary1(distribution: Any, rate: float) -> float:
-    """``-log E exp(-rate max(r - low, high - r))``: half the width, and the distance from the middle."""
+    That is half the width, and the distance from the middle.
+    """
     low, high = distribution.support()
     if rate == 0 or low == high:
         return 0.0
@@ -158,7 +149,14 @@ def _coordinate_corollary1(distribution: Any, rate: float) -> float:
         return inf
     half, middle = rate * (high - low) / 2, (low + high) / 2
     if is_uniform(distribution):
-        return half + uniform_log_mean(float(half))
+        return (
+            half + uniform_log_mean(float(half))
+            if corollary1
+            else uniform_log_mean(float(rate * (high - low)))
+        )
+    if not corollary1:
+        with _ignore_quantile_warnings():
+            return worst_log_mean(distribution, float(rate))[0]
 
     # Over probabilities: a quantile function is bounded where a density need not be.
     def gain(probability: float) -> float:

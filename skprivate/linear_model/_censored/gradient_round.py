@@ -15,29 +15,11 @@ from scipy.optimize import brentq
 
 from ..._typing import FloatArray, IntArray
 from ...rounds._driver import Round
-from ...rounds._plans.moments import (
-    BLOCK_ROWS,
-    EXACT,
-    SCALE_BITS,
-    SUM_BITS,
-    GradientsPlan,
-    MomentGrid,
-    ResidualGrid,
-    count_sums,
-)
+from ...rounds._plans.moments import GradientsPlan, MomentGrid, ResidualGrid, count_sums
 from ...rounds._rows import KINDS
 from ...utils._public_module import public_module
 from .._distributions import LOGISTIC, SEV, ErrorDistribution
-from .._moments.released_moments import (
-    MomentWeights,
-    Neighbours,
-    NoiseScales,
-    gaussian_scales,
-    l1_moments,
-    laplace_scales,
-    sensitivity_of_unit,
-    squared_l2_moments,
-)
+from .._moments import released_moments as moments
 
 # Bounds that are not rational are rounded up to a multiple of 1 / this: 1e-6 of a bound near 1.
 _BOUND_STEP = 2**20
@@ -260,7 +242,7 @@ def _rounded_up(value: float) -> Fraction:
     return Fraction(int(value * _BOUND_STEP) + 1, _BOUND_STEP)
 
 
-def l1_gradient(residuals: Residuals, weights: MomentWeights, relation: str) -> Fraction:
+def l1_gradient(residuals: Residuals, weights: moments.MomentWeights, relation: str) -> Fraction:
     """L1 sensitivity of (number of events left, sum of residual times v) to one row.
 
     Notes
@@ -287,7 +269,7 @@ def l1_gradient(residuals: Residuals, weights: MomentWeights, relation: str) -> 
     )
 
 
-def squared_l2_gradient(residuals: Residuals, weights: MomentWeights, relation: str) -> Fraction:
+def squared_l2_gradient(residuals: Residuals, weights: moments.MomentWeights, relation: str) -> Fraction:
     """Squared L2 sensitivity of (number of events left, sum of residual times v) to one row.
 
     Notes
@@ -317,7 +299,7 @@ def _neighbouring_corners(residuals: Residuals, relation: str) -> Iterator[tuple
     return product(residuals.corners, [absent] if relation == "add-remove" else residuals.corners)
 
 
-def l1_curvature(residuals: Residuals, weights: MomentWeights, relation: str) -> Fraction:
+def l1_curvature(residuals: Residuals, weights: moments.MomentWeights, relation: str) -> Fraction:
     """L1 sensitivity of the coefficients of theta' M theta / 2 to one row, M the sum of the curvatures.
 
     Notes
@@ -326,12 +308,12 @@ def l1_curvature(residuals: Residuals, weights: MomentWeights, relation: str) ->
     of the difference of two is convex in both, so largest at corners: K v v' and K v' v'', or one of them 0,
     which is the bound for an absent row.
     """
-    return residuals.curvature * l1_moments(weights, relation)
+    return residuals.curvature * moments.l1_moments(weights, relation)
 
 
-def squared_l2_curvature(residuals: Residuals, weights: MomentWeights, relation: str) -> Fraction:
+def squared_l2_curvature(residuals: Residuals, weights: moments.MomentWeights, relation: str) -> Fraction:
     """Squared L2 sensitivity of the sum of curvatures, products of different entries counted twice."""
-    return residuals.curvature**2 * squared_l2_moments(weights, relation)
+    return residuals.curvature**2 * moments.squared_l2_moments(weights, relation)
 
 
 @public_module("skprivate.linear_model")
@@ -402,7 +384,7 @@ class RoundPlan:
         The residuals and the curvatures are multiples of 2^-bits.
     """
 
-    neighbours: Neighbours
+    neighbours: moments.Neighbours
     residuals: Residuals
     mechanism: str
     exponent: int
@@ -416,10 +398,10 @@ class RoundPlan:
         return count_sums(self.residuals.observations)
 
     @property
-    def curvature_weights(self) -> MomentWeights:
+    def curvature_weights(self) -> moments.MomentWeights:
         """Weights of the entries of z in the curvature, where the constant matters less."""
         weights = self.neighbours.weights
-        return MomentWeights(2, 2 * weights.features, weights.n_features, weights.norm_order)
+        return moments.MomentWeights(2, 2 * weights.features, weights.n_features, weights.norm_order)
 
     def sensitivity(self, with_curvature: bool) -> Fraction:
         """Sensitivity of one round, L1 or squared L2, to one unit.
@@ -433,7 +415,7 @@ class RoundPlan:
             curvature = squared_l2_curvature if squared else l1_curvature
             total *= _GRADIENT_WEIGHT ** (2 if squared else 1)
             total += curvature(self.residuals, self.curvature_weights, self.neighbours.relation)
-        return sensitivity_of_unit(total, self.neighbours.rows_per_unit, squared=squared)
+        return moments.sensitivity_of_unit(total, self.neighbours.rows_per_unit, squared=squared)
 
     @functools.cached_property
     def _gradient_sensitivity(self) -> Fraction:
@@ -441,7 +423,7 @@ class RoundPlan:
         gradient = squared_l2_gradient if self.mechanism == "gaussian" else l1_gradient
         return gradient(self.residuals, self.neighbours.weights, self.neighbours.relation)
 
-    def noise(self, size: int, amount: Fraction, with_curvature: bool) -> NoiseScales:
+    def noise(self, size: int, amount: Fraction, with_curvature: bool) -> moments.NoiseScales:
         """Plan the noise of one round: the number of events, the gradient, then the curvature's triangle."""
         kinds, weights = np.minimum(np.arange(size), 2), self.neighbours.weights
         fine, unit = 2**self.residual_bits, 2 ** (self.exponent + self.residual_bits)
@@ -451,11 +433,10 @@ class RoundPlan:
         classes = [weight**power for weight in (Fraction(1, fine), *of_gradient)]
         if with_curvature:
             classes = [weight * _GRADIENT_WEIGHT**power for weight in classes]
-            classes += self._curvature_classes()
-            rows, columns = np.triu_indices(size)
-            codes = np.concatenate([codes, 4 + 3 * kinds[rows] + kinds[columns] + 9 * (rows == columns)])
-        plan = gaussian_scales if self.mechanism == "gaussian" else laplace_scales
-        return plan(classes, codes, self.sensitivity(with_curvature), amount)
+            unit = 2 ** (2 * self.coarse + self.curvature_bits)
+            classes += moments.pair_weights(self.curvature_weights, self.mechanism, unit)
+            codes = np.concatenate([codes, 4 + moments.pair_codes(*np.triu_indices(size))])
+        return moments.noise_scales(self.mechanism, classes, codes, self.sensitivity(with_curvature), amount)
 
     def sums(self, grid: MomentGrid, theta: FloatArray, with_curvature: bool) -> GradientsPlan:
         """Return what a round around theta adds up over rows."""
@@ -506,18 +487,9 @@ class RoundPlan:
             of_curvature = mirrored(noisy[above] / unit, size), mirrored(std[above] / unit, size)
         return GradientRound(theta, noisy[0] / fine, std[0] / fine, *of_gradient, *of_curvature, less)
 
-    def _curvature_classes(self) -> list[Fraction]:
-        weights = self.curvature_weights
-        unit = 2 ** (2 * self.coarse + self.curvature_bits)
-        single = [1, weights.target, weights.features]
-        pairs = [Fraction(one * other, unit) for one in single for other in single]
-        if self.mechanism == "gaussian":
-            return [2 * pair**2 for pair in pairs] + [pair**2 for pair in pairs]
-        return pairs + [pair / 2 for pair in pairs]
-
 
 def plan_rounds(
-    neighbours: Neighbours, residuals: Residuals, mechanism: str, n_rows: int, least_amount: Fraction
+    neighbours: moments.Neighbours, residuals: Residuals, mechanism: str, n_rows: int, least_amount: Fraction
 ) -> RoundPlan:
     """Choose the grids of the rounds by public numbers alone.
 
@@ -541,12 +513,8 @@ def plan_rounds(
     scale = 2 * draft.sensitivity(True) / least_amount
     if mechanism == "gaussian":
         scale = Fraction(isqrt(ceil(draft.sensitivity(True) / (2 * least_amount))) + 1)
-    by_noise = SCALE_BITS - ceil(scale).bit_length()
-    by_sums = min(
-        EXACT.bit_length() - 1 - (BLOCK_ROWS - 1).bit_length(), SUM_BITS - (n_rows - 1).bit_length()
-    )
     largest = max(residuals.curvature, residuals.reach, *residuals.extent)
-    room = min(by_noise, by_sums - ceil(largest - 1).bit_length())
+    room = moments.room_for(ceil(scale), n_rows, ceil(largest - 1).bit_length())
     bits = min(_RESIDUAL_BITS, room // 2)
     curvature_bits = min(_CURVATURE_BITS, room // 2)
     exponent, coarse = min(_EXPONENT, room - bits), min(_EXPONENT, (room - curvature_bits) // 2)
@@ -560,7 +528,7 @@ class _RoundNoise:
     """Noise on the number of events, the gradient and one triangle of the curvature."""
 
     sums: GradientsPlan
-    scales: NoiseScales
+    scales: moments.NoiseScales
 
     def randomize(self, values: IntArray, entropy: Any) -> IntArray:
         """Return the noisy integers."""

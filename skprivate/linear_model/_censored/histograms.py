@@ -358,17 +358,6 @@ def fit_law(histogram: ResidualHistogram, distribution: ErrorDistribution, sprea
     return min(usable or fits[:1], key=lambda one: (one.inverse + one.noise(histogram.noise_std))[1, 1])
 
 
-def noise_of_scores(distribution: ErrorDistribution) -> FloatArray:
-    """Covariance of the derivative of the log likelihood by (location, log scale), of noise of variance 1.
-
-    With the first of the cuts: a public matrix of the distribution, for predictions before anything is
-    released.
-    """
-    empty = ResidualHistogram(residual_edges(distribution), np.zeros((2, RESIDUAL_BINS + 2)), 1.0)
-    scores = _derivatives(_LogCells(empty.edges, distribution, _CUTS[0]), np.zeros(3))[0][:2]
-    return np.einsum("aec,bec->ab", scores, scores)
-
-
 class _LogCells:
     """Log likelihood of one row in every cell, of shape (2, n_cells): censored, events.
 
@@ -524,8 +513,11 @@ class Correction:
 
 def residuals_show_scale(errors: StepErrors, distribution: ErrorDistribution, noise_std: float) -> bool:
     """Whether a histogram with such noise would show the scale of the errors, by released values."""
+    # Derivatives of the log likelihood by (location, log scale) with the first of the cuts: all is public.
+    cells = _LogCells(residual_edges(distribution), distribution, _CUTS[0])
+    scores = _derivatives(cells, np.zeros(3))[0][:2]
     inverse = np.linalg.inv(errors.law_information)
-    error = noise_std**2 * (inverse @ noise_of_scores(distribution) @ inverse)[1, 1]
+    error = noise_std**2 * (inverse @ np.einsum("aec,bec->ab", scores, scores) @ inverse)[1, 1]
     return bool(error < _USABLE**2)
 
 
@@ -601,7 +593,9 @@ def replicate(
     theta = correction.theta
     factor = theta[1] / rounds[:, 1]
     slopes = rounds[:, 2:] * factor[:, None] - theta[2:]
-    shared = slopes @ errors.law_by_slopes.T
+    # What location and log scale fall by, per change of theta's slopes.
+    both = errors.law_directions.T @ errors.information[:, 2:]
+    shared = slopes @ np.linalg.solve(errors.law_information, both).T
     of_rounds = np.column_stack([theta[0] - rounds[:, 0] * factor, np.log(factor)]) + shared
     of_rows = rows @ errors.law_directions @ np.linalg.inv(errors.law_information)
     # The slopes' errors spread the residuals; their mean square has been allowed for.

@@ -129,11 +129,7 @@ def correlation(covariance: FloatArray) -> FloatArray:
 
 
 def regularized_covariance(
-    covariance: FloatArray,
-    noise: float,
-    direction: FloatArray,
-    given: tuple[float, float],
-    slopes: FloatArray,
+    covariance: FloatArray, noise: float, direction: FloatArray, given: Sequence[float], slopes: FloatArray
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Shrink the noise in a covariance of (y', x'), and bound its eigenvalues; return what noise is left.
 
@@ -165,8 +161,8 @@ def regularized_covariance(
         Part of the noise's variance that is left. Where values of variance t have noise of variance v, an
         estimate shrunk by t / (t + v) is off by a variance of v times that share.
     """
-    shrunk, features, of_squares, of_products = _regularized_features(covariance[1:, 1:], noise)
-    raw = _without_outliers(covariance[0, 1:], shrunk, noise, slopes)
+    shrunk, features, of_squares, of_products = _regular_features(covariance[1:, 1:], noise)
+    raw = _no_outliers(covariance[0, 1:], shrunk, noise, slopes)
     cross, of_cross = _shrink_cross(raw, noise, direction)
     # Without the shrinkage, which would leave too much unexplained; the noise explains its own part.
     own = noise**2 * np.trace(np.linalg.inv(features))
@@ -190,9 +186,7 @@ def regularized_covariance(
     return result, seen, kept
 
 
-def _regularized_features(
-    covariance: FloatArray, noise: float
-) -> tuple[FloatArray, FloatArray, float, float]:
+def _regular_features(covariance: FloatArray, noise: float) -> tuple[FloatArray, FloatArray, float, float]:
     """Return the features' covariance shrunk, and regular, and what is left of the noise's variance."""
     d = len(covariance)
     squares = np.diagonal(covariance)
@@ -213,9 +207,7 @@ def _regularized_features(
     return shrunk, regular, (1.0 + (d - 1) * of_squares) / d, of_products
 
 
-def _without_outliers(
-    cross: FloatArray, features: FloatArray, noise: float, slopes: FloatArray
-) -> FloatArray:
+def _no_outliers(cross: FloatArray, features: FloatArray, noise: float, slopes: FloatArray) -> FloatArray:
     """Return the covariances of the target and the features without outliers of the noise.
 
     Censoring takes late events of the rows that live long, and late entry takes early ones of those that live
@@ -234,7 +226,7 @@ def _explained(cross: FloatArray, features: FloatArray) -> float:
     return float(cross @ np.linalg.solve(features, cross))
 
 
-def _shrunk_to_middle(left: float, noise: float, given: tuple[float, float]) -> tuple[float, float]:
+def _shrunk_to_middle(left: float, noise: float, given: Sequence[float]) -> tuple[float, float]:
     """Shrink the target's variance given the features toward the middle of its bounds, by the noise's share.
 
     As if it were normal about the (geometric) middle, with the bounds two standard deviations apart.
@@ -386,18 +378,14 @@ class StepRule:
 
     @classmethod
     def of(
-        cls,
-        distribution: ErrorDistribution,
-        residuals: Residuals,
-        regularization: str,
-        limits: tuple[float, float],
+        cls, distribution: ErrorDistribution, residuals: Residuals, shrink: bool, limits: tuple[float, float]
     ) -> "StepRule":
         """Collect the constants."""
         # Only of events and censored rows are the curvatures the events minus the residuals.
         exact = distribution is SEV and residuals.is_plain
         halves = {"left", "interval"}.isdisjoint(residuals.observations)
         spread = residuals.spread(distribution) if halves else 0.0
-        return cls(halves, distribution is NORMAL, exact, spread, regularization != "none", limits)
+        return cls(halves, distribution is NORMAL, exact, spread, shrink, limits)
 
     def update(self, estimate: CurvatureEstimate | None, new: GradientRound) -> CurvatureEstimate:
         """Return the estimate after a new round."""
@@ -615,12 +603,6 @@ class StepErrors:
     def law_information(self) -> FloatArray:
         """Information about location and log scale where slopes are known, of shape (2, 2)."""
         return self.law_directions.T @ self.information @ self.law_directions
-
-    @property
-    def law_by_slopes(self) -> FloatArray:
-        """What location and log scale fall by, per change of theta's slopes, of shape (2, D - 2)."""
-        both = self.law_directions.T @ self.information[:, 2:]
-        return np.asarray(np.linalg.solve(self.law_information, both))
 
 
 def left_by_curvatures(change: float, one_sided: bool) -> float:

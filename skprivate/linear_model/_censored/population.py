@@ -437,18 +437,13 @@ def _shares(logs: FloatArray) -> FloatArray:
 
 
 def bootstrap_population(
-    release: PopulationRelease,
-    n_replicates: int = 400,
-    seed: int = 0,
-    *,
-    rows_per_unit: int = 1,
-    with_noise: bool = True,
+    release: PopulationRelease, n_replicates: int = 400, *, rows_per_unit: int = 1, with_noise: bool = True
 ) -> ScaledFit:
     """Return replicates of the fit: normal errors of the rows, those of the noise, and those of peaks.
 
     Parameters are those of `bootstrap_censored`. Post-processing of released values: it spends nothing.
     """
-    rng = np.random.default_rng(seed)
+    rng = np.random.default_rng(0)
     law, fit = release.law, release.fit
     drawn = rng.multivariate_normal(np.zeros(2), rows_per_unit * law.inverse, n_replicates, method="eigh")
     if with_noise:

@@ -17,31 +17,9 @@ from ...rounds._plans.cells import CellsPlan
 from ...rounds._plans.moments import MANY_ROWS, MomentGrid
 from ...rounds._rows import KINDS
 from .._distributions import ErrorDistribution
-from .._moments.released_moments import Neighbours, gaussian_scales, laplace_scales, sensitivity_of_unit
+from .._moments.released_moments import Neighbours, noise_scales, sensitivity_of_unit
+from . import histograms, newton
 from .gradient_round import GradientRound, RoundPlan, mirrored, plan_rounds, residuals_of
-from .histograms import (
-    PARTS,
-    Correction,
-    CountNoise,
-    HistogramRelease,
-    ResidualHistogram,
-    correct,
-    fit_histogram,
-    histogram_cells,
-    histogram_sensitivity,
-    residual_cells,
-    residual_edges,
-    residuals_show_scale,
-)
-from .newton import (
-    CHANGE,
-    CurvatureEstimate,
-    StepErrors,
-    StepRule,
-    left_by_curvatures,
-    left_noise,
-    relative_error,
-)
 from .release import CensoredRelease, errors_of
 
 # Shares of the budget: the histogram, and the residuals before and after the last round. Chosen by
@@ -206,19 +184,19 @@ def censored_rounds(
     released = yield first
     on_progress()
     std = float(first.noise.std[0])  # type: ignore[attr-defined]
-    histogram = HistogramRelease.of(released, std, plan.grid.target, plan.n_tables)
+    histogram = histograms.HistogramRelease.of(released, std, plan.grid.target, plan.n_tables)
     return (yield from _CensoredFit(plan, histogram).rounds_of_newton(on_progress))
 
 
 def histogram_round(plan: CensoredPlan, spent: PrivacySpent | None = None) -> Round:
     """Return the round of the counts by time and event, for a tenth of the budget."""
-    cells, amount = histogram_cells(plan.grid, plan.n_tables), HISTOGRAM_SHARE * plan.budget.amount
+    cells, amount = histograms.histogram_cells(plan.grid, plan.n_tables), HISTOGRAM_SHARE * plan.budget.amount
     return counts_round(plan, cells, amount, "counts by time and event", spent)
 
 
 def ends_round(plan: CensoredPlan, amount: Fraction, spent: PrivacySpent | None) -> Round:
     """Return the round of the counts of events above the upper bound, within the bounds, and below them."""
-    cells = histogram_cells(plan.grid, 2, 1)
+    cells = histograms.histogram_cells(plan.grid, 2, 1)
     return counts_round(plan, cells, amount, "counts beyond the bounds of y", spent)
 
 
@@ -234,15 +212,17 @@ def counts_round(
     move `PARTS` times as far, and each part weighs 1 / `PARTS`.
     """
     squared = plan.budget.mechanism == "gaussian"
-    one = histogram_sensitivity(plan.neighbours.relation)
+    one = histograms.histogram_sensitivity(plan.neighbours.relation)
     sensitivity = sensitivity_of_unit(one, plan.neighbours.rows_per_unit, squared=squared)
-    planner = gaussian_scales if squared else laplace_scales
-    weight = Fraction(1, PARTS) ** (2 if squared else 1)
-    scales = planner([weight], np.zeros(cells.n_sums, dtype=np.intp), sensitivity, amount)
-    return Round(cells, CountNoise(scales), spent, scales.describe(name))
+    weight, codes = (
+        Fraction(1, histograms.PARTS) ** (2 if squared else 1),
+        np.zeros(cells.n_sums, dtype=np.intp),
+    )
+    scales = noise_scales(plan.budget.mechanism, [weight], codes, sensitivity, amount)
+    return Round(cells, histograms.CountNoise(scales), spent, scales.describe(name))
 
 
-def _choose_clip(plan: CensoredPlan, histogram: HistogramRelease) -> RoundPlan:
+def _choose_clip(plan: CensoredPlan, histogram: histograms.HistogramRelease) -> RoundPlan:
     """Return the plan of the rounds with the clip that the released counts and public noise suggest."""
     *usual, late = plan.rounds
     if not usual:
@@ -256,12 +236,14 @@ def _choose_clip(plan: CensoredPlan, histogram: HistogramRelease) -> RoundPlan:
 class _CensoredFit:
     """State between the rounds of a censored fit; everything in it is released or public."""
 
-    def __init__(self, plan: CensoredPlan, histogram: HistogramRelease) -> None:
+    def __init__(self, plan: CensoredPlan, histogram: histograms.HistogramRelease) -> None:
         self.plan, self._histogram = plan, histogram
         self._plan = _choose_clip(plan, histogram)
-        location, scale = fit_histogram(histogram, plan.distribution)
+        location, scale = histograms.fit_histogram(histogram, plan.distribution)
         slope = float(np.clip(1.0 / scale, *plan.limits))
-        self.rule = StepRule.of(plan.distribution, self._plan.residuals, plan.regularization, plan.limits)
+        self.rule = newton.StepRule.of(
+            plan.distribution, self._plan.residuals, plan.regularization != "none", plan.limits
+        )
         self.theta = np.zeros(plan.grid.size)
         self.theta[:2] = -location * slope, slope
         self.rounds: list[GradientRound] = []
@@ -314,53 +296,53 @@ class _CensoredFit:
 
     def _residual_round(self, amount: Fraction) -> Round:
         """Return the round of the residuals about the present parameters."""
-        cells = residual_cells(self.plan.grid, self.theta, self.plan.distribution)
+        cells = histograms.residual_cells(self.plan.grid, self.theta, self.plan.distribution)
         return counts_round(self.plan, cells, amount, "counts of residuals")
 
-    def _counts_residuals(self, estimate: CurvatureEstimate | None, amount: Fraction) -> bool:
+    def _counts_residuals(self, estimate: newton.CurvatureEstimate | None, amount: Fraction) -> bool:
         """Whether residuals are to be counted, decided before the last round."""
         # Rows of other kinds than events and censored ones have no one residual.
         if estimate is None or not self.plan.is_plain or not self._histogram.shows_events:
             return False
-        errors = StepErrors.of(self.rule, estimate, self.rounds, self.theta)
+        errors = newton.StepErrors.of(self.rule, estimate, self.rounds, self.theta)
         noise = self._residual_round(amount).noise.std[0]  # type: ignore[attr-defined]
-        return residuals_show_scale(errors, self.plan.distribution, float(noise))
+        return histograms.residuals_show_scale(errors, self.plan.distribution, float(noise))
 
-    def _recentre(self, estimate: CurvatureEstimate) -> Rounds[None]:
+    def _recentre(self, estimate: newton.CurvatureEstimate) -> Rounds[None]:
         """Correct location and scale before the last round, whose slopes suffer from their errors most."""
-        errors = StepErrors.of(self.rule, estimate, self.rounds, self.theta)
+        errors = newton.StepErrors.of(self.rule, estimate, self.rounds, self.theta)
         # The last round does not begin where the one before led.
         self._seen = errors.contraction
         _, correction = yield from self._count_residuals(errors, self._early)
         self.theta = correction.apply(self.plan.limits)
 
     def _count_residuals(
-        self, errors: StepErrors, amount: Fraction
-    ) -> Rounds[tuple[ResidualHistogram, Correction]]:
+        self, errors: newton.StepErrors, amount: Fraction
+    ) -> Rounds[tuple[histograms.ResidualHistogram, histograms.Correction]]:
         """Yield the round of the residuals, and weigh what it released against the rounds before."""
         step = self._residual_round(amount)
-        counts = (yield step).reshape(2, -1) / PARTS
+        counts = (yield step).reshape(2, -1) / histograms.PARTS
         noise_std = float(step.noise.std[0])  # type: ignore[attr-defined]
-        residuals = ResidualHistogram(residual_edges(self.plan.distribution), counts, noise_std)
-        return residuals, correct(residuals, self.plan.distribution, errors, self.rounds[-1])
+        residuals = histograms.ResidualHistogram(
+            histograms.residual_edges(self.plan.distribution), counts, noise_std
+        )
+        return residuals, histograms.correct(residuals, self.plan.distribution, errors, self.rounds[-1])
 
-    def _level_of_noise(self) -> float:
-        """Typical norm of the noise on the features' covariance if it took the whole budget."""
-        plan, size = self._plan, len(self.theta)
-        # Of the last entry but one, a product of two features, or of the target and the feature.
-        std = plan.noise(size, self._whole, True).std[-2] / 2.0 ** (2 * plan.coarse + plan.curvature_bits)
-        return float(np.sqrt(2.0 * (size - 2)) * std / self._histogram.n_events)
-
-    def _next_round(self, estimate: CurvatureEstimate | None) -> tuple[Fraction, bool]:
+    def _next_round(self, estimate: newton.CurvatureEstimate | None) -> tuple[Fraction, bool]:
         """Return the budget of the next round, and whether it releases the curvature."""
+        plan, size = self._plan, len(self.theta)
+        unit = 2.0 ** (plan.exponent + plan.residual_bits)
+        unit_of_curvature = 2.0 ** (2 * plan.coarse + plan.curvature_bits)
         if estimate is None:
-            return self._pace.first(self._level_of_noise()) * self._whole, True
-        errors = StepErrors.of(self.rule, estimate, self.rounds, self.theta)
-        plan, model = self._plan, errors.model
-        size, unit = len(self.theta), 2.0 ** (self._plan.exponent + self._plan.residual_bits)
+            # Of the last entry but one, a product of two features, or of the target and the feature.
+            std = plan.noise(size, self._whole, True).std[-2] / unit_of_curvature
+            level = float(np.sqrt(2.0 * (size - 2)) * std / self._histogram.n_events)
+            return self._pace.first(level) * self._whole, True
+        errors = newton.StepErrors.of(self.rule, estimate, self.rounds, self.theta)
+        model = errors.model
         stds = [plan.noise(size, self._left, curvature).std[plan.n_counts :] for curvature in (False, True)]
-        fresh = mirrored(stds[1][size:] / 2.0 ** (2 * plan.coarse + plan.curvature_bits), size)
-        fresh = left_noise(replace(estimate, std=fresh / estimate.total), model)
+        fresh = mirrored(stds[1][size:] / unit_of_curvature, size)
+        fresh = newton.left_noise(replace(estimate, std=fresh / estimate.total), model)
         noises = [model.length_of_noise((std[:size] / unit) ** 2) for std in stds]
         ahead = Ahead(
             length=model.length(errors.step),
@@ -369,7 +351,7 @@ class _CensoredFit:
             noise=model.length_of_noise(self.rounds[-1].score_variance),
             contraction=errors.contraction,
             error=errors.error,
-            fresh=relative_error(model, fresh, errors.step),
+            fresh=newton.relative_error(model, fresh, errors.step),
             noises=(noises[0], noises[1]),
         )
         share, curvature = self._pace.next_round(len(self.rounds), ahead, self._left / self._whole)
@@ -439,7 +421,7 @@ class Ahead:
         """Return what a step of such a length is expected to leave."""
         # What is left shrinks with the step at least as fast as it did.
         seen = self.contraction * min(1.0, length / max(self.length, 1e-300))
-        known = left_by_curvatures(self.change * length / max(self.length, 1e-300), self.one_sided)
+        known = newton.left_by_curvatures(self.change * length / max(self.length, 1e-300), self.one_sided)
         slow = min(float(np.hypot(known, seen)), _SLOWEST)
         part = float(np.hypot(slow, error))
         return length * part / float(np.hypot(1.0, part))
@@ -496,7 +478,7 @@ class Pace:
             noise = self._grown(ahead.noises[curvature], part * left)
             known = both(error, self._grown(ahead.fresh, part * left)) if curvature else error
             next_way = float(np.hypot(noise, ahead.left_of(way, known)))
-            changed = float(np.hypot(known, CHANGE * way))
+            changed = float(np.hypot(known, newton.CHANGE * way))
             best = self._best(ahead, next_way, changed, left * (1 - part), depth - 1)[0]
             found.append((best, part, curvature))
         return min(found)

@@ -15,29 +15,12 @@ from ...accounting import PrivacySpent
 from ...noise._mechanisms import FitBudget
 from ...rounds._driver import Round, Rounds
 from ...rounds._plans.logits import ColumnMomentsPlan, LogitsPlan, StandardRows
-from ...rounds._plans.moments import (
-    BLOCK_ROWS,
-    EXACT,
-    FINEST,
-    MANY_ROWS,
-    SCALE_BITS,
-    SUM_BITS,
-    MomentGrid,
-    choose_exponent,
-)
+from ...rounds._plans.moments import FINEST, MANY_ROWS, MomentGrid, choose_exponent
 from ...rounds._plans.probabilities import LinearModel, class_probabilities
 from ...rounds._rates import ClassRates, NoiseShares, class_rate_rounds, shift_rounds, shift_to
 from ...utils._public_module import public_module
-from .schedule import (
-    MOMENTS_SHARE,
-    MOMENTUM,
-    LogisticNeighbours,
-    Schedule,
-    Standards,
-    make_schedule,
-    noise_of,
-    read_standards,
-)
+from .._moments.released_moments import room_for
+from . import schedule as schedules
 
 # Most that the ridge is taken back by.
 _LONGEST = 4.0
@@ -82,8 +65,8 @@ class LogisticRelease:
         released yet.
     """
 
-    standards: Standards
-    schedule: Schedule
+    standards: schedules.Standards
+    schedule: schedules.Schedule
     mechanism: str
     known: ClassRates
     start: FloatArray
@@ -199,14 +182,14 @@ class LogisticRelease:
         return np.column_stack([middle - half, middle + half])
 
 
-def simulated_rows(standards: Standards) -> FloatArray:
+def simulated_rows(standards: schedules.Standards) -> FloatArray:
     """Return standardised rows as if columns were normal, and independent."""
     deviations = np.sqrt(standards.variances[1:])
     return np.random.default_rng(0).normal(size=(_DRAWS, len(deviations))) * deviations
 
 
 def in_units_of_rows(
-    theta: FloatArray, standards: Standards, grid: MomentGrid
+    theta: FloatArray, standards: schedules.Standards, grid: MomentGrid
 ) -> tuple[FloatArray, FloatArray]:
     """Return slopes of shape (n_logits, n_features) and intercepts in the units of X."""
     slopes = theta[:, 1:] / standards.scale
@@ -249,7 +232,7 @@ class LogisticPlan:
     exponent: int
     residual_bits: int
     coarse: tuple[int, int]
-    neighbours: LogisticNeighbours
+    neighbours: schedules.LogisticNeighbours
     budget: FitBudget
     n_rows: int | None
 
@@ -259,7 +242,7 @@ def plan_logistic(
     upper: FloatArray,
     x_norm: float | None,
     *,
-    neighbours: LogisticNeighbours,
+    neighbours: schedules.LogisticNeighbours,
     budget: FitBudget,
     n_rows: int | None,
 ) -> LogisticPlan:
@@ -271,15 +254,10 @@ def plan_logistic(
         There are too many rows, or epsilon is too small, for 64-bit integers, or bounds too close.
     """
     most_rows = MANY_ROWS if n_rows is None else n_rows
-    share = MOMENTS_SHARE * budget.amount
+    share = schedules.MOMENTS_SHARE * budget.amount
     scales = neighbours.moments_noise(2 * neighbours.n_features, 0, share).scales
     moments_exponent = choose_exponent(most_rows, Fraction(int(scales.max())))
-    largest = neighbours.largest_scale(_LEAST_AMOUNT * budget.amount)
-    room = min(
-        EXACT.bit_length() - BLOCK_ROWS.bit_length(),
-        SUM_BITS - max(most_rows - 1, 1).bit_length(),
-        SCALE_BITS - largest.bit_length(),
-    )
+    room = room_for(neighbours.largest_scale(_LEAST_AMOUNT * budget.amount), most_rows)
     bits = room // 2
     if bits < _FEWEST_BITS:
         raise ValueError("too many rows, or epsilon too small, for gradients in 64-bit integers.")
@@ -317,15 +295,15 @@ def logistic_rounds(
     positive and add up to the budget whatever they are, so that the whole is private with the budget, for
     pure differential privacy and for zCDP, although earlier releases choose their number.
     """
-    neighbours, amount = plan.neighbours, MOMENTS_SHARE * plan.budget.amount
+    neighbours, amount = plan.neighbours, schedules.MOMENTS_SHARE * plan.budget.amount
     shares = NoiseShares(plan.budget, neighbours.relation, neighbours.rows_per_unit)
     known = yield from class_rate_rounds(shares, neighbours.n_labels, plan.n_rows, spent)
     moments = ColumnMomentsPlan(replace(plan.grid, exponent=plan.moments_exponent))
     noise = neighbours.moments_noise(moments.n_sums, plan.moments_exponent, amount)
     released = yield Round(moments, noise, release=noise.describe("moments of the columns"))
     on_progress()
-    standards = read_standards(moments, noise, released, known, plan.budget.mechanism)
-    schedule = make_schedule(standards, neighbours, plan.budget, known.share)
+    standards = schedules.read_standards(moments, noise, released, known, plan.budget.mechanism)
+    schedule = schedules.make_schedule(standards, neighbours, plan.budget, known.share)
     norm_order = 2 if plan.budget.mechanism == "gaussian" else 1
     rows = StandardRows(standards.center, standards.scale, standards.radius, norm_order, plan.exponent)
     logs = np.log(standards.rates)
@@ -366,8 +344,8 @@ def logistic_rounds(
 
 def _descend(
     plan: LogisticPlan,
-    standards: Standards,
-    schedule: Schedule,
+    standards: schedules.Standards,
+    schedule: schedules.Schedule,
     rows: StandardRows,
     start: FloatArray,
     on_progress: Callable[[], object],
@@ -391,19 +369,23 @@ def _descend(
         if length:
             # Columns that move together may be steeper than the step allows for, beyond what noise explains.
             bend = float((velocity * (pull - before)).sum()) / length**2
-            sure = bend - 2 * sqrt(2) * noise_of(standards, plan.neighbours, amount) / length
+            sure = bend - 2 * sqrt(2) * schedules.noise_of(standards, plan.neighbours, amount) / length
             damping = max(damping, sure - schedule.ridge)
         if number >= schedule.n_leading:
             weight = schedule.weights[number - schedule.n_leading]
             mean, slope = mean + weight * theta, slope + weight * gradient
             shown += weight * class_probabilities(theta[:, 0] + drawn @ theta[:, 1:].T).mean(axis=0)
-        velocity = MOMENTUM * velocity - pull / (damping + schedule.ridge)
+        velocity = schedules.MOMENTUM * velocity - pull / (damping + schedule.ridge)
         theta = theta + velocity
     return mean, slope, shown
 
 
 def _release_curvature(
-    plan: LogisticPlan, standards: Standards, amount: Fraction, rows: StandardRows, theta: FloatArray
+    plan: LogisticPlan,
+    standards: schedules.Standards,
+    amount: Fraction,
+    rows: StandardRows,
+    theta: FloatArray,
 ) -> Rounds[tuple[FloatArray, float]]:
     """Yield the round of the curvature around theta; return it as a mean over rows, and its noise."""
     coarse, bits = plan.coarse

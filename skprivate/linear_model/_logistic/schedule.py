@@ -13,13 +13,7 @@ from ...noise._mechanisms import FitBudget
 from ...rounds._plans.logits import ColumnMomentsPlan, LogitsPlan
 from ...rounds._rates import MEAN_SHARE, ClassRates
 from ...utils._public_module import public_module
-from .._moments.released_moments import (
-    NoiseScales,
-    gaussian_scales,
-    laplace_scales,
-    root_above,
-    sensitivity_of_unit,
-)
+from .._moments.released_moments import NoiseScales, noise_scales, root_above, sensitivity_of_unit
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -144,8 +138,7 @@ class LogisticNeighbours:
         return root_above(whole / (2 * least_amount)) if gaussian else ceil(whole / least_amount)
 
     def _noise(self, weights: list[Fraction], codes: Any, one: Fraction, amount: Fraction) -> NoiseScales:
-        planner = gaussian_scales if self.mechanism == "gaussian" else laplace_scales
-        return planner(weights, codes, self._of_unit(one), amount)
+        return noise_scales(self.mechanism, weights, codes, self._of_unit(one), amount)
 
     def _of_unit(self, one: Fraction) -> Fraction:
         """Sensitivity to one unit, of that to one row."""

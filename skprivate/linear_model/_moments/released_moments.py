@@ -18,9 +18,8 @@ import numpy as np
 
 from ..._typing import FloatArray, IndexArray, IntArray, MomentMethod, Regularization
 from ...accounting import ReleaseRecord
-from ...noise import DiscreteGaussianMechanism, DiscreteLaplaceMechanism
-from ...noise._mechanisms import FitBudget
-from ...rounds._plans.moments import MANY_ROWS, MomentGrid, choose_exponent
+from ...noise._mechanisms import DiscreteGaussianMechanism, DiscreteLaplaceMechanism, FitBudget
+from ...rounds._plans import moments as grids
 from ...rounds._rows import on_model_scale
 from ...utils._public_module import public_module
 from .._distributions import ErrorDistribution
@@ -301,12 +300,7 @@ class NoiseScales:
             scale = Fraction(root_above(self.sensitivity / (2 * self.amount) * _ONE**2), _ONE)
         shares: dict[str, Any] = {unit: self.amount}
         return ReleaseRecord(
-            name=name,
-            mechanism=kind,
-            sensitivity=self.sensitivity,
-            noise_scale=scale,
-            draws=draws,
-            **shares,
+            name=name, mechanism=kind, sensitivity=self.sensitivity, noise_scale=scale, draws=draws, **shares
         )
 
     def randomize(self, values: IntArray, entropy: Any) -> IntArray:
@@ -323,59 +317,59 @@ class NoiseScales:
         return DiscreteGaussianMechanism.from_sigma(scale)
 
 
-def laplace_scales(
-    weights: list[Fraction], codes: IndexArray, sensitivity: Fraction, epsilon: Fraction
+def noise_scales(
+    mechanism: str, weights: list[Fraction], codes: IndexArray, sensitivity: Fraction, amount: Fraction
 ) -> NoiseScales:
-    """Return the scales of discrete Laplace noise on integers of different weights.
+    """Return the scales, or the sigmas, of discrete noise on integers of different weights.
 
     Parameters
     ----------
+    mechanism : {"laplace", "gaussian"}
     weights : list of Fraction
-        c > 0, of every class of integers.
+        c > 0, of every class of integers; for Gaussian noise c^2.
     codes : ndarray of int
         Class of every integer f_i.
     sensitivity : Fraction
-        Largest sum of c_i |f_i - f'_i| over neighbours.
-    epsilon : Fraction
+        Largest sum of c_i |f_i - f'_i| over neighbours; for Gaussian noise of c_i^2 (f_i - f'_i)^2.
+    amount : Fraction
+        Epsilon; for Gaussian noise rho.
 
     Notes
     -----
-    With scales t_i >= sensitivity / (c_i epsilon) the loss is at most
+    *Laplace.* With scales t_i >= sensitivity / (c_i epsilon) the loss is at most
     sum |f_i - f'_i| / t_i <= epsilon sum c_i |f_i - f'_i| / sensitivity <= epsilon.
+
+    *Gaussian.* The divergence of order alpha is at most alpha sum (f_i - f'_i)^2 / (2 sigma_i^2); with
+    sigma_i^2 >= sensitivity / (2 rho c_i^2) that is at most alpha rho.
     """
-    scales = [ceil(sensitivity / (weight * epsilon)) for weight in weights]
-    return NoiseScales("laplace", _in_64_bits(scales)[codes], sensitivity, epsilon)
-
-
-def gaussian_scales(
-    squared_weights: list[Fraction], codes: IndexArray, squared_sensitivity: Fraction, rho: Fraction
-) -> NoiseScales:
-    """Return the sigmas of discrete Gaussian noise on integers of different weights.
-
-    Parameters
-    ----------
-    squared_weights : list of Fraction
-        c^2 > 0, of every class of integers.
-    codes : ndarray of int
-        Class of every integer f_i.
-    squared_sensitivity : Fraction
-        Largest sum of c_i^2 (f_i - f'_i)^2 over neighbours.
-    rho : Fraction
-
-    Notes
-    -----
-    The divergence of order alpha is at most alpha sum (f_i - f'_i)^2 / (2 sigma_i^2); with
-    sigma_i^2 >= squared_sensitivity / (2 rho c_i^2) that is at most alpha rho.
-    """
-    variance = squared_sensitivity / (2 * rho)
-    sigmas = [root_above(variance / weight) for weight in squared_weights]
-    return NoiseScales("gaussian", _in_64_bits(sigmas)[codes], squared_sensitivity, rho)
-
-
-def _in_64_bits(scales: list[int]) -> IntArray:
+    if mechanism == "laplace":
+        scales = [ceil(sensitivity / (weight * amount)) for weight in weights]
+    else:
+        scales = [root_above(sensitivity / (2 * amount) / weight) for weight in weights]
     if max(scales) >= 2**63:
         raise ValueError("epsilon is too small: the noise does not fit 64-bit integers.")
-    return np.array(scales, dtype=np.int64)
+    return NoiseScales(mechanism, np.array(scales, dtype=np.int64)[codes], sensitivity, amount)
+
+
+def pair_weights(weights: MomentWeights, mechanism: str, unit: int = 1) -> list[Fraction]:
+    """Weights of the classes of `pair_codes`, for `noise_scales`: products of two entries, then squares."""
+    single = [1, weights.target, weights.features]
+    pairs = [Fraction(one * other, unit) for one in single for other in single]
+    if mechanism == "laplace":
+        return pairs + [pair / 2 for pair in pairs]
+    return [2 * pair**2 for pair in pairs] + [pair**2 for pair in pairs]
+
+
+def pair_codes(rows: IndexArray, columns: IndexArray) -> IndexArray:
+    """Class of every product of two entries of a row: the constant, the target, or a feature (2 and more)."""
+    return 3 * np.minimum(rows, 2) + np.minimum(columns, 2) + 9 * (rows == columns)
+
+
+def room_for(scale: int, n_rows: int, bits: int = 0) -> int:
+    """Bits left to a grid on which sums of so many rows, of so many bits each, are exact with this noise."""
+    of_block = grids.EXACT.bit_length() - 1 - (grids.BLOCK_ROWS - 1).bit_length()
+    of_sums = min(of_block, grids.SUM_BITS - (n_rows - 1).bit_length())
+    return min(of_sums - bits, grids.SCALE_BITS - scale.bit_length())
 
 
 def root_above(square: Fraction) -> int:
@@ -473,7 +467,7 @@ class MomentRelease:
 class MomentPlan:
     """The moments that are released, and the scales of their noise; `plan_moments` returns one."""
 
-    grid: MomentGrid
+    grid: grids.MomentGrid
     noise: NoiseScales
     rows: IndexArray
     columns: IndexArray
@@ -505,7 +499,7 @@ class MomentPlan:
 
 
 def plan_moments(
-    grid: MomentGrid, neighbours: Neighbours, budget: FitBudget, weight_bits: int = 0
+    grid: grids.MomentGrid, neighbours: Neighbours, budget: FitBudget, weight_bits: int = 0
 ) -> MomentPlan:
     """Plan the release of all moments but a public number of rows.
 
@@ -522,16 +516,10 @@ def plan_moments(
         rows, columns = rows[1:], columns[1:]
     unit = Fraction(4**grid.exponent * 2**weight_bits)
     # Classes of moments: by what is multiplied, and whether it is a square.
-    kinds = np.minimum(np.arange(grid.size), 2)
-    codes = 3 * kinds[rows] + kinds[columns] + 9 * (rows == columns)
-    single = [1, neighbours.weights.target, neighbours.weights.features]
-    pairs = [Fraction(one * other) for one in single for other in single]
-    if budget.mechanism == "laplace":
-        weights = pairs + [pair / 2 for pair in pairs]
-        noise = laplace_scales(weights, codes, neighbours.l1 * unit, budget.amount)
-    else:
-        squares = [2 * pair**2 for pair in pairs] + [pair**2 for pair in pairs]
-        noise = gaussian_scales(squares, codes, neighbours.squared_l2 * unit**2, budget.amount)
+    weights, codes = pair_weights(neighbours.weights, budget.mechanism), pair_codes(rows, columns)
+    laplace = budget.mechanism == "laplace"
+    sensitivity = neighbours.l1 * unit if laplace else neighbours.squared_l2 * unit**2
+    noise = noise_scales(budget.mechanism, weights, codes, sensitivity, budget.amount)
     return MomentPlan(grid, noise, rows, columns, unit)
 
 
@@ -544,10 +532,10 @@ def make_grid(
     n_rows: int,
     neighbours: Neighbours,
     budget: FitBudget,
-) -> MomentGrid:
+) -> grids.MomentGrid:
     """Return the finest grid on which the sums and the noise of a fit are safe."""
-    exponent = choose_exponent(n_rows, largest_scale(neighbours, budget))
-    return MomentGrid(
+    exponent = grids.choose_exponent(n_rows, largest_scale(neighbours, budget))
+    return grids.MomentGrid(
         lower=lower,
         upper=upper,
         target=target,
@@ -580,16 +568,16 @@ class FitTask:
     @property
     def n_rows(self) -> int:
         """Number of rows that the sums on the grid must hold."""
-        return self.n_units if self.neighbours.n_is_public and self.n_units is not None else MANY_ROWS
+        return self.n_units if self.neighbours.n_is_public and self.n_units is not None else grids.MANY_ROWS
 
-    def grid(self, budget: FitBudget) -> MomentGrid:
+    def grid(self, budget: FitBudget) -> grids.MomentGrid:
         """Return the grid of moments that are released for a part of the budget, or all of it."""
         rows, neighbours = self.n_rows, self.neighbours
         return make_grid(
             *self.bounds, self.target, self.x_norm, n_rows=rows, neighbours=neighbours, budget=budget
         )
 
-    def scale_limits(self, grid: MomentGrid) -> tuple[float, float]:
+    def scale_limits(self, grid: grids.MomentGrid) -> tuple[float, float]:
         """Bounds of the scale in scaled units."""
         if self.scale_bounds is None:
             return _SCALE_RANGE
@@ -751,7 +739,7 @@ def varying_directions(n_features: int, constant: FloatArray | None) -> FloatArr
     return np.asarray(np.linalg.svd(constant)[2][len(constant) :], dtype=np.float64)
 
 
-def unscale(fit: ScaledFit, grid: MomentGrid) -> tuple[FloatArray, Any, Any]:
+def unscale(fit: ScaledFit, grid: grids.MomentGrid) -> tuple[FloatArray, Any, Any]:
     """Return slopes, intercept and scale in the units of X and of the model's target.
 
     Parameters
@@ -798,21 +786,14 @@ def least_squares(release: MomentRelease, regularization: str) -> Line:
     along = np.einsum("...jk,...j->...k", vectors, cross)
     coef = np.einsum("...jk,...k->...j", vectors, inverse * along)
     diagonal = np.einsum("...jk,...k->...j", vectors**2, np.maximum(inverse, 0.0))
-    optimism = _optimism(coef, diagonal, release.noise_std[1:, 2:] / n[..., np.newaxis])
+    # With noise g = N_xy - N_xx b in the equations of the slopes, these move by S^-1 g, and the residual is
+    # too small by 2 g . S^-1 g; the entries of g are taken to be uncorrelated.
+    noise_std = release.noise_std[1:, 2:] / n[..., np.newaxis]
+    variance = noise_std[..., 0, :] ** 2 + _times(noise_std[..., 1:, :] ** 2, coef**2)
+    optimism = 2.0 * _dot(diagonal, variance)
     residual = target + _dot(coef, _times(features, coef) - 2.0 * cross)
     intercept = mean_target - _dot(coef, mean_features)
     return Line(intercept, coef, residual, optimism, mean_features, values, inverse, vectors)
-
-
-def _optimism(coef: FloatArray, inverse: FloatArray, noise_std: FloatArray) -> FloatArray:
-    """Return by how much the noisy residual about the fitted line is expected to be too small.
-
-    With noise g = N_xy - N_xx b in the equations of the slopes, these move by S^-1 g, and the noise in the
-    residual falls by 2 g . S^-1 g; `inverse` is the diagonal of S^-1, and the entries of g are taken to be
-    uncorrelated.
-    """
-    variance = noise_std[..., 0, :] ** 2 + _times(noise_std[..., 1:, :] ** 2, coef**2)
-    return 2.0 * _dot(inverse, variance)
 
 
 def _regularized(values: FloatArray, release: MomentRelease, n: FloatArray, rule: str) -> FloatArray:

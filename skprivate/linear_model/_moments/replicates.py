@@ -320,10 +320,7 @@ def bootstrap_moments(
 
 
 def _solve_varying(
-    release: MomentRelease,
-    solve: Callable[[MomentRelease, str], ScaledFit],
-    coef: FloatArray,
-    constant: FloatArray,
+    release: MomentRelease, solve: Callable[..., ScaledFit], coef: FloatArray, constant: FloatArray
 ) -> ScaledFit:
     """Fit a stack of releases without regularisation, with the slopes `coef` along constant directions.
 
@@ -344,21 +341,16 @@ def _solve_varying(
     return ScaledFit(fits.intercept - offset, fits.coef @ varying + known, fits.scale)
 
 
-def _sampled(
-    release: MomentRelease,
-    fit: ScaledFit,
-    distribution: ErrorDistribution,
-    z: FloatArray,
-) -> FloatArray:
+def _sampled(release: MomentRelease, fit: ScaledFit, law: ErrorDistribution, z: FloatArray) -> FloatArray:
     """Moments of (1, y, x) without noise, of shape (count, D, D)."""
     others = np.r_[0, 2 : len(release.matrix)]  # the constant and the features
     design = _possible_design(release)
-    line = np.r_[fit.intercept + distribution.mean * fit.scale, fit.coef]
-    spread = float(fit.scale) * np.sqrt(distribution.variance)
+    line = np.r_[fit.intercept + law.mean * fit.scale, fit.coef]
+    spread = float(fit.scale) * np.sqrt(law.variance)
     # Residuals times (1, x), the first of them their sum; and the sum of their squares.
     products = spread * (z[:, :-1] @ np.linalg.cholesky(design).T)
-    free = np.sqrt(distribution.kurtosis - 1.0 - distribution.skewness**2)
-    squares = distribution.skewness * z[:, 0] + free * z[:, -1]
+    free = np.sqrt(law.kurtosis - 1.0 - law.skewness**2)
+    squares = law.skewness * z[:, 0] + free * z[:, -1]
     n = design[0, 0]
     cross = design @ line + products
     matrices = np.empty((len(z), *release.matrix.shape))
@@ -511,10 +503,10 @@ def bootstrap_looks(
     by_steps = by_steps or len(fit.coef) > WHOLE or not slopes_are_told(release.moments, constant)
     varying = varying_directions(len(fit.coef), constant)
     if by_steps:
-        error, widened, place = _left_by_steps(release, distribution, metric, own, noise)
+        error, widened, place = _left_by_steps(release, law, metric, own, noise)
         error = error if constant is None else error @ varying.T @ varying
     else:
-        error, widened, place = _left_by_looks(release, distribution, metric, own, noise, varying)
+        error, widened, place = _left_by_looks(release, law, metric, own, noise, varying)
     # Errors of location and log scale from those of the clipped mean and mean square.
     clip = release.looks[-1].clip
     covariance = law.spread(fit.scale, clip) / (metric.n / rows_per_unit)
@@ -529,12 +521,7 @@ _Left = tuple[FloatArray, FloatArray, FloatArray]
 
 
 def _left_by_looks(
-    release: LookRelease,
-    distribution: ErrorDistribution,
-    metric: Metric,
-    own: FloatArray,
-    noise: _Noise,
-    varying: FloatArray,
+    release: LookRelease, law: ClippedLaw, metric: Metric, own: FloatArray, noise: _Noise, varying: FloatArray
 ) -> _Left:
     """Return errors of slopes and log scale, and noise of the last looks' mean and mean square.
 
@@ -545,7 +532,7 @@ def _left_by_looks(
 
     All of it along the directions that vary.
     """
-    law, looks = clipped_law(distribution), release.looks[-release.n_averaged :]
+    looks = release.looks[-release.n_averaged :]
     features, means = noise.features(release.moments, len(own))
     start, left = np.zeros(own.shape[1]), np.zeros_like(own)
     place = np.zeros((len(own), 2))
@@ -568,7 +555,7 @@ def _left_by_looks(
 
 
 def _left_by_steps(
-    release: LookRelease, distribution: ErrorDistribution, metric: Metric, own: FloatArray, noise: _Noise
+    release: LookRelease, law: ClippedLaw, metric: Metric, own: FloatArray, noise: _Noise
 ) -> _Left:
     """Return the same by the steps of the fit, where the noise hides directions of the features.
 
@@ -577,7 +564,7 @@ def _left_by_steps(
     an error as a random vector of the size of E, drawn anew for every look; and adds its own noise and the
     rows' spread, the same in all looks.
     """
-    law, fit = clipped_law(distribution), release.fit
+    fit = release.fit
     slopes, variance = metric.vectors.T @ fit.coef, (fit.scale * law.std) ** 2
     error = (np.clip(metric.values, 0.0, None) / metric.raised - 1.0) * slopes
     first = np.sqrt(noise_of_equations(release.moments, metric, fit.coef))
@@ -606,9 +593,7 @@ def _share_and_spread(look: Look, law: ClippedLaw, metric: Metric) -> tuple[floa
     return share, float(np.sqrt(np.clip(look.sums[-1] / metric.n, 0.0, 1.0))) * look.clip
 
 
-def looks_warning(
-    release: LookRelease, replicates: ScaledFit, constant: FloatArray | None = None
-) -> str | None:
+def looks_warning(release: LookRelease, replicates: ScaledFit, constant: FloatArray | None) -> str | None:
     """Return why a constant may predict better than a fit, or why intervals are too narrow, or None.
 
     Parameters

@@ -13,18 +13,7 @@ from ...accounting import PrivacySpent
 from ...noise._mechanisms import FitBudget
 from ...rounds._driver import Round, Rounds
 from ...rounds._plans.cells import CellsPlan, ResidualAxis
-from ...rounds._plans.moments import (
-    BLOCK_ROWS,
-    EXACT,
-    FINEST,
-    NARROWEST,
-    SCALE_BITS,
-    STEEPEST,
-    SUM_BITS,
-    LooksPlan,
-    MomentGrid,
-    MomentsPlan,
-)
+from ...rounds._plans.moments import FINEST, NARROWEST, STEEPEST, LooksPlan, MomentGrid, MomentsPlan
 from ...utils._public_module import public_module
 from .._distributions import ErrorDistribution, clipped_law
 from .released_moments import (
@@ -33,11 +22,11 @@ from .released_moments import (
     Neighbours,
     NoiseScales,
     ScaledFit,
-    gaussian_scales,
     l1_look,
-    laplace_scales,
     noise_level,
+    noise_scales,
     plan_moments,
+    room_for,
     sensitivity_of_unit,
     solve_moments,
     square_weights,
@@ -129,9 +118,9 @@ class LookPlan:
     def _scales(
         self, weights: list[Fraction], codes: IndexArray, sensitivity: Fraction, amount: Fraction
     ) -> NoiseScales:
-        gaussian = self.mechanism == "gaussian"
-        whole = sensitivity_of_unit(sensitivity, self.neighbours.rows_per_unit, squared=gaussian)
-        return (gaussian_scales if gaussian else laplace_scales)(weights, codes, whole, amount)
+        squared = self.mechanism == "gaussian"
+        whole = sensitivity_of_unit(sensitivity, self.neighbours.rows_per_unit, squared=squared)
+        return noise_scales(self.mechanism, weights, codes, whole, amount)
 
     def hides_quartiles(self, n: float, amount: Fraction) -> bool:
         """Return whether the noise of counts of n residuals hides what the looks start from.
@@ -162,9 +151,7 @@ class LookPlan:
         return released / unit, step.noise.std / unit  # type: ignore[attr-defined]
 
 
-def plan_looks(
-    neighbours: Neighbours, budget: FitBudget, n_rows: int, least_amount: Fraction
-) -> LookPlan | None:
+def plan_looks(neighbours: Neighbours, budget: FitBudget, n_rows: int, least: Fraction) -> LookPlan | None:
     """Choose the grid of looks by public numbers alone; None where no grid is fine enough for so many rows.
 
     Parameters
@@ -173,17 +160,12 @@ def plan_looks(
     budget : FitBudget
     n_rows : int
         Largest number of rows.
-    least_amount : Fraction
+    least : Fraction
         Least epsilon, or rho, of a look.
     """
     draft = LookPlan(neighbours, budget.mechanism, 0)
-    scale = int(draft.noise(1, least_amount).scales.max())
-    room = min(
-        SCALE_BITS - scale.bit_length(),
-        SUM_BITS - (n_rows - 1).bit_length(),
-        EXACT.bit_length() - 1 - (BLOCK_ROWS - 1).bit_length(),
-    )
-    bits = min(room // 2, FINEST)
+    scale = int(draft.noise(1, least).scales.max())
+    bits = min(room_for(scale, n_rows) // 2, FINEST)
     return None if bits < _FEWEST_BITS else replace(draft, bits=bits)
 
 

@@ -22,7 +22,7 @@ from skprivate import (
 from skprivate.audit import AuditCase, check_private_estimator
 from skprivate.ensemble._plan import Schedule
 from skprivate.ensemble._release import BoostingTask
-from skprivate.linear_model._censored import rounds as censored_fit
+from skprivate.linear_model._censored import histograms
 from skprivate.linear_model._logistic.schedule import LogisticNeighbours
 from skprivate.linear_model._moments.rounds import LookPlan
 from skprivate.model_selection import _scoring
@@ -134,7 +134,7 @@ class TestOneReleaseOfSeveral:
         assert caught(ESTIMATORS["looks"], "check_other_epsilons")
 
     def test_a_histogram_of_sensitivity_1_to_a_replaced_row(self, monkeypatch):
-        monkeypatch.setattr(censored_fit, "histogram_sensitivity", lambda relation: Fraction(1))
+        monkeypatch.setattr(histograms, "histogram_sensitivity", lambda relation: Fraction(1))
         assert caught(case_of("aft, censored"), "check_releases")
 
     def test_half_the_noise_on_scores_of_a_search(self, monkeypatch):
