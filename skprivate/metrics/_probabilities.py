@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Probabilities: arithmetic with the same bits for a row in any table, and posterior means of shares."""
 
+import functools
 import math
 from dataclasses import dataclass
 
@@ -46,15 +47,21 @@ def row_totals(parts: FloatArray) -> FloatArray:
     return found
 
 
+def _row_most(parts: FloatArray) -> FloatArray:
+    # Column by column: over a short last axis NumPy's own maximum takes several times as long.
+    columns = (parts[..., number : number + 1] for number in range(parts.shape[-1]))
+    return functools.reduce(np.maximum, columns)
+
+
 def log_softmax(logits: FloatArray) -> FloatArray:
     """Return logarithms of shares that are in proportion to the exponentials of logits, by row."""
-    below = logits - logits.max(axis=-1, keepdims=True)
+    below = logits - _row_most(logits)
     return below - log(row_totals(exp(below)))
 
 
 def softmax(logits: FloatArray) -> FloatArray:
     """Return shares in proportion to the exponentials of logits, by row."""
-    odds = exp(logits - logits.max(axis=-1, keepdims=True))
+    odds = exp(logits - _row_most(logits))
     return odds / row_totals(odds)
 
 

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Standardised rows in a ball, and the residuals and curvatures of their labels, as integers."""
 
-from libc.math cimport fabs, sqrt, trunc
+from libc.math cimport fabs, sqrt
 from libc.stdint cimport int32_t, int64_t
 
-from .logit_loops cimport TILE as LOOP, add_gradient, clipped, exps, logits_of
+from .logit_loops cimport TILE as LOOP, add_gradient, clipped, exps, logits_of, two_classes
 
 #: Rows of a tile.
 TILE = LOOP
@@ -36,10 +36,10 @@ def fill_tiles(
     """Fill in tiles of a block of packed rows: its features, and what is made of them, by columns.
 
     A row (x', y', 1) of `block` becomes z = factor * x' - shift, and 1. The first d columns of a tile are
-    x'; d more and the last hold z times min(1, radius / norm), in units of radius / span: integers whose norm
-    is at most the span (`squares`: the sum of their squares at most its square), which is checked on the
-    integers without error, as span^2 is at most 2^53. `weights` holds min(1, radius / norm). `work` has room
-    for two rows z. Tiles are filled up with rows of 0, of weight 0.
+    x'; the next holds the 1, and d more hold z, times min(1, radius / norm), in units of radius / span:
+    integers whose norm is at most the span (`squares`: the sum of their squares at most its square), which is
+    checked on the integers without error, as span^2 is at most 2^53. `weights` holds min(1, radius / norm).
+    `work` has room for two rows. Tiles are filled up with rows of 0, of weight 0.
     """
     cdef:
         Py_ssize_t n = block.shape[0], d = factor.shape[0], i, j, tile, place
@@ -65,28 +65,12 @@ def fill_tiles(
             weights[i] = weight
             scale = weight * (span / radius)
             for j in range(d + 1):
-                q[j] = trunc(clipped(z[j] * scale, span))
+                q[j] = <int32_t> clipped(z[j] * scale, span)
             if norm_of(q, d + 1, squares) > limit:
                 shorten(q, d + 1, limit, squares)
-            for j in range(d + 1):
-                tiles[tile, d + j, place] = <int32_t> q[j]
-
-
-cdef inline void two_classes(
-    double* logits, const int32_t* labels, const double* weights, double unit, double fine, double* odds,
-    int32_t* residuals, double* curvatures,
-) noexcept nogil:
-    """Fill in the integer residuals and curvatures of a tile."""
-    cdef Py_ssize_t i
-    cdef double p
-    for i in range(LOOP):
-        odds[i] = -fabs(logits[i])
-    exps(odds)
-    for i in range(LOOP):
-        p = (1.0 if logits[i] >= 0 else odds[i]) / (1.0 + odds[i])
-        # Toward zero, and no magnitude beyond the unit, whatever floating point did.
-        residuals[i] = <int32_t> clipped(weights[i] * (labels[i] - p) * unit, unit)
-        curvatures[i] = trunc(clipped(p * (1.0 - p) * fine, 0.25 * fine))
+            tiles[tile, d, place] = <int32_t> q[d]
+            for j in range(d):
+                tiles[tile, d + 1 + j, place] = <int32_t> q[j]
 
 
 cdef inline void several_classes(
@@ -134,8 +118,7 @@ def add_gradients(
 ):
     """Add up residuals times rows of tiles, by logit and column; fill in curvatures.
 
-    The residual of a label is that of the logits theta z, with z in full and the constant last, times the
-    weight, in units of 1 / unit and toward zero. `theta` has one row for two classes, whose residual is 1 or
+    The residual of a label is that of the logits theta (1, z), with z in full, times the row's weight, in units of 1 / unit and toward zero. `theta` has one row for two classes, whose residual is 1 or
     0 less the probability of the second; and one per class for several. Curvatures are p (1 - p), two classes
     only, in units of 1 / fine; 0: none. `work` has one row more, `residuals` as many as `theta`, of a tile.
     """
@@ -148,9 +131,7 @@ def add_gradients(
             for k in range(n_logits):
                 logits_of(&tiles[tile, 0, 0], d, &factor[0], &shift[0], &theta[k, 0], FAR, logits + k * LOOP)
             if n_logits == 1:
-                two_classes(
-                    logits, &labels[i], &weights[i], unit, fine, beside, &residuals[0, 0], &curvatures[i]
-                )
+                two_classes(logits, &labels[i], &weights[i], unit, fine, &residuals[0, 0], &curvatures[i])
             else:
                 several_classes(logits, n_logits, &labels[i], &weights[i], unit, beside, &residuals[0, 0])
             for k in range(n_logits):

@@ -33,12 +33,12 @@ cdef extern from *:
     ) {
         for (int i = 0; i < SKP_TILE; i++) out[i] = 0.0;
         for (Py_ssize_t j = 0; j < d; j++, cells += SKP_TILE) {
-            const double f = factor[j], s = shift[j], t = theta[j];
+            const double f = factor[j], s = shift[j], t = theta[j + 1];
             for (int i = 0; i < SKP_TILE; i++) out[i] += t * skp_clipped(cells[i] * f - s, far);
         }
         for (int i = 0; i < SKP_TILE; i++) {
             /* Infinite parameters; the integers keep to their bounds even then. */
-            double u = out[i] + theta[d];
+            double u = out[i] + theta[0];
             u = u == u ? u : 0.0;
             out[i] = skp_clipped(u, far);
         }
@@ -49,8 +49,10 @@ cdef extern from *:
        which is 0.35 at most, ends where the next term is 2^-57; and k is added to the exponent. */
     SKP_BODY void skp_exps_body(double* values) {
         const double round = 0x1.8p52;
+        /* Apart: in one loop compilers would branch. */
+        for (int i = 0; i < SKP_TILE; i++) values[i] = skp_clipped(values[i], 708.0);
         for (int i = 0; i < SKP_TILE; i++) {
-            double x = values[i] > -708.0 ? values[i] : -708.0, shifted = x * 0x1.71547652b82fep0 + round;
+            double x = values[i], shifted = x * 0x1.71547652b82fep0 + round;
             double k = shifted - round, r = (x - k * 0x1.62e42feep-1) - k * 0x1.a39ef35793c76p-33, p;
             int64_t power, bits;
             p = 1.0 / 6227020800;
@@ -70,6 +72,21 @@ cdef extern from *:
             memcpy(&bits, &p, 8);
             bits = (int64_t)((uint64_t)bits + ((uint64_t)power << 52));
             memcpy(&values[i], &bits, 8);
+        }
+    }
+
+    SKP_BODY void skp_two_classes_body(
+        const double* logits, const int32_t* labels, const double* weights, double unit, double fine,
+        int32_t* residuals, double* curvatures
+    ) {
+        double odds[SKP_TILE];
+        for (int i = 0; i < SKP_TILE; i++) odds[i] = -fabs(logits[i]);
+        skp_exps_body(odds);
+        for (int i = 0; i < SKP_TILE; i++) {
+            double one = 1.0, p = (logits[i] >= 0 ? one : odds[i]) / (one + odds[i]);
+            /* Toward zero, and no magnitude beyond the unit, whatever floating point did. */
+            residuals[i] = (int32_t)skp_clipped(weights[i] * (labels[i] - p) * unit, unit);
+            curvatures[i] = (int32_t)skp_clipped(p * (one - p) * fine, 0.25 * fine);
         }
     }
 
@@ -99,6 +116,12 @@ cdef extern from *:
     )
     SKP_TWICE(skp_exps, (double* values), (values))
     SKP_TWICE(
+        skp_two_classes,
+        (const double* logits, const int32_t* labels, const double* weights, double unit, double fine,
+         int32_t* residuals, double* curvatures),
+        (logits, labels, weights, unit, fine, residuals, curvatures)
+    )
+    SKP_TWICE(
         skp_gradient, (const int32_t* rows, Py_ssize_t width, const int32_t* r, int64_t* out),
         (rows, width, r, out)
     )
@@ -106,13 +129,18 @@ cdef extern from *:
     enum:
         TILE "SKP_TILE"
     double clipped "skp_clipped"(double value, double bound) noexcept nogil
-    # Logits of rows z = factor * cell - shift: theta z, and the constant, which is the last of theta.
+    # Logits of rows z = factor * cell - shift: theta z, and the constant, which is the first of theta.
     void logits_of "skp_logits"(
         const int32_t* cells, Py_ssize_t d, const double* factor, const double* shift, const double* theta,
         double far, double* out
     ) noexcept nogil
     # Replaces numbers, none above 0, by their exponentials.
     void exps "skp_exps"(double* values) noexcept nogil
+    # Fills in the integer residuals and curvatures of a tile.
+    void two_classes "skp_two_classes"(
+        const double* logits, const int32_t* labels, const double* weights, double unit, double fine,
+        int32_t* residuals, double* curvatures
+    ) noexcept nogil
     # Adds up r times the rows, by columns.
     void add_gradient "skp_gradient"(
         const int32_t* rows, Py_ssize_t width, const int32_t* r, int64_t* out

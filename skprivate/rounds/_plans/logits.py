@@ -196,26 +196,21 @@ class LogitsPlan(Record):
 
     def tile_sums(self, blocks: Iterable[Tiles]) -> IntArray:
         """Return `sums` over rows of which tiles were made, by this plan or one of other parameters."""
-        size, (factor, shift) = self.grid.n_features + 1, self._line()
-        # In tiles the constant is the last.
-        theta = np.ascontiguousarray(np.roll(self.theta, -1, axis=1))
+        size, theta = self.grid.n_features + 1, np.ascontiguousarray(self.theta)
         steps = 2.0**self.residual_bits, 0.0 if self.coarse is None else 2.0 ** self.coarse[1]
         work, residuals = np.empty((len(theta) + 1, TILE)), np.empty((len(theta), TILE), dtype=np.int32)
         gradient, curvatures = np.zeros((len(theta), size), dtype=np.int64), np.empty(BLOCK_ROWS)
-        matrix = np.zeros((size, size), dtype=np.int64)
+        matrix, line = np.zeros((size, size), dtype=np.int64), self._line()
         for tiles, weights, labels in blocks:
             add_gradients(
-                *(tiles, labels, weights, factor, shift, theta, *steps, work, residuals, curvatures, gradient)
+                *(tiles, labels, weights, *line, theta, *steps, work, residuals, curvatures, gradient)
             )
             if self.coarse is not None:
                 # Toward zero, so that no norm grows.
                 short = np.trunc(tiles[:, size - 1 :] * 2.0 ** (self.coarse[0] - self.rows.exponent))
                 short = np.moveaxis(short, 1, 0).reshape(size, -1)
                 matrix += ((short * curvatures[: short.shape[1]]) @ short.T).astype(np.int64)
-        parts = [np.roll(gradient, 1, axis=1).ravel()]
-        if self.coarse is not None:
-            parts.append(np.roll(matrix, 1, axis=(0, 1)).ravel())
-        return np.concatenate(parts)
+        return gradient.ravel() if self.coarse is None else np.r_[gradient.ravel(), matrix.ravel()]
 
     def _line(self) -> tuple[FloatArray, FloatArray]:
         """Return what packed features are multiplied by, and what is then taken off them."""
