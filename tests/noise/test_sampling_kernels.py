@@ -190,7 +190,7 @@ def test_a_tail_beyond_the_range_raises(scripted_entropy) -> None:
 @pytest.mark.parametrize(
     ("t", "w", "digit", "fields", "expected"),
     [
-        # 16 / (16 48) has the digits 5, 85, 85, ... to base 256: a larger digit fails the trial, which keeps w.
+        # 16 / (16 48) has the digits 5, 85, 85, ... to base 256: a larger one fails the trial, which keeps w.
         (48, 16, 6, [], 1),
         (48, 16, 5, [(86, 8)], 1),
         (48, 16, 5, [(85, 8), (85, 8), (86, 8)], 1),

@@ -70,7 +70,7 @@ def laplace(bits, t, s):
             if first:  # noqa: B023
                 first.pop()  # noqa: B023
                 return has_ratio(bits, rest) if drawn == digit else drawn < digit  # noqa: B023
-            return has_ratio(bits, Fraction(w, 16 * t))  # noqa: B023
+            return has_ratio(bits, Fraction(w, 16 * t))
 
         if has_exponential(bits, trial):
             y = x // (16 * s)
