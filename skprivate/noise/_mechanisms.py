@@ -634,8 +634,8 @@ def laplace_sum(
 
 
 def _laplace_words(scale: int | Fraction, size: int) -> int:
-    """About how many words `size` draws take: 25 bits each, and 1.6 times the bits of the scale."""
-    return size * (125 + 8 * int(scale.numerator).bit_length()) // 320 + 1
+    """About how many words `size` draws take: 27 bits each, and 1.05 times the bits of the scale."""
+    return size * (540 + 21 * int(scale.numerator - 1).bit_length()) // 1280 + 1
 
 
 # Probabilities of the binary digits of a geometric number, from which exact Laplace sums are drawn.

@@ -14,7 +14,7 @@ cdef int64_t MAX_SUM = <int64_t> 1 << 62
 # Bernoulli draws
 # ---------------------------------------------------------------------------------------------------------
 cdef inline int bernoulli_ratio(WordStream stream, uint64_t a, uint64_t b) except -1 nogil:
-    """1 with probability a / b, for 0 <= a <= b <= 2^52.
+    """1 with probability a / b, for 0 <= a <= b <= 2^56.
 
     A uniform real number is below a / b iff it is so in the first base-256 digit in which they differ; the
     digits of a / b come from long division, and a remainder of 0 leaves only zeros.
@@ -23,7 +23,7 @@ cdef inline int bernoulli_ratio(WordStream stream, uint64_t a, uint64_t b) excep
     if a == b:
         return 1
     while a != 0:
-        a <<= 8  # below 2^60
+        a <<= 8  # below 2^64
         digit = a // b
         drawn = stream.bits(8)
         if drawn != digit:
@@ -59,14 +59,6 @@ cdef inline int bernoulli_exp(WordStream stream, uint64_t a, uint64_t b) except 
     return k & 1
 
 
-cdef inline int bernoulli_exp_one(WordStream stream) except -1 nogil:
-    """1 with probability exp(-1); its first trial always succeeds."""
-    cdef uint64_t k = 2
-    while bernoulli_reciprocal(stream, k):
-        k += 1
-    return k & 1
-
-
 cdef inline int bernoulli_exp_half(WordStream stream) except -1 nogil:
     """1 with probability exp(-1 / 2)."""
     cdef uint64_t k = 1
@@ -94,25 +86,112 @@ cdef int raise_tail() except -1 with gil:
     raise OverflowError("a noise draw left the range of the sampler (probability below exp(-1000))")
 
 
+# Draws are made on a grid of so many points to one of the scale's, where little is rejected.
+cdef enum:
+    FINE = 16
+    N_SURVIVALS = 64
+# floor(2^64 exp(-j / FINE)), j = 1, 2, ..., N_SURVIVALS, and 0.
+cdef uint64_t[65] SURVIVALS = [
+    0xF07D5FDE38151E72, 0xE1EB51276C110C3C, 0xD43B4096043BDE02, 0xC75F7CF564105743, 0xBB4B296F917BF09A,
+    0xAFF230AF4C747553, 0xA54938C9B7E846B1, 0x9B4597E37CB04FF3, 0x91DD49860AB457FE, 0x8906E49A4C9F3D59,
+    0x80B991FEC8010361, 0x78ED03AFBF35F94B, 0x71996C787C783410, 0x6AB7782576B52D00, 0x6440442F81A5D838,
+    0x5E2D58D8B3BCDF1A, 0x5878A2B41E3DFB5C, 0x531C6C91DEAC7F58, 0x4E1359C97520CCB5, 0x495860DCA9613C9C,
+    0x44E6C66DA13121AC, 0x40BA18831D80B0FA, 0x3CCE2A16225603BB, 0x391F0EE496B83AC8, 0x35A91784AEE38ED3,
+    0x3268CDB533DCC75F, 0x2F5AF0E6F85D04AF, 0x2C7C72FC0440E510, 0x29CA753935610B35, 0x274245674733A988,
+    0x24E15B206201726F, 0x22A555477F03973F, 0x208BF7A71898E505, 0x1E9328B4C50F6BEC, 0x1CB8EF777F6DC635,
+    0x1AFB718E8457F74E, 0x1958F156C9C2AE2D, 0x17CFCC2D36C51196, 0x165E78CBDD9BC0CA, 0x150385C094F424A7,
+    0x13BD97FB66F892E6, 0x128B6973646D8276, 0x116BC7E08095FED3, 0x105D93892FA0102D, 0x0F5FBE22951DFBDB,
+    0x0E7149C222A2D95B, 0x0D9147DF980A8FA4, 0x0CBED86667585764, 0x0BF928D58D7BBDBA, 0x0B3F736CFFC23DC7,
+    0x0A90FE67DB5155FD, 0x09ED1B4290C81695, 0x0953260C52244DEA, 0x08C284C3144AAB31, 0x083AA6B98025B4B1,
+    0x07BB0406393FD97D, 0x07431CFBE91328DB, 0x06D279A9870EAA50, 0x0668A9625D8EB6A6, 0x0605424D53C34A57,
+    0x05A7E0FB0BC4D2D7, 0x055028026AECB880, 0x04FDBFA328F1B34A, 0x04B0556E084F3D1D, 0,
+]
+# How many of them are larger than every number with these eight leading bits.
+cdef uint8_t[256] LARGER
+for _byte in range(256):
+    LARGER[_byte] = sum([survival >> 56 > _byte for survival in SURVIVALS])
+
+
+def compare_with_survival(drawn, n_bits, j):
+    """Compare a number of [drawn, drawn + 1) / 2^n_bits with exp(-j / FINE): its sign less this; 0: unknown."""
+    from decimal import Context, Decimal
+
+    # More digits than it has before the point: the error is far below 1 / 2.
+    context = Context(prec=n_bits)
+    survival = context.multiply(context.exp(Decimal(-j) / FINE), Decimal(2**n_bits))
+    return (drawn - survival > 0.5) - (drawn - survival < -1.5)
+
+
+cdef int is_below_survival(WordStream stream, int j) except -1 nogil:
+    """1 if a uniform number, whose first 16 bits are those of exp(-j / FINE), is below it."""
+    cdef uint64_t rest = SURVIVALS[j - 1] & 0xFFFFFFFFFFFFULL
+    cdef uint64_t drawn = stream.bits(48)
+    if drawn != rest:
+        return drawn < rest
+    with gil:
+        known, n_bits, side = int(SURVIVALS[j - 1]), 64, 0
+        while side == 0:
+            known, n_bits = known * 2**32 + stream.bits(32), n_bits + 32
+            side = compare_with_survival(known, n_bits, j)
+        return side < 0
+
+
+cdef inline int64_t draw_geometric(WordStream stream, uint64_t head) except -1 nogil:
+    """J with P(J >= j) = exp(-j / FINE), `head` the first 16 bits of a uniform number, which is inverted."""
+    cdef int64_t total = 0
+    cdef int j
+    while True:
+        j = LARGER[head >> 8]
+        while head < SURVIVALS[j] >> 48:
+            j += 1
+        if j < N_SURVIVALS:
+            if head == SURVIVALS[j] >> 48 and is_below_survival(stream, j + 1):
+                j += 1
+        if j < N_SURVIVALS:
+            return total + j
+        # What is beyond has the same distribution.
+        total += N_SURVIVALS
+        if total == <int64_t> (FINE * MAX_BLOCKS):
+            raise_tail()
+        head = stream.bits(16)
+
+
+cdef inline int keep_remainder(WordStream stream, uint64_t digit, uint64_t w, uint64_t t) except -1 nogil:
+    """1 with probability exp(-w / (FINE t)), w < t, `digit` the first 8 bits of the first trial's number."""
+    cdef uint64_t k = 1
+    cdef uint64_t a, first
+    cdef int passed
+    if digit >= 256 // FINE:
+        return 1
+    a = w * (256 // FINE)  # below 2^56
+    first = a // t
+    passed = digit < first if digit != first else bernoulli_ratio(stream, a - first * t, t)
+    while passed:
+        k += 1
+        if not bernoulli_reciprocal(stream, k):
+            break
+        passed = bernoulli_ratio(stream, w, FINE * t)
+    return k & 1
+
+
 # The error value is outside the range of the draws, (-2^62, 2^62).
 cdef inline int64_t draw_laplace(
     WordStream stream, uint64_t t, int t_bits, uint64_t s
 ) except -0x7FFFFFFFFFFFFFFF nogil:
-    """X = u + t v has P(X = x) proportional to exp(-x / t); X // s gathers s neighbours to exp(-y s / t)."""
-    cdef uint64_t u, v
+    """X = t J + w has P(X = x) proportional to exp(-x / (FINE t)); X // (FINE s) to exp(-y s / t)."""
+    cdef uint64_t head, j, w
     cdef int64_t magnitude
     while True:
-        u = stream.below_within(t, t_bits)
-        if not bernoulli_exp(stream, u, t):
+        # The sign, the first digit of a trial, and the first 16 bits of another number.
+        head = stream.bits(25)
+        j = draw_geometric(stream, head >> 9)
+        w = stream.below_within(t, t_bits)
+        if not keep_remainder(stream, (head >> 1) & 255, w, t):
             continue
-        v = 0
-        while bernoulli_exp_one(stream):
-            v += 1
-            if v == MAX_BLOCKS:
-                raise_tail()
-        u += t * v  # below 2^52 * 1024 = 2^62
-        magnitude = <int64_t> (u if s == 1 else u // s)
-        if not stream.bits(1):
+        # t J itself might pass 2^64.
+        w = t * (j // FINE) + (t * (j % FINE) + w) // FINE  # below 2^52 * 1024 = 2^62
+        magnitude = <int64_t> (w if s == 1 else w // s)
+        if not head & 1:
             return magnitude
         # Zero would be drawn with both signs, twice too often.
         if magnitude != 0:
@@ -128,8 +207,8 @@ cdef int check_scale(uint64_t numerator, uint64_t denominator) except -1:
 def fill_discrete_laplace(int64_t[::1] out, uint64_t t, uint64_t s, WordStream stream not None):
     """Fill `out` with independent draws, P(x) proportional to exp(-abs(x) s / t), all in (-2^62, 2^62).
 
-    Algorithm 2 of Canonne, Kamath and Steinke, The discrete Gaussian for differential privacy (2020). Exact,
-    not constant time. OverflowError with probability below exp(-1000).
+    Algorithm 2 of Canonne, Kamath and Steinke, The discrete Gaussian for differential privacy (2020), on a
+    finer grid. Exact, not constant time. OverflowError with probability below exp(-1000).
     """
     cdef Py_ssize_t i
     cdef int t_bits = bit_length(t - 1)

@@ -26,6 +26,7 @@ from ..utils._json_documents import (
     unpack_integers,
 )
 from ._plans.boosting import CodeCountsPlan, CodedRows, ResidualsPlan
+from ._plans.logits import LogitsPlan, StandardRows, Tiles
 from ._rows import PreparedRows
 from ._task import Plan
 
@@ -100,13 +101,14 @@ class RowsInMemory:
     """Rows that were validated and are at hand.
 
     Their sums are made before the charge, as validation is part of them: nobody sees them before it. Plans
-    over codes find what earlier rounds made of the rows.
+    over codes or standardised rows find what earlier rounds made of the rows.
     """
 
     def __init__(self, rows: PreparedRows) -> None:
         self._rows = rows
         self._sums: IntArray | None = None
         self._coded: CodedRows | None = None
+        self._standard: tuple[StandardRows, list[Tiles]] | None = None
 
     def prepare(self, number: int, plan: Plan) -> None:
         """Make the sums."""
@@ -118,6 +120,10 @@ class RowsInMemory:
         return self._sums_of(plan) if prepared is None else prepared
 
     def _sums_of(self, plan: Plan) -> IntArray:
+        if isinstance(plan, LogitsPlan):
+            if self._standard is None or self._standard[0] is not plan.rows:
+                self._standard = plan.rows, list(plan.tiles(self._rows))
+            return plan.tile_sums(self._standard[1])
         if not isinstance(plan, CodeCountsPlan | ResidualsPlan):
             return plan.sums(self._rows)
         if self._coded is None:

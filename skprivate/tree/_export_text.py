@@ -93,9 +93,9 @@ def export_text(
     >>> tree = tree.fit(X, y, is_public=rng.permutation(20000) < 50)
     >>> print(export_text(tree, feature_names=["age", "income"]), end="")
     |--- age < 0.50
-    |   |--- class: no, 0.75 +- 0.01, about 10000 private rows
+    |   |--- class: no, 0.75 +- 0.01, about 10010 private rows
     |--- age >= 0.50
-    |   |--- class: yes, 0.75 +- 0.01, about 9950 private rows
+    |   |--- class: yes, 0.76 +- 0.01, about 9940 private rows
     """
     if not isinstance(tree, PrivateTree):
         raise TypeError(

@@ -180,39 +180,40 @@ def test_noise_of_the_operating_system_has_its_law() -> None:
 
 
 def test_a_tail_beyond_the_range_raises(scripted_entropy) -> None:
-    # Zero bits accept u = 0. Each "101" is one success of exp(-1): trial 2 passes on its bit 1, trial 3
-    # fails on the number 2 (bits 0, 1).
-    fields = "0" * 3 + "101" * 1100
-    text = fields + "0" * (-len(fields) % 64)
-    script = int(text[::-1], 2).to_bytes(len(text) // 8, "little")
+    # Zeros are below every survival, and 64 more steps are drawn.
     with pytest.raises(OverflowError, match="range of the sampler"):
-        fill_discrete_laplace(np.empty(1, dtype=np.int64), 8, 1, WordStream(scripted_entropy(script), 60))
+        fill_discrete_laplace(np.empty(1, dtype=np.int64), 8, 1, WordStream(scripted_entropy(bytes(800)), 60))
 
 
 # What no number of draws shows: comparisons that go on beyond the first digits.
-# Fields: u of t, digits of the first trial, then one bit 0 that ends exp(-1) at once, and the sign.
+# Fields: sign, first digit and J of a draw, w of t, digits of the first trial, and of a trial 1 / 2.
 @pytest.mark.parametrize(
-    ("t", "fields", "expected"),
+    ("t", "w", "digit", "fields", "expected"),
     [
-        # 1 / 3 has the digits 85, 85, ... to base 256: a larger digit fails the trial, which accepts u.
-        (3, [(1, 2), (86, 8)], 1),
-        (3, [(1, 2), (85, 8), (86, 8)], 1),
-        (3, [(1, 2), (85, 8), (85, 8), (85, 8), (86, 8)], 1),
-        # A smaller digit passes it; trial 2 then fails on a bit 0, which rejects u; 2 is accepted behind it.
-        (3, [(1, 2), (84, 8), (0, 1), (2, 2), (171, 8)], 2),
-        (3, [(1, 2), (85, 8), (85, 8), (84, 8), (0, 1), (2, 2), (170, 8), (171, 8)], 2),
-        # 1 / 2 ends after its digit 128: equality fails the trial.
-        (2, [(1, 1), (128, 8)], 1),
-        (2, [(1, 1), (127, 8), (0, 1), (0, 1)], 0),
+        # 16 / (16 48) has the digits 5, 85, 85, ... to base 256: a larger one fails the trial, which keeps w.
+        (48, 16, 6, [], 1),
+        (48, 16, 5, [(86, 8)], 1),
+        (48, 16, 5, [(85, 8), (85, 8), (86, 8)], 1),
+        # A smaller digit passes it; trial 2 then fails on a bit 0, which rejects w.
+        (48, 16, 4, [(0, 1)], None),
+        (48, 16, 5, [(85, 8), (84, 8), (0, 1)], None),
+        # Trial 2 passes on a bit 1 and smaller digits; trial 3, of 1 / 3, fails on a 2, which keeps w.
+        (48, 16, 4, [(1, 1), (5, 8), (84, 8), (2, 2)], 1),
+        # 16 / (16 32) ends after its digit 8: equality fails the trial.
+        (32, 16, 8, [], 1),
+        (32, 16, 7, [(0, 1)], None),
     ],
 )
-def test_ratios_are_compared_to_the_last_digit(scripted_entropy, bit_script, t, fields, expected) -> None:
-    out = np.empty(2, dtype=np.int64)
-    # A second draw, u = 0 with v = 1 and the sign, shows that not a bit more was read.
-    second = [(0, (t - 1).bit_length()), (1, 1), (2, 2), (0, 1), (1, 1)]
-    script = bit_script([*fields, (0, 1), (0, 1), *second])
+def test_ratios_are_compared_to_the_last_digit(
+    scripted_entropy, bit_script, t, w, digit, fields, expected
+) -> None:
+    out = np.empty(1 if expected is None else 2, dtype=np.int64)
+    n_bits = (t - 1).bit_length()
+    # A second draw, J = 16 and w = 0 with a sign, shows that not a bit more was read.
+    second = [(23_000 << 9 | 255 << 1 | 1, 25), (0, n_bits)]
+    script = bit_script([((2**16 - 1) << 9 | digit << 1, 25), (w, n_bits), *fields, *second])
     fill_discrete_laplace(out, t, 1, WordStream(scripted_entropy(script), 8))
-    assert out.tolist() == [expected, -t]
+    assert out.tolist() == ([-t] if expected is None else [expected, -t])
 
 
 def test_a_binomial_compares_all_256_digits(scripted_entropy, bit_script) -> None:

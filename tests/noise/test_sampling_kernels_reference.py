@@ -5,6 +5,7 @@ Statistics see neither what is rare (the fifth trial of an exponential, a gap of
 is used twice; here every draw must agree, and the next one starts at the same bit.
 """
 
+from decimal import Decimal, localcontext
 from fractions import Fraction
 
 import numpy as np
@@ -42,17 +43,39 @@ def has_exponential(bits, trial):
     return k % 2
 
 
+def survival(j, n_bits):
+    """Return floor(2^n_bits exp(-j / 16))."""
+    with localcontext(prec=200):
+        return int((Decimal(-j) / 16).exp() * 2**n_bits)
+
+
+def geometric(bits, head):
+    """Invert a uniform number of 16 bits, and of 48 more where these are those of a survival."""
+    j = sum(head < survival(j, 16) for j in range(1, 65))
+    if j == 64:
+        return 64 + geometric(bits, bits(16))
+    if head == survival(j + 1, 16):
+        j += (head << 48) + bits(48) < survival(j + 1, 64)
+    return j
+
+
 def laplace(bits, t, s):
     while True:
-        u = bits.below(t)
-        if not has_exponential(bits, lambda: has_ratio(bits, Fraction(u, t))):  # noqa: B023
-            continue
-        while has_exponential(bits, lambda: True):
-            u += t
-        if not bits(1):
-            return u // s
-        if u // s:
-            return -(u // s)
+        head = bits(25)
+        x = t * geometric(bits, head >> 9) + (w := bits.below(t))
+        digit, rest = divmod(Fraction(16 * w, t), 1)
+        first, drawn = [head >> 1 & 255], head >> 1 & 255
+
+        def trial():
+            if first:  # noqa: B023
+                first.pop()  # noqa: B023
+                return has_ratio(bits, rest) if drawn == digit else drawn < digit  # noqa: B023
+            return has_ratio(bits, Fraction(w, 16 * t))
+
+        if has_exponential(bits, trial):
+            y = x // (16 * s)
+            if y or not head & 1:
+                return -y if head & 1 else y
 
 
 def gaussian(bits, p, q):
@@ -80,6 +103,24 @@ def test_a_draw_is_that_of_the_reference(
     fill(out, numerator, denominator, WordStream(scripted_entropy(SCRIPT), len(SCRIPT) // 8))
     bits = bit_reader(SCRIPT)
     assert out.tolist() == [draw(bits, numerator, denominator) for _ in out]
+
+
+@pytest.mark.parametrize("j", range(1, 65))
+def test_a_survival_is_compared_to_the_last_digit(scripted_entropy, bit_script, j) -> None:
+    """Digits 17 to 64 of exp(-j / 16), then 32 at a time: what is below it is J >= j."""
+    head, rest = divmod(survival(j, 64), 2**48)
+    following = [survival(j, 64 + 32 * k) % 2**32 for k in (1, 2)]
+    for fields, expected in [
+        ([(rest - 1, 48)], j),
+        ([(rest + 1, 48)], j - 1),
+        *(([(rest, 48), (following[0] + way, 32)], j - (way > 0)) for way in (-2, 2)),
+        *(([(rest, 48), (following[0], 32), (following[1] + way, 32)], j - (way > 0)) for way in (-2, 2)),
+    ]:
+        # A first digit of 255 keeps w = 0; as many as 64 begin anew, with a number that is above all.
+        more = [(2**16 - 1, 16)] if expected == 64 else []
+        script = bit_script([(head << 9 | 255 << 1, 25), *fields, *more, (0, 4)])
+        fill_discrete_laplace(out := np.empty(1, np.int64), 16, 1, WordStream(scripted_entropy(script), 8))
+        assert out[0] == expected
 
 
 def count_ones(bits, n):

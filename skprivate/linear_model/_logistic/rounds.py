@@ -358,8 +358,10 @@ def _descend(
     drawn = simulated_rows(standards)
     for number, amount in enumerate(schedule.amounts):
         sums = LogitsPlan(plan.grid, rows, theta, plan.residual_bits)
-        noise = plan.neighbours.gradient_noise(sums, amount)
-        released = yield Round(sums, noise, release=noise.describe("gradients"))
+        if not number or amount != schedule.amounts[number - 1]:
+            noise = plan.neighbours.gradient_noise(sums, amount)
+            record, std = noise.describe("gradients"), schedules.noise_of(standards, plan.neighbours, amount)
+        released = yield Round(sums, noise, release=record)
         on_progress()
         # Of the mean loss.
         gradient = -released.astype(np.float64).reshape(start.shape)
@@ -369,7 +371,7 @@ def _descend(
         if length:
             # Columns that move together may be steeper than the step allows for, beyond what noise explains.
             bend = float((velocity * (pull - before)).sum()) / length**2
-            sure = bend - 2 * sqrt(2) * schedules.noise_of(standards, plan.neighbours, amount) / length
+            sure = bend - 2 * sqrt(2) * std / length
             damping = max(damping, sure - schedule.ridge)
         if number >= schedule.n_leading:
             weight = schedule.weights[number - schedule.n_leading]

@@ -11,6 +11,7 @@ are 4^k times as large; so are the sensitivities.
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import cached_property
 from math import ceil, isqrt, sqrt
 from typing import Any, get_args
 
@@ -306,10 +307,13 @@ class NoiseScales:
     def randomize(self, values: IntArray, entropy: Any) -> IntArray:
         """Return the integers with noise."""
         released = np.empty(self.scales.shape, dtype=np.int64)
-        for scale in np.unique(self.scales):
-            same = self.scales == scale
-            released[same] = self._mechanism(int(scale)).randomize(values[same], entropy)
+        for same, mechanism in self._mechanisms:
+            released[same] = mechanism.randomize(values[same], entropy)
         return released
+
+    @cached_property
+    def _mechanisms(self) -> list[tuple[Any, DiscreteLaplaceMechanism | DiscreteGaussianMechanism]]:
+        return [(self.scales == scale, self._mechanism(int(scale))) for scale in np.unique(self.scales)]
 
     def _mechanism(self, scale: int) -> DiscreteLaplaceMechanism | DiscreteGaussianMechanism:
         if self.mechanism == "laplace":

@@ -1,18 +1,22 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Plans of logistic regression: moments of columns, and gradients of the log loss."""
 
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ..._typing import FloatArray, IntArray
 from ...utils._json_documents import Fields
 from .._codec import Record, array, maybe, refuse_sums, spread, stored
 from .._rows import PreparedRows
-from .logit_kernels import fill_logits
+from .logit_kernels import TILE, add_gradients, fill_tiles
 from .moments import BLOCK_ROWS, FINEST, MomentGrid, check_block_room, exceeds, packed_blocks, read_grid
 
+#: Integers of a block of rows, their weights, and their labels.
+Tiles = tuple[NDArray[np.int32], FloatArray, NDArray[np.int32]]
 # Most labels: room is made for them before rows are read.
 MOST_LABELS = 2**16
 # Bits of a residual and of a curvature below 1 at most.
@@ -170,42 +174,49 @@ class LogitsPlan(Record):
         The gradient is in units of ``radius * 2**-(exponent + residual_bits)``, with the sign of label less
         probability; the curvature in ``radius**2 * 2**-(2 * coarse[0] + coarse[1])``.
         """
-        rows = rows.only_kept()
-        labels = check_labels(rows, self.grid.n_features, self.n_labels)
-        standard, size = self.rows, self.grid.size
-        factor, shift = self._line()
-        theta = np.zeros((len(self.theta), size))
-        theta[:, :-2], theta[:, -1] = self.theta[:, 1:], self.theta[:, 0]
+        return self.tile_sums(self.tiles(rows))
+
+    def tiles(self, rows: PreparedRows) -> Iterator[Tiles]:
+        """Yield blocks of rows, standardised; `theta` and the bits of the plan are not read.
+
+        Each is the integers of tiles of rows, of shape (n_tiles, 2 * n_features + 1, TILE), as `fill_tiles`
+        makes them; the weights of the rows; and their labels.
+        """
+        rows, d = rows.only_kept(), self.grid.n_features
+        labels = check_labels(rows, d, self.n_labels)
+        standard, work = self.rows, np.empty(2 * (d + 1))
         ball = standard.radius, standard.norm_order == 2, 2.0**standard.exponent
+        for here, packed in packed_blocks(self.grid, rows.X):
+            n_tiles = -(-len(packed) // TILE)
+            tiles = np.empty((n_tiles, 2 * d + 1, TILE), dtype=np.int32)
+            weights, padded = np.empty(n_tiles * TILE), np.zeros(n_tiles * TILE, dtype=np.int32)
+            padded[: len(packed)] = labels[here]
+            fill_tiles(packed, *self._line(), *ball, work, tiles, weights)
+            yield tiles, weights, padded
+
+    def tile_sums(self, blocks: Iterable[Tiles]) -> IntArray:
+        """Return `sums` over rows of which tiles were made, by this plan or one of other parameters."""
+        size, theta = self.grid.n_features + 1, np.ascontiguousarray(self.theta)
         steps = 2.0**self.residual_bits, 0.0 if self.coarse is None else 2.0 ** self.coarse[1]
-        grid_rows, work = np.empty((BLOCK_ROWS, size)), np.empty(size + len(theta))
-        residuals, curvatures = np.empty((BLOCK_ROWS, len(theta))), np.empty(BLOCK_ROWS)
-        gradient = np.zeros((len(theta), size), dtype=np.int64)
-        matrix = np.zeros((size, size), dtype=np.int64)
-        for here, p in packed_blocks(self.grid, rows.X):
-            q, r, w = grid_rows[: len(p)], residuals[: len(p)], curvatures[: len(p)]
-            fill_logits(p, labels[here], factor, shift, *ball, theta, *steps, work, q, r, w)
-            gradient += (r.T @ q).astype(np.int64)
+        work, residuals = np.empty((len(theta) + 1, TILE)), np.empty((len(theta), TILE), dtype=np.int32)
+        gradient, curvatures = np.zeros((len(theta), size), dtype=np.int64), np.empty(BLOCK_ROWS)
+        matrix, line = np.zeros((size, size), dtype=np.int64), self._line()
+        for tiles, weights, labels in blocks:
+            add_gradients(
+                *(tiles, labels, weights, *line, theta, *steps, work, residuals, curvatures, gradient)
+            )
             if self.coarse is not None:
                 # Toward zero, so that no norm grows.
-                short = np.trunc(q * 2.0 ** (self.coarse[0] - standard.exponent))
-                matrix += ((short * w[:, None]).T @ short).astype(np.int64)
-        # The packed row is (features, target, constant).
-        order = np.array([size - 1, *range(size - 2)])
-        parts = [gradient[:, order].ravel()]
-        if self.coarse is not None:
-            parts.append(matrix[np.ix_(order, order)].ravel())
-        return np.concatenate(parts)
+                short = np.trunc(tiles[:, size - 1 :] * 2.0 ** (self.coarse[0] - self.rows.exponent))
+                short = np.moveaxis(short, 1, 0).reshape(size, -1)
+                matrix += ((short * curvatures[: short.shape[1]]) @ short.T).astype(np.int64)
+        return gradient.ravel() if self.coarse is None else np.r_[gradient.ravel(), matrix.ravel()]
 
     def _line(self) -> tuple[FloatArray, FloatArray]:
-        """Return what a packed row is multiplied by, and what is then taken off it."""
-        factor, shift = np.zeros((2, self.grid.size))
-        # A scale near the least float has an infinite inverse; the kernel clips what comes of it.
+        """Return what packed features are multiplied by, and what is then taken off them."""
+        # A scale near the least float has an infinite inverse; the kernels clip what comes of it.
         with np.errstate(over="ignore", invalid="ignore"):
-            factor[:-2] = 2.0**-self.grid.exponent / self.rows.scale
-            shift[:-2] = self.rows.center / self.rows.scale
-        factor[-1] = 2.0**-self.grid.exponent
-        return factor, shift
+            return 2.0**-self.grid.exponent / self.rows.scale, self.rows.center / self.rows.scale
 
     def split(self, values: IntArray) -> tuple[IntArray, IntArray | None]:
         """Return gradient and curvature of such sums."""
