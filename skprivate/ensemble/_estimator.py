@@ -24,7 +24,7 @@ from ..noise import check_entropy
 from ..noise._mechanisms import FitBudget
 from ..rounds._driver import Rounds, RowsInMemory, drive, with_releases
 from ..rounds._fit import read_public_rows, schema_of
-from ..rounds._plans.boosting import UNIT, AdditiveModel, ClassLoss, Loss
+from ..rounds._plans.boosting import UNIT, AdditiveModel, ClassLoss, Loss, NumberLoss
 from ..rounds._rates import NoiseShares
 from ..rounds._rows import PreparedRows
 from ..rounds._schema import RowSchema
@@ -288,8 +288,10 @@ class BaseDPBoosting(PrivateEstimatorMixin, BaseEstimator):
         else:
             columns = columns_of_numbers(*rows.bounds, self._names_of_features())
         noise = NoiseShares(self._budget(), self.relation, rows.rows_per_unit)
-        n_rows = n_used if self.relation == "replace-one" else None
-        return self._task_of(columns, self._loss(), noise, n_rows, scores)
+        n_rows, loss = n_used if self.relation == "replace-one" else None, self._loss()
+        if scores is not None and isinstance(loss, NumberLoss):
+            loss = replace(loss, clip=scores.clip)
+        return self._task_of(columns, loss, noise, n_rows, scores)
 
     def _task_of(
         self,

@@ -370,8 +370,8 @@ class _Start:
 
 def _start_of_numbers(loss: NumberLoss, offsets: bool, released: IntArray, variance: float) -> _Start:
     scores, loss_here = base_of_target(released, variance, loss)
-    # With a public model the clip of its errors stands.
-    return _Start(np.zeros(1), np.ones(1), loss) if offsets else _Start(scores, np.ones(1), loss_here)
+    # With a public model the clip of its errors stands, unless the target does not reach so far.
+    return _Start(np.zeros(1) if offsets else scores, np.ones(1), loss_here)
 
 
 def _start_of_labels(task: BoostingTask, known: ClassRates) -> _Start:

@@ -84,6 +84,14 @@ class TestPublicModel:
         numbers.fit(X[some], SIGNAL[some], is_public=PUBLIC[some])
         assert numbers.score(X, SIGNAL) > LinearRegression().fit(X, SIGNAL).score(X, SIGNAL) + 0.03
 
+    def test_residuals_reach_as_far_as_its_errors(self):
+        # With residuals that reach as far as the target the noise would be forty times as much.
+        y, wide = SIGNAL + 50 * X[:, 2], {"bounds_X": (-1, 1), "bounds_y": (-60, 60), "random_state": 0}
+        model = DPBoostingRegressor(1.0, delta=1e-6, public_model=LinearRegression(), **wide)
+        model.fit(X, y, is_public=PUBLIC)
+        line = LinearRegression().fit(X[PUBLIC], y[PUBLIC])
+        assert np.std(y - model.predict(X)) < 0.6 * np.std(y - line.predict(X))
+
     @pytest.mark.filterwarnings("ignore::skprivate.exceptions.UtilityWarning")
     @pytest.mark.parametrize("unknown", ["error", "warn"])
     @pytest.mark.parametrize("strict", [False, True])
