@@ -309,6 +309,8 @@ class BaseDPBoosting(PrivateEstimatorMixin, BaseEstimator):
             n_rows=n_rows,
             monotone=signs if scores is None else (*signs, 0),
             offsets=() if scores is None else scores.offsets,
+            with_model=scores is not None and scores.slope > 0,
+            **({} if scores is None else {"public": scores.public}),
             n_grids=None if self.interactions == "auto" else int(self.interactions),
             seed=int(self.partition_seed),
         )
@@ -325,7 +327,7 @@ class BaseDPBoosting(PrivateEstimatorMixin, BaseEstimator):
         spent = self._describe_spending(task, rows, leaks, noise_source)
         release, spent = yield from with_releases(boosting_rounds(task, spent), spent)
         self._name_columns()
-        self._model, self._public = release.model, scores
+        self._model, self._public = release.model, scores and replace(scores, public=np.zeros((0, 1)))
         self.bounds_ = rows.bounds
         self.mechanism_ = task.noise.budget.mechanism
         self.shape_functions_, self.intercept_ = shapes_of(task.columns, release, self._unit)
