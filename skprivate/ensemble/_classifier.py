@@ -67,11 +67,12 @@ class DPBoostingClassifier(ClassifierMixin, BaseDPBoosting):
         paid for.
     public_model : classifier, default=None
         A classifier with ``fit`` and ``predict_proba``, such as a random forest, which is fitted to the
-        public rows alone. Boosting starts from its scores and corrects them. It is asked about
-        one private row at a time, and must give the same answer when it is asked about a row again. With
-        ``domain``, a model that chooses columns by name or encodes levels (a pipeline with a
-        ``ColumnTransformer``, or a ``OneHotEncoder``) gets a data frame of the declared columns; any other
-        model gets the encoded rows.
+        public rows alone. Its scores are calibrated by cross-fitting on these rows; boosting starts from them
+        and corrects them. A model that does not predict the public labels better than their base rate counts
+        for nothing. It is asked about one private row at a time, and must give the same answer when it is
+        asked about a row again. With ``domain``, a model that chooses columns by name or encodes levels (a
+        pipeline with a ``ColumnTransformer``, or a ``OneHotEncoder``) gets a data frame of the declared
+        columns; any other model gets the encoded rows.
     monotonic_cst : array-like of int of shape (n_features,) or dict, default=None
         1: the probability of the second class does not fall as the column grows; -1: it does not rise; 0: no
         constraint. Or ``{column: sign}`` by name. For two classes and columns with an order; not beside
@@ -128,21 +129,21 @@ class DPBoostingClassifier(ClassifierMixin, BaseDPBoosting):
     -----
     **Privacy.** Released are, with exact discrete noise: counts of rows by label (of two, of the second where
     the number of rows is public) and by the cells of every column; in every step the sums, by cell, of the
-    label less its probability under the model so far, rounded toward zero; and at the end, without a public
-    model, the sums of predicted probabilities, to which 2 % of the budget goes. Everything else is a function
-    of that and of public rows. Replacing a row moves the counts of t tables by 2t in L1 and in squared L2,
-    and the sums of a step by at most 2 in L1 and 4 in squared L2; with three classes or more by 4 and 8.
-    Under "add-remove" it is t, and 1 and 1, or 2 and 2. Probabilities that add up to 1 at most move sums by
-    1, or of three classes by 2. Laplace noise adds epsilons up over the rounds, Gaussian noise rhos, which
-    become epsilon and delta once. All is charged before the first noise. With groups all norms are
-    multiplied by ``max_rows_per_group``. Not protected: the public rows, bounds, classes, and under
+    label less its probability under the model so far, rounded toward zero; and at the end, or with a public
+    model before the steps, the sums of predicted probabilities, to which 2 % of the budget goes. Everything
+    else is a function of that and of public rows. Replacing a row moves the counts of t tables by 2t in L1
+    and in squared L2, and the sums of a step by at most 2 in L1 and 4 in squared L2; with three classes or
+    more by 4 and 8. Under "add-remove" it is t, and 1 and 1, or 2 and 2. Probabilities that add up to 1 at
+    most move sums by 1, or of three classes by 2. Laplace noise adds epsilons up over the rounds, Gaussian
+    noise rhos, which become epsilon and delta once. All is charged before the first noise. With groups all
+    norms are multiplied by ``max_rows_per_group``. Not protected: the public rows, bounds, classes, and under
     "replace-one" the number of private rows. A seeded fit, or one that reads bounds or classes from private
     rows, claims "not-private".
 
     Proof: :doc:`/proofs/boosting`; of ``public_model``: :doc:`/proofs/rows`.
 
-    **Rare classes.** The intercept is moved so that the mean prediction meets the counts of the classes. With
-    a public model it is not: its scores set the level.
+    **Rare classes.** The intercept is moved so that the mean prediction meets the counts of the classes; with
+    a public model before the steps.
 
     References
     ----------

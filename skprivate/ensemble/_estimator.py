@@ -24,7 +24,7 @@ from ..noise import check_entropy
 from ..noise._mechanisms import FitBudget
 from ..rounds._driver import Rounds, RowsInMemory, drive, with_releases
 from ..rounds._fit import read_public_rows, schema_of
-from ..rounds._plans.boosting import UNIT, AdditiveModel, ClassLoss, Loss
+from ..rounds._plans.boosting import UNIT, AdditiveModel, ClassLoss, Loss, NumberLoss
 from ..rounds._rates import NoiseShares
 from ..rounds._rows import PreparedRows
 from ..rounds._schema import RowSchema
@@ -288,8 +288,10 @@ class BaseDPBoosting(PrivateEstimatorMixin, BaseEstimator):
         else:
             columns = columns_of_numbers(*rows.bounds, self._names_of_features())
         noise = NoiseShares(self._budget(), self.relation, rows.rows_per_unit)
-        n_rows = n_used if self.relation == "replace-one" else None
-        return self._task_of(columns, self._loss(), noise, n_rows, scores)
+        n_rows, loss = n_used if self.relation == "replace-one" else None, self._loss()
+        if scores is not None and isinstance(loss, NumberLoss):
+            loss = replace(loss, clip=scores.clip)
+        return self._task_of(columns, loss, noise, n_rows, scores)
 
     def _task_of(
         self,
@@ -307,6 +309,8 @@ class BaseDPBoosting(PrivateEstimatorMixin, BaseEstimator):
             n_rows=n_rows,
             monotone=signs if scores is None else (*signs, 0),
             offsets=() if scores is None else scores.offsets,
+            with_model=scores is not None and scores.slope > 0,
+            **({} if scores is None else {"public": scores.public}),
             n_grids=None if self.interactions == "auto" else int(self.interactions),
             seed=int(self.partition_seed),
         )
@@ -323,7 +327,7 @@ class BaseDPBoosting(PrivateEstimatorMixin, BaseEstimator):
         spent = self._describe_spending(task, rows, leaks, noise_source)
         release, spent = yield from with_releases(boosting_rounds(task, spent), spent)
         self._name_columns()
-        self._model, self._public = release.model, scores
+        self._model, self._public = release.model, scores and replace(scores, public=np.zeros((0, 1)))
         self.bounds_ = rows.bounds
         self.mechanism_ = task.noise.budget.mechanism
         self.shape_functions_, self.intercept_ = shapes_of(task.columns, release, self._unit)

@@ -4,7 +4,7 @@
 import contextlib
 import warnings
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -12,10 +12,21 @@ from joblib import parallel_config
 from numpy.typing import NDArray
 
 from .._typing import FloatArray
-from ..base._public_model import SAME, TableModel, cross_fit_shares, fit_model, predict_shares
+from ..base._public_model import (
+    LEAST_GAIN,
+    SAME,
+    TableModel,
+    cross_fit_shares,
+    fit_model,
+    fit_temperature,
+    log_likelihood_gain,
+    predict_shares,
+    tempered,
+)
 from ..metrics._model_outputs import aligned_copy, is_same_in_any_table, rows_alone
 from ..metrics._probabilities import log, row_totals
 from ..rounds._plans.boosting import CodedFeature
+from ..rounds._rates import shift_to
 from ..utils._public_module import public_module
 from ._plan import ColumnCells
 
@@ -26,6 +37,8 @@ _BINS = 12
 _SPREADS, _LEAST_CLIP = 2.5, 1 / 16
 # Parts of the public rows, each of which is predicted by a model that has not seen it.
 _FOLDS = 5
+# Prior of the slope of predicted numbers, around 1, as that of a temperature.
+_SLOPE_ERROR, _HIGHEST_SLOPE = 0.5, 4.0
 
 
 @public_module("skprivate.ensemble")
@@ -47,6 +60,12 @@ class PublicScores:
         Of the bounds of numbers.
     clip : float
         Where residuals of numbers are clipped, in half-widths.
+    slope : float
+        By which the scores are multiplied, so that they fit the public rows by cross-fitting.
+    shift : ndarray of shape (n_outputs,)
+        What is added then.
+    public : ndarray of shape (n_public, n_columns + n_outputs + 1)
+        Public rows and their columns by models that have not seen them; kept during the fit only.
     """
 
     estimator: Any
@@ -56,6 +75,9 @@ class PublicScores:
     center: float = 0.0
     half: float = 1.0
     clip: float = 2.0
+    slope: float = 1.0
+    shift: FloatArray = field(default_factory=lambda: np.zeros(1))
+    public: FloatArray = field(default_factory=lambda: np.zeros((0, 1)))
 
     @property
     def offsets(self) -> tuple[int, ...]:
@@ -74,9 +96,12 @@ class PublicScores:
         """Return the columns that are made: the scores, and the feature."""
         if self.classes is None:
             scores = _scaled(self.estimator, X, self.center, self.half)[:, np.newaxis]
-            return np.column_stack([scores, scores])
+            return np.column_stack([self._calibrated(scores), scores])
         shares = predict_shares(self.estimator, X, self.classes)
-        return np.column_stack([_logits(shares), _feature(shares)])
+        return np.column_stack([self._calibrated(_logits(shares)), _feature(shares)])
+
+    def _calibrated(self, scores: FloatArray) -> FloatArray:
+        return self.slope * scores + self.shift
 
     def augment_private(self, X: FloatArray, *, strict: bool) -> FloatArray:
         """Return the columns that are made for private rows; no warning or error tells of what is in them.
@@ -116,9 +141,9 @@ class PublicScores:
     def _nothing(self) -> FloatArray:
         """Return the columns of a row of which the model says nothing."""
         if self.classes is None:
-            return np.zeros((1, 2))
+            return np.column_stack([self._calibrated(np.zeros((1, 1))), np.zeros(1)])
         even = np.full((1, len(self.classes)), 1.0 / len(self.classes))
-        return np.column_stack([_logits(even), _feature(even)])
+        return np.column_stack([self._calibrated(_logits(even)), _feature(even)])
 
     @classmethod
     def of_labels(
@@ -137,7 +162,19 @@ class PublicScores:
         fitted = fit_model(estimator, X, classes[labels])
         _check_predictions(lambda rows: predict_shares(fitted, rows, classes), X)
         shares = cross_fit_shares(estimator, X, labels, classes)
-        return cls(fitted, X.shape[1], _thresholds(_feature(shares), len(classes)), classes)
+        slope = fit_temperature(shares, labels)
+        if log_likelihood_gain(tempered(shares, slope), labels) < LEAST_GAIN:
+            slope = 0.0
+        scores = slope * _logits(shares)
+        counts = np.bincount(labels, minlength=len(classes)) + 0.5
+        shift = shift_to(scores, counts / counts.sum())
+        thresholds = _thresholds(_feature(shares), len(classes))
+        known = {
+            "slope": slope,
+            "shift": shift,
+            "public": np.column_stack([X, scores + shift, _feature(shares)]),
+        }
+        return cls(fitted, X.shape[1], thresholds, classes, **known)
 
     @classmethod
     def of_numbers(
@@ -152,9 +189,10 @@ class PublicScores:
             held = fold == number
             others = fit_model(estimator, X[~held], y[~held]) if len(X) > _FOLDS else fitted
             scores[held] = _scaled(others, X[held], center, half)
-        errors = np.sqrt(np.mean(((y - center) / half - scores) ** 2))
+        slope, shift, errors = _line(scores, (y - center) / half)
         clip = float(np.clip(_SPREADS * errors, _LEAST_CLIP, 2.0))
-        return cls(fitted, X.shape[1], _thresholds(scores, 1), None, center, half, clip)
+        thresholds, shifts = _thresholds(scores, 1), np.array([shift])
+        return cls(fitted, X.shape[1], thresholds, None, center, half, clip, slope, shifts)
 
 
 def _scaled(estimator: Any, X: FloatArray, center: float, half: float) -> FloatArray:
@@ -165,6 +203,14 @@ def _scaled(estimator: Any, X: FloatArray, center: float, half: float) -> FloatA
     if found.shape != (len(X),) or not np.isfinite(found).all():
         raise ValueError("public_model must predict one finite number a row.")
     return np.clip((found - center) / half, -1.0, 1.0)
+
+
+def _line(scores: FloatArray, target: FloatArray) -> tuple[float, float, float]:
+    """Return slope and constant by which cross-fitted scores fit the target, and what errors remain."""
+    x, y = scores - scores.mean(), target - target.mean()
+    prior = np.mean((target - scores) ** 2) / _SLOPE_ERROR**2
+    slope = float(np.clip((x @ y + prior) / (x @ x + prior), 0.0, _HIGHEST_SLOPE))
+    return slope, float(target.mean() - slope * scores.mean()), float(np.sqrt(np.mean((y - slope * x) ** 2)))
 
 
 def _logits(shares: FloatArray) -> FloatArray:

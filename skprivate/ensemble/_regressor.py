@@ -62,8 +62,9 @@ class DPBoostingRegressor(RegressorMixin, BaseDPBoosting):
         Which tables are neighbours. With "add-remove" the number of rows is protected, and a noisy one is
         paid for.
     public_model : regressor, default=None
-        A regressor with ``fit`` and ``predict``, which is fitted to the public rows alone. Boosting starts
-        from its predictions and corrects them. It is asked about one private row at a
+        A regressor with ``fit`` and ``predict``, which is fitted to the public rows alone. A line through
+        cross-fitted predictions calibrates it, and the errors that remain bound the residuals; boosting
+        starts from its predictions and corrects them. It is asked about one private row at a
         time, and must give the same answer when it is asked about a row again. With ``domain`` it gets rows
         as the ``public_model`` of `DPBoostingClassifier` does.
     monotonic_cst : array-like of int of shape (n_features,) or dict, default=None

@@ -2,7 +2,7 @@
 """Rounds of a boosting: noisy counts that make the cells, noisy sums of residuals, and their model."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any
 
@@ -19,6 +19,7 @@ from ..rounds._plans.boosting import (
     ClassLoss,
     CodeCountsPlan,
     CodedFeature,
+    CodedRows,
     FeatureCodes,
     Loss,
     NumberLoss,
@@ -26,7 +27,9 @@ from ..rounds._plans.boosting import (
     to_units,
 )
 from ..rounds._plans.cells import CellsPlan, TargetAxis
+from ..rounds._plans.probabilities import class_probabilities
 from ..rounds._rates import MEAN_SHARE, ClassRates, NoiseShares, class_rate_rounds, shift_rounds
+from ..rounds._rows import PreparedRows
 from ._plan import (
     ColumnCells,
     Schedule,
@@ -215,6 +218,9 @@ def _split(cells: CountedCells, rng: np.random.Generator) -> NDArray[np.int32]:
 _TARGET_BINS = 32
 # Simulated rows, and how far a mean prediction is thought to be from the rate before it is seen, as a part.
 _DRAWS, _SPREAD = 2000, 0.3
+# Public rows that the mean variance of all residuals counts as much as, in that of a cell's: of 5 and 50 the
+# better one on five of seven tables.
+_PRIOR_ROWS = 50.0
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -233,6 +239,10 @@ class BoostingTask:
         For every column -1, 0 or 1.
     offsets : tuple of int
         Columns of X that hold the scores of a public model.
+    with_model : bool
+        Whether these scores tell of the target by the public rows.
+    public : ndarray of shape (n_public, n_columns)
+        Rows with labels that are public, with their scores by models that have not seen them.
     n_grids : int or None
         Steps on random cells; None: as many as the rows pay for.
     seed : int
@@ -245,6 +255,8 @@ class BoostingTask:
     n_rows: int | None
     monotone: tuple[int, ...]
     offsets: tuple[int, ...] = ()
+    with_model: bool = False
+    public: FloatArray = field(default_factory=lambda: np.zeros((0, 1)))
     n_grids: int | None = None
     seed: int = 0
 
@@ -316,7 +328,7 @@ def boosting_rounds(task: BoostingTask, spent: PrivacySpent) -> Rounds[BoostingR
         rates = yield from class_rate_rounds(task.noise, task.loss.n_labels, known_rows, spent_before)
         start, counts, std = _start_of_labels(task, rates), rates.counts, rates.std
         signal = float(4 * (rates.rates * (1 - rates.rates)).max())
-        share = rates.share + (0 if task.offsets else MEAN_SHARE)
+        share = rates.share + MEAN_SHARE
     else:
         share, signal = share_of_target(n_rows, task.noise), 1.0
         noise = task.noise.counts(share)
@@ -332,26 +344,39 @@ def boosting_rounds(task: BoostingTask, spent: PrivacySpent) -> Rounds[BoostingR
         task.noise,
         share,
         signal=signal,
-        with_model=bool(task.offsets),
+        with_model=task.with_model,
         n_grids=task.n_grids,
     )
+    if isinstance(task.loss, ClassLoss) and task.offsets:
+        public = AdditiveModel.constant(FeatureCodes(()), start.scores, task.offsets)
+        drawn = task.public[:, list(task.offsets)]
+        known = class_probabilities(drawn)
+        # The errors of the public labels' means: the model was calibrated to these.
+        spread = np.sqrt(np.mean(known * (1 - known), axis=0) / len(drawn)) / rates.rates
+        public = yield from _meeting_rates(task, public, drawn, rates, spread)
+        start = replace(start, scores=public.base * UNIT)
     cells, finer, counted = yield from _counted_cells(task, schedule, n_rows)
     found = yield from _steps(task, schedule, start, cells, finer)
     if isinstance(task.loss, ClassLoss) and not task.offsets:
-        found["model"] = yield from _meeting_rates(task, found["model"], found["sizes"], rates)
+        drawn = _drawn_scores(found["model"], found["sizes"])
+        spread = np.full(len(counts), _SPREAD)
+        found["model"] = yield from _meeting_rates(task, found["model"], drawn, rates, spread)
     return BoostingRelease(**found, n_rows=n_rows, target_counts=counts, target_std=std, counted=counted)
 
 
 def _meeting_rates(
-    task: BoostingTask, model: AdditiveModel, sizes: Sequence[FloatArray], known: ClassRates
+    task: BoostingTask, model: AdditiveModel, drawn: FloatArray, known: ClassRates, spread: FloatArray
 ) -> Rounds[AdditiveModel]:
     """Yield the mean prediction; return the model with a constant by which it meets the base rates."""
-    rng = np.random.default_rng(0)
-    codes = [rng.choice(len(one), size=_DRAWS, p=one / one.sum()) for one in sizes]
-    drawn = model.scores(np.zeros((_DRAWS, 1)), np.array(codes, dtype=np.uint16)).astype(np.float64) * UNIT
-    spread: FloatArray = np.full(len(known.counts), _SPREAD)
     shift = yield from shift_rounds(task.noise, model, drawn, known, spread)
     return replace(model, base=model.base + to_units(shift))
+
+
+def _drawn_scores(model: AdditiveModel, sizes: Sequence[FloatArray]) -> FloatArray:
+    """Return scores of simulated rows, whose columns are independent."""
+    rng = np.random.default_rng(0)
+    codes = [rng.choice(len(one), size=_DRAWS, p=one / one.sum()) for one in sizes]
+    return model.scores(np.zeros((_DRAWS, 1)), np.array(codes, dtype=np.uint16)).astype(np.float64) * UNIT
 
 
 @dataclass(frozen=True, eq=False)
@@ -370,8 +395,8 @@ class _Start:
 
 def _start_of_numbers(loss: NumberLoss, offsets: bool, released: IntArray, variance: float) -> _Start:
     scores, loss_here = base_of_target(released, variance, loss)
-    # With a public model the clip of its errors stands.
-    return _Start(np.zeros(1), np.ones(1), loss) if offsets else _Start(scores, np.ones(1), loss_here)
+    # With a public model the clip of its errors stands, unless the target does not reach so far.
+    return _Start(np.zeros(1) if offsets else scores, np.ones(1), loss_here)
 
 
 def _start_of_labels(task: BoostingTask, known: ClassRates) -> _Start:
@@ -471,6 +496,7 @@ class _Step:
     ) -> None:
         n_outputs = task.loss.n_outputs
         self.evidence: list[StepEvidence] = []
+        self._public = CodedRows(PreparedRows(task.public)) if task.with_model and len(task.public) else None
         self._start, self._sizes = start, sizes
         self._bits = task.noise.residual_bits(share, n_outputs)
         self._noise = task.noise.residuals(share, n_outputs, self._bits)
@@ -487,10 +513,21 @@ class _Step:
         plan = ResidualsPlan(model, start.loss, grid, self._bits)
         released = yield Round(plan, self._noise, release=self._record)
         sums = released.reshape(grid.size, -1).astype(np.float64) * self._unit
-        weights, stds, effect = step_weights(sums, self._std, prior, start.shares, start.clip)
+        known = None if self._public is None else self._information(model, grid)
+        weights, stds, effect = step_weights(sums, self._std, prior, start.shares, start.clip, known)
         variance, step = residual_variances(start.shares, start.clip)
         sampling = np.multiply.outer(np.maximum(prior.sizes, 1e-9), variance)
         scores = scores_of_cells(grid, model.tables, self._sizes) * step
         found = evidence_of_model(sums, self._std, sampling, scores)
         self.evidence.append(StepEvidence(effect, found, self._std**2, float(sampling.mean())))
         return weights, stds
+
+    def _information(self, model: AdditiveModel, grid: CellGrid) -> FloatArray:
+        """Return the mean variance of residuals in every cell, by the model and public rows."""
+        assert self._public is not None
+        shares = class_probabilities(self._public.scores(model) * UNIT)
+        variances = (shares * (1 - shares))[:, -model.n_outputs :]
+        cells = grid.cells(self._public.codes(model.codes))
+        rows = np.bincount(cells, minlength=grid.size)[:, np.newaxis]
+        sums = np.array([np.bincount(cells, one, grid.size) for one in variances.T]).T
+        return (sums + _PRIOR_ROWS * variances.mean(axis=0)) / (rows + _PRIOR_ROWS)

@@ -75,7 +75,12 @@ class CellPrior:
 
 
 def step_weights(
-    sums: FloatArray, std: float, prior: CellPrior, base: FloatArray, clip: float | None
+    sums: FloatArray,
+    std: float,
+    prior: CellPrior,
+    base: FloatArray,
+    clip: float | None,
+    information: FloatArray | None = None,
 ) -> tuple[FloatArray, FloatArray, float]:
     """Return weights of cells, the standard deviations of the noise in them, and evidence of an effect.
 
@@ -90,6 +95,8 @@ def step_weights(
         Noisy shares of the labels that scores are about.
     clip : float or None
         Largest residual of numbers; None: residuals of labels.
+    information : ndarray of shape (n_cells, n_outputs), default=None
+        Variances of residuals of labels, where they are not those of the shares.
 
     Returns
     -------
@@ -110,12 +117,19 @@ def step_weights(
             spreads, variance = _SPREADS_OF_NUMBERS * clip, _VARIANCE_OF_NUMBERS * clip**2
         else:
             variance = float(base[k] * (1 - base[k]))
+            if information is not None:
+                variance = float(prior.sizes @ information[:, k] / prior.sizes.sum())
             spreads = _SPREADS * 4 * variance
         means, gains, evidence[k] = _posterior_means(sums[:, k], std, prior, variance, spreads)
         if clip is not None:
             weights[:, k], stds[:, k] = np.clip(means, -clip, clip), gains * std
             continue
-        steps = _logit_steps(means, float(base[k]))
+        if information is None:
+            steps = _logit_steps(means, float(base[k]))
+        else:
+            # Of three classes or more, two compete where the model is good: both scores move.
+            low = 0.5 - np.sqrt(0.25 - np.minimum(information[:, k], 0.25))
+            steps = np.sign(means) * _logit_steps(np.abs(means), low) / min(sums.shape[1], 2)
         slope = np.where(np.abs(means) > 0, steps / np.where(means == 0, 1.0, means), 1 / variance)
         most = _MOST_RANDOM if prior.random else _MOST
         weights[:, k], stds[:, k] = np.clip(steps, -most, most), gains * std * slope
@@ -190,7 +204,7 @@ def _smooth_kernels(prior: CellPrior) -> list[FloatArray]:
     ]
 
 
-def _logit_steps(means: FloatArray, base: float) -> FloatArray:
+def _logit_steps(means: FloatArray, base: FloatArray | float) -> FloatArray:
     """Return steps in logits: of the base rate to where the mean residual leads it, or by the slope there."""
     moved = np.clip(base + means, base * _LEAST_SHARE, 1 - (1 - base) * _LEAST_SHARE)
     exact = np.log(moved / (1 - moved)) - np.log(base / (1 - base))

@@ -1,11 +1,15 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """DPBoostingClassifier and DPBoostingRegressor: what is learnt, spent and refused."""
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.special import expit
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.linear_model import LinearRegression, LogisticRegression
+from sklearn.metrics import log_loss
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder
 
@@ -15,6 +19,7 @@ from skprivate import (
     PrivacyLedger,
     config_context,
 )
+from skprivate.ensemble._public_scores import PublicScores
 from skprivate.exceptions import BudgetExceededError
 from skprivate.noise import zcdp_to_epsilon
 
@@ -83,6 +88,32 @@ class TestPublicModel:
         numbers = DPBoostingRegressor(2.0, public_model=LinearRegression(), **options, **NUMBERS)
         numbers.fit(X[some], SIGNAL[some], is_public=PUBLIC[some])
         assert numbers.score(X, SIGNAL) > LinearRegression().fit(X, SIGNAL).score(X, SIGNAL) + 0.03
+
+    def test_is_put_right_at_another_base_rate(self):
+        private = LABELS * (np.arange(N) % 8 == 0)
+        model = DPBoostingClassifier(
+            1.0, delta=1e-6, public_model=FOREST, interactions=0, random_state=0, **BOX
+        )
+        model.fit(X, np.where(PUBLIC, LABELS, private), is_public=PUBLIC)
+        assert abs(model.predict_proba(X[~PUBLIC])[:, 1].mean() / private[~PUBLIC].mean() - 1) < 0.15
+
+    @pytest.mark.parametrize("share", [0.1, 0.5])
+    def test_is_calibrated_and_counts_for_nothing_where_labels_are_noise(self, share):
+        sure = RandomForestClassifier(20, max_features=None, bootstrap=False, random_state=0)
+        labels = np.where(np.random.default_rng(1).random(N) < share, 1 - LABELS, LABELS).astype(np.int32)
+        scores = PublicScores.of_labels(sure, X[PUBLIC], labels[PUBLIC], np.arange(2))
+        found = log_loss(labels[~PUBLIC], expit(scores.augment(X[~PUBLIC])[:, 0]))
+        raw = log_loss(labels[~PUBLIC], expit(replace(scores, slope=1.0).augment(X[~PUBLIC])[:, 0]))
+        assert found < raw - 0.1
+        assert (scores.slope == 0) == (share == 0.5)
+
+    def test_residuals_reach_as_far_as_its_errors(self):
+        # With residuals that reach as far as the target the noise would be forty times as much.
+        y, wide = SIGNAL + 50 * X[:, 2], {"bounds_X": (-1, 1), "bounds_y": (-60, 60), "random_state": 0}
+        model = DPBoostingRegressor(1.0, delta=1e-6, public_model=LinearRegression(), **wide)
+        model.fit(X, y, is_public=PUBLIC)
+        line = LinearRegression().fit(X[PUBLIC], y[PUBLIC])
+        assert np.std(y - model.predict(X)) < 0.6 * np.std(y - line.predict(X))
 
     @pytest.mark.filterwarnings("ignore::skprivate.exceptions.UtilityWarning")
     @pytest.mark.parametrize("unknown", ["error", "warn"])
