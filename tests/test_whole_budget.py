@@ -641,6 +641,7 @@ SLOW = {
     "local tree, two phases, numbers",
     "logistic, curvature, gaussian, 1 rows a person",
     "looks, gaussian, replace-one, 3 rows a person",
+    *(f"logistic, {kind}, {of}, 3 classes, 3 rows a person" for kind in MECHANISMS for of in RELATIONS),
 }
 
 

@@ -7,7 +7,7 @@ counts; the location moves intercept and slopes of the level's columns, and pred
 
 import copy
 import functools
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from itertools import product
@@ -24,7 +24,7 @@ from ..rounds._plans.moments import FINEST, STEEPEST, MomentGrid
 from ..rounds._rows import PreparedRows
 from ..utils._public_module import public_module
 from ._censored.histograms import PARTS, LawFit, ResidualHistogram
-from ._censored.population import REACH, Cells, ExpectedScores, still_watched
+from ._censored.population import REACH, Cells, still_watched
 from ._censored.rounds import counts_round
 from ._distributions import ErrorDistribution
 from ._moments.released_moments import FitTask, ScaledFit
@@ -197,13 +197,15 @@ def _choose_edges(distribution: ErrorDistribution, n_events: float, noise_std: f
     """Return the cells that suit levels of so many events, with a scale about that of all rows."""
     found = []
     for edges, expected in _candidates(distribution):
-        variances = [one.variance(max(n_events, 1.0), noise_std) for one in expected]
+        variances = [of(max(n_events, 1.0), noise_std) for of in expected]
         found.append((float(np.trace(np.sum(variances, axis=0))), edges))
     return min(found, key=lambda one: one[0])[1]
 
 
 @functools.cache
-def _candidates(distribution: ErrorDistribution) -> list[tuple[FloatArray, list[ExpectedScores]]]:
+def _candidates(
+    distribution: ErrorDistribution,
+) -> list[tuple[FloatArray, list[Callable[[float, float], FloatArray]]]]:
     """Return cells, and what is expected in them at several scales: functions of the law alone."""
     found = []
     places = [np.array([0.0, np.log(scale)]) for scale in _SCALES]
@@ -211,7 +213,7 @@ def _candidates(distribution: ErrorDistribution) -> list[tuple[FloatArray, list[
         low, high = distribution.quantile([lower, 1.0 - upper])
         edges = np.r_[-np.inf, np.linspace(low, high, number + 1), np.inf]
         cells = Cells(edges, distribution, edges[1:-1], np.ones(number + 1), np.zeros(number))
-        found.append((edges, [cells.expected_scores(at) for at in places]))
+        found.append((edges, [cells.expected_variance(at) for at in places]))
     return found
 
 

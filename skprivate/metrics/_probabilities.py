@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Probabilities: arithmetic with the same bits for a row in any table, and posterior means of shares."""
 
+import functools
 import math
 from dataclasses import dataclass
 
@@ -48,10 +49,7 @@ def row_totals(parts: FloatArray) -> FloatArray:
 
 def row_maxima(parts: FloatArray) -> FloatArray:
     """Return the largest entry of the last axis, which stays; of few entries NumPy finds it slowly."""
-    found = parts[..., :1]
-    for number in range(1, parts.shape[-1]):
-        found = np.maximum(found, parts[..., number : number + 1])
-    return found
+    return functools.reduce(np.maximum, [parts[..., k : k + 1] for k in range(parts.shape[-1])])
 
 
 def log_softmax(logits: FloatArray) -> FloatArray:

@@ -318,30 +318,29 @@ def shift_to(scores: FloatArray, targets: FloatArray) -> FloatArray:
     direction, if it brings them nearer still.
     """
     # Whatever the scores: no probability is 0, and no step without bound.
-    targets, total = np.maximum(targets / targets.sum(), _RAREST), np.zeros(len(targets))
+    targets = np.maximum(targets / targets.sum(), _RAREST)
     logits = scores if scores.shape[1] > 1 else np.column_stack([np.zeros(len(scores)), scores])
 
-    def look(total: FloatArray) -> tuple[FloatArray, float, FloatArray, FloatArray]:
+    def look(total: FloatArray) -> tuple[float, FloatArray, FloatArray, FloatArray, FloatArray]:
         shown = class_probabilities(logits + total)
         means = np.maximum(shown.mean(axis=0), _RAREST)
         step = np.log(targets / means)
-        return step, float(np.ptp(step)), means, shown
+        return float(np.ptp(step)), total, step, means, shown
 
-    (step, left, means, shown), pace = look(total), 1.0
+    (left, total, step, means, shown), pace = look(np.zeros(len(targets))), 1.0
     for _ in range(_MOST_STEPS):
+        before, (left, total, step, means, shown) = left, look(total + step)
         if left < _NEAR:
             break
-        total, before = total + step, left
-        step, left, means, shown = look(total)
-        if left < max(_NEAR, _SLOW * before):
+        if left < _SLOW * before:
             continue
         slopes = np.eye(len(means)) - np.einsum("ij,ik->jk", shown, shown / len(shown)) / means[:, np.newaxis]
         newton = np.linalg.lstsq(slopes - slopes[:1], step - step[0], rcond=None)[0]
         pace *= 2.0
         for move in (np.clip(newton, -_LONGEST, _LONGEST), pace * step):
             seen = look(total + move)
-            if seen[1] <= left and seen[2].min() > _RAREST:
-                total, (step, left, means, shown) = total + move, seen
+            if seen[0] <= left and seen[3].min() > _RAREST:
+                left, total, step, means, shown = seen
                 break
         else:
             pace = max(1.0, pace / 8.0)

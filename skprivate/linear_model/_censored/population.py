@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Private fit of lifetimes of one population, without columns: two histograms, and their law."""
 
+import functools
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -254,7 +255,7 @@ def choose_cells(
             for number in _NUMBERS if high > low + _NARROWEST else ():
                 inner = np.linspace(low, high, number + 1)
                 cells = Cells(np.r_[-np.inf, inner, np.inf], distribution, edges, watched, peaks)
-                variance = cells.expected_scores().variance(total, noise_std)
+                variance = cells.expected_variance()(total, noise_std)
                 found.append((float(np.einsum("al,ab,bl->", levels, variance, levels)), cells))
     if found:
         return min(found, key=lambda one: one[0])[1]
@@ -308,32 +309,31 @@ class Cells:
 
         Of several locations and log scales, of shape (..., 2), at once.
         """
-        law, place, shrunk = self._distribution, at[..., :1], np.exp(-at[..., 1:])
-        found = np.zeros((*at.shape, 2, len(self.edges) - 1))
-        factor = shrunk[..., np.newaxis]
-        errors = np.clip((self._points - place[..., np.newaxis]) * factor, -_FARTHEST, _FARTHEST)
+        law, place, shrunk = self._distribution, at[..., 0], np.exp(-at[..., 1])
+        found = np.zeros((2, *place.shape, 2, len(self.edges) - 1))
+        factor = shrunk[..., np.newaxis, np.newaxis]
+        errors = (self._points - place[..., np.newaxis, np.newaxis]) * factor
+        errors = np.clip(errors, -_FARTHEST, _FARTHEST)
         density, up, down = law.log_density(np.stack([errors, errors + _STEP, errors - _STEP]))
         survival, slope = law.log_survival(errors), (up - down) / (2.0 * _STEP)
         hazard = np.exp(density - survival)
-        of_events, of_censored = _shares(density + self._log_watched), _shares(survival + self._log_ceasing)
-        for k, (by_event, by_censored) in enumerate(
-            ((-slope * factor, hazard * factor), (-1.0 - errors * slope, errors * hazard))
-        ):
-            found[..., k, 1, 1:-1] = np.sum(of_events * by_event, axis=-1)
-            found[..., k, 0, 1:-1] = np.sum(of_censored * by_censored, axis=-1)
-        ends = np.clip((self.edges[[1, -2]] - place) * shrunk, -_FARTHEST, _FARTHEST)
-        low, high = (np.concatenate([shrunk, ends[..., k : k + 1]], axis=-1) for k in (0, 1))
-        density, survival = (of(ends)[..., np.newaxis] for of in (law.log_density, law.log_survival))
-        before = np.exp(density[..., 0, :]) / np.maximum(-np.expm1(survival[..., 0, :]), 1e-300)
-        after = np.exp(density - survival)
-        found[..., 1, 0] = -before * low
+        by_event = np.stack([-slope * factor, -1.0 - errors * slope])
+        by_censored = np.stack([hazard * factor, errors * hazard])
+        found[..., 1, 1:-1] = np.sum(_shares(density + self._log_watched) * by_event, axis=-1)
+        found[..., 0, 1:-1] = np.sum(_shares(survival + self._log_ceasing) * by_censored, axis=-1)
+        low, high = (np.clip((end - place) * shrunk, -_FARTHEST, _FARTHEST) for end in self.edges[[1, -2]])
+        before = np.exp(law.log_density(low)) / np.maximum(-np.expm1(law.log_survival(low)), 1e-300)
+        found[..., 1, 0] = -before * np.stack([shrunk, low])
         # Rows that were censored in the first cell were at risk there for half of it.
-        found[..., 0, 0] = 0.5 * after[..., 0, :] * low
-        found[..., -1] = (after[..., 1, :] * high)[..., np.newaxis]
-        return found
+        found[..., 0, 0] = (
+            0.5 * np.exp(law.log_density(low) - law.log_survival(low)) * np.stack([shrunk, low])
+        )
+        after = np.exp(law.log_density(high) - law.log_survival(high)) * np.stack([shrunk, high])
+        found[..., -1] = after[..., np.newaxis]
+        return np.moveaxis(found, 0, -3)
 
-    def expected_scores(self, at: FloatArray | None = None) -> "ExpectedScores":
-        """Return what decides how exact location and log scale will be, but for how many rows there are."""
+    def expected_variance(self, at: FloatArray | None = None) -> Callable[[float, float], FloatArray]:
+        """Return how exact location and log scale would be, as a function of the rows and their noise."""
         at = np.zeros(2) if at is None else at
         law, edges = self._distribution, self.edges
         survival, watched = (
@@ -345,12 +345,11 @@ class Cells:
         middles[[0, -1]] = edges[[1, -2]]
         still = np.interp(middles, self._bins, self._watched)
         events, censored = -np.diff(survival) * still, -np.diff(watched) * law.survival(middles)
-        return ExpectedScores(self.scores(at), np.stack([censored, events]), self._error_of_peaks(at))
+        shares = np.stack([censored, events])
+        return functools.partial(_variance, self.scores(at), shares, self._error_of_peaks(at))
 
     def _error_of_peaks(self, at: FloatArray) -> FloatArray:
         """Return the covariance of what the places of peaks in their bins add to the scores: uniform ones."""
-        if not self._peaks.any():
-            return np.zeros((2, 2))
         law, shrunk = self._distribution, np.exp(-at[1])
         widths, middles = np.diff(self._bins), 0.5 * (self._bins[1:] + self._bins[:-1])
         inside = (middles > self.edges[1]) & (self._bins[:-1] < self.edges[-2] - 1e-9)
@@ -366,11 +365,9 @@ class Cells:
     def slopes(self, at: FloatArray, counts: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Return the derivatives of the log likelihood of the counts, and minus theirs."""
         steps = _STEP * np.eye(2)
-        here, *sides = self.scores(np.concatenate([at[np.newaxis], at + steps, at - steps]))
-        score, *ends = (
-            np.sum(one * counts, axis=(1, 2)) for one in (here, sides[0] - sides[2], sides[1] - sides[3])
-        )
-        found = -np.stack(ends) / (2.0 * _STEP)
+        places = np.concatenate([at[np.newaxis], at + steps, at - steps])
+        score, *sides = np.sum(self.scores(places) * counts, axis=(2, 3))
+        found = (np.stack(sides[2:]) - np.stack(sides[:2])) / (2.0 * _STEP)
         return score, np.asarray(0.5 * (found + found.T))
 
     def solve(self, residuals: ResidualHistogram) -> tuple[LawFit, bool]:
@@ -402,29 +399,13 @@ class Cells:
         return law, settled
 
 
-@dataclass(frozen=True, eq=False)
-class ExpectedScores:
-    """Derivatives of a row by (location, log scale) in every cell, and the shares of rows there.
-
-    Attributes
-    ----------
-    scores : ndarray of shape (2, 2, n_cells)
-        By parameter, event and cell.
-    shares : ndarray of shape (2, n_cells)
-    of_peaks : ndarray of shape (2, 2)
-        Covariance of what the places of peaks add to the scores.
-    """
-
-    scores: FloatArray
-    shares: FloatArray
-    of_peaks: FloatArray
-
-    def variance(self, total: float, noise_std: float) -> FloatArray:
-        """Return the covariance of (location, log scale) that so many rows would have, with their noise."""
-        scores = self.scores
-        inverse = np.linalg.pinv(np.einsum("aec,bec,ec->ab", scores, scores, total * self.shares))
-        noise = noise_std**2 * np.einsum("aec,bec->ab", scores, scores)
-        return np.asarray(inverse + inverse @ (noise + self.of_peaks) @ inverse)
+def _variance(
+    scores: FloatArray, shares: FloatArray, of_peaks: FloatArray, total: float, noise_std: float
+) -> FloatArray:
+    """Return the covariance of (location, log scale) that so many rows would have, with their noise."""
+    inverse = np.linalg.pinv(np.einsum("aec,bec,ec->ab", scores, scores, total * shares))
+    noise = noise_std**2 * np.einsum("aec,bec->ab", scores, scores)
+    return np.asarray(inverse + inverse @ (noise + of_peaks) @ inverse)
 
 
 def _shares(logs: FloatArray) -> FloatArray:
