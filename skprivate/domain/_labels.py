@@ -14,6 +14,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from .._typing import IndexArray
 from ..utils import as_column, as_labels, check_characters, is_frame
 from ._readers import Known, classify
 
@@ -195,7 +196,7 @@ def number_labels(labels: Any, classes: Any, elsewhere: int = 0) -> NDArray[np.i
     return np.array(cells, dtype=np.int32)
 
 
-def codes_of(values: Any, levels: Any, elsewhere: int, n_rows: int, name: str) -> NDArray[np.intp]:
+def codes_of(values: Any, levels: Any, elsewhere: int, n_rows: int, name: str) -> IndexArray:
     """Return the position of the level of every row by `number_labels`; there must be one value per row."""
     if isinstance(values, np.ma.MaskedArray):
         raise TypeError(f"{name} must not be a masked array.")

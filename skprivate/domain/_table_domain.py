@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._config import get_config
-from .._typing import BoolArray, FloatArray, MissingRule
+from .._typing import BoolArray, FloatArray, IndexArray, MissingRule
 from ..utils import check_characters
 from ..utils._json_documents import canonical, restore_json
 from ..utils._public_module import public_module
@@ -644,7 +644,7 @@ def decode_column(column: kinds.Column, encoded: FloatArray) -> NDArray[Any]:
     values : ndarray of shape (n,)
         float64, datetime64[us] or objects; NaN, NaT or None where the value is missing.
     """
-    absent: NDArray[np.bool_] = np.logical_not(np.isfinite(encoded).all(axis=1))
+    absent: BoolArray = np.logical_not(np.isfinite(encoded).all(axis=1))
     if column.missing == "indicator":
         absent = absent | (encoded[:, -1] > 0.5)
     # What cannot be a value is missing; here it only must not fail.
@@ -662,7 +662,7 @@ def decode_column(column: kinds.Column, encoded: FloatArray) -> NDArray[Any]:
     return np.where(absent, np.nan, values)
 
 
-def _levels(column: kinds.CategoricalColumn, encoded: FloatArray, absent: NDArray[np.bool_]) -> NDArray[Any]:
+def _levels(column: kinds.CategoricalColumn, encoded: FloatArray, absent: BoolArray) -> NDArray[Any]:
     if column.ordered:
         places = np.rint(np.clip(encoded[:, 0], 0, len(column.levels) - 1)).astype(np.intp)
         return _objects(column.levels, places, absent)
@@ -670,7 +670,7 @@ def _levels(column: kinds.CategoricalColumn, encoded: FloatArray, absent: NDArra
     return _objects(column.levels, of_levels.argmax(axis=1), absent | (of_levels.max(axis=1) <= 0.5))
 
 
-def _objects(values: Any, places: NDArray[np.intp], absent: NDArray[np.bool_]) -> NDArray[Any]:
+def _objects(values: Any, places: IndexArray, absent: BoolArray) -> NDArray[Any]:
     known = np.empty(len(values) + 1, dtype=object)
     known[:-1] = values
     return known[np.where(absent, len(values), places)]

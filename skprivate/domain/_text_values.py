@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .._typing import IntArray
+from .._typing import BoolArray, IntArray
 from ..utils import check_characters
 
 Level = str | int | float | bool
@@ -97,7 +97,7 @@ def instant_of_date(value: date) -> int:
     return (value - _EPOCH) // _MICROSECOND
 
 
-def instants_of_array(values: NDArray[Any]) -> tuple[IntArray, NDArray[np.bool_]]:
+def instants_of_array(values: NDArray[Any]) -> tuple[IntArray, BoolArray]:
     """Return microseconds since 1970 of an array of datetime64, and where there is none.
 
     What is finer than a microsecond is cut off, and years that Python's dates do not have are put at the

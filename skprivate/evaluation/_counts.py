@@ -9,9 +9,8 @@ from numbers import Real
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from .._typing import CentralRelation, IntArray, RandomSource
+from .._typing import CentralRelation, FloatArray, IntArray, RandomSource
 from ..accounting import PrivacyLedger, PrivacySpent, ReleaseRecord
 from ..base import SHARED_CONSTRAINTS, claim_of
 from ..base._mixin import warn_of_delta
@@ -82,11 +81,11 @@ class CountsNoise:
         """Standard deviation of the noise of a count, in rows, of every table."""
         return [self.std * 2**DIGITS / weight for weight in self.weights]
 
-    def draw(self, shape: tuple[int, ...], random_state: Any) -> NDArray[np.float64]:
+    def draw(self, shape: tuple[int, ...], random_state: Any) -> FloatArray:
         """Draw noise of counts, in rows: for intervals that replay it, and not for a release."""
         return self.mechanism.randomize(np.zeros(shape, dtype=np.int64), random_state) / 2.0**DIGITS
 
-    def randomize(self, counts: IntArray, entropy: Any, weights: Any = 2**DIGITS) -> NDArray[np.float64]:
+    def randomize(self, counts: IntArray, entropy: Any, weights: Any = 2**DIGITS) -> FloatArray:
         """Return noisy counts, in rows, of cells with these weights."""
         return self.mechanism.randomize(counts * weights, entropy) / np.asarray(weights, dtype=np.float64)
 
@@ -176,7 +175,7 @@ class NoisyTables:
     spent : PrivacySpent
     """
 
-    tables: list[NDArray[np.float64]] = field(repr=False)
+    tables: list[FloatArray] = field(repr=False)
     n_rows: int | None
     noise: CountsNoise
     spent: PrivacySpent

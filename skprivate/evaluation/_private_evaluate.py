@@ -9,12 +9,11 @@ from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, is_regressor
 from sklearn.pipeline import Pipeline
 
 from .._config import get_config
-from .._typing import CentralRelation, FloatArray, RandomSource
+from .._typing import CentralRelation, FloatArray, IndexArray, RandomSource
 from ..accounting import PrivacyLedger
 from ..base import redact_errors, refuse_seed
 from ..base._likely_mistakes import warn_of_mistakes
@@ -391,7 +390,7 @@ class Grid:
         """Number of cells."""
         return int(np.prod(self.shape))
 
-    def cells(self, model: Any, X: Any, y: Any, strict: bool, random_bytes: Any) -> NDArray[np.intp]:
+    def cells(self, model: Any, X: Any, y: Any, strict: bool, random_bytes: Any) -> IndexArray:
         """Return the cell of every row."""
         n_rows = num_samples(X)
         if self.kind == "errors":
@@ -423,10 +422,10 @@ def _in_order(model: Any, labels: list[Any], table: FloatArray) -> FloatArray:
     return table[:, codes_of(labels, np.asarray(own), 0, len(labels), "classes")]
 
 
-def _predicted_labels(model: Any, X: Any, classes: list[Any], strict: bool) -> NDArray[np.intp]:
+def _predicted_labels(model: Any, X: Any, classes: list[Any], strict: bool) -> IndexArray:
     """Return the numbers of predicted labels; one that is no class counts as the first."""
 
-    def check(found: Any, n_rows: int) -> NDArray[np.intp]:
+    def check(found: Any, n_rows: int) -> IndexArray:
         return codes_of(found, classes, 0, n_rows, "what predict returns")
 
     return predictions(model, "predict", X, strict, check, 0)

@@ -7,9 +7,8 @@ from numbers import Real
 from typing import Any, Literal, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
-from .._typing import FloatArray
+from .._typing import FloatArray, IntArray
 from ..utils._public_module import public_module
 from ._games.sets import ConstraintSet
 
@@ -130,13 +129,13 @@ class Schedules:
         )
 
 
-def power_schedule(numbers: tuple[float, float, float], rounds: NDArray[np.int64]) -> FloatArray:
+def power_schedule(numbers: tuple[float, float, float], rounds: IntArray) -> FloatArray:
     """Return ``p1 + p2 k**p3``."""
     first, slope, power = numbers
     return np.asarray(first + slope * rounds.astype(np.float64) ** power)
 
 
-def hyperbolic_schedule(numbers: tuple[float, float, float], rounds: NDArray[np.int64]) -> FloatArray:
+def hyperbolic_schedule(numbers: tuple[float, float, float], rounds: IntArray) -> FloatArray:
     """Return ``q1 / (q2 + q3 k)``."""
     numerator, first, slope = numbers
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -144,12 +143,7 @@ def hyperbolic_schedule(numbers: tuple[float, float, float], rounds: NDArray[np.
 
 
 def check_schedule(
-    value: Any,
-    name: str,
-    n_rounds: int,
-    formula: Callable[[tuple[float, float, float], NDArray[np.int64]], FloatArray],
-    *,
-    positive: bool,
+    value: Any, name: str, n_rounds: int, formula: Callable[..., FloatArray], *, positive: bool
 ) -> FloatArray:
     """Return one value per round.
 
@@ -232,7 +226,7 @@ class Grid:
     """
 
     exponent: int
-    scales: NDArray[np.int64]
+    scales: IntArray
     limit: float
 
     @property

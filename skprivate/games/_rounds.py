@@ -6,10 +6,9 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple, Self
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 
-from .._typing import FloatArray
+from .._typing import FloatArray, IntArray
 from ..noise._mechanisms import Entropy
 from ..noise._sampling_kernels import fill_discrete_laplace
 from ..noise._stream_kernels import WordStream
@@ -241,7 +240,7 @@ class SolverState:
         return self.n_done
 
     def _broadcast(
-        self, players: PlayerStates, grid: Grid | None, k: int, noise: NDArray[np.int64], stream: WordStream
+        self, players: PlayerStates, grid: Grid | None, k: int, noise: IntArray, stream: WordStream
     ) -> FloatArray:
         if grid is None:
             self._check_finite()

@@ -265,13 +265,7 @@ def predict_cumulative_hazard_function(
 
 
 def _curves(
-    self: Any,
-    X: ArrayLike | None,
-    kind: Kind,
-    return_array: bool,
-    return_interval: bool,
-    times: Rows,
-    confidence: float,
+    self: Any, X: Rows, kind: Kind, return_array: bool, return_interval: bool, times: Rows, confidence: float
 ) -> NDArray[Any] | tuple[NDArray[Any], FloatArray]:
     rows, location = locations(self, X)
     distribution, log_target = self.error_distribution_, self.log_target_

@@ -18,7 +18,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
-from .._typing import FloatArray, Unit
+from .._typing import FloatArray, IndexArray, Unit
 from ..accounting import PrivacyLedger, PrivacySpent, ReleaseRecord
 from ..base import SHARED_CONSTRAINTS, PrivateEstimatorMixin, PublicShape, assign_roles, claim_of, private_fit
 from ..base._mixin import warn_of_delta
@@ -96,9 +96,9 @@ class Parts(NamedTuple):
         Units that are scored.
     """
 
-    train: NDArray[np.intp]
-    scored: NDArray[np.intp]
-    scored_groups: NDArray[np.intp] | None
+    train: IndexArray
+    scored: IndexArray
+    scored_groups: IndexArray | None
     n_scored: int
 
 

@@ -386,10 +386,7 @@ class Failure(NamedTuple):
 
 
 def best_run(
-    task: SearchTask,
-    drawn: Sequence[tuple[Candidate, Parameters]],
-    seeds: Sequence[int | None],
-    n_jobs: int | None,
+    task: SearchTask, drawn: list[tuple[Candidate, Parameters]], seeds: list[int | None], n_jobs: int | None
 ) -> tuple[SearchRun, Candidate]:
     """Make every run, and return the first of those with the highest score.
 

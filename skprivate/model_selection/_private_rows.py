@@ -4,12 +4,12 @@
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.base import is_classifier
 from sklearn.pipeline import Pipeline
 from sklearn.utils import get_tags
 from sklearn.utils.validation import check_consistent_length
 
+from .._typing import BoolArray, IndexArray
 from ..base import PrivateEstimatorMixin, StatelessMixin
 from ..base._stateless_steps import SilentUfunc
 from ..utils import as_cells, as_column, as_labels, check_row_mask, is_structured, number_groups
@@ -20,12 +20,12 @@ from ..utils._tables import check_array, numbers_of, refuse_kinds, refuse_text, 
 class Masks(NamedTuple):
     """What is known about the rows: who may see them, and whose they are."""
 
-    public: NDArray[np.bool_]
-    validation: NDArray[np.bool_]
-    codes: NDArray[np.intp] | None  # of the private rows
+    public: BoolArray
+    validation: BoolArray
+    codes: IndexArray | None  # of the private rows
 
     @property
-    def private(self) -> NDArray[np.bool_]:
+    def private(self) -> BoolArray:
         """The rows to be protected."""
         return ~self.public & ~self.validation
 

@@ -7,11 +7,10 @@ from typing import Any
 
 import numpy as np
 import sklearn
-from numpy.typing import NDArray
 from sklearn.model_selection import BaseCrossValidator, check_cv
 from sklearn.utils import indexable
 
-from .._typing import IndexArray
+from .._typing import BoolArray, IndexArray
 from ..exceptions import DisclosureWarning
 from ..utils import check_row_mask, splits_by_group
 from ..utils._compat import num_samples
@@ -124,7 +123,7 @@ class PublicPrivateSplit(BaseCrossValidator):
 
     def _private_part(
         self, X: Any, y: Any, groups: Any, is_public: Any
-    ) -> tuple[Any, NDArray[np.bool_], tuple[Any, Any, Any]]:
+    ) -> tuple[Any, BoolArray, tuple[Any, Any, Any]]:
         """Return the inner splitter, the mask of public rows, and (X, y, groups) of the private rows."""
         X, y, groups = indexable(X, y, groups)
         sized = [part for part in (X, y, groups) if part is not None]

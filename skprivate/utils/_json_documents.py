@@ -18,8 +18,8 @@ from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 
+from .._typing import IntArray
 from ._arguments import check_characters
 
 
@@ -326,12 +326,12 @@ def digest(content: dict[str, Any]) -> str:
     return hashlib.sha256(canonical(content)).hexdigest()
 
 
-def pack_integers(array: NDArray[np.int64]) -> str:
+def pack_integers(array: IntArray) -> str:
     """Return an array of int64 as text; its shape is for the reader to know."""
     return base64.b64encode(array.astype("<i8").tobytes()).decode("ascii")
 
 
-def unpack_integers(text: Any, shape: tuple[int, ...]) -> NDArray[np.int64]:
+def unpack_integers(text: Any, shape: tuple[int, ...]) -> IntArray:
     """Return the array that `pack_integers` wrote; ValueError if it is not of this shape."""
     data = unpack_bytes(text)
     # Before room is made; -1 stands for any length.

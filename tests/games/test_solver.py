@@ -20,7 +20,6 @@ from skprivate.exceptions import (
     UtilityWarning,
 )
 from skprivate.games import PrivateNashSolver, QuadraticAggregativeGame, TypePrior, VaccinationGame
-from skprivate.games._plan import Schedules
 from skprivate.games._rounds import PlayerStates, SolverState
 from tests.marks import needs_callbacks
 
@@ -289,13 +288,6 @@ def test_warnings_name_the_users_line(game, method):
         with pytest.warns(category) as caught:
             getattr(solver(max_iter=3, **parameters), method)(game)
         assert {warning.filename for warning in caught} == {__file__}
-
-
-def test_schedules_of_the_first_rounds():
-    first = Schedules.checked([3.0, 2.0, 1.0], 0.5, (1, 1, 1), 3).first_rounds(2)
-    assert first.noise_scales.tolist() == [3.0, 2.0]
-    assert first.steps.tolist() == [0.5, 0.5]
-    assert first.consensus_steps.tolist() == [1.0, 0.5]
 
 
 def test_a_run_that_diverges_is_told(game):

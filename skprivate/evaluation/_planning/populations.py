@@ -201,7 +201,7 @@ def indicators(codes: IntArray, n_classes: int) -> FloatArray:
     return (codes[:, np.newaxis] == np.arange(n_classes)).astype(np.float64)
 
 
-def explained(found: FloatArray, y: NDArray[np.float64]) -> float:
+def explained(found: FloatArray, y: FloatArray) -> float:
     """Return R2."""
     spread = float(np.var(y))
     return 1 - float(np.mean((found - y) ** 2)) / spread if spread > 0 else 0.0

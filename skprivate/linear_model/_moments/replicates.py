@@ -486,8 +486,8 @@ def bootstrap_looks(
     Notes
     -----
     Where the released moments tell all directions of the features, slopes are drawn that the last looks
-    leave possible (`_left_by_looks`). Elsewhere, and with more than 100 features, errors are drawn that the
-    steps of the fit would leave if hidden directions varied as the others do (`_left_by_steps`). Replicates
+    leave possible (`_by_looks`). Elsewhere, and with more than 100 features, errors are drawn that the
+    steps of the fit would leave if hidden directions varied as the others do (`_by_steps`). Replicates
     are the fit and its error. Location and scale are off by the spread and the noise of the clipped mean and
     mean square, and residuals are wider than the errors by what the slopes miss.
 
@@ -503,10 +503,10 @@ def bootstrap_looks(
     by_steps = by_steps or len(fit.coef) > WHOLE or not slopes_are_told(release.moments, constant)
     varying = varying_directions(len(fit.coef), constant)
     if by_steps:
-        error, widened, place = _left_by_steps(release, law, metric, own, noise)
+        error, widened, place = _by_steps(release, law, metric, own, noise)
         error = error if constant is None else error @ varying.T @ varying
     else:
-        error, widened, place = _left_by_looks(release, law, metric, own, noise, varying)
+        error, widened, place = _by_looks(release, law, metric, own, noise, varying)
     # Errors of location and log scale from those of the clipped mean and mean square.
     clip = release.looks[-1].clip
     covariance = law.spread(fit.scale, clip) / (metric.n / rows_per_unit)
@@ -520,7 +520,7 @@ def bootstrap_looks(
 _Left = tuple[FloatArray, FloatArray, FloatArray]
 
 
-def _left_by_looks(
+def _by_looks(
     release: LookRelease, law: ClippedLaw, metric: Metric, own: FloatArray, noise: _Noise, varying: FloatArray
 ) -> _Left:
     """Return errors of slopes and log scale, and noise of the last looks' mean and mean square.
@@ -554,9 +554,7 @@ def _left_by_looks(
     return (varying @ release.fit.coef - possible) @ varying, widened, place
 
 
-def _left_by_steps(
-    release: LookRelease, law: ClippedLaw, metric: Metric, own: FloatArray, noise: _Noise
-) -> _Left:
+def _by_steps(release: LookRelease, law: ClippedLaw, metric: Metric, own: FloatArray, noise: _Noise) -> _Left:
     """Return the same by the steps of the fit, where the noise hides directions of the features.
 
     The error of the first fit is made of the noise of the moments, the rows' own spread, and what the
