@@ -233,6 +233,7 @@ class ClippedLaw:
     errors: FloatArray
     std: float
 
+    @lru_cache(maxsize=64)  # noqa: B019 - laws are few, and kept
     def center(self, clip: float) -> float:
         """Return where the mean of errors about it, clipped to [-clip, clip], is 0."""
         # The mean falls with the centre; a bisection needs no derivative.

@@ -780,7 +780,11 @@ def least_squares(release: MomentRelease, regularization: str) -> Line:
     centred = moments[..., 1:, 1:] - means[..., :, np.newaxis] * means[..., np.newaxis, :]
     target, cross, features = centred[..., 0, 0], centred[..., 0, 1:], centred[..., 1:, 1:]
     mean_target, mean_features = means[..., 0], means[..., 1:]
-    values, vectors = np.linalg.eigh(features)
+    if features.ndim > 2 and (features == features[:1]).all():
+        # Replicates of the rows alone: one decomposition is that of all.
+        values, vectors = (np.repeat(part, len(features), axis=0) for part in np.linalg.eigh(features[:1]))
+    else:
+        values, vectors = np.linalg.eigh(features)
     kept = _regularized(values, release, n, regularization)
     # How far rounding moves an eigenvalue that is 0, the subtraction of the means included.
     sizes = np.maximum(np.abs(values), mean_features**2)

@@ -14,6 +14,7 @@ from ...partition._column_cells import find_levels
 from ...utils._json_documents import Fields
 from .._codec import Record, array, integers, maybe, of_kind, record, refuse_sums, stored
 from .._rows import BESIDE, CODES, PreparedRows
+from .code_kernels import fill_codes
 from .moments import MomentGrid, combinations_of, read_grid, read_line, residuals_of
 from .residual_kernels import fill_bins
 
@@ -27,8 +28,8 @@ ZERO = 2 * OCTAVES
 _MOST_CELLS = 2**27
 # Largest number of columns, labels or bins that a plan may name: room is made for them before rows are read.
 _MOST = 2**24
-# Most edges between cells of residuals.
-_MOST_EDGES = 2**16
+# Most edges between cells of residuals: codes have two bytes.
+_MOST_EDGES = 2**16 - 1
 # Codes of an event are numbers of one byte.
 _MOST_KINDS = 256
 
@@ -389,11 +390,11 @@ class ResidualAxis(_StoredAxis):
         """Number of cells, one more than edges."""
         return len(self.edges) + 1
 
-    def codes(self, rows: PreparedRows) -> IntArray:
+    def codes(self, rows: PreparedRows) -> NDArray[Any]:
         """Return the cell of every row."""
-        codes = np.empty(len(rows.X), dtype=np.int64)
+        codes, edges = np.empty(len(rows.X), dtype=np.uint16), np.ascontiguousarray(self.edges)
         for here, _, residuals in residuals_of(self.grid, self.line, rows):
-            codes[here] = np.searchsorted(self.edges, residuals, side="right")
+            fill_codes(residuals, edges, codes[here])
         return codes
 
     def _check_fields(self) -> None:

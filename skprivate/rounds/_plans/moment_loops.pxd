@@ -20,6 +20,7 @@ cdef extern from *:
     #define SKP_WIDTH 4
     #endif
     #endif
+    #include <math.h>
     #include <stdint.h>
     #if SKP_WIDTH > 1 && defined(__x86_64__)
     #include <immintrin.h>
@@ -211,6 +212,111 @@ cdef extern from *:
     SKP_DISPATCH(double)
     SKP_DISPATCH(float)
 
+    /* Rows of a ball, of norm 1 after scaling: four values at a time, or one by one where they would leave the
+       table; the four sums are added up in one order. `v` has room for a row, and vectors reach beyond the end
+       of a row as above. The integers obey the bound exactly: their norm is compared without error, and while
+       it is above the limit, all that are not 0 move toward 0 by 1. */
+    #define SKP_SIZE(u) (squares ? (u) * (u) : fabs(u))
+    #define SKP_SCALED(REAL, COUNT) \
+        for (int k = 0; k < COUNT; k++) { \
+            double u = x[j + k] - center[j + k]; \
+            sums[k] += u; \
+            u *= scale[j + k]; \
+            u = u < far ? u : far; \
+            v[j + k] = u = u > -far ? u : -far; \
+            sizes[k] += SKP_SIZE(u); \
+        }
+    #define SKP_ROUNDED(COUNT) \
+        for (int k = 0; k < COUNT; k++) { \
+            out[j + k] = skp_grid1(v[j + k] * factor, bound); \
+            sizes[k] += SKP_SIZE(out[j + k]); \
+        }
+    typedef double skp_four1[4];
+    #define SKP_SCALED1(REAL) SKP_SCALED(REAL, 4)
+    #define SKP_ROUNDED1 SKP_ROUNDED(4)
+    #if SKP_WIDTH == 4
+    typedef skp_lanes4 skp_four4;
+    #define SKP_SIZES4(u) \
+        if (squares) sizes += u * u; \
+        else sizes += (skp_lanes4)_mm256_andnot_pd(_mm256_set1_pd(-0.0), (__m256d)u);
+    #define SKP_SCALED4(REAL) { \
+            skp_lanes4 u = SKP_READ4_##REAL(x + j) - SKP_READ(4, center + j); \
+            sums += u; \
+            u *= SKP_READ(4, scale + j); \
+            u = (skp_lanes4)_mm256_min_pd((__m256d)u, _mm256_set1_pd(far)); \
+            u = (skp_lanes4)_mm256_max_pd((__m256d)u, _mm256_set1_pd(-far)); \
+            SKP_WRITE(4, v + j) = u; \
+            SKP_SIZES4(u) \
+        }
+    #define SKP_ROUNDED4 { \
+            skp_lanes4 u = SKP_READ(4, v + j) * factor; \
+            skp_grid4(&u, bound); \
+            SKP_WRITE(4, out + j) = u; \
+            SKP_SIZES4(u) \
+        }
+    #define SKP_READ4_double(p) SKP_READ(4, p)
+    #define SKP_READ4_float(p) SKP_READ_FLOAT(4, p)
+    #endif
+    #define SKP_BALL(W, TARGET, REAL, ORDER) \
+    TARGET static double skp_ball_##REAL##W##_##ORDER( \
+        const REAL* x, const double* y, Py_ssize_t n, Py_ssize_t d, const double* center, \
+        const double* scale, double y_center, double y_scale, double bound, double far, double* v, \
+        Py_ssize_t width, double* out \
+    ) { \
+        const int squares = ORDER == 2; \
+        const double limit = squares ? bound * bound : bound; \
+        skp_four##W sums = {0, 0, 0, 0}; \
+        double total = 0; \
+        for (Py_ssize_t i = 0; i < n; i++, x += d, out += width) { \
+            const Py_ssize_t whole = (n - i) * d >= (d + 3) / 4 * 4 ? d : d - 3; \
+            skp_four##W sizes = {0, 0, 0, 0}; \
+            double size, factor, offset = y[i] - y_center; \
+            Py_ssize_t j = 0; \
+            for (; j < whole; j += 4) SKP_SCALED##W(REAL) \
+            if (j < d) SKP_SCALED(REAL, d - j) \
+            size = (sizes[0] + sizes[1]) + (sizes[2] + sizes[3]); \
+            factor = size <= 1 ? bound : bound / (squares ? sqrt(size) : size); \
+            for (int k = 0; k < 4; k++) sizes[k] = 0; \
+            for (j = 0; j < whole; j += 4) SKP_ROUNDED##W \
+            if (j < d) SKP_ROUNDED(d - j) \
+            while ((sizes[0] + sizes[1]) + (sizes[2] + sizes[3]) > limit) { \
+                for (int k = 0; k < 4; k++) sizes[k] = 0; \
+                for (j = 0; j < d; j++) { \
+                    out[j] -= (out[j] > 0) - (out[j] < 0); \
+                    sizes[0] += SKP_SIZE(out[j]); \
+                } \
+            } \
+            total += offset; \
+            out[d] = skp_grid1(offset * y_scale, bound); \
+            out[d + 1] = bound; \
+        } \
+        return total + ((sums[0] + sums[1]) + (sums[2] + sums[3])); \
+    }
+    #define SKP_BALLS(W, TARGET, REAL) \
+        SKP_BALL(W, TARGET, REAL, 1) \
+        SKP_BALL(W, TARGET, REAL, 2)
+    SKP_BALLS(1, , double)
+    SKP_BALLS(1, , float)
+    #if SKP_WIDTH == 4
+    SKP_BALLS(4, SKP_AVX2, double)
+    SKP_BALLS(4, SKP_AVX2, float)
+    #endif
+    #define SKP_BALL_DISPATCH(REAL) \
+    static inline double skp_ball_##REAL( \
+        const REAL* x, const double* y, Py_ssize_t n, Py_ssize_t d, const double* center, \
+        const double* scale, double y_center, double y_scale, double bound, double far, int squares, \
+        double* v, Py_ssize_t width, double* out \
+    ) { \
+        double (*pack)( \
+            const REAL*, const double*, Py_ssize_t, Py_ssize_t, const double*, const double*, double, double, \
+            double, double, double*, Py_ssize_t, double* \
+        ) = squares ? skp_ball_##REAL##1_2 : skp_ball_##REAL##1_1; \
+        SKP_WIDER(pack = squares ? skp_ball_##REAL##4_2 : skp_ball_##REAL##4_1;) \
+        return pack(x, y, n, d, center, scale, y_center, y_scale, bound, far, v, width, out); \
+    }
+    SKP_BALL_DISPATCH(double)
+    SKP_BALL_DISPATCH(float)
+
     static inline void skp_products(
         const double* left, const double* right, Py_ssize_t n, Py_ssize_t width, double* out
     ) {
@@ -230,6 +336,17 @@ cdef extern from *:
     double pack_float "skp_pack_float"(
         const float* x, const double* y, Py_ssize_t n, Py_ssize_t d, const double* center,
         const double* scale, double y_center, double y_scale, double bound, Py_ssize_t width, double* out
+    ) noexcept nogil
+    # The same of a ball, with a bound that is far from overflow, whether squares count, and room for a row.
+    double ball_double "skp_ball_double"(
+        const double* x, const double* y, Py_ssize_t n, Py_ssize_t d, const double* center,
+        const double* scale, double y_center, double y_scale, double bound, double far, bint squares,
+        double* v, Py_ssize_t width, double* out
+    ) noexcept nogil
+    double ball_float "skp_ball_float"(
+        const float* x, const double* y, Py_ssize_t n, Py_ssize_t d, const double* center,
+        const double* scale, double y_center, double y_scale, double bound, double far, bint squares,
+        double* v, Py_ssize_t width, double* out
     ) noexcept nogil
     # Adds left' right over n rows to `out`, on and above its diagonal; the width is a multiple of 4.
     void products "skp_products"(

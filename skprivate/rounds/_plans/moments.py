@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..._typing import FloatArray, IntArray
+from ...metrics._row_kernels import add_dot_products
 from ...utils._json_documents import Fields
 from ...utils._public_module import public_module
 from .._codec import Record, array, maybe, pair, refuse_sums, spread, stored
@@ -419,15 +420,12 @@ def combinations_of(
 
     Each sum is added up entry by entry, in one order, whatever rows are beside it.
     """
-    factors = weights * 2.0**-grid.exponent
-    sums, product = np.empty(BLOCK_ROWS), np.empty(BLOCK_ROWS)
+    factors, sums = weights * 2.0**-grid.exponent, np.empty(BLOCK_ROWS)
     for here, packed in packed_blocks(grid, X, y):
-        total, part = sums[: len(packed)], product[: len(packed)]
+        total = sums[: len(packed)]
         total[:] = 0.0
         # Huge weights may give no number.
-        with np.errstate(over="ignore", invalid="ignore"):
-            for factor, entries in zip(factors, packed.T, strict=True):
-                total += np.multiply(entries, factor, out=part)
+        add_dot_products(packed, factors, total)
         yield here, packed, total
 
 

@@ -110,7 +110,7 @@ def test_the_whole_budget_is_spent_and_no_more(relation, max_iter, epsilon, coun
             except StopIteration as end:
                 return end.value
 
-    release = drive(recorded(censored_rounds(plan)), rows, check_entropy(0))
+    release = drive(recorded(censored_rounds(plan)), rows, check_entropy(1))
     amounts = [amount / plan.budget.amount for _, amount in spent]
     assert all(amount > 0 for amount in amounts)
     assert sum(amounts) == 1
