@@ -25,7 +25,7 @@ from ..utils._json_documents import (
     seal_document,
     unpack_integers,
 )
-from ._plans.boosting import CodeCountsPlan, CodedRows, ResidualsPlan
+from ._plans.boosting import CodeCountsPlan, CodedRows, ColumnResidualsPlan, ResidualsPlan
 from ._rows import PreparedRows
 from ._task import Plan
 
@@ -34,7 +34,7 @@ Result = TypeVar("Result")
 _FORMAT = "skprivate.run"
 # Raised when any estimator's rounds, their noise or their shares of the budget change: what was released
 # before would be read, and paid for, as something else. Versions of the package are told apart besides.
-_VERSION = 5
+_VERSION = 6
 _FIELDS = ("fit", "package", "run", "key", "rounds")
 # 128 bits: no two runs draw the same id.
 _RUN_BYTES = 16
@@ -118,7 +118,7 @@ class RowsInMemory:
         return self._sums_of(plan) if prepared is None else prepared
 
     def _sums_of(self, plan: Plan) -> IntArray:
-        if not isinstance(plan, CodeCountsPlan | ResidualsPlan):
+        if not isinstance(plan, CodeCountsPlan | ColumnResidualsPlan | ResidualsPlan):
             return plan.sums(self._rows)
         if self._coded is None:
             self._coded = CodedRows(self._rows)
