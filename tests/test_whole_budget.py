@@ -259,6 +259,8 @@ for kind, persons in itertools.product(MECHANISMS, (1, 3)):
 
 def opposite_scores(call, mechanism, exact, n_outputs=1):
     """Hand out counts as they are, and sums that give the halves of all cells opposite scores."""
+    if isinstance(mechanism, NoisyMax):
+        return np.zeros(1, dtype=np.int64)
     moved = getattr(mechanism, "sensitivity", 0) or mechanism.squared_sensitivity
     # Of 1 that is cut into fine steps: residuals.
     if moved < 2**15 or len(exact) % n_outputs:
@@ -611,11 +613,18 @@ REACHED = {
     # Scores are flat at a first step, and the next one on a column has rows of like scores in its cells.
     "boosting, laplace, replace-one, 2 classes, 1 rows a person": (0.8458, 0.8458),
     "boosting, laplace, replace-one, 2 classes, 3 rows a person": (0.8487, 0.8487),
-    "boosting, laplace, replace-one, 3 classes, 3 rows a person": (0.8580, 0.8580),
+    # The choice of a column costs its share where one gains what the other one loses: here both move alike.
+    "boosting, laplace, replace-one, 3 classes, 3 rows a person": (0.7087, 0.7087),
+    "boosting, laplace, replace-one, 3 classes, 1 rows a person": (0.7278, 0.7278),
+    "boosting, laplace, add-remove, 2 classes, 1 rows a person": (0.7622, 0.7622),
+    "boosting, laplace, add-remove, 2 classes, 3 rows a person": (0.7505, 0.7505),
+    "boosting, laplace, add-remove, 3 classes, 1 rows a person": (0.7828, 0.7828),
+    "boosting, laplace, add-remove, 3 classes, 3 rows a person": (0.7628, 0.7628),
+    "boosting, finer counts of a crowded column, laplace": (0.9857, 0.9857),
     "boosting, gaussian, add-remove, 2 classes, 1 rows a person": (0.9893, 0.9893),
     "boosting, gaussian, add-remove, 2 classes, 3 rows a person": (0.9890, 0.9890),
     "fit_rounds, boosting": (0.8005, 0.8005),
-    "boosting, public model of steep scores": (0.6951, 0.6951),
+    "boosting, public model of steep scores": (0.6900, 0.6900),
     "boosting, gaussian, replace-one, 2 classes, 1 rows a person": (0.7144, 0.7144),
     "boosting, gaussian, replace-one, 2 classes, 3 rows a person": (0.7144, 0.7144),
     "boosting, gaussian, replace-one, 3 classes, 1 rows a person": (0.7310, 0.7310),
@@ -623,7 +632,6 @@ REACHED = {
     "boosting, gaussian, replace-one, numbers, 1 rows a person": (0.7625, 0.7625),
     "boosting, gaussian, replace-one, numbers, 3 rows a person": (0.7626, 0.7626),
     # The base share of the one label is not quite 1.
-    "boosting, laplace, replace-one, 3 classes, 1 rows a person": (0.8581, 0.8581),
     "boosting, gaussian, add-remove, 3 classes, 1 rows a person": (0.9728, 0.9728),
     "boosting, gaussian, add-remove, 3 classes, 3 rows a person": (0.9729, 0.9729),
     # The bound lets the row that goes and the one that comes each move contrasts within a range of 1; here

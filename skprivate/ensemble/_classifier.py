@@ -38,13 +38,17 @@ class DPBoostingClassifier(ClassifierMixin, BaseDPBoosting):
     by the noise. There is nothing to tune: bins, passes and shares of the budget follow from the number of
     rows and columns and from the noise.
 
+    Pass ``delta=1e-6`` unless the guarantee must be pure. With ``delta=0``, the default, the epsilons of all
+    steps add up: there are fewer steps, on columns that are chosen under noise, and from epsilon 1 on more
+    error on most tables.
+
     Parameters
     ----------
     epsilon : float or Fraction, default=1.0
         Greatest privacy loss of the fit, > 0 and finite.
     delta : float or Fraction, default=0.0
-        From 0 to below 1; above 0 for Gaussian noise, such as 1e-6: less noise than Laplace's over many
-        steps. A fit warns where it is not below 1 / n and n is public.
+        From 0 to below 1; above 0, such as 1e-6, for Gaussian noise, of which steps get much less: see the
+        first lines. A fit warns where it is not below 1 / n and n is public.
     mechanism : {"auto", "laplace", "gaussian"}, default="auto"
         Kind of the noise; "auto": Gaussian where delta is above 0. "laplace" with such a delta is an error.
     bounds : pair or dict, default=None
@@ -129,7 +133,8 @@ class DPBoostingClassifier(ClassifierMixin, BaseDPBoosting):
     -----
     **Privacy.** Released are, with exact discrete noise: counts of rows by label (of two, of the second where
     the number of rows is public) and by the cells of every column; in every step the sums, by cell, of the
-    label less its probability under the model so far, rounded toward zero; and at the end, or with a public
+    label less its probability under the model so far, rounded toward zero, with Laplace noise and many
+    columns on that column whose sums a noisy maximum shows to be large; and at the end, or with a public
     model before the steps, the sums of predicted probabilities, to which 2 % of the budget goes. Everything
     else is a function of that and of public rows. Replacing a row moves the counts of t tables by 2t in L1
     and in squared L2, and the sums of a step by at most 2 in L1 and 4 in squared L2; with three classes or

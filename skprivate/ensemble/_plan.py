@@ -216,6 +216,9 @@ _ROWS_OF_A_BIN, _ROWS_OF_A_CELL = 12.0, 8.0
 _ROWS_OF_A_FIRST_BIN = 3.0
 _FEWEST_BINS, _MOST_BINS = 4, 32
 _LEAST_DEPTH, _MOST_DEPTH = 2, 5
+# Where epsilons add up and there are more columns than steps that pay: shares of a step for the choice of a
+# column and for the sums of residuals, the rest counts rows; bins of the columns among which is chosen.
+CHOSEN, MEASURED, _BINS_OF_A_CHOICE = Fraction(3, 10), Fraction(5, 10), 32
 
 
 @dataclass(frozen=True)
@@ -235,6 +238,8 @@ class Schedule:
     counts, steps : Fraction
         Shares of the budget: of the counts of all features, which is the most that those of finer bins have,
         too, and of these and all steps.
+    n_choices : int, default=0
+        Steps on columns that noisy maxima choose, in place of all passes, counts and grids; 0: none.
     """
 
     n_bins: int
@@ -244,10 +249,11 @@ class Schedule:
     depth: int
     counts: Fraction
     steps: Fraction
+    n_choices: int = 0
 
     def share_of_a_step(self, n_features: int, n_grids: int, finer: Fraction) -> Fraction:
-        """Return the share of a single step, given what finer bins took."""
-        return (self.steps - finer) / max(self.n_passes * n_features + n_grids, 1)
+        """Return the share of a single step, given what finer bins took; with the choice of its column."""
+        return (self.steps - finer) / (self.n_choices or max(self.n_passes * n_features + n_grids, 1))
 
 
 def share_of_rows(relation: str) -> Fraction:
@@ -304,6 +310,21 @@ def make_schedule(
         ratio = n_even / (rows * whole_std)
         return left * (ratio**2 if gaussian else ratio)
 
+    chosen = int((left + 2 * float(_COUNTS)) * float(MEASURED) * n_even / (_ROWS_FOR_STEPS * whole_std))
+    if not gaussian and chosen < n_features:
+        n_choices = max(chosen, 1)
+        std = noise.step_std(float(MEASURED * (steps + _COUNTS)) / n_choices, n_outputs)
+        bins = min(max(n_even / std / _ROWS_OF_A_BIN, _FEWEST_BINS), _MOST_BINS)
+        return Schedule(
+            n_bins=max(min(_BINS_OF_A_CHOICE, n_rows), 1),
+            rows_of_a_bin=n_rows / int(bins),
+            n_passes=0,
+            n_grids=0,
+            depth=0,
+            counts=Fraction(0),
+            steps=steps + _COUNTS,
+            n_choices=n_choices,
+        )
     affordable = min(_FEWEST_STEPS, most(_ROWS_FOR_MORE)) // max(n_features, 1)
     n_passes = max(_PASSES if gaussian and not with_model else 1, int(affordable))
     n_single = n_passes * n_features

@@ -38,13 +38,17 @@ class DPBoostingRegressor(RegressorMixin, BaseDPBoosting):
     loss, and is shrunk by the noise. There is nothing to tune: bins, passes and shares of the budget follow
     from the number of rows and columns and from the noise.
 
+    Pass ``delta=1e-6`` unless the guarantee must be pure. With ``delta=0``, the default, the epsilons of all
+    steps add up: there are fewer steps, on columns that are chosen under noise, and from epsilon 1 on more
+    error on most tables.
+
     Parameters
     ----------
     epsilon : float or Fraction, default=1.0
         Greatest privacy loss of the fit, > 0 and finite.
     delta : float or Fraction, default=0.0
-        From 0 to below 1; above 0 for Gaussian noise, such as 1e-6: less noise than Laplace's over many
-        steps. A fit warns where it is not below 1 / n and n is public.
+        From 0 to below 1; above 0, such as 1e-6, for Gaussian noise, of which steps get much less: see the
+        first lines. A fit warns where it is not below 1 / n and n is public.
     mechanism : {"auto", "laplace", "gaussian"}, default="auto"
         Kind of the noise; "auto": Gaussian where delta is above 0. "laplace" with such a delta is an error.
     bounds_X : pair or dict, default=None
@@ -121,13 +125,14 @@ class DPBoostingRegressor(RegressorMixin, BaseDPBoosting):
     -----
     **Privacy.** Released are, with exact discrete noise: counts of rows by bins of y, by the cells of every
     column, and by random cells; and in every step the sums, by cell, of y less its prediction so far, clipped
-    to a bound that follows from the first of these counts, and rounded toward zero. Everything else is a
-    function of that and of public rows. Replacing a row moves the counts of t tables by 2t in L1 and in
-    squared L2, and the sums of a step by at most 2 clips in L1, 4 squared clips in squared L2. Under
-    "add-remove" it is t, and 1 and 1. Laplace noise adds epsilons up over the rounds, Gaussian noise rhos,
-    which become epsilon and delta once. All is charged before the first noise. With groups all norms are
-    multiplied by ``max_rows_per_group``. Not protected: the public rows, bounds, and under "replace-one" the
-    number of private rows. A seeded fit, or one that reads bounds from private rows, claims "not-private".
+    to a bound that follows from the first of these counts, and rounded toward zero, with Laplace noise and
+    many columns on that column whose sums a noisy maximum shows to be large. Everything else is a function of
+    that and of public rows. Replacing a row moves the counts of t tables by 2t in L1 and in squared L2, and
+    the sums of a step by at most 2 clips in L1, 4 squared clips in squared L2. Under "add-remove" it is t,
+    and 1 and 1. Laplace noise adds epsilons up over the rounds, Gaussian noise rhos, which become epsilon and
+    delta once. All is charged before the first noise. With groups all norms are multiplied by
+    ``max_rows_per_group``. Not protected: the public rows, bounds, and under "replace-one" the number of
+    private rows. A seeded fit, or one that reads bounds from private rows, claims "not-private".
 
     Proof: :doc:`/proofs/boosting`; of ``public_model``: :doc:`/proofs/rows`.
 

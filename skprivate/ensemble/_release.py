@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._typing import FloatArray, IntArray
-from ..accounting import PrivacySpent
+from ..accounting import PrivacySpent, ReleaseRecord
+from ..noise._mechanisms import NoisyMax
 from ..rounds._driver import Round, Rounds
 from ..rounds._plans.boosting import (
     UNIT,
@@ -20,6 +21,7 @@ from ..rounds._plans.boosting import (
     CodeCountsPlan,
     CodedFeature,
     CodedRows,
+    ColumnResidualsPlan,
     FeatureCodes,
     Loss,
     NumberLoss,
@@ -31,6 +33,8 @@ from ..rounds._plans.probabilities import class_probabilities
 from ..rounds._rates import MEAN_SHARE, ClassRates, NoiseShares, class_rate_rounds, shift_rounds
 from ..rounds._rows import PreparedRows
 from ._plan import (
+    CHOSEN,
+    MEASURED,
     ColumnCells,
     Schedule,
     make_schedule,
@@ -98,6 +102,12 @@ class NoisyCounts:
     feature: CodedFeature
     counts: FloatArray
     std: float
+
+    def cells(self, n_rows: float) -> CountedCells:
+        """Return the cells with estimated numbers of rows, which add up to all."""
+        # A level that nobody seems to have may still come.
+        least = 1e-9 if self.feature.is_number else 1.0
+        return CountedCells(self.feature, posterior_sizes(self.counts, self.std**2, n_rows, least))
 
 
 def posterior_sizes(counts: FloatArray, variance: float, total: float, least: float = 0.0) -> FloatArray:
@@ -268,7 +278,8 @@ class BoostingTask:
 
     def check_noise(self) -> None:
         """Raise ValueError where the noise of the longest schedule fits no sampler."""
-        step = Fraction(1, 2 * max(most_steps(len(self.features), self.n_grids), 1))
+        # Half of what a choice gets is less than a step's.
+        step = Fraction(1, 10 * max(most_steps(len(self.features), self.n_grids), 1))
         self.noise.residual_bits(step, self.loss.n_outputs)
 
 
@@ -356,7 +367,7 @@ def boosting_rounds(task: BoostingTask, spent: PrivacySpent) -> Rounds[BoostingR
         public = yield from _meeting_rates(task, public, drawn, rates, spread)
         start = replace(start, scores=public.base * UNIT)
     cells, finer, counted = yield from _counted_cells(task, schedule, n_rows)
-    found = yield from _steps(task, schedule, start, cells, finer)
+    found = yield from _steps(task, schedule, start, cells, finer, counted)
     if isinstance(task.loss, ClassLoss) and not task.offsets:
         drawn = _drawn_scores(found["model"], found["sizes"])
         spread = np.full(len(counts), _SPREAD)
@@ -416,15 +427,12 @@ def _counted_cells(
         CountedCells(feature, np.full(feature.size, n_rows / feature.size)) for feature in codes.features
     ]
     counted: dict[int, NoisyCounts] = {}
-    if not task.features:
+    if not task.features or schedule.n_choices:
         return cells, Fraction(0), counted
     released, std = yield from _counts(task, codes, task.features, schedule.counts)
     for j, counts in zip(task.features, released, strict=True):
-        feature = codes.features[j]
-        # A level that nobody seems to have may still come.
-        least = 1e-9 if feature.is_number else 1.0
-        cells[j] = CountedCells(feature, posterior_sizes(counts, std**2, n_rows, least))
-        counted[j] = NoisyCounts(feature, counts, std)
+        counted[j] = NoisyCounts(codes.features[j], counts, std)
+        cells[j] = counted[j].cells(n_rows)
     rows_of_a_bin, share = schedule.rows_of_a_bin, Fraction(0)
     found = {j: finer_feature(cells[j], task.columns[j], std, rows_of_a_bin) for j in task.features}
     finer = {j: feature for j, feature in found.items() if feature is not None}
@@ -452,50 +460,117 @@ def _counts(
 
 
 def _steps(
-    task: BoostingTask, schedule: Schedule, start: _Start, cells: list[CountedCells], finer: Fraction
+    task: BoostingTask,
+    schedule: Schedule,
+    start: _Start,
+    cells: list[CountedCells],
+    finer: Fraction,
+    counted: dict[int, NoisyCounts],
 ) -> Rounds[dict[str, Any]]:
     """Yield the steps on single features and on random cells; return what `BoostingRelease` holds of them."""
     active = [j for j in task.features if len(cells[j].sizes) > 1]
     free = [j for j in active if not task.monotone[j]]
     n_grids = schedule.n_grids if free else 0
-    sizes_of_cells = tuple(cell.sizes for cell in cells)
-    step = _Step(task, start, schedule.share_of_a_step(len(active), n_grids, finer), sizes_of_cells)
+    sizes = [cell.sizes for cell in cells]
+    share = schedule.share_of_a_step(len(active), n_grids, finer)
+    step = _Step(task, start, share * MEASURED if schedule.n_choices else share, sizes, [])
+    again = _Step(task, start, share * (1 - CHOSEN), sizes, step.evidence)
     codes = FeatureCodes(tuple(cell.feature for cell in cells))
     model = AdditiveModel.constant(codes, start.scores, task.offsets)
     variances = [np.zeros((len(cell.sizes), task.loss.n_outputs)) for cell in cells]
-    priors = {j: CellPrior(cells[j].sizes, cells[j].positions) for j in active}
-    for j in active * schedule.n_passes:
-        grid = CellGrid.of_feature(j, len(cells[j].sizes))
-        weights, stds = yield from step.take(model, grid, priors[j])
-        variances[j] += stds**2
-        table = model.tables[j] + to_units(weights)
+    grids = {j: CellGrid.of_feature(j, codes.sizes[j]) for j in active}
+    # Of columns that are chosen, when they are counted.
+    priors = {j: CellPrior(cells[j].sizes, cells[j].positions) for j in active if not schedule.n_choices}
+    for place in range(schedule.n_choices or len(active) * schedule.n_passes):
+        j, part = active[place % len(active)], step
+        if schedule.n_choices:
+            chosen = yield from _choice(task, share * CHOSEN, model, start.loss, tuple(grids.values()))
+            j = active[chosen]
+            part = again if j in priors else step
+        if j not in priors:
+            (counts,), std = yield from _counts(task, codes, [j], share * (1 - CHOSEN - MEASURED))
+            counted[j] = NoisyCounts(codes.features[j], counts, std)
+            found = counted[j].cells(float(cells[j].sizes.sum()))
+            sizes[j] = found.sizes
+            grids[j], priors[j] = _joined_grid(j, found, task.columns[j], std, schedule.rows_of_a_bin)
+        weights, stds = yield from part.take(model, grids[j], priors[j])
+        groups = grids[j].groups[0]
+        variances[j] += stds[groups] ** 2
+        table = model.tables[j] + to_units(weights[groups])
         if task.monotone[j]:
-            table = project(table, cells[j].sizes, task.monotone[j], task.columns[j])
+            table = project(table, sizes[j], task.monotone[j], task.columns[j])
         model = model.with_table(j, table)
-    rng, grids = np.random.default_rng(task.seed), []
+    rng, terms = np.random.default_rng(task.seed), []
     for _ in range(n_grids):
-        grid, sizes = draw_grid(cells, free, schedule.depth, rng)
-        weights, stds = yield from step.take(model, grid, CellPrior(sizes, random=True))
+        grid, rows = draw_grid(cells, free, schedule.depth, rng)
+        weights, stds = yield from step.take(model, grid, CellPrior(rows, random=True))
         model = model.with_term(grid, to_units(weights))
-        grids.append((grid, weights, stds, sizes))
+        terms.append((grid, weights, stds, rows))
     return {
         "model": model,
         "variances": tuple(variances),
-        "sizes": sizes_of_cells,
-        "grids": tuple(grids),
+        "sizes": tuple(sizes),
+        "grids": tuple(terms),
         "n_steps": len(step.evidence),
         "evidence": tuple(step.evidence),
     }
+
+
+def _joined_grid(
+    number: int, cells: CountedCells, column: ColumnCells, std: float, rows_of_a_bin: float
+) -> tuple[CellGrid, CellPrior]:
+    """Return the cells of one feature whose bins are joined, and what is known of them."""
+    joined, group = joined_cells(cells, column, std, rows_of_a_bin), np.arange(len(cells.sizes))
+    if len(joined.sizes) < len(cells.sizes):
+        group = np.searchsorted(joined.feature.thresholds, cells.feature.thresholds, side="right")
+        group = np.concatenate([[0], group, np.full(cells.n_missing, joined.feature.n_bins)])
+    return CellGrid((number,), (group.astype(np.int32),)), CellPrior(joined.sizes, joined.positions)
+
+
+@dataclass(frozen=True, eq=False)
+class _PullOfColumns:
+    """The column with the largest sum of absolute sums of residuals, by a noisy maximum."""
+
+    plan: ColumnResidualsPlan
+    mechanism: Any
+
+    def randomize(self, values: IntArray, entropy: Any) -> IntArray:
+        """Return the number of the grid."""
+        pulls = np.array([[np.abs(sums).sum() for sums in self.plan.by_grid(values)]])
+        return NoisyMax(self.mechanism).randomize(pulls, entropy)
+
+
+def _choice(
+    task: BoostingTask, share: Fraction, model: AdditiveModel, loss: Loss, grids: tuple[CellGrid, ...]
+) -> Rounds[int]:
+    """Yield the choice of a grid.
+
+    Notes
+    -----
+    **Privacy.** The sum of absolute sums moves with a row by at most the row's L1 norm, up or down: within a
+    range of twice that, for which half of the share pays.
+    """
+    bits = task.noise.residual_bits(share / 2, loss.n_outputs)
+    plan = ColumnResidualsPlan(model, loss, grids, bits)
+    mechanism = task.noise.residuals(share / 2, loss.n_outputs, bits)
+    amount = share * task.noise.budget.amount
+    record = ReleaseRecord(name="choice of a column", mechanism="report noisy max", epsilon=amount)
+    released = yield Round(plan, _PullOfColumns(plan, mechanism), release=record)
+    return int(released[0])
 
 
 class _Step:
     """A step of one share of the budget, to be taken again and again; keeps what each of them tells."""
 
     def __init__(
-        self, task: BoostingTask, start: _Start, share: Fraction, sizes: Sequence[FloatArray]
+        self,
+        task: BoostingTask,
+        start: _Start,
+        share: Fraction,
+        sizes: Sequence[FloatArray],
+        evidence: list[StepEvidence],
     ) -> None:
-        n_outputs = task.loss.n_outputs
-        self.evidence: list[StepEvidence] = []
+        n_outputs, self.evidence = task.loss.n_outputs, evidence
         self._public = CodedRows(PreparedRows(task.public)) if task.with_model and len(task.public) else None
         self._start, self._sizes = start, sizes
         self._bits = task.noise.residual_bits(share, n_outputs)

@@ -47,6 +47,10 @@ _CONSTRAINTS: dict[str, list[Any]] = {
     "simulate": [callable, None],
     "param_name": [str, None],
 }
+_PURE = (
+    ". With delta=0 the epsilons of all releases add up: plan with delta=1e-6 too, unless the guarantee must "
+    "be pure"
+)
 _OF_PUBLIC = (
     "Private rows may differ from the public ones: in what they hold, and in how the target depends on it. "
     "The plan takes both for samples of one population.",
@@ -228,6 +232,9 @@ def plan_study(
     )
     name = scoring if isinstance(scoring, str) else getattr(scoring, "__name__", "score")
     decision, words = recommend(rows, alone.score, base, name)
+    held = last_step(template).get_params()
+    if held.get("delta") == 0 and "mechanism" in held:
+        words += _PURE
     total = grid[-1] if total_epsilon is None else total_epsilon
     n_columns = 1 + (len(domain.names) if domain else known.table.encoded.shape[1] if known else 0)
     return StudyPlan(

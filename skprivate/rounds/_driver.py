@@ -25,7 +25,7 @@ from ..utils._json_documents import (
     seal_document,
     unpack_integers,
 )
-from ._plans.boosting import CodeCountsPlan, CodedRows, ResidualsPlan
+from ._plans.boosting import CodeCountsPlan, CodedRows, ColumnResidualsPlan, ResidualsPlan
 from ._plans.logits import LogitsPlan, StandardRows, Tiles
 from ._rows import PreparedRows
 from ._task import Plan
@@ -35,7 +35,7 @@ Result = TypeVar("Result")
 _FORMAT = "skprivate.run"
 # Raised when any estimator's rounds, their noise or their shares of the budget change: what was released
 # before would be read, and paid for, as something else. Versions of the package are told apart besides.
-_VERSION = 5
+_VERSION = 6
 _FIELDS = ("fit", "package", "run", "key", "rounds")
 # 128 bits: no two runs draw the same id.
 _RUN_BYTES = 16
@@ -124,7 +124,7 @@ class RowsInMemory:
             if self._standard is None or self._standard[0] is not plan.rows:
                 self._standard = plan.rows, list(plan.tiles(self._rows))
             return plan.tile_sums(self._standard[1])
-        if not isinstance(plan, CodeCountsPlan | ResidualsPlan):
+        if not isinstance(plan, CodeCountsPlan | ColumnResidualsPlan | ResidualsPlan):
             return plan.sums(self._rows)
         if self._coded is None:
             self._coded = CodedRows(self._rows)

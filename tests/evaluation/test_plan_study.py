@@ -113,6 +113,7 @@ def test_go_names_the_least_epsilon():
     assert found.recommendation.startswith("go at epsilon >= 3: expected roc_auc 0.9")
     assert found.table[0].gain_lower < 0 < found.table[1].gain_lower
     assert "of public rows alone" in found.recommendation
+    assert "delta=1e-6" in found.recommendation
     assert found.source == "simulated"
     assert found.mark == "computed from simulated rows: nothing was spent"
 

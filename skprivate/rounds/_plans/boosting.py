@@ -598,3 +598,61 @@ class ResidualsPlan(Record):
         self.grid.check(self.model.codes.sizes)
         same = self.loss.n_outputs == self.model.n_outputs and self.n_sums <= _MOST_SUMS
         self._require(same, "its loss and its model have different numbers of outputs")
+
+
+@dataclass(frozen=True, eq=False)
+class ColumnResidualsPlan(Record):
+    """Sums of the residuals of an additive model by the cells of several grids, one after the other.
+
+    Attributes
+    ----------
+    model : AdditiveModel
+    loss : ClassLoss or NumberLoss
+    grids : tuple of CellGrid
+    bits : int
+        As in `ResidualsPlan`.
+
+    Notes
+    -----
+    **Privacy.** Of every grid a row moves the sums as it does those of a `ResidualsPlan`.
+    """
+
+    model: AdditiveModel = stored(record, AdditiveModel.from_dict)
+    loss: Loss = stored(record, _read_loss)
+    grids: tuple[CellGrid, ...] = stored(records, CellGrid.from_dict)
+    bits: int = stored(Fields.integer, 0, FINEST)
+    kind: ClassVar[str] = "column-residuals"
+
+    @cached_property
+    def parts(self) -> tuple[ResidualsPlan, ...]:
+        """Return the plans of single grids."""
+        return tuple(ResidualsPlan(self.model, self.loss, grid, self.bits) for grid in self.grids)
+
+    @property
+    def n_sums(self) -> int:
+        """Number of sums of all grids."""
+        return sum(part.n_sums for part in self.parts)
+
+    def by_grid(self, values: IntArray) -> list[IntArray]:
+        """Return the sums of every grid."""
+        return np.split(values, np.cumsum([part.n_sums for part in self.parts])[:-1])
+
+    def sums(self, rows: PreparedRows) -> IntArray:
+        """Return the sums, grid after grid."""
+        return self.coded_sums(CodedRows(rows))
+
+    def coded_sums(self, rows: CodedRows) -> IntArray:
+        """Return the sums over rows whose codes and scores are kept."""
+        return np.concatenate([part.coded_sums(rows) for part in self.parts])
+
+    def check_sums(self, values: IntArray, n_rows: int) -> None:
+        """Refuse sums that no n_rows rows have."""
+        for part, sums in zip(self.parts, self.by_grid(values), strict=True):
+            part.check_sums(sums, n_rows)
+
+    def check_room(self, n_rows: int) -> None:
+        """Refuse rows that the sums have no room for."""
+        self.parts[0].check_room(n_rows)
+
+    def _check_fields(self) -> None:
+        self._require(bool(self.grids) and self.n_sums <= _MOST_SUMS, "it has no cells, or too many")

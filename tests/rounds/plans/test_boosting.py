@@ -12,6 +12,7 @@ from skprivate.rounds._plans.boosting import (
     CellGrid,
     ClassLoss,
     CodedFeature,
+    ColumnResidualsPlan,
     FeatureCodes,
     NumberLoss,
     ResidualsPlan,
@@ -104,3 +105,12 @@ def test_kept_scores_are_those_that_are_added_up_anew(name):
         np.testing.assert_array_equal(source.sums(0, plan), plan.sums(rows.keeping(np.arange(200) % 3 > 0)))
         other = model_of(seed, loss.n_outputs)
         model = model.with_table(number, other.tables[number]).with_term(*other.terms[0])
+
+
+@pytest.mark.parametrize("name", LOSSES)
+def test_sums_of_several_grids_are_those_of_each_also_from_json(name):
+    loss, rows = LOSSES[name], rows_of(5, n_labels=getattr(LOSSES[name], "n_labels", 2))
+    plan = ColumnResidualsPlan(model_of(1, loss.n_outputs), loss, GRIDS, 20)
+    read = ColumnResidualsPlan.from_dict(plan.to_dict())
+    for grid, sums in zip(GRIDS, read.by_grid(read.sums(rows)), strict=True):
+        np.testing.assert_array_equal(sums, ResidualsPlan(plan.model, loss, grid, 20).sums(rows))
