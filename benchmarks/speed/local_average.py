@@ -16,9 +16,8 @@ from ._goals import Measured, SideBySide
 
 FloatArray = NDArray[np.float64]
 
-# Rows; queries; pairs; rows of a site, calls that are timed together.
-SIZES = {False: ((100_000, 1_000_000), 1000, 1, 500, 100), True: ((200,), 20, 0, 50, 2)}
-KERNELS = ("gaussian", "laplace", "epanechnikov", "partition", "knn")
+# Rows; queries; pairs.
+SIZES = {False: ((100_000, 1_000_000), 1000, 1), True: ((200,), 20, 0)}
 N_FEATURES = 5
 # Rows in the mean ball of the Epanechnikov kernel, beside the bandwidth n^(-1/7).
 NEIGHBORHOODS = (100, 1000)
@@ -86,42 +85,11 @@ def bench_rows(table: SideBySide, n: int, queries: FloatArray) -> None:
         table.row(work, beside, partial(ours, queries), partial(theirs, queries), goal="local averages")
 
 
-def bench_choice(table: SideBySide, n: int) -> None:
-    """Print the times of fits that cross-validate."""
-    X, y = make_rows(n)
-    table.heading(f"fits with cross-validation, n = {n:,}")
-    for kernel in KERNELS:
-        size: dict[str, Any] = (
-            {"n_neighbors": N_NEIGHBORS} if kernel == "knn" else {"bandwidth": BANDWIDTHS[0]}
-        )
-        chosen, given = (LocalAverageRegressor(kernel, bounds=(0, 1), **how) for how in ({}, size))
-        table.row(kernel, "size given", partial(chosen.fit, X, y), partial(given.fit, X, y), pairs=0)
-
-
-def bench_single(n: int, calls: int, pairs: int) -> None:
-    """Print the times of one query at a site of few rows."""
-    X, y = make_rows(n)
-    query = X[:1].copy()
-    table = SideBySide(pairs, "us", 1e6 / calls)
-    table.heading(f"one query, {n} rows")
-    for kernel in KERNELS:
-        model = LocalAverageRegressor(kernel, bounds=(0, 1)).fit(X, y)
-
-        def repeated(call: Callable[[FloatArray], Any]) -> None:
-            for _ in range(calls):
-                call(query)
-
-        ours, theirs = (partial(repeated, call) for call in (model.predict, model._respond))
-        table.row(kernel, "without checks", ours, theirs)
-
-
 def run(small: bool = False) -> Measured:
-    sizes, n_queries, pairs, site_rows, calls = SIZES[small]
+    sizes, n_queries, pairs = SIZES[small]
     queries = np.random.default_rng(1).uniform(size=(n_queries, N_FEATURES))
     table = SideBySide(pairs)
     with threadpool_limits(1):
         for n in sizes:
             bench_rows(table, n, queries)
-        bench_choice(table, sizes[0])
-        bench_single(site_rows, calls, 20 * pairs)
     return table.measured

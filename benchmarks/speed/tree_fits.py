@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Times of a million local reports, and of trees' fits and predictions against the papers' algorithms."""
+"""Times of trees' fits and predictions against the papers' algorithms."""
 
 import warnings
 from functools import partial
-from itertools import product
 from typing import Any
 
 import numpy as np
@@ -16,42 +15,15 @@ from skprivate import (
     LocallyPrivateTreeClassifier,
     LocallyPrivateTreeRegressor,
 )
-from skprivate.randomizers import make_randomizer
 
-from .._memory import peak_bytes
 from .._peers.lpdt import LPDT
 from ._goals import Measured, SideBySide
 
-N_LEAVES, CHUNK, N_FEATURES = 2**8, 100_000, 10
-# Clients; private and public rows; pairs of each depth.
-SIZES = {
-    False: (1_000_000, 100_000, 4_000, {8: 9, 12: 1}),
-    True: (1000, 200, 50, {2: 0}),
-}
+N_FEATURES = 10
+# Private and public rows; pairs of each depth.
+SIZES = {False: (100_000, 4_000, {8: 9, 12: 1}), True: (200, 50, {2: 0})}
 # Laplace draws of the reference held at a time: 8 MB, so that it works in the cache as well as it can.
 DRAWS_AT_A_TIME = 1_000_000
-
-
-def collect(randomizer: Any, categories: NDArray[np.int64], chunk: int = CHUNK) -> NDArray[np.int64]:
-    """Randomize and aggregate in chunks, as a curator does who never holds all reports."""
-    counts = 0
-    for start in range(0, len(categories), chunk):
-        counts = counts + randomizer.aggregate(randomizer.randomize(categories[start : start + chunk]))
-    return counts
-
-
-def bench_clients(n_clients: int, pairs: int) -> None:
-    """Print the times to randomize and aggregate, and the memory that takes beside the categories."""
-    table = SideBySide(pairs, "us a client", 1e6 / n_clients)
-    table.heading(f"randomize + aggregate, {n_clients:,} clients, {N_LEAVES} leaves, in chunks of {CHUNK:,}")
-    for mechanism, epsilon in product(("hadamard", "krr"), (0.5, 1.0, 4.0)):
-        randomizer = make_randomizer(mechanism, epsilon, N_LEAVES)
-        categories = np.random.default_rng(0).integers(randomizer.n_categories, size=n_clients)
-        ours, theirs = (partial(collect, randomizer, categories, chunk) for chunk in (CHUNK, n_clients))
-        more = np.zeros(4 * n_clients, dtype=np.int64)
-        few, many = (peak_bytes(partial(collect, randomizer, rows)) / 1e6 for rows in (categories, more))
-        note = f"peak {few:.1f} MB, of four times as many clients {many:.1f}"
-        table.row(f"{mechanism}, epsilon {epsilon:g}", "in one piece", ours, theirs, note=note)
 
 
 def noisy_sums(
@@ -106,8 +78,7 @@ def bench_fits(table: SideBySide, rows: tuple[Any, ...], depth: int, pairs: int)
 
 def run(small: bool = False) -> Measured:
     warnings.simplefilter("ignore")
-    n_clients, n_private, n_public, depths = SIZES[small]
-    bench_clients(n_clients, max(depths.values()))
+    n_private, n_public, depths = SIZES[small]
     rng = np.random.default_rng(0)
     X = rng.uniform(size=(n_private + n_public, N_FEATURES))
     y = np.clip(X[:, 0] + X[:, 1] * X[:, 2] + 0.3 * rng.normal(size=len(X)) - 0.75, -1, 1)
