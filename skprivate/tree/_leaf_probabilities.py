@@ -7,6 +7,7 @@ Everything here is a function of released or public quantities: smoothing costs 
 import itertools
 import math
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Self
 
 import numpy as np
@@ -137,9 +138,21 @@ class LeafCounts:
         """Number of public rows in every leaf."""
         return self.public_counts.sum(axis=1)
 
+    @cached_property
     def shares(self) -> FloatArray:
-        """Return the estimated share of the private rows in every leaf; see `estimate_shares`."""
+        """Estimated share of the private rows in every leaf; see `estimate_shares`."""
         return estimate_shares(self.public_counts, self.n_rows, self.cell_estimates, self.variance)
+
+    @cached_property
+    def contrasts(self) -> "_LabelContrasts":
+        """Private and public label contrasts on one scale."""
+        return _LabelContrasts.of(self)
+
+    @cached_property
+    def slope_and_drift(self) -> tuple[float, float]:
+        """From `estimate_slope` and `estimate_drift`; there is at least one public row."""
+        slope = estimate_slope(self)
+        return slope, estimate_drift(self, slope=max(slope, _LEAST_SLOPE))
 
     def label_totals(self) -> FloatArray:
         """Return estimates of the private rows by leaf and label, with the constant of every leaf.
@@ -275,7 +288,7 @@ def with_variances(
     mean, whole = _total_part(cells, estimates, counts.n_rows, noise, counts.total_variance)
     within = whole
     if shares is not None:
-        weights = counts.shares()
+        weights = counts.shares
         between = float(weights @ (shares - mean) ** 2)
         left = whole * mean * (1 - mean) - between
         within = left / max(float(weights @ (shares * (1 - shares))), 1e-300)
@@ -340,10 +353,9 @@ def choose_weight(counts: LeafCounts) -> FloatArray:
     """
     if counts.n_public == 0:
         return np.zeros(counts.n_leaves)
-    slope = estimate_slope(counts)
-    drift = estimate_drift(counts, slope=slope)
+    slope, drift = counts.slope_and_drift
     sampling = counts.row_variance * 2 / counts.n_labels
-    precision = 1.0 + counts.variance / (sampling * counts.shares())
+    precision = 1.0 + counts.variance / (sampling * counts.shares)
     # A leaf without public rows has no use for a weight; a slope of 0 leaves none to the others.
     spread = slope**2 * counts.public_noise + counts.drift_unit * drift * np.maximum(counts.public_rows, 1)
     spread = spread + _contradictions(counts, slope)
@@ -355,7 +367,7 @@ def _contradictions(counts: LeafCounts, slope: float) -> FloatArray:
 
     Where the two differ by more than three standard errors, the square of the difference beyond them.
     """
-    found = _LabelContrasts.of(counts)
+    found = counts.contrasts
     distance = np.sum((found.private - slope * found.public) ** 2, axis=1)
     explained = _CONTRADICTION**2 * (found.private_error + slope**2 * found.public_error)
     per_row = found.public_error / max(counts.public_row_variance, 1e-300) * counts.row_variance
@@ -376,8 +388,8 @@ def estimate_public_drift(counts: LeafCounts) -> float:
     """
     if not counts.n_public:
         return 0.0
-    slope = max(estimate_slope(counts), _LEAST_SLOPE)
-    return estimate_drift(counts, slope=slope) / slope**2
+    slope, drift = counts.slope_and_drift
+    return drift / max(slope, _LEAST_SLOPE) ** 2
 
 
 def estimate_slope(counts: LeafCounts) -> float:
@@ -399,7 +411,7 @@ def estimate_slope(counts: LeafCounts) -> float:
     """
     if counts.n_rows == 0:
         return counts.public_slope
-    contrasts = _LabelContrasts.of(counts)
+    contrasts = counts.contrasts
     signal = float(np.sum(contrasts.public**2) - np.sum(contrasts.public_error))
     if signal <= 0:
         return counts.public_slope
@@ -453,7 +465,7 @@ def measure_drift(counts: LeafCounts, *, slope: float = 1.0) -> tuple[float, flo
     -------
     drift, error : float
     """
-    contrasts = _LabelContrasts.of(counts)
+    contrasts = counts.contrasts
     distance = float(np.sum((contrasts.private - slope * contrasts.public) ** 2))
     explained = contrasts.private_error + slope**2 * contrasts.public_error
     error = math.sqrt(2 * np.sum(explained**2))
@@ -485,7 +497,7 @@ class _LabelContrasts:
     def of(cls, counts: LeafCounts) -> "_LabelContrasts":
         estimates, public_counts, n_rows = counts.label_estimates, counts.public_counts, counts.n_rows
         sampling = 2 / counts.n_labels
-        shares = counts.shares()
+        shares = counts.shares
         public_rows = public_counts.sum() * estimate_shares(public_counts)
         ratio = n_rows * shares / public_rows
         scale = math.sqrt(2 / (counts.n_labels - 1))

@@ -38,15 +38,15 @@ def test_cell_sizes_are_those_of_the_rows_at_hand():
     leaves = random_leaves()
     # Less is taken from the release where others like them are meant: sampling is between.
     own, others = (
-        np.abs(sizes - leaves.cell_estimates) for sizes in (leaves.cell_sizes, 200 * leaves.shares())
+        np.abs(sizes - leaves.cell_estimates) for sizes in (leaves.cell_sizes, 200 * leaves.shares)
     )
     assert own.sum() < others.sum()
     exact = LeafCounts.of(leaves.label_estimates, 200, leaves.public_counts, 0.0, np.array([90.0, 60, 50, 0]))
     np.testing.assert_allclose(exact.cell_sizes, [90, 60, 50, 200 / 204])
     # With cell estimates they follow these, and else the public rows.
-    assert not np.allclose(leaves.shares(), estimate_shares(leaves.public_counts))
+    assert not np.allclose(leaves.shares, estimate_shares(leaves.public_counts))
     apart = random_leaves(with_cells=False)
-    np.testing.assert_array_equal(apart.shares(), estimate_shares(apart.public_counts))
+    np.testing.assert_array_equal(apart.shares, estimate_shares(apart.public_counts))
 
 
 # Weight of public rows
@@ -60,13 +60,13 @@ class TestByHand:
     def test_shares_follow_precise_cell_estimates(self):
         cells = np.array([1000.0, 9000.0])
         np.testing.assert_allclose(
-            LeafCounts.of(NONE, 10_000, PUBLIC, 0.0, cells).shares(), [0.1, 0.9], atol=2e-3
+            LeafCounts.of(NONE, 10_000, PUBLIC, 0.0, cells).shares, [0.1, 0.9], atol=2e-3
         )
         # With a variance of 1e5 a report, their noise explains all of the difference.
-        np.testing.assert_allclose(LeafCounts.of(NONE, 10_000, PUBLIC, 1e5, cells).shares(), SHARES)
+        np.testing.assert_allclose(LeafCounts.of(NONE, 10_000, PUBLIC, 1e5, cells).shares, SHARES)
 
     def test_shares_stay_positive(self):
-        shares = LeafCounts.of(NONE, 10_000, PUBLIC, 0.0, np.array([-50.0, 10_050.0])).shares()
+        shares = LeafCounts.of(NONE, 10_000, PUBLIC, 0.0, np.array([-50.0, 10_050.0])).shares
         assert np.all(shares > 0)
         assert shares.sum() == pytest.approx(1)
 
