@@ -64,7 +64,7 @@ def softmax(logits: FloatArray) -> FloatArray:
     return odds / row_totals(odds)
 
 
-# Means of normal distributions that are cut off at 0 and 1, or at 0 alone.
+# Means of normal distributions that are cut off at 0 and 1.
 
 # Standard deviations of the centre from [0, 1], and scales, beyond which the density is exponential to a
 # relative 1e-7, while the exact formula loses that many digits.
@@ -89,15 +89,6 @@ def truncated_mean(center: FloatArray, scale: FloatArray | float) -> FloatArray:
         )
     mean = np.clip(mean, 1e-12, 0.5)
     return np.where(upper, 1.0 - mean, mean)
-
-
-def positive_mean(center: float, scale: float) -> float:
-    """Return the mean of a normal distribution above 0, which is not negative."""
-    low = -center / scale
-    if low > _FARTHEST:
-        # Exponential, as far from the centre as this.
-        return scale / low
-    return max(center + scale / float(_mills_ratio(np.array([low]))[0]), 0.0)
 
 
 def _normal_mean(middle: FloatArray, scale: FloatArray) -> FloatArray:

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from types import MappingProxyType
 from typing import Any, get_args
 
@@ -247,12 +248,12 @@ class Cells:
         last = [[2 if places is None else len(places) for places in box.places or [None] * len(box.lower)]]
         return cls(zeros, zeros, zeros, np.array(last, dtype=np.int64) * (box.lower < box.upper), total)
 
-    @property
+    @cached_property
     def splittable(self) -> BoolArray:
         """Which edges have something to part, shape (n_cells, n_features)."""
         return self.last - self.first > 1
 
-    @property
+    @cached_property
     def rounds(self) -> IntArray:
         """How often the longest edges of every cell were halved, shape (n_cells,)."""
         halvings = np.where(self.splittable, self.halvings, np.iinfo(np.int64).max)

@@ -5,10 +5,11 @@ import re
 from collections.abc import Mapping
 from contextlib import suppress
 from fractions import Fraction
-from functools import partial
+from functools import lru_cache, partial
 from typing import Any
 
 from .._typing import ReportMechanism
+from ..utils import check_epsilon
 from ._column import ColumnRandomizer
 from ._interface import LocalRandomizer
 from ._laplace import LaplaceRandomizer, SignedLaplaceRandomizer
@@ -79,7 +80,7 @@ def make_randomizer(
     'hadamard'
     """
     if mechanism == "auto":
-        return _cheapest(epsilon, n_cells, n_labels, counts_cells)
+        return _cheapest(check_epsilon(epsilon), n_cells, n_labels, counts_cells)
     if mechanism not in MECHANISMS:
         known = ", ".join(sorted(map(repr, ["auto", *MECHANISMS])))
         raise ValueError(f"mechanism must be one of {known}, got {mechanism!r}.")
@@ -129,7 +130,9 @@ def randomizer_from_dict(description: Mapping[str, Any]) -> LocalRandomizer:
     return randomizer
 
 
-def _cheapest(epsilon: float | Fraction, n_cells: int, n_labels: int, counts_cells: bool) -> LocalRandomizer:
+# A fit compares the same mechanisms several times, and a search in every fit; none of them ever changes.
+@lru_cache(maxsize=64, typed=True)
+def _cheapest(epsilon: Fraction, n_cells: int, n_labels: int, counts_cells: bool) -> LocalRandomizer:
     made: list[LocalRandomizer] = [SubsetRandomizer(epsilon, n_cells, n_labels)]
     unsigned = partial(HadamardRandomizer, signed=False)
     for kind in (unsigned if counts_cells else HadamardRandomizer, KRRRandomizer, UnaryRandomizer):

@@ -362,9 +362,11 @@ class PrivateTree(PrivateEstimatorMixin, BaseEstimator):
         rule = self.rule if n_public else "random"
         rule = rule if model is None or rule == "random" else "cart"
         depth = self._check_depth(n_public)
-        if self.max_depth == "auto" and not self._pruning.has_own_depth and not n_public:
-            # The tree is complete, so that the depths which cannot be chosen are known.
-            depth = min(depth, deepest_to_grow(n_used))
+        # Public numbers may make a tree of them deeper.
+        if self.max_depth == "auto" and not self._pruning.has_own_depth and not (n_public and self._cells()):
+            # Depths that cannot be chosen are not grown.
+            variance = self._variance_by_leaves(rows, n_used, n_labels) if n_public else None
+            depth = min(depth, deepest_to_grow(n_used, variance))
         (lower, upper), votes = rows.bounds, rows.votes
         grow = functools.partial(
             build_partition,
@@ -434,6 +436,14 @@ class PrivateTree(PrivateEstimatorMixin, BaseEstimator):
         self, partition: Partition, rule: str, rows: TreeRows | None, n_used: int, n_labels: int
     ) -> DepthInputs:
         """Return what an automatic depth is chosen from; no rows: reports have shaped the partition."""
+        n_public = 0 if rows is None else rows.n_public
+        variance = self._variance_by_leaves(rows, n_used, n_labels)
+        return DepthInputs(partition, rule, n_used, n_public, check_epsilon(self.epsilon), variance)
+
+    def _variance_by_leaves(
+        self, rows: TreeRows | None, n_used: int, n_labels: int
+    ) -> Callable[[int], float]:
+        """Return the variance of a row's report about a leaf, as a function of the number of leaves."""
         n_public, rows_per_unit = (0, 1) if rows is None else (rows.n_public, rows.rows_per_unit)
         cells = self._cells()
         # Numbers vary less than labels: by so much less noise hides them.
@@ -443,7 +453,7 @@ class PrivateTree(PrivateEstimatorMixin, BaseEstimator):
             randomizer = self._make_randomizer(n_leaves, n_labels, rows_per_unit, n_used, n_public)
             return variance_per_row(randomizer, n_used, cells) / signal
 
-        return DepthInputs(partition, rule, n_used, n_public, check_epsilon(self.epsilon), variance)
+        return variance
 
     def _automatic_depth(
         self, partition: Partition, rule: str, rows: TreeRows, n_used: int, with_model: bool

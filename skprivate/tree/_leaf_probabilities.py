@@ -6,15 +6,15 @@ Everything here is a function of released or public quantities: smoothing costs 
 
 import itertools
 import math
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from .._typing import BoolArray, FloatArray, IntArray
-from ..metrics._probabilities import BaseRate, estimate_base_rate, positive_mean, truncated_mean
+from .._typing import FloatArray, IntArray
+from ..metrics._probabilities import BaseRate, estimate_base_rate, truncated_mean
 from ._release import ReleaseMechanism, TreeDesign
 from ._rows import NoisyHistogram, NumberCells
 
@@ -138,9 +138,21 @@ class LeafCounts:
         """Number of public rows in every leaf."""
         return self.public_counts.sum(axis=1)
 
+    @cached_property
     def shares(self) -> FloatArray:
-        """Return the estimated share of the private rows in every leaf; see `estimate_shares`."""
+        """Estimated share of the private rows in every leaf; see `estimate_shares`."""
         return estimate_shares(self.public_counts, self.n_rows, self.cell_estimates, self.variance)
+
+    @cached_property
+    def contrasts(self) -> "_LabelContrasts":
+        """Private and public label contrasts on one scale."""
+        return _LabelContrasts.of(self)
+
+    @cached_property
+    def slope_and_drift(self) -> tuple[float, float]:
+        """From `estimate_slope` and `estimate_drift`; there is at least one public row."""
+        slope = estimate_slope(self)
+        return slope, estimate_drift(self, slope=max(slope, _LEAST_SLOPE))
 
     def label_totals(self) -> FloatArray:
         """Return estimates of the private rows by leaf and label, with the constant of every leaf.
@@ -231,7 +243,7 @@ def variance_per_row(mechanism: ReleaseMechanism, n_rows: int, cells: NumberCell
     return max(contrast * float(mechanism.variance(n_rows)[0]) / n_rows, _LEAST_VARIANCE)
 
 
-def _sum_by_node(node: NDArray[np.int32], values: Counts) -> FloatArray:
+def _sum_by_node(node: IntArray | NDArray[np.int32], values: Counts) -> FloatArray:
     """Sums over the leaves of every node; one column per label where there are several."""
     if values.ndim == 1:
         return np.bincount(node, values).astype(np.float64)
@@ -276,7 +288,7 @@ def with_variances(
     mean, whole = _total_part(cells, estimates, counts.n_rows, noise, counts.total_variance)
     within = whole
     if shares is not None:
-        weights = counts.shares()
+        weights = counts.shares
         between = float(weights @ (shares - mean) ** 2)
         left = whole * mean * (1 - mean) - between
         within = left / max(float(weights @ (shares * (1 - shares))), 1e-300)
@@ -341,10 +353,9 @@ def choose_weight(counts: LeafCounts) -> FloatArray:
     """
     if counts.n_public == 0:
         return np.zeros(counts.n_leaves)
-    slope = estimate_slope(counts)
-    drift = estimate_drift(counts, slope=slope)
+    slope, drift = counts.slope_and_drift
     sampling = counts.row_variance * 2 / counts.n_labels
-    precision = 1.0 + counts.variance / (sampling * counts.shares())
+    precision = 1.0 + counts.variance / (sampling * counts.shares)
     # A leaf without public rows has no use for a weight; a slope of 0 leaves none to the others.
     spread = slope**2 * counts.public_noise + counts.drift_unit * drift * np.maximum(counts.public_rows, 1)
     spread = spread + _contradictions(counts, slope)
@@ -356,7 +367,7 @@ def _contradictions(counts: LeafCounts, slope: float) -> FloatArray:
 
     Where the two differ by more than three standard errors, the square of the difference beyond them.
     """
-    found = _LabelContrasts.of(counts)
+    found = counts.contrasts
     distance = np.sum((found.private - slope * found.public) ** 2, axis=1)
     explained = _CONTRADICTION**2 * (found.private_error + slope**2 * found.public_error)
     per_row = found.public_error / max(counts.public_row_variance, 1e-300) * counts.row_variance
@@ -377,8 +388,8 @@ def estimate_public_drift(counts: LeafCounts) -> float:
     """
     if not counts.n_public:
         return 0.0
-    slope = max(estimate_slope(counts), _LEAST_SLOPE)
-    return estimate_drift(counts, slope=slope) / slope**2
+    slope, drift = counts.slope_and_drift
+    return drift / max(slope, _LEAST_SLOPE) ** 2
 
 
 def estimate_slope(counts: LeafCounts) -> float:
@@ -400,7 +411,7 @@ def estimate_slope(counts: LeafCounts) -> float:
     """
     if counts.n_rows == 0:
         return counts.public_slope
-    contrasts = _LabelContrasts.of(counts)
+    contrasts = counts.contrasts
     signal = float(np.sum(contrasts.public**2) - np.sum(contrasts.public_error))
     if signal <= 0:
         return counts.public_slope
@@ -454,7 +465,7 @@ def measure_drift(counts: LeafCounts, *, slope: float = 1.0) -> tuple[float, flo
     -------
     drift, error : float
     """
-    contrasts = _LabelContrasts.of(counts)
+    contrasts = counts.contrasts
     distance = float(np.sum((contrasts.private - slope * contrasts.public) ** 2))
     explained = contrasts.private_error + slope**2 * contrasts.public_error
     error = math.sqrt(2 * np.sum(explained**2))
@@ -486,7 +497,7 @@ class _LabelContrasts:
     def of(cls, counts: LeafCounts) -> "_LabelContrasts":
         estimates, public_counts, n_rows = counts.label_estimates, counts.public_counts, counts.n_rows
         sampling = 2 / counts.n_labels
-        shares = counts.shares()
+        shares = counts.shares
         public_rows = public_counts.sum() * estimate_shares(public_counts)
         ratio = n_rows * shares / public_rows
         scale = math.sqrt(2 / (counts.n_labels - 1))
@@ -501,126 +512,106 @@ class _LabelContrasts:
 
 # Smoothing of noisy values over a tree: each node's value is its parent's plus a deviation.
 
-# Iterations of the weights of siblings: the estimate moves by less than a tenth of its error after three.
-_ROUNDS_OF_WEIGHTS = 3
-# Variance of the deviations at which the weights of siblings start: a tenth in the share of a class.
-_FIRST_VARIANCE = 0.01
-# Mean of the exponential prior of the variance of a level, which counts where noise hides it, in units of the
-# largest variance: a tenth in the share of one of two equally frequent classes.
-_USUAL_SPREAD = 0.04
+# Variances of deviations that are compared, in units of the largest that is possible.
+_SPREADS = 0.5 ** np.arange(13)
+_LOG_SPREADS = np.log(_SPREADS)
+# Probabilities of the variance of a deviation (columns), given the usual one of its level (rows): within a
+# level some cells are at the border of two regions and most are not. It is log-normal, with a standard
+# deviation of a factor of 4; of factors of 1, 3, 4, 7 and 20, chosen on 520 drawn problems with the median of
+# `_log_prior_of_spreads`, for accuracy and log loss, and tested on other tables.
+_LOCAL = np.exp(-((_LOG_SPREADS - _LOG_SPREADS[:, np.newaxis]) ** 2) / (2 * math.log(4) ** 2))
+_LOCAL /= _LOCAL.sum(axis=1, keepdims=True)
 
 
 def smooth_over_tree(
-    ancestors: NDArray[np.int32],
+    ancestors: NDArray[np.int32] | None,
     values: FloatArray,
     variance: FloatArray,
-    weights: FloatArray,
     largest: float,
-    caution: float = 0.0,
+    n_features: float,
 ) -> tuple[FloatArray, FloatArray]:
     """Return the posterior mean and variance of the leaves' values, from noisy ones.
 
-    The model: the root is 0, and a child differs from its parent by a normal deviation, whose variance is one
-    for a level and is estimated from the differences of siblings, of which there may be any number (empirical
-    Bayes). An only child is its parent. The posterior is exact given these variances: one pass up, one down.
+    The model: the root is 0, and a child differs from its parent by a normal deviation. Its variance is drawn
+    around a usual one of the level, and that around a guess from the number of features. An only child is its
+    parent. From the leaves to the root, the variances are their posterior means, given the differences of
+    siblings. The posterior of the values is exact given these variances: one pass up, one down.
 
     Parameters
     ----------
-    ancestors : ndarray of int32 of shape (max_depth + 1, n_leaves)
-        From `leaf_ancestors`.
+    ancestors : ndarray of int32 of shape (max_depth + 1, n_leaves), or None
+        From `leaf_ancestors`: no node has more than two children. None: all leaves are children of the root.
     values : ndarray of shape (n_leaves, n_columns)
-        Noisy values; every column is smoothed by itself, with the same variances.
+        Noisy values, whose sum over the columns is 0; every column is smoothed by itself, with the same
+        variances.
     variance : ndarray of shape (n_leaves,)
-        Noise variance of a leaf's values, positive.
-    weights : ndarray of shape (n_leaves,)
-        Rows of the leaves, positive: the value of a node is their weighted mean.
+        Noise variance of a leaf's values, positive, a mean over the columns.
     largest : float
         Largest variance that the deviations can have: estimates beyond it are noise.
-    caution : float, default=0.0
-        Standard errors that are taken from the estimated variances of the deviations.
+    n_features : float
+        Number of features that the splits are divided among.
 
     Returns
     -------
     mean : ndarray of shape (n_leaves, n_columns)
     variance : ndarray of shape (n_leaves,)
     """
-    spreads = _spreads(ancestors, values, variance, weights, largest, caution)
+    prior = _log_prior_of_spreads(n_features)
+    if ancestors is None:
+        spread = _spreads(values, variance, 1.0, largest, prior)
+        kept = spread / (spread + variance)
+        return kept[:, np.newaxis] * values, kept * variance
     mean, noise = values, variance
     messages = []
-    for (parent, has_sibling), found in zip(_upward(ancestors), spreads, strict=True):
-        spread = np.where(has_sibling, min(found, largest), 0.0)
+    for below, above in itertools.pairwise(ancestors[::-1]):
+        parent = np.zeros(int(below.max()) + 1, dtype=np.int64)
+        parent[below] = above
+        order = np.argsort(parent, kind="stable")
+        first, second = order[np.bincount(parent)[parent[order]] > 1].reshape(-1, 2).T
+        spread = np.zeros(len(parent))
+        spread[first] = spread[second] = _spreads(
+            mean[first] - mean[second], noise[first] + noise[second], 2.0, largest, prior
+        )
         messages.append((parent, mean, noise, spread))
         precision = 1.0 / (noise + spread)
         total = np.bincount(parent, precision)
-        mean = _sums(parent, mean * precision[:, np.newaxis]) / total[:, np.newaxis]
+        mean = _sum_by_node(parent, mean * precision[:, np.newaxis]) / total[:, np.newaxis]
         noise = 1.0 / total
     mean, noise = np.zeros_like(mean), np.zeros_like(noise)
     for parent, own, own_noise, spread in reversed(messages):
         # The child's own data have no weight where children do not differ.
-        kept = (spread / (own_noise + spread))[:, np.newaxis]
-        mean = kept * own + (1.0 - kept) * mean[parent]
-        noise = kept[:, 0] * own_noise + (1.0 - kept[:, 0]) ** 2 * noise[parent]
+        kept = spread / (own_noise + spread)
+        mean = kept[:, np.newaxis] * own + (1.0 - kept)[:, np.newaxis] * mean[parent]
+        noise = kept * own_noise + (1.0 - kept) ** 2 * noise[parent]
     return mean, noise
 
 
-def _upward(ancestors: NDArray[np.int32]) -> Iterator[tuple[IntArray, BoolArray]]:
-    """Yield of every level, from the leaves, the parents of its nodes, and which of these have a sibling."""
-    for below, above in itertools.pairwise(ancestors[::-1]):
-        parent = np.zeros(int(below.max()) + 1, dtype=np.int64)
-        parent[below] = above
-        yield parent, np.bincount(parent)[parent] > 1
+def _log_prior_of_spreads(n_features: float) -> FloatArray:
+    """Return the logarithms of the prior of a level's usual variance, up to a constant.
+
+    A function of d features is told less of by a split of one of them, and by how much less nobody knows: the
+    prior is log-normal, with the median ``d^-2`` in units of the largest variance, and the variance ``log d``
+    of the logarithm. Below 2 features count as 2.
+    """
+    log_features = math.log(max(n_features, 2.0))
+    return -((_LOG_SPREADS + 2 * log_features) ** 2) / (2 * log_features)
 
 
 def _spreads(
-    ancestors: NDArray[np.int32],
-    values: FloatArray,
-    variance: FloatArray,
-    weights: FloatArray,
-    largest: float,
-    caution: float,
-) -> list[float]:
-    """Variance of the deviations of every level, from the leaves to the root: posterior means."""
-    spreads = []
-    sums, noise = values * weights[:, np.newaxis], variance * weights**2
-    weight: FloatArray = weights
-    for parent, has_sibling in _upward(ancestors):
-        means = sums / weight[:, np.newaxis]
-        found, error = _spread_of_siblings(parent, has_sibling, means, noise / weight**2)
-        center = found - caution * error
-        # Given a normal estimate of it, under an exponential prior.
-        prior = _USUAL_SPREAD * largest
-        spreads.append(positive_mean(center - error**2 / prior, error) if error else max(center, 0.0))
-        sums = _sums(parent, sums)
-        noise, weight = (np.bincount(parent, each).astype(np.float64) for each in (noise, weight))
-    return spreads
-
-
-def _spread_of_siblings(
-    parent: IntArray, has_sibling: BoolArray, means: FloatArray, noise: FloatArray
-) -> tuple[float, float]:
-    """Variance by which siblings differ beyond their noise, by moments, and its error if that is all."""
-    group = np.unique(parent[has_sibling], return_inverse=True)[1]
-    values, noise = means[has_sibling], noise[has_sibling]
-    if not len(group):
-        return 0.0, 0.0
-    degrees = np.bincount(group) - 1.0
-    found, error = _FIRST_VARIANCE, 0.0
-    for _ in range(_ROUNDS_OF_WEIGHTS):
-        weight = 1.0 / (noise + max(found, 0.0))
-        total = np.bincount(group, weight)
-        center = _sums(group, values * weight[:, np.newaxis]) / total[:, np.newaxis]
-        squares = np.bincount(group, weight * np.mean((values - center[group]) ** 2, axis=1))
-        # What noise adds to the squares around the weighted mean, and what a spread of 1 does.
-        share = weight * (1.0 - weight / total[group])
-        explained, gain = np.bincount(group, share * noise), np.bincount(group, share)
-        part = gain / degrees
-        found = float(np.sum(part * (squares - explained)) / np.sum(part * gain))
-        error = float(np.sqrt(2 * np.sum((part * explained) ** 2 / degrees)) / np.sum(part * gain))
-    return found, error
-
-
-def _sums(parent: IntArray, values: FloatArray) -> FloatArray:
-    return np.column_stack([np.bincount(parent, column) for column in values.T])
+    differences: FloatArray, noise: FloatArray, n_deviations: float, largest: float, prior: FloatArray
+) -> FloatArray:
+    """Posterior means of the variance of a deviation, from differences of so many deviations, with noise."""
+    # Columns add up to 0: one of them is not free, and the others vary by more than the mean over all.
+    n_columns = differences.shape[1]
+    squares = np.sum(differences**2, axis=1, keepdims=True) / n_columns
+    variance = noise[:, np.newaxis] + n_deviations * largest * _SPREADS
+    surprise = 0.5 * (n_columns - 1) * (np.log(variance) + squares / variance)
+    likelihood = np.exp(surprise.min(axis=1, keepdims=True, initial=np.inf) - surprise)
+    by_level = likelihood @ _LOCAL.T
+    evidence = prior + np.sum(np.log(by_level), axis=0)
+    of_level = np.exp(evidence - evidence.max())
+    posterior = likelihood * ((of_level / by_level) @ _LOCAL)
+    return largest * (posterior @ _SPREADS) / posterior.sum(axis=1)
 
 
 # Class probabilities of the leaves, from released estimates and weighted public rows.
@@ -650,7 +641,11 @@ class ClassShares:
 
 
 def estimate_shares_of_classes(
-    counts: LeafCounts, weight: FloatArray, ancestors: NDArray[np.int32], drift: float = 0.0
+    counts: LeafCounts,
+    weight: FloatArray,
+    ancestors: NDArray[np.int32] | None,
+    n_features: float,
+    drift: float = 0.0,
 ) -> ClassShares:
     """Return the class probabilities of every leaf, drawn to those of its ancestors as noise demands.
 
@@ -665,8 +660,8 @@ def estimate_shares_of_classes(
     counts : LeafCounts
     weight : ndarray of shape (n_leaves,)
         Weight of a public row.
-    ancestors : ndarray of int32 of shape (max_depth + 1, n_leaves)
-        From `leaf_ancestors`; two rows, zeros and the leaves' numbers, draw to the base rate alone.
+    ancestors, n_features
+        As in `smooth_over_tree`; None draws to the base rate alone.
     drift : float, default=0.0
         From `estimate_drift`: what public labels are off by.
 
@@ -700,7 +695,7 @@ def estimate_shares_of_classes(
     for _ in range(_PASSES):
         variance = (per_label * noise + sampling * (counts.cell_sizes + public)) / rows**2
         variance += unknown
-        means, variances = smooth_over_tree(ancestors, deviations, variance, rows, largest)
+        means, variances = smooth_over_tree(ancestors, deviations, variance, largest, n_features)
         found, errors = bounded_shares(base + means, variances + unknown, rate)
         sampling = counts.row_variance * np.mean(found * (1 - found), axis=1)
     return ClassShares(found, errors, rate)

@@ -8,6 +8,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_matrix
+from scipy.special import chdtrc
 from scipy.stats import chi2
 
 from .._typing import FloatArray, IndexArray
@@ -301,7 +302,8 @@ def log_p_value(table: NoisyTable) -> float:
     found = [(_squares(table, rates), rates) for rates in _candidate_rates(table)]
     squares, rates = min(found, key=lambda pair: float(pair[0].sum()))
     scale = float(_variances(table, rates)[filled].mean()) / (2 * (counts.n_labels - 1))
-    return float(chi2.logsf(squares.sum() / scale, degrees / scale))
+    tail = float(chdtrc(degrees / scale, squares.sum() / scale))
+    return math.log(tail) if tail else float(chi2.logsf(squares.sum() / scale, degrees / scale))
 
 
 def _variances(table: NoisyTable, rates: FloatArray) -> FloatArray:

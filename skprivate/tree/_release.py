@@ -79,20 +79,28 @@ class DepthInputs:
     variance: Callable[[int], float]
 
 
-def deepest_to_grow(n_rows: int) -> int:
-    """Return the deepest complete tree, of 2^p leaves at depth p, whose depth `choose_depth` can choose.
+def deepest_to_grow(n_rows: int, variance: Callable[[int], float] | None = None) -> int:
+    """Return a depth that is no less than `choose_depth` can choose.
 
     Parameters
     ----------
     n_rows : int
         Number of private rows.
+    variance : callable, default=None
+        As in `choose_depth`; None: the tree is complete, and has 2^p leaves at depth p.
 
     Returns
     -------
     depth : int
         From 1 to 12.
     """
-    return min(max((n_rows // _LEAST_ROWS_OF_A_LEAF).bit_length() - 1, 1), DEEPEST)
+    most = min(max(n_rows // _LEAST_ROWS_OF_A_LEAF, 2), 2**DEEPEST)
+    if variance is None:
+        return most.bit_length() - 1
+    # The variance rises or falls with the leaves, but for a choice among mechanisms that differ by 5 %: one
+    # level is added, which a factor of 8 makes up for.
+    signal = math.log2(max(n_rows, 1) / min(variance(2), variance(most)))
+    return min(max(math.floor(signal / 3 + 0.5) + 1, 1), DEEPEST)
 
 
 def choose_depth(
@@ -153,9 +161,7 @@ _FOLDS = 5
 _LEAST_ROWS_OF_THE_FOLDS = 2 * _FOLDS
 
 
-def slope_of_public_rows(
-    grow: Callable[[FloatArray, NDArray[np.int32]], Partition], votes: PublicVotes, depth: int
-) -> float:
+def slope_of_public_rows(grow: Callable[..., Partition], votes: PublicVotes, depth: int) -> float:
     """Return how much of the differences between leaves, beyond their sampling, other public rows confirm.
 
     A tree that was grown on labels fits their noise too: shares in its leaves differ from the base rate by
@@ -166,11 +172,11 @@ def slope_of_public_rows(
     Parameters
     ----------
     grow : callable
-        Grows a partition on rows and labels.
+        Grows a partition on rows and labels to a ``max_depth``.
     votes : PublicVotes
         Public rows.
     depth : int
-        Depth at which the partitions are cut.
+        Depth of the partitions.
 
     Returns
     -------
@@ -183,7 +189,7 @@ def slope_of_public_rows(
     for fold in range(_FOLDS):
         held = np.arange(votes.n_rows) % _FOLDS == fold
         others, tested = votes.where(~held), votes.where(held)
-        partition = grow(others.X, others.labels).truncate(depth)
+        partition = grow(others.X, others.labels, max_depth=depth)
         counts = others.count(partition)
         base = counts.sum(axis=0) / counts.sum()
         rows = counts.sum(axis=1)

@@ -38,15 +38,15 @@ def test_cell_sizes_are_those_of_the_rows_at_hand():
     leaves = random_leaves()
     # Less is taken from the release where others like them are meant: sampling is between.
     own, others = (
-        np.abs(sizes - leaves.cell_estimates) for sizes in (leaves.cell_sizes, 200 * leaves.shares())
+        np.abs(sizes - leaves.cell_estimates) for sizes in (leaves.cell_sizes, 200 * leaves.shares)
     )
     assert own.sum() < others.sum()
     exact = LeafCounts.of(leaves.label_estimates, 200, leaves.public_counts, 0.0, np.array([90.0, 60, 50, 0]))
     np.testing.assert_allclose(exact.cell_sizes, [90, 60, 50, 200 / 204])
     # With cell estimates they follow these, and else the public rows.
-    assert not np.allclose(leaves.shares(), estimate_shares(leaves.public_counts))
+    assert not np.allclose(leaves.shares, estimate_shares(leaves.public_counts))
     apart = random_leaves(with_cells=False)
-    np.testing.assert_array_equal(apart.shares(), estimate_shares(apart.public_counts))
+    np.testing.assert_array_equal(apart.shares, estimate_shares(apart.public_counts))
 
 
 # Weight of public rows
@@ -60,13 +60,13 @@ class TestByHand:
     def test_shares_follow_precise_cell_estimates(self):
         cells = np.array([1000.0, 9000.0])
         np.testing.assert_allclose(
-            LeafCounts.of(NONE, 10_000, PUBLIC, 0.0, cells).shares(), [0.1, 0.9], atol=2e-3
+            LeafCounts.of(NONE, 10_000, PUBLIC, 0.0, cells).shares, [0.1, 0.9], atol=2e-3
         )
         # With a variance of 1e5 a report, their noise explains all of the difference.
-        np.testing.assert_allclose(LeafCounts.of(NONE, 10_000, PUBLIC, 1e5, cells).shares(), SHARES)
+        np.testing.assert_allclose(LeafCounts.of(NONE, 10_000, PUBLIC, 1e5, cells).shares, SHARES)
 
     def test_shares_stay_positive(self):
-        shares = LeafCounts.of(NONE, 10_000, PUBLIC, 0.0, np.array([-50.0, 10_050.0])).shares()
+        shares = LeafCounts.of(NONE, 10_000, PUBLIC, 0.0, np.array([-50.0, 10_050.0])).shares
         assert np.all(shares > 0)
         assert shares.sum() == pytest.approx(1)
 
@@ -137,7 +137,7 @@ def test_are_never_0_or_1_and_add_to_1(seed, n_labels, single):
     counts = hostile(seed, n_labels, ancestors.shape[1])
     for weight in (choose_weight(counts), np.full(counts.n_leaves, 1e12)):
         with np.errstate(invalid="raise", divide="raise", over="raise"):
-            found = estimate_shares_of_classes(counts, weight, ancestors, estimate_public_drift(counts))
+            found = estimate_shares_of_classes(counts, weight, ancestors, 2, estimate_public_drift(counts))
         assert np.isfinite(found.probabilities).all()
         assert found.probabilities.min() > 0
         assert found.probabilities.max() < 1
@@ -155,7 +155,7 @@ def test_labels_may_be_renamed(seed, n_labels):
     public = rng.integers(0, 9, size=truth.shape)
     order = rng.permutation(n_labels)
     found, renamed = (
-        estimate_shares_of_classes(counts, choose_weight(counts), QUARTERS, estimate_public_drift(counts))
+        estimate_shares_of_classes(counts, choose_weight(counts), QUARTERS, 2, estimate_public_drift(counts))
         for counts in (
             counts_of(truth, 2000, 0.5, public),
             counts_of(truth[:, order], 2000, 0.5, public[:, order]),
@@ -168,7 +168,7 @@ def test_labels_may_be_renamed(seed, n_labels):
 
 def test_without_noise_they_are_the_shares():
     truth = np.array([[0.9, 0.1], [0.2, 0.8], [0.5, 0.5], [0.35, 0.65]])
-    found = estimate_shares_of_classes(counts_of(1e8 * truth, 4 * 10**8, 1e-30), np.zeros(4), QUARTERS)
+    found = estimate_shares_of_classes(counts_of(1e8 * truth, 4 * 10**8, 1e-30), np.zeros(4), QUARTERS, 2)
     np.testing.assert_allclose(found.probabilities, truth, atol=1e-4)
     np.testing.assert_allclose(found.base.shares, truth.mean(axis=0), atol=1e-4)
     # Sampling is all that is left: that of the leaf, and that of the base rate.
@@ -177,11 +177,11 @@ def test_without_noise_they_are_the_shares():
 
 def test_with_endless_noise_they_are_the_base_rate_of_public_rows_or_even():
     noisy = np.array([[3e7, -1e7], [-2e7, 5e7], [4e7, 1e7], [0, -3e7]])
-    even = estimate_shares_of_classes(counts_of(noisy, 1000, 1e30), np.zeros(4), QUARTERS)
+    even = estimate_shares_of_classes(counts_of(noisy, 1000, 1e30), np.zeros(4), QUARTERS, 2)
     np.testing.assert_allclose(even.probabilities, 0.5, atol=1e-3)
     public = np.full((4, 2), [900, 100])
     counts = counts_of(noisy, 1000, 1e30, public)
-    told = estimate_shares_of_classes(counts, np.full(4, 1e-6), QUARTERS)
+    told = estimate_shares_of_classes(counts, np.full(4, 1e-6), QUARTERS, 2)
     np.testing.assert_allclose(told.base.shares, [0.9, 0.1], atol=0.02)
 
 
@@ -216,24 +216,23 @@ def test_the_variance_within_leaves_is_found_without_noise(spread):
 
 # Smoothing over a tree
 
-# A complete tree of depth 3, one of unequal depths with only children, and leaves below one root.
+# A complete tree of depth 3, and one of unequal depths with only children.
 COMPLETE = np.array([[0] * 8, [0, 0, 0, 0, 1, 1, 1, 1], [0, 0, 1, 1, 2, 2, 3, 3], range(8)], dtype=np.int32)
 UNEQUAL = np.array([[0] * 5, [0, 1, 1, 1, 1], [0, 1, 1, 2, 2], [0, 1, 2, 3, 4]], dtype=np.int32)
-STAR = np.array([[0] * 5, range(5)], dtype=np.int32)
-TREES = {"complete": COMPLETE, "unequal": UNEQUAL, "star": STAR}
+TREES = {"complete": COMPLETE, "unequal": UNEQUAL, "one root": None}
 
 
-def draw(ancestors, seed, n_columns=2):
-    rng, n_leaves = np.random.default_rng(seed), ancestors.shape[1]
-    values = rng.normal(0, 0.4, size=(n_leaves, n_columns))
-    return values, rng.uniform(0.01, 0.2, n_leaves), rng.uniform(10, 1000, n_leaves)
+def draw(ancestors, seed):
+    rng, n_leaves = np.random.default_rng(seed), 5 if ancestors is None else ancestors.shape[1]
+    value = rng.normal(0, 0.4, size=(n_leaves, 1))
+    return np.hstack([-value, value]), rng.uniform(0.01, 0.2, n_leaves)
 
 
 @pytest.mark.parametrize("name", sorted(TREES))
 def test_without_noise_values_stay(name):
     ancestors = TREES[name]
-    values, variance, weights = draw(ancestors, 4)
-    mean, variances = smooth_over_tree(ancestors, values, 1e-14 * variance, weights, largest=10.0)
+    values, variance = draw(ancestors, 4)
+    mean, variances = smooth_over_tree(ancestors, values, 1e-14 * variance, largest=10.0, n_features=2)
     np.testing.assert_allclose(mean, values, atol=1e-9)
     assert variances.max() < 1e-12
 
@@ -242,23 +241,49 @@ def test_without_noise_values_stay(name):
 @pytest.mark.parametrize("scale", [1e4, 1e8, 1e16, 1e60])
 def test_with_endless_noise_leaves_are_the_root(name, scale):
     ancestors = TREES[name]
-    values, variance, weights = draw(ancestors, 5)
+    values, variance = draw(ancestors, 5)
     values = values * np.sqrt(scale)
-    mean, variances = smooth_over_tree(ancestors, values, variance * scale, weights, largest=0.25)
-    # What is left of a value is its part of 1 / noise: the spread is that of the prior, .01.
+    mean, variances = smooth_over_tree(ancestors, values, variance * scale, largest=0.25, n_features=2)
+    # What is left of a value is its part of 1 / noise: the spread is that of the prior.
     assert np.abs(mean).max() < 5 / np.sqrt(scale)
     assert variances.max() <= 3 * 0.25
 
 
-@pytest.mark.parametrize("n_children", [2, 3, 64])
-def test_the_spread_of_siblings_is_found(n_children):
-    # 4096 leaves of variance .04 and noise .01 to .05; the error of the estimate is some 3 %.
-    rng = np.random.default_rng(n_children)
-    parent = np.repeat(np.arange(4096 // n_children), n_children)
-    noise = rng.uniform(0.01, 0.05, len(parent))
-    values = rng.normal(0, np.sqrt(0.04 + noise))[:, np.newaxis] + rng.normal(size=4096)[parent, np.newaxis]
-    found, error = _leaf_probabilities._spread_of_siblings(
-        parent, np.ones(len(parent), dtype=bool), values, noise
-    )
-    assert found == pytest.approx(0.04, rel=0.15)
-    assert 0 < error < 0.01
+@pytest.mark.parametrize("n_labels", [2, 4])
+def test_the_variances_of_siblings_are_found(n_labels):
+    # 2048 pairs; where a pair differs by more, the variance is larger.
+    rng = np.random.default_rng(n_labels)
+    noise = rng.uniform(0.01, 0.05, (2, 2048))
+    values = rng.normal(0, np.sqrt(0.04 + noise)[..., np.newaxis], (2, 2048, n_labels))
+    differences = values[0] - values[1]
+    differences -= differences.mean(axis=1, keepdims=True)
+    # A mean over the columns, of which one is not free.
+    prior, part = _leaf_probabilities._log_prior_of_spreads(2), (n_labels - 1) / n_labels
+    found = _leaf_probabilities._spreads(differences, part * noise.sum(axis=0), 2.0, 0.25, prior)
+    assert found.mean() == pytest.approx(part * 0.04, rel=0.1)
+    ordered = found[np.argsort(np.sum(differences**2, axis=1) / noise.sum(axis=0))]
+    assert ordered[:1024].mean() < found.mean() < ordered[-100:].mean() / 1.1
+
+
+class TestLabels:
+    """Shares of leaves with the right label, in 200 trees with noise as large as what leaves differ by."""
+
+    def correct(self, values):
+        rng, found, own = np.random.default_rng(0), [], []
+        for noise in rng.normal(0, 150, (200, 8)):
+            signed = 1000 * values + noise
+            estimates = np.column_stack([500 - signed, 500 + signed])
+            counts = LeafCounts.of(estimates, 8000, np.zeros((8, 2), dtype=int), 4 * 150**2 / 8000)
+            shares = estimate_shares_of_classes(counts, np.zeros(8), COMPLETE, 2).probabilities
+            found.append((shares[:, 1] > 0.5) == (values > 0))
+            own.append((signed > 0) == (values > 0))
+        return np.mean(found), np.mean(own)
+
+    def test_are_no_worse_than_those_of_leaves_alone_where_few_leaves_are_unlike_their_siblings(self):
+        # As in the paper's simulation; with one variance a level, estimated by moments, 2.5 points were lost.
+        found, own = self.correct(0.2 * np.array([-1, 0.2, 0.2, -1, 1, 0.8, 1, 1]))
+        assert found > own - 0.01
+
+    def test_are_better_where_leaves_follow_their_parents(self):
+        found, own = self.correct(np.repeat([-0.15, 0.15], 4))
+        assert found > own + 0.02
