@@ -110,6 +110,7 @@ def prune_leaves(
         takes its own.
     """
     supported = _supported_depth(ancestors, counts, n_features)
+    by_depth = np.broadcast_to(n_features, len(ancestors))
     chosen, best = np.full(counts.n_leaves, -1), np.full(counts.n_leaves, -1.0)
     probabilities, errors = np.empty(counts.label_estimates.shape), np.empty(counts.n_leaves)
     rates: list[BaseRate] = []
@@ -126,7 +127,7 @@ def prune_leaves(
             chosen[taken], best[taken] = depth, margin[taken]
             drift = estimate_public_drift(nodes) if weight is None else 0.0
             # Splits of several levels may be of different features.
-            n_divided = (n_features if np.ndim(n_features) == 0 else n_features[depth]) / max(depth, 1)
+            n_divided = float(by_depth[depth]) / max(depth, 1)
             shares = estimate_shares_of_classes(nodes, weights, None, n_divided, drift)
             probabilities[taken], errors[taken] = (
                 shares.probabilities[node[taken]],
