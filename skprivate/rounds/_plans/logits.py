@@ -180,18 +180,18 @@ class LogitsPlan(Record):
         """Yield blocks of rows, standardised; `theta` and the bits of the plan are not read.
 
         Each is the integers of tiles of rows, of shape (n_tiles, 2 * n_features + 1, TILE), as `fill_tiles`
-        makes them; the weights of the rows; and their labels.
+        makes them; the weights of the rows; and their labels: about 8 bytes a value and 16 a row.
         """
         rows, d = rows.only_kept(), self.grid.n_features
         labels = check_labels(rows, d, self.n_labels)
         standard, work = self.rows, np.empty(2 * (d + 1))
-        ball = standard.radius, standard.norm_order == 2, 2.0**standard.exponent
+        squares, span = standard.norm_order == 2, 2.0**standard.exponent
         for here, packed in packed_blocks(self.grid, rows.X):
             n_tiles = -(-len(packed) // TILE)
             tiles = np.empty((n_tiles, 2 * d + 1, TILE), dtype=np.int32)
             weights, padded = np.empty(n_tiles * TILE), np.zeros(n_tiles * TILE, dtype=np.int32)
             padded[: len(packed)] = labels[here]
-            fill_tiles(packed, *self._line(), *ball, work, tiles, weights)
+            fill_tiles(packed, *self._line(), standard.radius, squares, span, work, tiles, weights)
             yield tiles, weights, padded
 
     def tile_sums(self, blocks: Iterable[Tiles]) -> IntArray:
