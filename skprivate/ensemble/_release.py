@@ -356,6 +356,7 @@ def boosting_rounds(task: BoostingTask, spent: PrivacySpent) -> Rounds[BoostingR
         share,
         signal=signal,
         with_model=task.with_model,
+        numbers=isinstance(task.loss, NumberLoss),
         n_grids=task.n_grids,
     )
     if isinstance(task.loss, ClassLoss) and task.offsets:
