@@ -169,12 +169,8 @@ class PublicScores:
         counts = np.bincount(labels, minlength=len(classes)) + 0.5
         shift = shift_to(scores, counts / counts.sum())
         thresholds = _thresholds(_feature(shares), len(classes))
-        known = {
-            "slope": slope,
-            "shift": shift,
-            "public": np.column_stack([X, scores + shift, _feature(shares)]),
-        }
-        return cls(fitted, X.shape[1], thresholds, classes, **known)
+        public = np.column_stack([X, scores + shift, _feature(shares)])
+        return cls(fitted, X.shape[1], thresholds, classes, slope=slope, shift=shift, public=public)
 
     @classmethod
     def of_numbers(

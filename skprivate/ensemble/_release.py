@@ -356,6 +356,7 @@ def boosting_rounds(task: BoostingTask, spent: PrivacySpent) -> Rounds[BoostingR
         share,
         signal=signal,
         with_model=task.with_model,
+        numbers=isinstance(task.loss, NumberLoss),
         n_grids=task.n_grids,
     )
     if isinstance(task.loss, ClassLoss) and task.offsets:
@@ -365,7 +366,7 @@ def boosting_rounds(task: BoostingTask, spent: PrivacySpent) -> Rounds[BoostingR
         # The errors of the public labels' means: the model was calibrated to these.
         spread = np.sqrt(np.mean(known * (1 - known), axis=0) / len(drawn)) / rates.rates
         public = yield from _meeting_rates(task, public, drawn, rates, spread)
-        start = replace(start, scores=public.base * UNIT)
+        start = replace(start, scores=public.base.astype(np.float64) * UNIT)
     cells, finer, counted = yield from _counted_cells(task, schedule, n_rows)
     found = yield from _steps(task, schedule, start, cells, finer, counted)
     if isinstance(task.loss, ClassLoss) and not task.offsets:
@@ -600,7 +601,7 @@ class _Step:
     def _information(self, model: AdditiveModel, grid: CellGrid) -> FloatArray:
         """Return the mean variance of residuals in every cell, by the model and public rows."""
         assert self._public is not None
-        shares = class_probabilities(self._public.scores(model) * UNIT)
+        shares = class_probabilities(self._public.scores(model).astype(np.float64) * UNIT)
         variances = (shares * (1 - shares))[:, -model.n_outputs :]
         cells = grid.cells(self._public.codes(model.codes))
         rows = np.bincount(cells, minlength=grid.size)[:, np.newaxis]

@@ -226,11 +226,16 @@ def base_of_target(counts: IntArray, variance: float, loss: NumberLoss) -> tuple
         With the widest clip.
     """
     # Counts that do not stand out of the noise are 0: empty bins far from the others would move the mean.
-    held = np.where(counts >= _LEAST_TARGET_COUNT * np.sqrt(variance), counts, 0.0).astype(np.float64)
+    least = _LEAST_TARGET_COUNT * np.sqrt(variance)
+    # So must a bin with those beside it: one that is alone and far off is noise more often.
+    three = np.convolve(counts, np.ones(3), mode="same")
+    held = np.where((counts >= least) & (three >= np.sqrt(3) * least), counts, 0.0).astype(np.float64)
     square = float(np.sum((counts - counts.mean()) ** 2))
     kept = max(0.0, 1.0 - (len(counts) - 1) * variance / max(square, 1e-300)) if held.sum() > 0 else 0.0
-    # As far as all counts may be noise, bins are equally likely.
-    shares = kept * held / max(held.sum(), 1e-300) + (1 - kept) / len(counts)
+    # As far as all counts may be noise, bins are equally likely: most of such bins are far from the mean, and
+    # of a little noise beside much there is less doubt still.
+    doubt = (1 - kept) ** 2
+    shares = (1 - doubt) * held / max(held.sum(), 1e-300) + doubt / len(counts)
     place = (np.arange(len(counts)) + 0.5) * (2.0 / len(counts)) - 1.0
     mean = float(shares @ place)
     spread = np.sqrt(float(shares @ (place - mean) ** 2) + (2.0 / len(counts)) ** 2 / 12)

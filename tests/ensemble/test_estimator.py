@@ -83,7 +83,7 @@ class TestSpending:
 def test_laplace_steps_find_the_columns_that_matter_among_many(relation):
     many = np.column_stack([np.random.default_rng(2).uniform(-1, 1, (3000, 40)), X[:3000]])
     model = DPBoostingClassifier(1.0, random_state=0, relation=relation, **BOX).fit(many, LABELS[:3000])
-    assert model.n_steps_ < 10
+    assert model.n_steps_ < 20
     assert np.argmax(model.feature_importances_) == 40
     assert model.score(many, LABELS[:3000]) > 0.75
     total = sum(release.epsilon for release in model.privacy_spent_.releases)

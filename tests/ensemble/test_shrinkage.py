@@ -58,6 +58,13 @@ class TestBase:
         assert abs(mean[0] - (-1 + 15.5 / 16)) < 0.02
         assert loss.clip < 0.2
 
+    def test_one_bin_of_noise_far_off_does_not_move_the_mean(self):
+        counts = np.zeros(32, dtype=np.int64)
+        counts[[0, 1, 2, 28]] = 1500, 600, 300, 120
+        mean, loss = base_of_target(counts, 900.0, NumberLoss(0.0, 1.0, 2.0))
+        assert abs(mean[0] + 0.94) < 0.02
+        assert loss.clip < 0.15
+
     def test_where_all_is_noise_it_is_the_middle(self):
         rng = np.random.default_rng(1)
         counts = np.rint(rng.normal(scale=300, size=32)).astype(np.int64)
