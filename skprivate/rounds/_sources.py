@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Sources of rows: tables in memory, on disk or on an engine, and what is public about them."""
 
+import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from numbers import Integral
@@ -18,9 +19,10 @@ from ..domain._life_data import EventCoding
 from ..utils import check_int, is_frame, is_structured
 from ..utils._arguments import exact_names, number_units
 from ..utils._json_documents import Fields, restore_in_silence, seal_document
-from ..utils._private_fit import public_errors
+from ..utils._private_fit import public_errors, redact_errors
 from ..utils._public_module import public_module
 from ._codec import Record, maybe, stored, texts
+from ._kept import forget, store_of
 from ._rows import check_form, find_roles
 from ._schema import RowSchema
 from ._tables import TableColumns, arrow_records, has_names, holds_arrow, read_pieces
@@ -394,6 +396,8 @@ class TableSource:
         entry: str | None = None,
         happened: Any = None,
         censored: Any = None,
+        cache_bytes: int = 2**30,
+        cache_folder: str | os.PathLike[str] | bool | None = None,
     ) -> None:
         if isinstance(features, str):
             raise TypeError("features must be a list of names.")
@@ -411,6 +415,13 @@ class TableSource:
         if n_rows is not None and self.columns.has_target and names is None:
             raise ValueError("with n_rows nobody looks at the tables beforehand: name the features.")
         self.n_jobs = n_jobs
+        if cache_folder is True:
+            raise TypeError("cache_folder must be a folder, None for the system's, or False for no file.")
+        # As workers get it.
+        self.keep = (
+            check_int(cache_bytes, "cache_bytes", least=0),
+            os.fspath(cache_folder) if cache_folder else cache_folder,
+        )
         self.hook = _hook_of(tables, self.columns)
         self.tables = None if self.hook is not None else _list_of(tables, self.columns)
         alone = self.tables is not None and len(self.tables) == 1
@@ -425,20 +436,23 @@ class TableSource:
         function = InspectFunction(self.columns, get_config()["strict"], domain, classes)
         if self.hook is not None:
             return SourceFacts.of(TableFacts.from_bytes(data) for data in self.hook(function))
-        return SourceFacts.of(self._map(function.inspect))
+        return SourceFacts.of(
+            self._map(lambda table, place: function.inspect(table() if callable(table) else table, place))
+        )
 
     def partial_sums(self, task: RoundTask) -> Iterator[PartialSums]:
         """Yield the sums of every table."""
-        function = PartitionFunction(task.to_bytes())
         if self.hook is not None:
+            function = PartitionFunction(task.to_bytes(), self.keep)
             return (PartialSums.from_bytes(data) for data in self.hook(function))
-        return self._map(function.sum_partition)
+        store = store_of(task.run, *self.keep)
+        return self._map(redact_errors(lambda table, place: task.sum_batch(table, str(place), store)))
 
     def _map(self, function: Callable[[Any, int], Any]) -> Iterator[Any]:
         tables: Any = self.tables
-        calls = (joblib.delayed(_apply)(function, table, place) for place, table in enumerate(tables))
         if self.n_jobs in (None, 1):
-            return (_apply(function, table, place) for place, table in enumerate(tables))
+            return (function(table, place) for place, table in enumerate(tables))
+        calls = (joblib.delayed(function)(table, place) for place, table in enumerate(tables))
         results: Iterator[Any] = joblib.Parallel(
             n_jobs=self.n_jobs, prefer="threads", return_as="generator_unordered"
         )(calls)
@@ -475,9 +489,9 @@ class SourceRun:
             raise ValueError("the source does not have the number of rows that was declared.")
         return values
 
-
-def _apply(function: Callable[[Any, int], Any], table: Any, place: int) -> Any:
-    return function(table() if callable(table) else table, place)
+    def end(self) -> None:
+        """Forget the rows that this process has kept."""
+        forget(self._run)
 
 
 def _hook_of(tables: Any, columns: TableColumns) -> Callable[[Any], Iterable[bytes]] | None:
@@ -506,6 +520,15 @@ class DatasetFile:
     def num_rows(self) -> int:
         """Number of rows, which a parquet file knows without being read."""
         return int(self._fragment.count_rows())
+
+    @property
+    def version(self) -> tuple[int, int] | None:
+        """Size and time of the file, of any file system; None of what is no file."""
+        system = getattr(self._fragment, "filesystem", None)
+        if system is None:
+            return None
+        found = system.get_file_info(self._fragment.path)
+        return found.size, found.mtime_ns
 
     @property
     def schema(self) -> Any:

@@ -1,13 +1,16 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Plans of logistic regression: moments of columns, and gradients of the log loss."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ..._typing import FloatArray, IntArray
-from ...utils._json_documents import Fields
+from ...utils._json_documents import Fields, digest
 from .._codec import Record, array, maybe, refuse_sums, spread, stored
 from .._rows import PreparedRows
 from .logit_kernels import fill_logits
@@ -64,7 +67,48 @@ class ColumnMomentsPlan(Record):
         check_block_room(n_rows, 4**self.grid.exponent)
 
 
-def check_labels(rows: PreparedRows, n_features: int, n_labels: int) -> Any:
+class GridRows:
+    """The integers of rows on a grid, and their labels: all that plans of logits read."""
+
+    def __init__(self, X: NDArray[np.int32], labels: NDArray[Any] | None) -> None:
+        self.X, self.labels = X, labels
+
+    def blocks(self, grid: MomentGrid) -> Iterator[tuple[slice, FloatArray]]:
+        """Yield what `packed_blocks` makes of the rows."""
+        block = np.zeros((BLOCK_ROWS, grid.size))
+        block[:, -1] = 2.0**grid.exponent
+        for first in range(0, len(self.X), BLOCK_ROWS):
+            here = slice(first, first + BLOCK_ROWS)
+            packed = block[: len(self.X[here])]
+            packed[:, : grid.n_features] = self.X[here]
+            yield here, packed
+
+
+@dataclass(frozen=True)
+class GridCoding:
+    """Rows on a grid, as `GridRows`."""
+
+    grid: MomentGrid
+
+    @cached_property
+    def key(self) -> str:
+        """A hash of the grid."""
+        return digest(self.grid.to_dict())
+
+    def code(self, rows: PreparedRows) -> GridRows:
+        """Return the integers of the rows that count."""
+        rows = rows.only_kept()
+        found = np.empty((len(rows.X), self.grid.n_features), dtype=np.int32)
+        for here, packed in packed_blocks(self.grid, rows.X):
+            found[here] = packed[:, : self.grid.n_features]
+        return GridRows(found, rows.labels)
+
+    def holds(self, other: Any) -> bool:
+        """Tell whether another coding is this one."""
+        return other is self
+
+
+def check_labels(rows: PreparedRows | GridRows, n_features: int, n_labels: int) -> Any:
     """Return the labels of rows; ValueError, which repeats nothing, for rows that a plan is not about."""
     if rows.labels is None or rows.X.ndim != 2 or rows.X.shape != (len(rows.labels), n_features):
         raise ValueError(f"X must have shape (n, {n_features}), and a label per row.")
@@ -152,6 +196,11 @@ class LogitsPlan(Record):
     kind: ClassVar[str] = "logits"
 
     @property
+    def coding(self) -> GridCoding:
+        """What is kept of rows."""
+        return GridCoding(self.grid)
+
+    @property
     def n_labels(self) -> int:
         """Number of classes."""
         return max(len(self.theta), 2)
@@ -171,6 +220,13 @@ class LogitsPlan(Record):
         probability; the curvature in ``radius**2 * 2**-(2 * coarse[0] + coarse[1])``.
         """
         rows = rows.only_kept()
+        return self._sums(rows, packed_blocks(self.grid, rows.X))
+
+    def coded_sums(self, rows: GridRows) -> IntArray:
+        """Return the integers of rows on the grid."""
+        return self._sums(rows, rows.blocks(self.grid))
+
+    def _sums(self, rows: PreparedRows | GridRows, blocks: Iterator[tuple[slice, FloatArray]]) -> IntArray:
         labels = check_labels(rows, self.grid.n_features, self.n_labels)
         standard, size = self.rows, self.grid.size
         factor, shift = self._line()
@@ -182,7 +238,7 @@ class LogitsPlan(Record):
         residuals, curvatures = np.empty((BLOCK_ROWS, len(theta))), np.empty(BLOCK_ROWS)
         gradient = np.zeros((len(theta), size), dtype=np.int64)
         matrix = np.zeros((size, size), dtype=np.int64)
-        for here, p in packed_blocks(self.grid, rows.X):
+        for here, p in blocks:
             q, r, w = grid_rows[: len(p)], residuals[: len(p)], curvatures[: len(p)]
             fill_logits(p, labels[here], factor, shift, *ball, theta, *steps, work, q, r, w)
             gradient += (r.T @ q).astype(np.int64)
