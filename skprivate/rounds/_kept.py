@@ -33,6 +33,10 @@ class Coding(Protocol):
     def key(self) -> str:
         """The description, as a hash."""
 
+    @property
+    def is_small(self) -> bool:
+        """Whether what it makes is so much less than a table that it may be written into a file."""
+
     def code(self, rows: PreparedRows) -> Any:
         """Return rows as an object whose arrays are attributes."""
 
@@ -43,7 +47,7 @@ class Coding(Protocol):
 class AsTheyAre:
     """The coding of plans that read validated rows."""
 
-    key = "rows"
+    key, is_small = "rows", False
 
     def code(self, rows: PreparedRows) -> PreparedRows:
         """Return the rows."""
@@ -143,29 +147,31 @@ class RowStore:
         batch = self._batches.setdefault(batch_id, _Batch())
         # A task that is run twice at the same time waits: scores are changed in place.
         with batch.lock:
-            kept = batch.coding is not None and batch.version == version
+            kept, complete = batch.coding is not None and batch.version == version, True
             if kept and (batch.coding.key == coding.key or batch.coding.holds(coding)):
                 batch.coding = None
                 for piece in batch.pieces:
                     rows = piece.rows if piece.place is None else self._load(piece)
                     yield rows, piece.n_rows, piece.n_units
-                    if not self._settle(piece, rows):
-                        coding = None  # type: ignore[assignment]
-                batch.coding = coding
+                    complete = complete and self._settle(piece, rows, coding.is_small)
+                self._end_batch(batch, coding if complete else None, version)
                 return
-            while batch.pieces:
-                self._release(batch.pieces.pop())
-            batch.coding, complete = None, True
+            self._end_batch(batch, None, None)
             for rows, n_units in read():
                 coded = coding.code(rows)
                 yield coded, rows.n_rows, n_units
                 piece = _Piece(coded, rows.n_rows, n_units, 0)
-                complete = complete and self._settle(piece, coded)
+                complete = complete and self._settle(piece, coded, coding.is_small)
                 if complete:
                     batch.pieces.append(piece)
-            batch.coding, batch.version = coding if complete else None, version
+            self._end_batch(batch, coding if complete else None, version)
 
-    def _settle(self, piece: _Piece, rows: Any) -> bool:
+    def _end_batch(self, batch: _Batch, coding: Coding | None, version: Any) -> None:
+        batch.coding, batch.version = coding, version
+        while batch.pieces and coding is None:
+            self._release(batch.pieces.pop())
+
+    def _settle(self, piece: _Piece, rows: Any, is_small: bool) -> bool:
         """Keep rows as they were left by a plan, in memory or in the file; tell whether there was room."""
         if piece.place is not None and getattr(rows, "work", 0) <= _MOST_WORK:
             return True
@@ -178,7 +184,7 @@ class RowStore:
                 piece.size = size
                 return True
         self._release(piece)
-        return self._write(piece, rows, size)
+        return is_small and self._write(piece, rows, size)
 
     def _release(self, piece: _Piece) -> None:
         with self._lock:

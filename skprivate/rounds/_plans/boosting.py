@@ -144,6 +144,7 @@ class FeatureCodes(Record):
     """
 
     features: tuple[CodedFeature, ...] = stored(records, CodedFeature.from_dict)
+    is_small: ClassVar[bool] = True
 
     @cached_property
     def sizes(self) -> tuple[int, ...]:

@@ -89,6 +89,7 @@ class GridCoding:
     """Rows on a grid, as `GridRows`."""
 
     grid: MomentGrid
+    is_small: ClassVar[bool] = True
 
     @cached_property
     def key(self) -> str:
