@@ -208,7 +208,7 @@ class RowStore:
             try:
                 if self._file is None:
                     # Of mode 0600, and without a name from now on; on Windows deleted when it is closed.
-                    self._file = TemporaryFile(prefix="skprivate-", dir=self._folder, buffering=0)
+                    self._file = TemporaryFile(prefix="skprivate-", dir=self._folder, buffering=0)  # noqa: SIM115
                     finalize(self, self._file.close)
                 self._file.seek(place)
                 _move_all(self._file.write, buffer)

@@ -13,7 +13,7 @@ from ..._typing import FloatArray, IntArray
 from ...utils._json_documents import Fields, digest
 from .._codec import Record, array, maybe, refuse_sums, spread, stored
 from .._rows import PreparedRows
-from .logit_kernels import fill_logits
+from .logit_kernels import LANES, add_gradients, fill_logits
 from .moments import BLOCK_ROWS, FINEST, MomentGrid, check_block_room, exceeds, packed_blocks, read_grid
 
 # Most labels: room is made for them before rows are read.
@@ -73,15 +73,11 @@ class GridRows:
     def __init__(self, X: NDArray[np.int32], labels: NDArray[Any] | None) -> None:
         self.X, self.labels = X, labels
 
-    def blocks(self, grid: MomentGrid) -> Iterator[tuple[slice, FloatArray]]:
-        """Yield what `packed_blocks` makes of the rows."""
-        block = np.zeros((BLOCK_ROWS, grid.size))
-        block[:, -1] = 2.0**grid.exponent
+    def blocks(self) -> Iterator[tuple[slice, NDArray[np.int32]]]:
+        """Yield blocks of rows, as `packed_blocks` does."""
         for first in range(0, len(self.X), BLOCK_ROWS):
             here = slice(first, first + BLOCK_ROWS)
-            packed = block[: len(self.X[here])]
-            packed[:, : grid.n_features] = self.X[here]
-            yield here, packed
+            yield here, self.X[here]
 
 
 @dataclass(frozen=True)
@@ -225,44 +221,44 @@ class LogitsPlan(Record):
 
     def coded_sums(self, rows: GridRows) -> IntArray:
         """Return the integers of rows on the grid."""
-        return self._sums(rows, rows.blocks(self.grid))
+        return self._sums(rows, rows.blocks())
 
-    def _sums(self, rows: PreparedRows | GridRows, blocks: Iterator[tuple[slice, FloatArray]]) -> IntArray:
+    def _sums(self, rows: PreparedRows | GridRows, blocks: Iterator[tuple[slice, NDArray[Any]]]) -> IntArray:
         labels = check_labels(rows, self.grid.n_features, self.n_labels)
-        standard, size = self.rows, self.grid.size
-        factor, shift = self._line()
-        theta = np.zeros((len(self.theta), size))
-        theta[:, :-2], theta[:, -1] = self.theta[:, 1:], self.theta[:, 0]
-        ball = standard.radius, standard.norm_order == 2, 2.0**standard.exponent
-        steps = 2.0**self.residual_bits, 0.0 if self.coarse is None else 2.0 ** self.coarse[1]
-        grid_rows, work = np.empty((BLOCK_ROWS, size)), np.empty(size + len(theta))
-        residuals, curvatures = np.empty((BLOCK_ROWS, len(theta))), np.empty(BLOCK_ROWS)
-        gradient = np.zeros((len(theta), size), dtype=np.int64)
+        standard, size = self.rows, self.grid.n_features + 1
+        # Rows are (features, constant) here.
+        theta = np.ascontiguousarray(np.roll(self.theta, -1, axis=1))
+        given = *self._line(), standard.radius, standard.norm_order == 2, 2.0**standard.exponent, theta
+        unit, n_logits = 2.0**self.residual_bits, len(theta)
+        work = np.empty((2 * size + n_logits) * LANES + size + n_logits)
+        gradient = np.zeros((n_logits, size), dtype=np.int64)
         matrix = np.zeros((size, size), dtype=np.int64)
-        for here, p in blocks:
-            q, r, w = grid_rows[: len(p)], residuals[: len(p)], curvatures[: len(p)]
-            fill_logits(p, labels[here], factor, shift, *ball, theta, *steps, work, q, r, w)
+        if self.coarse is None and n_logits == 1:
+            for here, block in blocks:
+                sums = np.zeros(size)
+                add_gradients(block, labels[here], *given, unit, work, sums)
+                gradient += sums.astype(np.int64)
+            return np.roll(gradient, 1)[0]
+        fine = 0.0 if self.coarse is None else 2.0 ** self.coarse[1]
+        q, r, w = np.empty((BLOCK_ROWS, size)), np.empty((BLOCK_ROWS, n_logits)), np.empty(BLOCK_ROWS)
+        for here, block in blocks:
+            q, r, w = q[: len(block)], r[: len(block)], w[: len(block)]
+            fill_logits(block, labels[here], *given, unit, fine, work, q, r, w)
             gradient += (r.T @ q).astype(np.int64)
             if self.coarse is not None:
                 # Toward zero, so that no norm grows.
                 short = np.trunc(q * 2.0 ** (self.coarse[0] - standard.exponent))
                 matrix += ((short * w[:, None]).T @ short).astype(np.int64)
-        # The packed row is (features, target, constant).
-        order = np.array([size - 1, *range(size - 2)])
-        parts = [gradient[:, order].ravel()]
+        parts = [np.roll(gradient, 1, axis=1).ravel()]
         if self.coarse is not None:
-            parts.append(matrix[np.ix_(order, order)].ravel())
+            parts.append(np.roll(matrix, 1, axis=(0, 1)).ravel())
         return np.concatenate(parts)
 
     def _line(self) -> tuple[FloatArray, FloatArray]:
-        """Return what a packed row is multiplied by, and what is then taken off it."""
-        factor, shift = np.zeros((2, self.grid.size))
+        """Return what the integers of a row are multiplied by, and what is then taken off."""
         # A scale near the least float has an infinite inverse; the kernel clips what comes of it.
         with np.errstate(over="ignore", invalid="ignore"):
-            factor[:-2] = 2.0**-self.grid.exponent / self.rows.scale
-            shift[:-2] = self.rows.center / self.rows.scale
-        factor[-1] = 2.0**-self.grid.exponent
-        return factor, shift
+            return 2.0**-self.grid.exponent / self.rows.scale, self.rows.center / self.rows.scale
 
     def split(self, values: IntArray) -> tuple[IntArray, IntArray | None]:
         """Return gradient and curvature of such sums."""
