@@ -184,7 +184,7 @@ class RowStore:
                 piece.size = size
                 return True
         self._release(piece)
-        return is_small and self._write(piece, rows, size)
+        return is_small and self._write(piece, rows)
 
     def _release(self, piece: _Piece) -> None:
         with self._lock:
@@ -194,11 +194,12 @@ class RowStore:
                 self._free.setdefault(piece.size, []).append(piece.place)
         piece.size, piece.place = 0, None
 
-    def _write(self, piece: _Piece, rows: Any, size: int) -> bool:
+    def _write(self, piece: _Piece, rows: Any) -> bool:
         if self._folder is False:
             return False
-        if hasattr(rows, "work"):
-            rows.work = 0
+        if hasattr(rows, "strip"):
+            rows.strip()
+        size = _size(rows)
         buffer, at, parts = np.zeros(size, dtype=np.uint8), 0, _arrays(rows)
         for part in parts.values():
             buffer[at : at + part.nbytes] = np.ascontiguousarray(part).reshape(-1).view(np.uint8)

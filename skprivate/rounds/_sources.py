@@ -522,7 +522,7 @@ class DatasetFile:
         return int(self._fragment.count_rows())
 
     @property
-    def version(self) -> tuple[int, int] | None:
+    def file_version(self) -> tuple[int, int] | None:
         """Size and time of the file, of any file system; None of what is no file."""
         system = getattr(self._fragment, "filesystem", None)
         if system is None:

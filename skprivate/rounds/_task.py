@@ -274,11 +274,15 @@ class RoundTask(Record):
             The batch cannot be read, or has too many rows.
         """
         # What a plan needs of the rows: where it does not say so, they are read.
-        coding = None if store is None else getattr(self.plan, "coding", None)
+        coding, version = getattr(self.plan, "coding", None), version_of(table)
+        # The last round counts the rows of what may have changed unseen.
+        unseen = version is None and isinstance(self.plan, ProbabilitiesPlan)
+        if store is None or unseen:
+            coding = None
         if store is None or coding is None:
             pieces = ((rows, rows.n_rows, units) for rows, units in self._read(table))
         else:
-            pieces = store.pieces(batch_id, coding, version_of(table), lambda: self._read(table))
+            pieces = store.pieces(batch_id, coding, version, lambda: self._read(table))
         sums = self.plan.sums if coding in (None, AS_THEY_ARE) else self.plan.coded_sums  # type: ignore[attr-defined]
         n_rows = n_units = 0
         values = np.zeros(self.plan.n_sums, dtype=np.int64)
@@ -390,12 +394,10 @@ def version_of(table: Any) -> Any:
     part = table[0] if isinstance(table, tuple) else table
     if callable(part):
         return None
-    found = getattr(part, "version", None) if hasattr(part, "num_rows") else None
-    if found is None:
-        found = (
-            part.num_rows if hasattr(part, "num_rows") else len(part) if hasattr(part, "__len__") else None
-        )
-    return found
+    # Of the class: a frame's columns are attributes, too.
+    if hasattr(type(part), "file_version"):
+        return part.file_version
+    return part.num_rows if hasattr(part, "num_rows") else len(part) if hasattr(part, "__len__") else None
 
 
 def check_batch_id(batch_id: Any) -> str:

@@ -425,6 +425,12 @@ class CodedRows:
         self._codes: Any = None
         self._model: AdditiveModel | None = None
         self._scores: Any = None
+        self._grid: CellGrid | None = None
+        self._cells: Any = None
+
+    def strip(self) -> None:
+        """Drop what is made again in a moment, before the rest is written."""
+        self.work, self._grid, self._cells = 0, None, None
 
     @property
     def rows(self) -> PreparedRows:
@@ -436,9 +442,20 @@ class CodedRows:
         before = self._layout
         if before is None or not (layout is before or layout.key == before.key):
             self._model, self._layout, self.work = None, layout, self.work + len(layout.features)
+            self._grid = self._cells = None
             kept = before is not None and not self.X.shape[1]
             self._codes = layout.joined(before, self._codes) if kept else layout.codes(self.X)
         return self._codes
+
+    def cells(self, grid: CellGrid) -> NDArray[np.int32]:
+        """Return the cells of the rows, kept for a grid of several features: its term may come next."""
+        if grid is self._grid:
+            return self._cells
+        assert self._codes is not None
+        found = grid.cells(self._codes)
+        self._grid, self._cells = (grid, found) if len(grid.features) > 1 else (None, None)
+        self.work += len(grid.features)
+        return found
 
     def scores(self, model: AdditiveModel) -> IntArray:
         """Return the scores of the rows by a model; the array is changed by later calls."""
@@ -458,8 +475,7 @@ class CodedRows:
                 add_code_weights(code, np.ascontiguousarray(new - old), self._scores)
                 self.work += 1
         for cells, weights in model.terms[len(before.terms) :]:
-            add_cell_weights(cells.cells(codes), weights, self._scores)
-            self.work += len(cells.features)
+            add_cell_weights(self.cells(cells), weights, self._scores)
 
 
 def _continues(before: AdditiveModel, model: AdditiveModel) -> bool:
@@ -650,9 +666,9 @@ class ResidualsPlan(Record):
 
     def coded_sums(self, rows: CodedRows) -> IntArray:
         """Return the sums over rows whose codes and scores are kept."""
-        cells = self.grid.cells(rows.codes(self.model.codes))
+        scores = rows.scores(self.model)
         out = np.zeros((self.grid.size, self.loss.n_outputs), dtype=np.int64)
-        self.loss.add(rows.scores(self.model), rows.rows, cells, 2**self.bits, out)
+        self.loss.add(scores, rows.rows, rows.cells(self.grid), 2**self.bits, out)
         return out.ravel()
 
     def check_sums(self, values: IntArray, n_rows: int) -> None:
