@@ -591,6 +591,10 @@ class DaskPartitions:
     -----
     A partition's id is its number, in every round and when a task is run again. So each partition must hold
     the same rows every time that it is computed: those of files do, those of a random sample do not.
+
+    Where a process may keep rows, a task gets the graph of its partition, and computes it there if rows are
+    not kept. A mark that stays on one worker brings the partition's tasks back to it, as the scheduler sees
+    fit.
     """
 
     def __init__(self, frame: Any, columns: TableColumns) -> None:
@@ -600,12 +604,41 @@ class DaskPartitions:
             raise TypeError(f"of dask, a source takes a DataFrame, not {type(frame).__name__}.")
         names = columns.choose(list(frame.columns))
         self._frame = frame if columns.features is None else frame[[*names, *columns.others]]
+        self._lazy: list[tuple[_DaskTable, Any]] = []
 
     def map_partitions(self, function: Callable[[Any, int], bytes]) -> Iterator[bytes]:
         """Yield what the function returns of every partition."""
         import dask
 
+        if getattr(function, "keep", None) is None:
+            found = [(table, None) for table in self._frame.to_delayed()]
+        else:
+            if not self._lazy:
+                tables = [_DaskTable(dask.optimize(table)[0]) for table in self._frame.to_delayed()]
+                marks = dask.persist(
+                    *(dask.delayed(_mark, pure=False)(place) for place in range(len(tables)))
+                )
+                self._lazy = list(zip(tables, marks, strict=True))
+            found = self._lazy
         # Not pure: dask would keep the sums of two equal calls on a worker, as one result.
-        call = dask.delayed(function, pure=False)
-        tasks = [call(table, number) for number, table in enumerate(self._frame.to_delayed())]
+        call = dask.delayed(_call, pure=False)
+        tasks = [call(function, table, number, mark) for number, (table, mark) in enumerate(found)]
         yield from dask.compute(*tasks)
+
+
+class _DaskTable:
+    """A partition that is computed where it is called; inside a dataclass dask would do so before."""
+
+    def __init__(self, graph: Any) -> None:
+        self._graph = graph
+
+    def __call__(self) -> Any:
+        return self._graph.compute(scheduler="synchronous")
+
+
+def _mark(place: int) -> int:
+    return place
+
+
+def _call(function: Callable[[Any, int], bytes], table: Any, number: int, _: Any) -> bytes:
+    return function(table, number)
