@@ -515,6 +515,7 @@ class DatasetFile:
 
     def __init__(self, fragment: Any, schema: Any, columns: TableColumns) -> None:
         self._fragment, self._schema, self._columns = fragment, schema, columns
+        self._size: int | None = None
 
     @property
     def num_rows(self) -> int:
@@ -541,6 +542,12 @@ class DatasetFile:
         return found
 
     def __arrow_c_stream__(self, requested_schema: Any = None) -> Any:
+        version = self.file_version
+        size = None if version is None else version[0]
+        if self._size not in (None, size):
+            # What pyarrow knows of the file is not read anew.
+            raise ValueError(f"the file {self._fragment.path} has another size than when it was first read.")
+        self._size = size
         # Of a column that the file does not have pyarrow would make nulls.
         names = self._columns.choose(list(self.schema.names))
         wanted = None if self._columns.features is None else [*names, *self._columns.others]
