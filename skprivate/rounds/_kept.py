@@ -11,7 +11,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from tempfile import TemporaryFile
 from time import monotonic
-from typing import Any, Protocol
+from typing import Any
 from weakref import finalize
 
 import numpy as np
@@ -26,22 +26,9 @@ _MOST_WORK = 16
 _ALIGNED = 8
 
 
-class Coding(Protocol):
-    """A public description of what rows become before they are summed."""
-
-    @property
-    def key(self) -> str:
-        """The description, as a hash."""
-
-    @property
-    def is_small(self) -> bool:
-        """Whether what it makes is so much less than a table that it may be written into a file."""
-
-    def code(self, rows: PreparedRows) -> Any:
-        """Return rows as an object whose arrays are attributes."""
-
-    def holds(self, other: Any) -> bool:
-        """Tell whether such an object can give what another coding makes."""
+# A coding is a public description of what rows become before they are summed. It has a `key`, its hash; and
+# `is_small`: whether it makes so much less than a table that this may be written into a file. `code(rows)`
+# returns an object whose arrays are attributes; `holds(other)` tells whether that gives what another makes.
 
 
 class AsTheyAre:
@@ -116,7 +103,7 @@ class RowStore:
     the disk still.
     """
 
-    def __init__(self, most_bytes: int, folder: str | bool | None) -> None:
+    def __init__(self, most_bytes: int, folder: Any) -> None:
         self._most, self._folder, self._used = most_bytes, folder, 0
         self._batches: dict[str, _Batch] = {}
         self._lock = threading.Lock()
@@ -128,7 +115,7 @@ class RowStore:
     def pieces(
         self,
         batch_id: str,
-        coding: Coding,
+        coding: Any,
         version: Any,
         read: Callable[[], Iterator[tuple[PreparedRows, int]]],
     ) -> Iterator[tuple[Any, int, int]]:
@@ -166,7 +153,7 @@ class RowStore:
                     batch.pieces.append(piece)
             self._end_batch(batch, coding if complete else None, version)
 
-    def _end_batch(self, batch: _Batch, coding: Coding | None, version: Any) -> None:
+    def _end_batch(self, batch: _Batch, coding: Any, version: Any) -> None:
         batch.coding, batch.version = coding, version
         while batch.pieces and coding is None:
             self._release(batch.pieces.pop())
@@ -271,7 +258,7 @@ class RowStore:
                 self._file.close()
 
 
-def _move_all(move: Callable[[Any], int | None], buffer: NDArray[np.uint8]) -> None:
+def _move_all(move: Callable[[Any], int | None], buffer: Any) -> None:
     """Write or read a whole buffer; a call may move less."""
     done = 0
     while done < len(buffer):
@@ -285,7 +272,7 @@ def _move_all(move: Callable[[Any], int | None], buffer: NDArray[np.uint8]) -> N
 _stores: dict[tuple[int, str], RowStore] = {}
 
 
-def store_of(run: str, most_bytes: int, folder: str | bool | None) -> RowStore | None:
+def store_of(run: str, most_bytes: int, folder: Any) -> RowStore | None:
     """Return the store of a run in this process; None where nothing is to be kept."""
     if not most_bytes and folder is False:
         return None

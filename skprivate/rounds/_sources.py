@@ -320,7 +320,7 @@ class TableSource:
     tables : table, list of tables, pyarrow Dataset, dask DataFrame, or object with ``map_partitions``
         A table is a data frame of pandas or polars, an object with ``__arrow_c_stream__`` (pyarrow, DuckDB),
         a tuple of arrays ``(X, y)`` or ``(X, y, groups)``, or a function without parameters that returns one
-        of these, each time anew: rows are read in every round. An object with a method
+        of these, each time anew: rows that are not kept are read again. An object with a method
         ``map_partitions(function)`` stands for an engine: the method calls ``function(table, batch_id)`` for
         every partition, wherever that is, and returns an iterable of the bytes that the function returned.
     target : str, default=None
@@ -350,6 +350,14 @@ class TableSource:
     happened, censored : str, int, float, bool or a collection of these, default=None
         Values of the column `event` which mean that the event happened, and that it had not happened yet, as
         in `skprivate.life_data`.
+    cache_bytes : int, default=2**30
+        Bytes of memory that every process that reads tables may fill with rows, coded for the estimator, so
+        that later rounds of a fit need not read them again. 0: none are kept in memory.
+    cache_folder : path, None or False, default=None
+        Folder, of the machine that reads, for a temporary file of the coded rows for which there is no more
+        memory. None: the system's folder for temporary files. False: no file, and these rows are read again
+        in every round. If the file cannot be written, because the disk is full for example, a warning says so
+        and they are read again, too.
 
     See Also
     --------
@@ -361,7 +369,10 @@ class TableSource:
     **Privacy.** To the tables go the plan of a round, which is public, and how columns are read. From them
     come exact sums, which are private: they stay within the trust boundary, that of the driver and of those
     who hold the tables, and whoever can read the engine's messages or its spilled files is inside it. Noise
-    is drawn by the driver alone.
+    is drawn by the driver alone. Rows that are kept between rounds are private rows: they stay in the
+    processes that read them, and in their temporary files, until the fit ends; on an engine until ten minutes
+    after its last task. Such a file has mode 0600 and no name (on Windows: until it is closed). To free its
+    space does not erase what was written to the disk.
 
     Examples
     --------
@@ -415,13 +426,9 @@ class TableSource:
         if n_rows is not None and self.columns.has_target and names is None:
             raise ValueError("with n_rows nobody looks at the tables beforehand: name the features.")
         self.n_jobs = n_jobs
-        if cache_folder is True:
-            raise TypeError("cache_folder must be a folder, None for the system's, or False for no file.")
         # As workers get it.
-        self.keep = (
-            check_int(cache_bytes, "cache_bytes", least=0),
-            os.fspath(cache_folder) if cache_folder else cache_folder,
-        )
+        folder = cache_folder if cache_folder in (None, False) else os.fsdecode(cache_folder)  # type: ignore[arg-type]
+        self.keep: tuple[int, Any] = check_int(cache_bytes, "cache_bytes", least=0), folder
         self.hook = _hook_of(tables, self.columns)
         self.tables = None if self.hook is not None else _list_of(tables, self.columns)
         alone = self.tables is not None and len(self.tables) == 1

@@ -279,6 +279,7 @@ class RoundTask(Record):
         unseen = version is None and isinstance(self.plan, ProbabilitiesPlan)
         if store is None or unseen:
             coding = None
+        pieces: Any
         if store is None or coding is None:
             pieces = ((rows, rows.n_rows, units) for rows, units in self._read(table))
         else:

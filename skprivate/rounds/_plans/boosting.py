@@ -443,8 +443,8 @@ class CodedRows:
         if before is None or not (layout is before or layout.key == before.key):
             self._model, self._layout, self.work = None, layout, self.work + len(layout.features)
             self._grid = self._cells = None
-            kept = before is not None and not self.X.shape[1]
-            self._codes = layout.joined(before, self._codes) if kept else layout.codes(self.X)
+            anew = before is None or self.X.shape[1]
+            self._codes = layout.codes(self.X) if anew else layout.joined(before, self._codes)  # type: ignore[arg-type]
         return self._codes
 
     def cells(self, grid: CellGrid) -> NDArray[np.int32]:

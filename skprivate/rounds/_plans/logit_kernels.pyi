@@ -16,20 +16,8 @@ def fill_logits(
     unit: float,
     fine: float,
     work: NDArray[np.float64],
+    gradient: NDArray[np.float64],
     rows: NDArray[np.float64],
     residuals: NDArray[np.float64],
     curvatures: NDArray[np.float64],
-) -> None: ...
-def add_gradients(
-    block: NDArray[np.float64] | NDArray[np.int32],
-    labels: NDArray[np.int32],
-    factor: NDArray[np.float64],
-    shift: NDArray[np.float64],
-    radius: float,
-    squares: bool,
-    span: float,
-    theta: NDArray[np.float64],
-    unit: float,
-    work: NDArray[np.float64],
-    gradient: NDArray[np.float64],
 ) -> None: ...

@@ -91,14 +91,9 @@ cdef inline void add_norms(const double* values, Py_ssize_t n, bint squares, dou
     cdef Py_ssize_t j, r
     for r in range(WIDE):
         norms[r] = 0.0
-    if squares:
-        for j in range(n):
-            for r in range(WIDE):
-                norms[r] += values[j * WIDE + r] * values[j * WIDE + r]
-    else:
-        for j in range(n):
-            for r in range(WIDE):
-                norms[r] += fabs(values[j * WIDE + r])
+    for j in range(n):
+        for r in range(WIDE):
+            norms[r] += values[j * WIDE + r] * values[j * WIDE + r] if squares else fabs(values[j * WIDE + r])
 
 
 cdef inline void add_logits(const double* theta, const double* z, Py_ssize_t n, double* logits) noexcept nogil:
@@ -162,9 +157,10 @@ cdef inline void round_lanes(
 def fill_logits(
     const cell_t[:, ::1] block, const int32_t[::1] labels, const double[::1] factor, const double[::1] shift,
     double radius, bint squares, double span, const double[:, ::1] theta, double unit, double fine,
-    double[::1] work, double[:, ::1] rows, double[:, ::1] residuals, double[::1] curvatures,
+    double[::1] work, double[::1] gradient, double[:, ::1] rows, double[:, ::1] residuals,
+    double[::1] curvatures,
 ):
-    """Fill in standardised rows, residuals and curvatures of a block of rows on a grid.
+    """Fill in standardised rows, residuals and curvatures of a block of rows on a grid, or add up a gradient.
 
     The first columns of `block` are features x', and a row becomes z = factor * x' - shift, and then 1.
     `rows` holds z times min(1, radius / norm), in units of
@@ -173,20 +169,27 @@ def fill_logits(
     label is that of the logits theta z, with z in full, times the same weight min(1, radius / norm), in
     units of 1 / unit and toward zero. `theta` has one row for two classes, whose residual is 1 or 0 less the
     probability of the second; and one per class for several. Curvatures are p (1 - p), two classes only, in
-    units of 1 / fine; 0: none. Rows are worked on in lanes, each by itself: `work` has room for so many rows
-    and logits, and for one row and its logits.
+    units of 1 / fine. If `rows` is empty, the products of residuals and rows of two classes, whose sums are
+    below 2^53, are added to `gradient`, and nothing else is filled in.
+
+    Rows are worked on in lanes, each by itself: `work` has room for twice LANES rows and for their logits,
+    and for one row and its logits.
     """
     cdef:
         Py_ssize_t n = block.shape[0], width = theta.shape[1], n_logits = theta.shape[0], i, j, k, r, count
+        bint adds = not rows.shape[0]
         double weights[WIDE]
         double seconds[WIDE]
         double parts[WIDE]
         double variances[WIDE]
         double* z = &work[0]
-        double* logits = &work[width * WIDE]
-        double* own = &work[(width + n_logits) * WIDE]
+        double* sums = z + width * WIDE
+        double* logits = sums + width * WIDE
+        double* own = logits + n_logits * WIDE
         double* row = own + n_logits
     with nogil:
+        for j in range(width * WIDE):
+            sums[j] = 0.0
         for i in range(0, n, 8):  # WIDE
             count = min(n - i, WIDE)
             fill_lanes(
@@ -199,55 +202,22 @@ def fill_logits(
                 for r in range(WIDE):
                     seconds[r] = labels[i + min(r, count - 1)] == 1
                 two_classes(logits, seconds, weights, unit, parts, variances)
+            if adds:
+                for r in range(count, WIDE):
+                    parts[r] = 0.0
+                for j in range(width):
+                    for r in range(WIDE):
+                        sums[j * WIDE + r] += z[j * WIDE + r] * parts[r]
+                continue
             for r in range(count):
                 for j in range(width):
                     rows[i + r, j] = z[j * WIDE + r]
+                for k in range(n_logits):
+                    own[k] = logits[k * WIDE + r]
                 if n_logits == 1:
-                    residuals[i + r, 0] = parts[r]
-                    curvatures[i + r] = whole(variances[r] * fine, 0.25 * fine)
+                    residuals[i + r, 0], curvatures[i + r] = parts[r], whole(variances[r] * fine, 0.25 * fine)
                 else:
-                    for k in range(n_logits):
-                        own[k] = logits[k * WIDE + r]
                     several_classes(own, n_logits, labels[i + r], weights[r], unit, &residuals[i + r, 0])
-
-
-def add_gradients(
-    const cell_t[:, ::1] block, const int32_t[::1] labels, const double[::1] factor, const double[::1] shift,
-    double radius, bint squares, double span, const double[:, ::1] theta, double unit, double[::1] work,
-    double[::1] gradient,
-):
-    """Add up residuals times rows of two classes, which are those of `fill_logits`; sums are below 2^53.
-
-    `work` has room for twice so many rows, their logits, and a row.
-    """
-    cdef:
-        Py_ssize_t n = block.shape[0], width = theta.shape[1], i, j, r, count
-        double weights[WIDE]
-        double seconds[WIDE]
-        double residuals[WIDE]
-        double variances[WIDE]
-        double* z = &work[0]
-        double* logits = z + width * WIDE
-        double* sums = logits + WIDE
-        double* row = sums + width * WIDE
-    with nogil:
-        for j in range(width * WIDE):
-            sums[j] = 0.0
-        for i in range(0, n, 8):  # WIDE
-            count = min(n - i, WIDE)
-            fill_lanes(
-                &block[i, 0], block.shape[1], count, &factor[0], &shift[0], width, radius, squares, z, weights
-            )
-            add_logits(&theta[0, 0], z, width, logits)
-            round_lanes(z, width, weights, radius, span, squares, row)
-            for r in range(WIDE):
-                seconds[r] = labels[i + min(r, count - 1)] == 1
-            two_classes(logits, seconds, weights, unit, residuals, variances)
-            for r in range(count, WIDE):
-                residuals[r] = 0.0
-            for j in range(width):
-                for r in range(WIDE):
-                    sums[j * WIDE + r] += z[j * WIDE + r] * residuals[r]
-        for j in range(width):
+        for j in range(width if adds else 0):
             for r in range(WIDE):
                 gradient[j] += sums[j * WIDE + r]

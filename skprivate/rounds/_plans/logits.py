@@ -13,7 +13,7 @@ from ..._typing import FloatArray, IntArray
 from ...utils._json_documents import Fields, digest
 from .._codec import Record, array, maybe, refuse_sums, spread, stored
 from .._rows import PreparedRows
-from .logit_kernels import LANES, add_gradients, fill_logits
+from .logit_kernels import LANES, fill_logits
 from .moments import BLOCK_ROWS, FINEST, MomentGrid, check_block_room, exceeds, packed_blocks, read_grid
 
 # Most labels: room is made for them before rows are read.
@@ -229,22 +229,18 @@ class LogitsPlan(Record):
         # Rows are (features, constant) here.
         theta = np.ascontiguousarray(np.roll(self.theta, -1, axis=1))
         given = *self._line(), standard.radius, standard.norm_order == 2, 2.0**standard.exponent, theta
-        unit, n_logits = 2.0**self.residual_bits, len(theta)
-        work = np.empty((2 * size + n_logits) * LANES + size + n_logits)
+        fine = 0.0 if self.coarse is None else 2.0 ** self.coarse[1]
+        n_logits = len(theta)
+        work = np.empty(2 * size * LANES + n_logits * (LANES + 1) + size)
         gradient = np.zeros((n_logits, size), dtype=np.int64)
         matrix = np.zeros((size, size), dtype=np.int64)
-        if self.coarse is None and n_logits == 1:
-            for here, block in blocks:
-                sums = np.zeros(size)
-                add_gradients(block, labels[here], *given, unit, work, sums)
-                gradient += sums.astype(np.int64)
-            return np.roll(gradient, 1)[0]
-        fine = 0.0 if self.coarse is None else 2.0 ** self.coarse[1]
-        q, r, w = np.empty((BLOCK_ROWS, size)), np.empty((BLOCK_ROWS, n_logits)), np.empty(BLOCK_ROWS)
+        # Of two classes without a curvature nothing is filled in.
+        room = 0 if self.coarse is None and n_logits == 1 else BLOCK_ROWS
+        q, r, w = np.empty((room, size)), np.empty((room, n_logits)), np.empty(room)
         for here, block in blocks:
-            q, r, w = q[: len(block)], r[: len(block)], w[: len(block)]
-            fill_logits(block, labels[here], *given, unit, fine, work, q, r, w)
-            gradient += (r.T @ q).astype(np.int64)
+            q, r, w, sums = q[: len(block)], r[: len(block)], w[: len(block)], np.zeros(size)
+            fill_logits(block, labels[here], *given, 2.0**self.residual_bits, fine, work, sums, q, r, w)
+            gradient += (r.T @ q if room else sums).astype(np.int64)
             if self.coarse is not None:
                 # Toward zero, so that no norm grows.
                 short = np.trunc(q * 2.0 ** (self.coarse[0] - standard.exponent))

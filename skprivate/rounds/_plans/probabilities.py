@@ -128,6 +128,7 @@ class ProbabilitiesPlan(Record):
 
     def coded_sums(self, rows: CodedRows) -> IntArray:
         """Return the sums over rows whose codes and scores are kept."""
+        assert isinstance(self.model, AdditiveModel)
         scores, total = rows.scores(self.model), np.zeros(self.n_sums, dtype=np.int64)
         for first in range(0, len(scores), BLOCK_ROWS):
             total += self._integers(_logits(scores[first : first + BLOCK_ROWS])).sum(axis=0)
