@@ -6,6 +6,7 @@ import os
 import pickle
 import stat
 import threading
+from dataclasses import replace
 
 import numpy as np
 import pyarrow.dataset as ds
@@ -20,10 +21,12 @@ from skprivate import (
 )
 from skprivate.rounds import TableSource, fit_rounds
 from skprivate.rounds import _kept as kept
-from skprivate.rounds._plans.boosting import CodedFeature, CodedRows, FeatureCodes
+from skprivate.rounds._plans import boosting
+from skprivate.rounds._plans.boosting import CellGrid, CodedFeature, CodedRows, FeatureCodes
 from skprivate.rounds._rows import PreparedRows
 from skprivate.rounds._schema import RowSchema
 from tests.rounds.examples import LABELS, NAMES, ROWS, Engine, N
+from tests.rounds.test_task import batch_of, task_of
 
 pytestmark = pytest.mark.filterwarnings("ignore::skprivate.exceptions.UtilityWarning")
 NUMBERS = {"bounds_X": (-3.0, 3.0), "bounds_y": (0.1, 50.0), "random_state": 3}
@@ -149,18 +152,34 @@ def test_files_that_change_are_read_again_and_other_rows_refused(tmp_path, folde
         fit("boosting", [lambda: ROWS[len(calls) :]], **options)
 
 
-def test_a_round_that_fails_half_way_leaves_no_half_sums(folder):
-    store, coding = kept.RowStore(2**20, None), FeatureCodes((CodedFeature(0, np.array([0.5])),))
-    read = lambda: iter([(PreparedRows(ROWS[NAMES].to_numpy()), N)])  # noqa: E731
-    for broken in (True, False):
-        pieces = store.pieces("0", coding, N, read)
-        assert [len(rows.codes(coding)[0]) for rows, _, _ in pieces] == [N]
-        pieces = store.pieces("0", coding, N, read)
-        next(pieces)
-        if broken:
-            pieces.close()
-            assert store._batches["0"].coding is None
+@pytest.mark.parametrize("cache_bytes", [0, 2**20])
+def test_a_round_that_fails_half_way_leaves_no_half_scores(monkeypatch, cache_bytes):
+    store, batch = kept.RowStore(cache_bytes, None), batch_of("residuals")
+    task = task_of("residuals")
+    model = task.plan.model
+    terms = [
+        (CellGrid.of_feature(0, model.codes.sizes[0]), 3 * model.tables[0] + number) for number in range(2)
+    ]
+    later = replace(task, plan=replace(task.plan, model=replace(model, terms=(*model.terms, *terms))))
+    task.sum_batch(batch, "0", store)
+    with monkeypatch.context() as patch:
+        patch.setattr("skprivate.rounds._plans.boosting.add_cell_weights", break_at_the_second([]))
+        with pytest.raises(MemoryError):
+            later.sum_batch(batch, "0", store)
+    for _ in range(2):
+        np.testing.assert_array_equal(
+            later.sum_batch(batch, "0", store).values, later.sum_batch(batch, "0").values
+        )
     store.close()
+
+
+def break_at_the_second(calls, real=boosting.add_cell_weights):
+    def add(*parts):
+        calls.append(real(*parts))
+        if len(calls) == 2:
+            raise MemoryError
+
+    return add
 
 
 def test_codes_that_are_joined_are_those_made_anew():
