@@ -439,11 +439,11 @@ class CodedRows:
 
     def codes(self, layout: FeatureCodes) -> NDArray[Any]:
         """Return the codes of the rows, of shape (n_features, n)."""
-        before = self._layout
-        if before is None or not (layout is before or layout.key == before.key):
+        before, anew = self._layout, self.X.shape[1] > 0
+        if before is None or (layout is not before and (anew or layout.key != before.key)):
             self._model, self._layout, self.work = None, layout, self.work + len(layout.features)
             self._grid = self._cells = None
-            anew = before is None or self.X.shape[1]
+            anew = anew or before is None
             self._codes = layout.codes(self.X) if anew else layout.joined(before, self._codes)  # type: ignore[arg-type]
         return self._codes
 
