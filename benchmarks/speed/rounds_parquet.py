@@ -44,12 +44,12 @@ FILES = {"64 bits": (None, FEW_PASSES | MANY_PASSES), "3 decimals": (3, FEW_PASS
 
 
 class CountedSource(TableSource):
-    """A source that counts the passes over its tables."""
+    """A source that counts its rounds; only some of them read the tables."""
 
     passes = 0
 
     def partial_sums(self, task: Any) -> Any:
-        """Return the sums of one pass."""
+        """Return the sums of one round."""
         self.passes += 1
         return super().partial_sums(task)
 
@@ -91,12 +91,12 @@ def accumulate(folder: Path, n_rows: int) -> None:
 
 
 def usage(fit: Callable[[], Any], source: CountedSource) -> str:
-    """Fit once more; return how often rows are read, and the peak memory of this process, on Linux."""
+    """Fit once more; return how many rounds there are, and the peak memory of this process, on Linux."""
     before, source.passes = process_megabytes("VmRSS"), 0
     forget_peak()
     fit()
     peak = process_megabytes("VmHWM")
-    return f"rows read {max(source.passes, 1)} times, peak {peak:.0f} MB, before {before:.0f}"
+    return f"{max(source.passes, 1)} rounds, peak {peak:.0f} MB, before {before:.0f}"
 
 
 def bench_files(table: SideBySide, folder: Path, n_rows: int, models: dict[str, Any]) -> None:

@@ -136,6 +136,7 @@ def _fit_source(estimator: Any, source: TableSource, public: Any, checkpoint: An
         key = b"" if schema.max_rows_per_unit is None else entropy.random_bytes(KEY_BYTES)
         schema = replace(schema, key=record.begin(key))
         run = SourceRun(source, schema, facts, record.run)
+        stack.callback(run.end)
         drive(open_rounds(entropy.source), run, entropy, estimator.charge, record)
         estimator._after_release()
         record.end()

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Sources of rows: tables in memory, on disk or on an engine, and what is public about them."""
 
+import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from numbers import Integral
@@ -18,9 +19,10 @@ from ..domain._life_data import EventCoding
 from ..utils import check_int, is_frame, is_structured
 from ..utils._arguments import exact_names, number_units
 from ..utils._json_documents import Fields, restore_in_silence, seal_document
-from ..utils._private_fit import public_errors
+from ..utils._private_fit import public_errors, redact_errors
 from ..utils._public_module import public_module
 from ._codec import Record, maybe, stored, texts
+from ._kept import forget, store_of
 from ._rows import check_form, find_roles
 from ._schema import RowSchema
 from ._tables import TableColumns, arrow_records, has_names, holds_arrow, read_pieces
@@ -318,7 +320,7 @@ class TableSource:
     tables : table, list of tables, pyarrow Dataset, dask DataFrame, or object with ``map_partitions``
         A table is a data frame of pandas or polars, an object with ``__arrow_c_stream__`` (pyarrow, DuckDB),
         a tuple of arrays ``(X, y)`` or ``(X, y, groups)``, or a function without parameters that returns one
-        of these, each time anew: rows are read in every round. An object with a method
+        of these, each time anew: rows that are not kept are read again. An object with a method
         ``map_partitions(function)`` stands for an engine: the method calls ``function(table, batch_id)`` for
         every partition, wherever that is, and returns an iterable of the bytes that the function returned.
     target : str, default=None
@@ -348,6 +350,14 @@ class TableSource:
     happened, censored : str, int, float, bool or a collection of these, default=None
         Values of the column `event` which mean that the event happened, and that it had not happened yet, as
         in `skprivate.life_data`.
+    cache_bytes : int, default=2**30
+        Bytes of memory that every process that reads tables may fill with rows, coded for the estimator, so
+        that later rounds of a fit need not read them again. 0: none are kept in memory.
+    cache_folder : path, None or False, default=None
+        Folder, of the machine that reads, for a temporary file of the coded rows for which there is no more
+        memory. None: the system's folder for temporary files. False: no file, and these rows are read again
+        in every round. If the file cannot be written, because the disk is full for example, a warning says so
+        and they are read again, too.
 
     See Also
     --------
@@ -359,7 +369,10 @@ class TableSource:
     **Privacy.** To the tables go the plan of a round, which is public, and how columns are read. From them
     come exact sums, which are private: they stay within the trust boundary, that of the driver and of those
     who hold the tables, and whoever can read the engine's messages or its spilled files is inside it. Noise
-    is drawn by the driver alone.
+    is drawn by the driver alone. Rows that are kept between rounds are private rows: they stay in the
+    processes that read them, and in their temporary files, until the fit ends; on an engine until ten minutes
+    after its last task. Such a file has mode 0600 and no name (on Windows: until it is closed). To free its
+    space does not erase what was written to the disk.
 
     Examples
     --------
@@ -394,6 +407,8 @@ class TableSource:
         entry: str | None = None,
         happened: Any = None,
         censored: Any = None,
+        cache_bytes: int = 2**30,
+        cache_folder: str | os.PathLike[str] | bool | None = None,
     ) -> None:
         if isinstance(features, str):
             raise TypeError("features must be a list of names.")
@@ -411,6 +426,9 @@ class TableSource:
         if n_rows is not None and self.columns.has_target and names is None:
             raise ValueError("with n_rows nobody looks at the tables beforehand: name the features.")
         self.n_jobs = n_jobs
+        # As workers get it.
+        folder = cache_folder if cache_folder in (None, False) else os.fsdecode(cache_folder)  # type: ignore[arg-type]
+        self.keep: tuple[int, Any] = check_int(cache_bytes, "cache_bytes", least=0), folder
         self.hook = _hook_of(tables, self.columns)
         self.tables = None if self.hook is not None else _list_of(tables, self.columns)
         alone = self.tables is not None and len(self.tables) == 1
@@ -425,20 +443,23 @@ class TableSource:
         function = InspectFunction(self.columns, get_config()["strict"], domain, classes)
         if self.hook is not None:
             return SourceFacts.of(TableFacts.from_bytes(data) for data in self.hook(function))
-        return SourceFacts.of(self._map(function.inspect))
+        return SourceFacts.of(
+            self._map(lambda table, place: function.inspect(table() if callable(table) else table, place))
+        )
 
     def partial_sums(self, task: RoundTask) -> Iterator[PartialSums]:
         """Yield the sums of every table."""
-        function = PartitionFunction(task.to_bytes())
         if self.hook is not None:
+            function = PartitionFunction(task.to_bytes(), self.keep)
             return (PartialSums.from_bytes(data) for data in self.hook(function))
-        return self._map(function.sum_partition)
+        store = store_of(task.run, *self.keep)
+        return self._map(redact_errors(lambda table, place: task.sum_batch(table, str(place), store)))
 
     def _map(self, function: Callable[[Any, int], Any]) -> Iterator[Any]:
         tables: Any = self.tables
-        calls = (joblib.delayed(_apply)(function, table, place) for place, table in enumerate(tables))
         if self.n_jobs in (None, 1):
-            return (_apply(function, table, place) for place, table in enumerate(tables))
+            return (function(table, place) for place, table in enumerate(tables))
+        calls = (joblib.delayed(function)(table, place) for place, table in enumerate(tables))
         results: Iterator[Any] = joblib.Parallel(
             n_jobs=self.n_jobs, prefer="threads", return_as="generator_unordered"
         )(calls)
@@ -475,9 +496,9 @@ class SourceRun:
             raise ValueError("the source does not have the number of rows that was declared.")
         return values
 
-
-def _apply(function: Callable[[Any, int], Any], table: Any, place: int) -> Any:
-    return function(table() if callable(table) else table, place)
+    def end(self) -> None:
+        """Forget the rows that this process has kept."""
+        forget(self._run)
 
 
 def _hook_of(tables: Any, columns: TableColumns) -> Callable[[Any], Iterable[bytes]] | None:
@@ -501,11 +522,21 @@ class DatasetFile:
 
     def __init__(self, fragment: Any, schema: Any, columns: TableColumns) -> None:
         self._fragment, self._schema, self._columns = fragment, schema, columns
+        self._size: int | None = None
 
     @property
     def num_rows(self) -> int:
         """Number of rows, which a parquet file knows without being read."""
         return int(self._fragment.count_rows())
+
+    @property
+    def file_version(self) -> tuple[int, int] | None:
+        """Size and time of the file, of any file system; None of what is no file."""
+        system = getattr(self._fragment, "filesystem", None)
+        if system is None:
+            return None
+        found = system.get_file_info(self._fragment.path)
+        return found.size, found.mtime_ns
 
     @property
     def schema(self) -> Any:
@@ -518,6 +549,12 @@ class DatasetFile:
         return found
 
     def __arrow_c_stream__(self, requested_schema: Any = None) -> Any:
+        version = self.file_version
+        size = None if version is None else version[0]
+        if self._size not in (None, size):
+            # What pyarrow knows of the file is not read anew.
+            raise ValueError(f"the file {self._fragment.path} has another size than when it was first read.")
+        self._size = size
         # Of a column that the file does not have pyarrow would make nulls.
         names = self._columns.choose(list(self.schema.names))
         wanted = None if self._columns.features is None else [*names, *self._columns.others]
@@ -568,6 +605,10 @@ class DaskPartitions:
     -----
     A partition's id is its number, in every round and when a task is run again. So each partition must hold
     the same rows every time that it is computed: those of files do, those of a random sample do not.
+
+    Where a process may keep rows, a task gets the graph of its partition, and computes it there if rows are
+    not kept. A mark that stays on one worker brings the partition's tasks back to it, as the scheduler sees
+    fit.
     """
 
     def __init__(self, frame: Any, columns: TableColumns) -> None:
@@ -577,12 +618,41 @@ class DaskPartitions:
             raise TypeError(f"of dask, a source takes a DataFrame, not {type(frame).__name__}.")
         names = columns.choose(list(frame.columns))
         self._frame = frame if columns.features is None else frame[[*names, *columns.others]]
+        self._lazy: list[tuple[_DaskTable, Any]] = []
 
     def map_partitions(self, function: Callable[[Any, int], bytes]) -> Iterator[bytes]:
         """Yield what the function returns of every partition."""
         import dask
 
+        if getattr(function, "keep", None) is None:
+            found = [(table, None) for table in self._frame.to_delayed()]
+        else:
+            if not self._lazy:
+                tables = [_DaskTable(dask.optimize(table)[0]) for table in self._frame.to_delayed()]
+                marks = dask.persist(
+                    *(dask.delayed(_mark, pure=False)(place) for place in range(len(tables)))
+                )
+                self._lazy = list(zip(tables, marks, strict=True))
+            found = self._lazy
         # Not pure: dask would keep the sums of two equal calls on a worker, as one result.
-        call = dask.delayed(function, pure=False)
-        tasks = [call(table, number) for number, table in enumerate(self._frame.to_delayed())]
+        call = dask.delayed(_call, pure=False)
+        tasks = [call(function, table, number, mark) for number, (table, mark) in enumerate(found)]
         yield from dask.compute(*tasks)
+
+
+class _DaskTable:
+    """A partition that is computed where it is called; inside a dataclass dask would do so before."""
+
+    def __init__(self, graph: Any) -> None:
+        self._graph = graph
+
+    def __call__(self) -> Any:
+        return self._graph.compute(scheduler="synchronous")
+
+
+def _mark(place: int) -> int:
+    return place
+
+
+def _call(function: Callable[[Any, int], bytes], table: Any, number: int, _: Any) -> bytes:
+    return function(table, number)

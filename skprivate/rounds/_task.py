@@ -3,8 +3,9 @@
 
 import functools
 import hashlib
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from contextlib import closing
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Protocol, Self
 
 import numpy as np
@@ -25,6 +26,7 @@ from ..utils._json_documents import (
 from ..utils._private_fit import redact_errors
 from ..utils._public_module import public_module
 from ._codec import Record, of_kind, record, stored
+from ._kept import AS_THEY_ARE, LostRows, RowStore, store_of
 from ._plans.boosting import CodeCountsPlan, ColumnResidualsPlan, ResidualsPlan
 from ._plans.cells import CellsPlan
 from ._plans.logits import ColumnMomentsPlan, LogitsPlan
@@ -271,21 +273,44 @@ class RoundTask(Record):
         """The id that sums, and the charge, name."""
         return digest(self.to_dict())
 
-    def sum_batch(self, table: Any, batch_id: str) -> PartialSums:
-        """Return the exact sums over one batch.
+    def sum_batch(self, table: Any, batch_id: str, store: RowStore | None = None) -> PartialSums:
+        """Return the exact sums over one batch, whose rows are kept in a store, and read if they are not.
 
         Raises
         ------
         TypeError, ValueError, OverflowError
             The batch cannot be read, or has too many rows.
         """
+        # What a plan needs of the rows: where it does not say so, they are read.
+        coding, version = getattr(self.plan, "coding", None), version_of(table)
+        # The last round counts the rows of what may have changed unseen.
+        unseen = version is None and isinstance(self.plan, ProbabilitiesPlan)
+        if store is None or unseen:
+            coding = None
+        pieces: Any
+        if store is None or coding is None:
+            pieces = ((rows, rows.n_rows, units) for rows, units in self._read(table))
+        else:
+            pieces = store.pieces(batch_id, coding, version, lambda: self._read(table))
+        sums = self.plan.sums if coding in (None, AS_THEY_ARE) else self.plan.coded_sums  # type: ignore[attr-defined]
         n_rows = n_units = 0
         values = np.zeros(self.plan.n_sums, dtype=np.int64)
-        for rows, units in self.schema.read(table):
-            n_rows, n_units = n_rows + rows.n_rows, n_units + units
-            self.plan.check_room(n_rows)
-            values += self.plan.sums(rows)
+        try:
+            with closing(pieces):
+                for rows, count, units in pieces:
+                    n_rows, n_units = n_rows + count, n_units + units
+                    self.plan.check_room(n_rows)
+                    values += sums(rows)
+        except LostRows:
+            return self.sum_batch(table, batch_id)
         return PartialSums.of_batch(self.id, batch_id, values, n_rows, n_units)
+
+    def _read(self, table: Any) -> Iterator[tuple[PreparedRows, int]]:
+        classes = self.schema.classes
+        for rows, units in self.schema.read(table() if callable(table) else table):
+            if classes is not None and rows.labels is not None:
+                rows = replace(rows, labels=rows.labels.astype(np.min_scalar_type(len(classes)), copy=False))
+            yield rows, units
 
     def to_bytes(self) -> bytes:
         """Return the task as JSON with a checksum."""
@@ -310,11 +335,15 @@ class PartitionFunction:
     ----------
     task : bytes
         A round, as the driver wrote it.
+    keep : tuple of int and str, default=None
+        Bytes of memory, and folder, for rows that the process keeps for later rounds (`TableSource`). None:
+        none are kept.
 
     Notes
     -----
     **Privacy.** What it returns are exact sums over private rows. They travel to the driver, who is trusted,
-    and nowhere else.
+    and nowhere else. Rows that are kept stay in the process, and are forgotten ten minutes after its last
+    task of the run.
 
     Examples
     --------
@@ -337,8 +366,8 @@ class PartitionFunction:
     array([1.])
     """
 
-    def __init__(self, task: bytes) -> None:
-        self.task = task
+    def __init__(self, task: bytes, keep: tuple[int, str | bool | None] | None = None) -> None:
+        self.task, self.keep = task, keep
 
     def __call__(self, table: Any, batch_id: str | int) -> bytes:
         """Return the sums over one partition, as bytes.
@@ -365,7 +394,19 @@ class PartitionFunction:
     @redact_errors
     def sum_partition(self, table: Any, batch_id: str | int) -> PartialSums:
         """Return the sums as an object, where they need not travel."""
-        return _restored(self.task).sum_batch(table, check_batch_id(batch_id))
+        task, batch = _restored(self.task), check_batch_id(batch_id)
+        return task.sum_batch(table, batch, None if self.keep is None else store_of(task.run, *self.keep))
+
+
+def version_of(table: Any) -> Any:
+    """Return what is known of a table without reading it: its file's size and time, its rows, or None."""
+    part = table[0] if isinstance(table, tuple) else table
+    if callable(part):
+        return None
+    # Of the class: a frame's columns are attributes, too.
+    if hasattr(type(part), "file_version"):
+        return part.file_version
+    return part.num_rows if hasattr(part, "num_rows") else len(part) if hasattr(part, "__len__") else None
 
 
 def check_batch_id(batch_id: Any) -> str:

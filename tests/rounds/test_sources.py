@@ -9,7 +9,7 @@ import pandas as pd
 import pyarrow.dataset as ds
 import pytest
 
-from skprivate import DPTreeClassifier, PrivacyLedger
+from skprivate import DPBoostingClassifier, DPTreeClassifier, PrivacyLedger
 from skprivate.rounds import TableSource, fit_rounds
 from skprivate.rounds._sources import DaskPartitions
 from skprivate.rounds._tables import TableColumns
@@ -69,6 +69,20 @@ def test_a_dask_frame_is_fitted_as_by_fit(dask, rows, expected, n_parts, schedul
     with dask.config.set(scheduler=scheduler):
         model = fit_rounds(tree(), source_of(dask.dataframe.from_pandas(rows, npartitions=n_parts)))
     np.testing.assert_array_equal(model.predict_proba(rows[FEATURES]), expected)
+
+
+@THEIRS
+def test_partitions_of_dask_are_computed_in_the_first_rounds(dask, rows):
+    calls = []
+    frame = dask.dataframe.from_map(lambda part: calls.append(part) or rows[part::2], range(2), meta=rows[:0])
+    bounds = {"age": (18, 90), "dose": (0, 5)}
+    model = DPBoostingClassifier(4, delta=1e-6, bounds=bounds, classes=[False, True], random_state=0)
+    expected = model.fit(rows[FEATURES], rows["ill"]).predict_proba(rows[FEATURES])
+    with dask.config.set(scheduler="synchronous"):
+        found = fit_rounds(model, source_of(frame, n_rows=N_ROWS)).predict_proba(rows[FEATURES])
+    np.testing.assert_array_equal(found, expected)
+    # Counts of the labels, of cells, the first residuals, and the mean prediction.
+    assert len(calls) <= 2 * 4
 
 
 @THEIRS

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..._typing import FloatArray, IntArray
-from ...utils._json_documents import Fields, pack_integers, unpack_integers
+from ...utils._json_documents import Fields, digest, pack_integers, unpack_integers
 from ...utils._public_module import public_module
 from .._codec import Record, array, integers, maybe, of_kind, record, records, refuse_sums, spread, stored
 from .._rows import PreparedRows
@@ -40,6 +40,7 @@ _MOST = 2**24
 _MOST_SUMS = 2**27
 # Largest exact sum.
 _MOST_SUM = 2**62
+_NONE = np.empty(0)
 
 
 @public_module("skprivate.ensemble")
@@ -143,6 +144,7 @@ class FeatureCodes(Record):
     """
 
     features: tuple[CodedFeature, ...] = stored(records, CodedFeature.from_dict)
+    is_small: ClassVar[bool] = True
 
     @cached_property
     def sizes(self) -> tuple[int, ...]:
@@ -154,12 +156,47 @@ class FeatureCodes(Record):
         """Number of columns of X that features read."""
         return max((feature.end for feature in self.features), default=0)
 
+    @cached_property
+    def key(self) -> str:
+        """A hash of the description."""
+        return digest(self.to_dict())
+
+    def code(self, rows: PreparedRows) -> "CodedRows":
+        """Return the codes and the targets of rows, which is all that plans over codes read."""
+        coded = CodedRows(rows)
+        coded.codes(self)
+        coded.X = coded.X[:, :0].copy()
+        return coded
+
+    def holds(self, other: Any) -> bool:
+        """Tell whether the cells of another description are made of these."""
+        same = isinstance(other, FeatureCodes) and len(other.features) == len(self.features)
+        return same and all(
+            replace(mine, thresholds=_NONE).to_dict() == replace(its, thresholds=_NONE).to_dict()
+            and np.isin(its.thresholds, mine.thresholds).all()
+            for mine, its in zip(self.features, other.features, strict=True)
+        )
+
+    def joined(self, finer: "FeatureCodes", codes: NDArray[Any]) -> NDArray[Any]:
+        """Return the codes of rows of which those of a finer description are known."""
+        found = np.empty(codes.shape, dtype=self._dtype)
+        for code, before, feature, fine in zip(found, codes, self.features, finer.features, strict=True):
+            levels = np.arange(feature.size)
+            if feature.is_number:
+                bins = np.searchsorted(feature.thresholds, fine.thresholds, side="right")
+                levels = np.array([0, *bins, feature.n_bins])
+            np.take(levels.astype(self._dtype), before, out=code)
+        return found
+
+    @property
+    def _dtype(self) -> type[Any]:
+        return np.uint8 if max(self.sizes, default=0) <= 2**8 else np.uint16
+
     def codes(self, X: NDArray[Any]) -> NDArray[Any]:
         """Return the codes, uint8 or uint16 of shape (n_features, n); a row decides about its own."""
         if X.shape[1] < self.n_columns:
             raise ValueError("the rows do not have so many columns.")
-        small = max(self.sizes, default=0) <= 2**8
-        found = np.empty((len(self.features), len(X)), dtype=np.uint8 if small else np.uint16)
+        found = np.empty((len(self.features), len(X)), dtype=self._dtype)
         for code, feature in zip(found, self.features, strict=True):
             feature.fill(X, code)
         return found
@@ -311,6 +348,14 @@ class AdditiveModel(Record):
         """Number of scores of a row."""
         return len(self.base)
 
+    @cached_property
+    def marks(self) -> list[tuple[Any, ...]]:
+        """What tells terms apart."""
+        return [
+            (cells.features, *(groups.tobytes() for groups in cells.groups), weights.tobytes())
+            for cells, weights in self.terms
+        ]
+
     def to_dict(self) -> dict[str, Any]:
         """Return JSON values."""
         return {
@@ -371,24 +416,54 @@ class CodedRows:
     """
 
     def __init__(self, rows: PreparedRows) -> None:
-        self.rows = rows.only_kept()
+        rows = rows.only_kept()
+        # Where only codes are kept, X has no column.
+        self.X, self._y, self._labels = rows.X, rows.y, rows.labels
+        #: Look-ups a row that were done since the last reading or writing of scores.
+        self.work = 0
         self._layout: FeatureCodes | None = None
         self._codes: Any = None
         self._model: AdditiveModel | None = None
         self._scores: Any = None
+        self._grid: CellGrid | None = None
+        self._cells: Any = None
+
+    def strip(self) -> None:
+        """Drop what is made again in a moment, before the rest is written."""
+        self.work, self._grid, self._cells = 0, None, None
+
+    @property
+    def rows(self) -> PreparedRows:
+        """The rows, with their targets."""
+        return PreparedRows(self.X, y=self._y, labels=self._labels)
 
     def codes(self, layout: FeatureCodes) -> NDArray[Any]:
         """Return the codes of the rows, of shape (n_features, n)."""
-        if layout is not self._layout:
-            self._layout, self._codes, self._model = layout, layout.codes(self.rows.X), None
+        before, anew = self._layout, self.X.shape[1] > 0
+        if before is None or (layout is not before and (anew or layout.key != before.key)):
+            self._model, self._layout, self.work = None, layout, self.work + len(layout.features)
+            self._grid = self._cells = None
+            anew = anew or before is None
+            self._codes = layout.codes(self.X) if anew else layout.joined(before, self._codes)  # type: ignore[arg-type]
         return self._codes
+
+    def cells(self, grid: CellGrid) -> NDArray[np.int32]:
+        """Return the cells of the rows, kept for a grid of several features: its term may come next."""
+        if grid is self._grid:
+            return self._cells
+        assert self._codes is not None
+        found = grid.cells(self._codes)
+        self._grid, self._cells = (grid, found) if len(grid.features) > 1 else (None, None)
+        self.work += len(grid.features)
+        return found
 
     def scores(self, model: AdditiveModel) -> IntArray:
         """Return the scores of the rows by a model; the array is changed by later calls."""
         codes = self.codes(model.codes)
-        before = self._model
+        before, self._model = self._model, None
         if before is None or not _continues(before, model):
-            self._scores = model.scores(self.rows.X, codes)
+            self._scores = model.scores(self.X, codes)
+            self.work += len(codes) + sum(len(cells.features) for cells, _ in model.terms)
         else:
             self._add_changes(before, model, codes)
         self._model = model
@@ -396,19 +471,24 @@ class CodedRows:
 
     def _add_changes(self, before: AdditiveModel, model: AdditiveModel, codes: NDArray[Any]) -> None:
         for code, old, new in zip(codes, before.tables, model.tables, strict=True):
-            if old is not new:
+            if not (old is new or np.array_equal(old, new)):
                 add_code_weights(code, np.ascontiguousarray(new - old), self._scores)
+                self.work += 1
         for cells, weights in model.terms[len(before.terms) :]:
-            add_cell_weights(cells.cells(codes), weights, self._scores)
+            add_cell_weights(self.cells(cells), weights, self._scores)
 
 
 def _continues(before: AdditiveModel, model: AdditiveModel) -> bool:
     """Tell whether a model is another one with other tables and further terms."""
     return (
-        before.base is model.base
+        (before.base is model.base or np.array_equal(before.base, model.base))
         and before.offsets == model.offsets
         and len(before.terms) <= len(model.terms)
-        and all(old[1] is new[1] for old, new in zip(before.terms, model.terms, strict=False))
+        and (
+            all(old[1] is new[1] for old, new in zip(before.terms, model.terms, strict=False))
+            # Elsewhere every round's model is read from bytes.
+            or before.marks == model.marks[: len(before.terms)]
+        )
     )
 
 
@@ -430,6 +510,11 @@ class CodeCountsPlan(Record):
     codes: FeatureCodes = spread(FeatureCodes)
     grids: tuple[CellGrid, ...] = stored(records, CellGrid.from_dict)
     kind: ClassVar[str] = "code-counts"
+
+    @property
+    def coding(self) -> FeatureCodes:
+        """What is kept of rows."""
+        return self.codes
 
     @property
     def n_sums(self) -> int:
@@ -566,6 +651,11 @@ class ResidualsPlan(Record):
     kind: ClassVar[str] = "residuals"
 
     @property
+    def coding(self) -> FeatureCodes | None:
+        """What is kept of rows; offsets are columns of X."""
+        return None if self.model.offsets else self.model.codes
+
+    @property
     def n_sums(self) -> int:
         """Number of sums: one for every cell and output."""
         return self.grid.size * self.loss.n_outputs
@@ -576,9 +666,9 @@ class ResidualsPlan(Record):
 
     def coded_sums(self, rows: CodedRows) -> IntArray:
         """Return the sums over rows whose codes and scores are kept."""
-        cells = self.grid.cells(rows.codes(self.model.codes))
+        scores = rows.scores(self.model)
         out = np.zeros((self.grid.size, self.loss.n_outputs), dtype=np.int64)
-        self.loss.add(rows.scores(self.model), rows.rows, cells, 2**self.bits, out)
+        self.loss.add(scores, rows.rows, rows.cells(self.grid), 2**self.bits, out)
         return out.ravel()
 
     def check_sums(self, values: IntArray, n_rows: int) -> None:
@@ -622,6 +712,11 @@ class ColumnResidualsPlan(Record):
     grids: tuple[CellGrid, ...] = stored(records, CellGrid.from_dict)
     bits: int = stored(Fields.integer, 0, FINEST)
     kind: ClassVar[str] = "column-residuals"
+
+    @property
+    def coding(self) -> FeatureCodes | None:
+        """What is kept of rows."""
+        return self.parts[0].coding
 
     @cached_property
     def parts(self) -> tuple[ResidualsPlan, ...]:

@@ -3,13 +3,14 @@
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..._typing import FloatArray, IntArray
-from ...utils._json_documents import Fields
+from ...utils._json_documents import Fields, digest
 from .._codec import Record, array, maybe, refuse_sums, spread, stored
 from .._rows import PreparedRows
 from .logit_kernels import TILE, add_gradients, fill_tiles
@@ -68,7 +69,45 @@ class ColumnMomentsPlan(Record):
         check_block_room(n_rows, 4**self.grid.exponent)
 
 
-def check_labels(rows: PreparedRows, n_features: int, n_labels: int) -> Any:
+class GridRows:
+    """The integers of rows on a grid, and their labels: all that plans of logits read."""
+
+    def __init__(self, X: NDArray[np.int32], labels: NDArray[Any] | None) -> None:
+        self.X, self.labels = X, labels
+
+    def blocks(self) -> Iterator[tuple[slice, NDArray[np.int32]]]:
+        """Yield blocks of rows, as `packed_blocks` does."""
+        for first in range(0, len(self.X), BLOCK_ROWS):
+            here = slice(first, first + BLOCK_ROWS)
+            yield here, self.X[here]
+
+
+@dataclass(frozen=True)
+class GridCoding:
+    """Rows on a grid, as `GridRows`."""
+
+    grid: MomentGrid
+    is_small: ClassVar[bool] = True
+
+    @cached_property
+    def key(self) -> str:
+        """A hash of the grid."""
+        return digest(self.grid.to_dict())
+
+    def code(self, rows: PreparedRows) -> GridRows:
+        """Return the integers of the rows that count."""
+        rows = rows.only_kept()
+        found = np.empty((len(rows.X), self.grid.n_features), dtype=np.int32)
+        for here, packed in packed_blocks(self.grid, rows.X):
+            found[here] = packed[:, : self.grid.n_features]
+        return GridRows(found, rows.labels)
+
+    def holds(self, other: Any) -> bool:
+        """Tell whether another coding is this one."""
+        return other is self
+
+
+def check_labels(rows: PreparedRows | GridRows, n_features: int, n_labels: int) -> Any:
     """Return the labels of rows; ValueError, which repeats nothing, for rows that a plan is not about."""
     if rows.labels is None or rows.X.ndim != 2 or rows.X.shape != (len(rows.labels), n_features):
         raise ValueError(f"X must have shape (n, {n_features}), and a label per row.")
@@ -156,6 +195,11 @@ class LogitsPlan(Record):
     kind: ClassVar[str] = "logits"
 
     @property
+    def coding(self) -> GridCoding:
+        """What is kept of rows."""
+        return GridCoding(self.grid)
+
+    @property
     def n_labels(self) -> int:
         """Number of classes."""
         return max(len(self.theta), 2)
@@ -176,17 +220,28 @@ class LogitsPlan(Record):
         """
         return self.tile_sums(self.tiles(rows))
 
+    def coded_sums(self, rows: GridRows) -> IntArray:
+        """Return the integers of rows on the grid."""
+        return self.tile_sums(self._tiles(rows, rows.blocks()))
+
     def tiles(self, rows: PreparedRows) -> Iterator[Tiles]:
         """Yield blocks of rows, standardised; `theta` and the bits of the plan are not read.
 
         Each is the integers of tiles of rows, of shape (n_tiles, 2 * n_features + 1, TILE), as `fill_tiles`
         makes them; the weights of the rows; and their labels: about 8 bytes a value and 16 a row.
         """
-        rows, d = rows.only_kept(), self.grid.n_features
+        rows = rows.only_kept()
+        return self._tiles(rows, packed_blocks(self.grid, rows.X))
+
+    def _tiles(
+        self, rows: PreparedRows | GridRows, blocks: Iterator[tuple[slice, NDArray[Any]]]
+    ) -> Iterator[Tiles]:
+        d = self.grid.n_features
         labels = check_labels(rows, d, self.n_labels)
         standard, work = self.rows, np.empty(2 * (d + 1))
         squares, span = standard.norm_order == 2, 2.0**standard.exponent
-        for here, packed in packed_blocks(self.grid, rows.X):
+        for here, block in blocks:
+            packed = np.ascontiguousarray(block, dtype=np.float64)
             n_tiles = -(-len(packed) // TILE)
             tiles = np.empty((n_tiles, 2 * d + 1, TILE), dtype=np.int32)
             weights, padded = np.empty(n_tiles * TILE), np.zeros(n_tiles * TILE, dtype=np.int32)

@@ -13,6 +13,7 @@ from ..._typing import BoolArray, FloatArray, IntArray
 from ...partition import Partition
 from ...utils._json_documents import Fields
 from .._codec import Record, integers, of_kind, record, records, refuse_sums, stored
+from .._kept import AS_THEY_ARE, AsTheyAre
 from .._rows import PreparedRows
 from .cells import Axis, LabelAxis, LeafAxis, axis_from_dict
 from .mass_kernels import add_bins, add_masses, count_bins, fill_terms, multiply
@@ -83,6 +84,7 @@ class HistogramsPlan(Record):
     n_bins: tuple[int, ...] = stored(integers, 2, _MOST, _BINS)
     n_labels: int = stored(Fields.integer, 1, _MOST)
     kind: ClassVar[str] = "histograms"
+    coding: ClassVar[AsTheyAre] = AS_THEY_ARE
 
     @property
     def n_sums(self) -> int:
@@ -409,6 +411,7 @@ class MassesPlan(Record):
     axes: tuple[Axis, ...] = stored(records, axis_from_dict)
     masses: Masses = stored(record, masses_from_dict)
     kind: ClassVar[str] = "masses"
+    coding: ClassVar[AsTheyAre] = AS_THEY_ARE
 
     @classmethod
     def of_leaves(cls, partition: Partition, masses: Masses) -> "MassesPlan":

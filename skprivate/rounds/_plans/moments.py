@@ -14,6 +14,7 @@ from ...metrics._row_kernels import add_dot_products
 from ...utils._json_documents import Fields
 from ...utils._public_module import public_module
 from .._codec import Record, array, maybe, pair, refuse_sums, spread, stored
+from .._kept import AS_THEY_ARE, AsTheyAre
 from .._rows import CODES, KINDS, PreparedRows, check_observations
 from .moment_kernels import add_products, has_vectors, pack_ball, pack_cube
 from .residual_kernels import fill_observed, fill_residuals
@@ -463,6 +464,7 @@ class LooksPlan(Record):
     clip: float = stored(Fields.number)
     bits: int = stored(Fields.integer, 0, FINEST)
     kind: ClassVar[str] = "looks"
+    coding: ClassVar[AsTheyAre] = AS_THEY_ARE
 
     @property
     def n_sums(self) -> int:
@@ -589,6 +591,7 @@ class GradientsPlan(Record):
     theta: FloatArray = stored(lambda fields, name: array(fields, name, read_grid(fields).size))
     coarse: int | None = stored(maybe, Fields.integer, 0, FINEST)
     kind: ClassVar[str] = "gradients"
+    coding: ClassVar[AsTheyAre] = AS_THEY_ARE
 
     @property
     def n_sums(self) -> int:

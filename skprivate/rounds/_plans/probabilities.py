@@ -12,7 +12,7 @@ from ...metrics._probabilities import products, softmax
 from ...utils._json_documents import Fields
 from .._codec import Record, array, refuse_sums, stored
 from .._rows import PreparedRows
-from .boosting import LIMIT, UNIT, AdditiveModel
+from .boosting import LIMIT, UNIT, AdditiveModel, CodedRows, FeatureCodes
 from .moments import BLOCK_ROWS, FINEST, SUM_BITS
 
 _LARGEST = 1e300
@@ -54,6 +54,10 @@ class LinearModel(Record):
         n_features, rest = divmod(len(self.slopes), max(self.n_outputs, 1))
         fits = self.n_outputs and not rest and len(self.lower) in (0, n_features)
         self._require(fits, "it needs a slope for every column and intercept")
+
+
+def _logits(scores: IntArray) -> FloatArray:
+    return np.clip(scores.astype(np.float64) * UNIT, -LIMIT, LIMIT)
 
 
 def class_probabilities(logits: FloatArray) -> FloatArray:
@@ -112,14 +116,25 @@ class ProbabilitiesPlan(Record):
         """Return the sums of the classes in their order."""
         X, total = rows.only_kept().X, np.zeros(self.n_sums, dtype=np.int64)
         for first in range(0, len(X), BLOCK_ROWS):
-            total += self._integers(X[first : first + BLOCK_ROWS]).sum(axis=0)
+            here, model = X[first : first + BLOCK_ROWS], self.model
+            logits = model.logits(here) if isinstance(model, LinearModel) else _logits(model.scores(here))
+            total += self._integers(logits).sum(axis=0)
         return total
 
-    def _integers(self, X: NDArray[Any]) -> IntArray:
-        if isinstance(self.model, LinearModel):
-            logits = self.model.logits(X)
-        else:
-            logits = np.clip(self.model.scores(X).astype(np.float64) * UNIT, -LIMIT, LIMIT)
+    @property
+    def coding(self) -> FeatureCodes | None:
+        """What is kept of rows; without it they are read."""
+        return self.model.codes if isinstance(self.model, AdditiveModel) and not self.model.offsets else None
+
+    def coded_sums(self, rows: CodedRows) -> IntArray:
+        """Return the sums over rows whose codes and scores are kept."""
+        assert isinstance(self.model, AdditiveModel)
+        scores, total = rows.scores(self.model), np.zeros(self.n_sums, dtype=np.int64)
+        for first in range(0, len(scores), BLOCK_ROWS):
+            total += self._integers(_logits(scores[first : first + BLOCK_ROWS])).sum(axis=0)
+        return total
+
+    def _integers(self, logits: FloatArray) -> IntArray:
         one, shares = 2**self.bits, capped(class_probabilities(logits), self.but, self.most) / self.most
         whole = np.floor(np.clip(np.nan_to_num(shares), 0.0, 1.0) * one).astype(np.int64)
         # Whatever floating point did, the sum is no larger than one.
