@@ -499,6 +499,10 @@ class SourceRun:
     def end(self) -> None:
         """Forget the rows that this process has kept."""
         forget(self._run)
+        partitions = getattr(self._source.hook, "__self__", None)
+        if isinstance(partitions, DaskPartitions):
+            # The next fit may have another cluster.
+            partitions.marked.clear()
 
 
 def _hook_of(tables: Any, columns: TableColumns) -> Callable[[Any], Iterable[bytes]] | None:
@@ -618,7 +622,7 @@ class DaskPartitions:
             raise TypeError(f"of dask, a source takes a DataFrame, not {type(frame).__name__}.")
         names = columns.choose(list(frame.columns))
         self._frame = frame if columns.features is None else frame[[*names, *columns.others]]
-        self._lazy: list[tuple[_DaskTable, Any]] = []
+        self.marked: list[tuple[_DaskTable, Any]] = []
 
     def map_partitions(self, function: Callable[[Any, int], bytes]) -> Iterator[bytes]:
         """Yield what the function returns of every partition."""
@@ -627,13 +631,13 @@ class DaskPartitions:
         if getattr(function, "keep", None) is None:
             found = [(table, None) for table in self._frame.to_delayed()]
         else:
-            if not self._lazy:
+            if not self.marked:
                 tables = [_DaskTable(dask.optimize(table)[0]) for table in self._frame.to_delayed()]
                 marks = dask.persist(
                     *(dask.delayed(_mark, pure=False)(place) for place in range(len(tables)))
                 )
-                self._lazy = list(zip(tables, marks, strict=True))
-            found = self._lazy
+                self.marked.extend(zip(tables, marks, strict=True))
+            found = self.marked
         # Not pure: dask would keep the sums of two equal calls on a worker, as one result.
         call = dask.delayed(_call, pure=False)
         tasks = [call(function, table, number, mark) for number, (table, mark) in enumerate(found)]
