@@ -482,7 +482,8 @@ def _steps(
     grids = {j: CellGrid.of_feature(j, codes.sizes[j]) for j in active}
     # Of columns that are chosen, when they are counted.
     priors = {j: CellPrior(cells[j].sizes, cells[j].positions) for j in active if not schedule.n_choices}
-    for place in range(schedule.n_choices or len(active) * schedule.n_passes):
+    n_single = (schedule.n_choices or len(active) * schedule.n_passes) if active else 0
+    for place in range(n_single):
         j, part = active[place % len(active)], step
         if schedule.n_choices:
             chosen = yield from _choice(task, share * CHOSEN, model, start.loss, tuple(grids.values()))
