@@ -26,7 +26,9 @@ from ..rounds._plans.boosting import (
     to_units,
 )
 from ..rounds._plans.cells import CellsPlan, TargetAxis
+from ..rounds._plans.probabilities import class_probabilities
 from ..rounds._rates import MEAN_SHARE, ClassRates, NoiseShares, class_rate_rounds, shift_rounds
+from ._linear_start import LinearDesign, linear_rounds, linear_share
 from ._plan import (
     ColumnCells,
     Schedule,
@@ -38,6 +40,7 @@ from ._plan import (
 )
 from ._shrinkage import (
     CellPrior,
+    LearntSpreads,
     StepEvidence,
     base_of_target,
     evidence_of_model,
@@ -213,6 +216,8 @@ def _split(cells: CountedCells, rng: np.random.Generator) -> NDArray[np.int32]:
 
 # Bins of the target that tell where numbers start from, and how far residuals reach.
 _TARGET_BINS = 32
+# Least part of the variance of residuals that a model is thought to leave.
+_LEAST_LEFT = 0.1
 # Simulated rows, and how far a mean prediction is thought to be from the rate before it is seen, as a part.
 _DRAWS, _SPREAD = 2000, 0.3
 
@@ -285,6 +290,8 @@ class BoostingRelease:
         Of the columns with more than one cell.
     evidence : tuple of StepEvidence
         Of every step.
+    linear_effect : bool
+        Whether a linear part shows an effect of the columns.
     """
 
     model: AdditiveModel
@@ -297,11 +304,12 @@ class BoostingRelease:
     target_std: float
     counted: dict[int, NoisyCounts]
     evidence: tuple[StepEvidence, ...]
+    linear_effect: bool
 
 
 def boosting_rounds(task: BoostingTask, spent: PrivacySpent) -> Rounds[BoostingRelease]:
     """Yield the rounds of a fit, and return the model; the first one pays for all of them."""
-    n_rows, paid = task.n_rows, [spent]
+    n_rows, paid, linear = task.n_rows, [spent], (Fraction(0), 0)
     if n_rows is None:
         share = share_of_rows(task.noise.relation)
         noise = task.noise.counts(share)
@@ -316,7 +324,12 @@ def boosting_rounds(task: BoostingTask, spent: PrivacySpent) -> Rounds[BoostingR
         rates = yield from class_rate_rounds(task.noise, task.loss.n_labels, known_rows, spent_before)
         start, counts, std = _start_of_labels(task, rates), rates.counts, rates.std
         signal = float(4 * (rates.rates * (1 - rates.rates)).max())
-        share = rates.share + (0 if task.offsets else MEAN_SHARE)
+        share = rates.share
+        if not task.offsets:
+            share += MEAN_SHARE
+            if not any(task.monotone):
+                declared = [task.columns[j].feature for j in task.features]
+                linear = linear_share(task.noise, task.loss, rates.rates, n_rows, declared)
     else:
         share, signal = share_of_target(n_rows, task.noise), 1.0
         noise = task.noise.counts(share)
@@ -330,13 +343,18 @@ def boosting_rounds(task: BoostingTask, spent: PrivacySpent) -> Rounds[BoostingR
         len(task.features),
         task.loss.n_outputs,
         task.noise,
-        share,
+        share + linear[0],
         signal=signal,
-        with_model=bool(task.offsets),
+        seen=bool(task.offsets) or linear[1] > 0,
         n_grids=task.n_grids,
     )
     cells, finer, counted = yield from _counted_cells(task, schedule, n_rows)
-    found = yield from _steps(task, schedule, start, cells, finer)
+    design = None
+    if isinstance(task.loss, ClassLoss) and linear[1]:
+        sizes = [cell.sizes for cell in cells]
+        features = [cell.feature for cell in cells]
+        design = LinearDesign.of_cells(task.noise, task.loss, rates.rates, n_rows, features, sizes)
+    found = yield from _steps(task, schedule, start, cells, finer, design, linear)
     if isinstance(task.loss, ClassLoss) and not task.offsets:
         found["model"] = yield from _meeting_rates(task, found["model"], found["sizes"], rates)
     return BoostingRelease(**found, n_rows=n_rows, target_counts=counts, target_std=std, counted=counted)
@@ -346,12 +364,17 @@ def _meeting_rates(
     task: BoostingTask, model: AdditiveModel, sizes: Sequence[FloatArray], known: ClassRates
 ) -> Rounds[AdditiveModel]:
     """Yield the mean prediction; return the model with a constant by which it meets the base rates."""
-    rng = np.random.default_rng(0)
-    codes = [rng.choice(len(one), size=_DRAWS, p=one / one.sum()) for one in sizes]
-    drawn = model.scores(np.zeros((_DRAWS, 1)), np.array(codes, dtype=np.uint16)).astype(np.float64) * UNIT
+    drawn = _simulated_scores(model, sizes)
     spread: FloatArray = np.full(len(known.counts), _SPREAD)
     shift = yield from shift_rounds(task.noise, model, drawn, known, spread)
     return replace(model, base=model.base + to_units(shift))
+
+
+def _simulated_scores(model: AdditiveModel, sizes: Sequence[FloatArray]) -> FloatArray:
+    """Return scores of simulated rows, as if columns were independent."""
+    rng = np.random.default_rng(0)
+    codes = [rng.choice(len(one), size=_DRAWS, p=one / one.sum()) for one in sizes]
+    return model.scores(np.zeros((_DRAWS, 1)), np.array(codes, dtype=np.uint16)).astype(np.float64) * UNIT
 
 
 @dataclass(frozen=True, eq=False)
@@ -427,7 +450,13 @@ def _counts(
 
 
 def _steps(
-    task: BoostingTask, schedule: Schedule, start: _Start, cells: list[CountedCells], finer: Fraction
+    task: BoostingTask,
+    schedule: Schedule,
+    start: _Start,
+    cells: list[CountedCells],
+    finer: Fraction,
+    design: LinearDesign | None,
+    linear: tuple[Fraction, int],
 ) -> Rounds[dict[str, Any]]:
     """Yield the steps on single features and on random cells; return what `BoostingRelease` holds of them."""
     active = [j for j in task.features if len(cells[j].sizes) > 1]
@@ -438,6 +467,11 @@ def _steps(
     codes = FeatureCodes(tuple(cell.feature for cell in cells))
     model = AdditiveModel.constant(codes, start.scores, task.offsets)
     variances = [np.zeros((len(cell.sizes), task.loss.n_outputs)) for cell in cells]
+    linear_effect = False
+    if design is not None:
+        begun = yield from linear_rounds(design, model, *linear)
+        model, variances, linear_effect = begun.model, begun.variances, begun.shows_effect
+        step.look_at(model)
     priors = {j: CellPrior(cells[j].sizes, cells[j].positions) for j in active}
     for j in active * schedule.n_passes:
         grid = CellGrid.of_feature(j, len(cells[j].sizes))
@@ -447,6 +481,7 @@ def _steps(
         if task.monotone[j]:
             table = project(table, cells[j].sizes, task.monotone[j], task.columns[j])
         model = model.with_table(j, table)
+    step.look_at(model)
     rng, grids = np.random.default_rng(task.seed), []
     for _ in range(n_grids):
         grid, sizes = draw_grid(cells, free, schedule.depth, rng)
@@ -458,8 +493,9 @@ def _steps(
         "variances": tuple(variances),
         "sizes": sizes_of_cells,
         "grids": tuple(grids),
-        "n_steps": len(step.evidence),
+        "n_steps": len(step.evidence) + linear[1],
         "evidence": tuple(step.evidence),
+        "linear_effect": linear_effect,
     }
 
 
@@ -471,6 +507,10 @@ class _Step:
     ) -> None:
         n_outputs = task.loss.n_outputs
         self.evidence: list[StepEvidence] = []
+        # A public model leaves what the priors are about: little, and of no known size.
+        self._learns = isinstance(task.loss, ClassLoss) and not task.offsets
+        self._learnt = {random: LearntSpreads() if self._learns else None for random in (False, True)}
+        self._left: FloatArray | None = None
         self._start, self._sizes = start, sizes
         self._bits = task.noise.residual_bits(share, n_outputs)
         self._noise = task.noise.residuals(share, n_outputs, self._bits)
@@ -478,6 +518,14 @@ class _Step:
         # Residuals of numbers have the clip as their unit.
         self._unit = 2.0**-self._bits * (start.clip or 1.0)
         self._std = float(np.sqrt(self._noise.variance)) * self._unit
+
+    def look_at(self, model: AdditiveModel) -> None:
+        """Take what a model leaves of the variance of residuals, by simulated rows."""
+        if self._learns:
+            shares = self._start.shares
+            found = class_probabilities(_simulated_scores(model, self._sizes))[:, -len(shares) :]
+            left = (found * (1 - found)).mean(axis=0) / (shares * (1 - shares))
+            self._left = np.clip(left, _LEAST_LEFT, 1.0)
 
     def take(
         self, model: AdditiveModel, grid: CellGrid, prior: CellPrior
@@ -487,7 +535,10 @@ class _Step:
         plan = ResidualsPlan(model, start.loss, grid, self._bits)
         released = yield Round(plan, self._noise, release=self._record)
         sums = released.reshape(grid.size, -1).astype(np.float64) * self._unit
-        weights, stds, effect = step_weights(sums, self._std, prior, start.shares, start.clip)
+        learnt = self._learnt[prior.random]
+        weights, stds, effect = step_weights(
+            sums, self._std, prior, start.shares, start.clip, self._left, learnt
+        )
         variance, step = residual_variances(start.shares, start.clip)
         sampling = np.multiply.outer(np.maximum(prior.sizes, 1e-9), variance)
         scores = scores_of_cells(grid, model.tables, self._sizes) * step

@@ -26,6 +26,7 @@ from ..utils._json_documents import (
     unpack_integers,
 )
 from ._plans.boosting import CodeCountsPlan, CodedRows, ResidualsPlan
+from ._plans.linear_residuals import LinearResidualsPlan
 from ._rows import PreparedRows
 from ._task import Plan
 
@@ -118,7 +119,7 @@ class RowsInMemory:
         return self._sums_of(plan) if prepared is None else prepared
 
     def _sums_of(self, plan: Plan) -> IntArray:
-        if not isinstance(plan, CodeCountsPlan | ResidualsPlan):
+        if not isinstance(plan, CodeCountsPlan | ResidualsPlan | LinearResidualsPlan):
             return plan.sums(self._rows)
         if self._coded is None:
             self._coded = CodedRows(self._rows)

@@ -27,6 +27,7 @@ from ..utils._public_module import public_module
 from ._codec import Record, of_kind, record, stored
 from ._plans.boosting import CodeCountsPlan, ResidualsPlan
 from ._plans.cells import CellsPlan
+from ._plans.linear_residuals import LinearResidualsPlan
 from ._plans.logits import ColumnMomentsPlan, LogitsPlan
 from ._plans.masses import HistogramsPlan, MassesPlan, MassHistogramsPlan
 from ._plans.moments import GradientsPlan, LooksPlan, MomentsPlan
@@ -42,7 +43,15 @@ _MOST_ROUNDS = 10**6
 # Rows of a batch, and of all of them: exact sums have room for fewer.
 _MOST_ROWS = 2**62
 _PLANS = (
-    *(CellsPlan, MomentsPlan, GradientsPlan, HistogramsPlan, CodeCountsPlan, ResidualsPlan),
+    *(
+        CellsPlan,
+        MomentsPlan,
+        GradientsPlan,
+        HistogramsPlan,
+        CodeCountsPlan,
+        ResidualsPlan,
+        LinearResidualsPlan,
+    ),
     *(ColumnMomentsPlan, LogitsPlan, LooksPlan, MassesPlan, MassHistogramsPlan, ProbabilitiesPlan),
 )
 

@@ -2,6 +2,7 @@
 """Columns as codes, additive scores over them in whole numbers, and plans of their residuals."""
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, ClassVar
@@ -376,11 +377,19 @@ class CodedRows:
         self._codes: Any = None
         self._model: AdditiveModel | None = None
         self._scores: Any = None
+        self._kept: tuple[Any, Any] = (None, None)
+
+    def kept(self, key: Any, make: Callable[[], Any]) -> Any:
+        """Return what was made for this very object before, or make it."""
+        if self._kept[0] is not key:
+            self._kept = key, make()
+        return self._kept[1]
 
     def codes(self, layout: FeatureCodes) -> NDArray[Any]:
         """Return the codes of the rows, of shape (n_features, n)."""
         if layout is not self._layout:
             self._layout, self._codes, self._model = layout, layout.codes(self.rows.X), None
+            self._kept = (None, None)
         return self._codes
 
     def scores(self, model: AdditiveModel) -> IntArray:
@@ -395,6 +404,8 @@ class CodedRows:
         return self._scores
 
     def _add_changes(self, before: AdditiveModel, model: AdditiveModel, codes: NDArray[Any]) -> None:
+        if before.base is not model.base:
+            self._scores += model.base - before.base
         for code, old, new in zip(codes, before.tables, model.tables, strict=True):
             if old is not new:
                 add_code_weights(code, np.ascontiguousarray(new - old), self._scores)
@@ -403,10 +414,9 @@ class CodedRows:
 
 
 def _continues(before: AdditiveModel, model: AdditiveModel) -> bool:
-    """Tell whether a model is another one with other tables and further terms."""
+    """Tell whether a model is another one with another base, other tables and further terms."""
     return (
-        before.base is model.base
-        and before.offsets == model.offsets
+        before.offsets == model.offsets
         and len(before.terms) <= len(model.terms)
         and all(old[1] is new[1] for old, new in zip(before.terms, model.terms, strict=False))
     )
