@@ -335,7 +335,7 @@ class BaseDPBoosting(PrivateEstimatorMixin, BaseEstimator):
         self.privacy_spent_ = spent
         target: Literal["classes", "numbers"] = "classes" if isinstance(task.loss, ClassLoss) else "numbers"
         # Beside a public model the steps show what the columns add to it, which need not be much.
-        useless = not (task.offsets or release.linear_effect or shows_effect(release.evidence))
+        useless = not task.offsets and not shows_effect(release.evidence)
         mistakes.warn_of_mistakes(
             type(self).__name__,
             self._mistaken_target(task, release),

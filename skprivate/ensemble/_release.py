@@ -290,8 +290,6 @@ class BoostingRelease:
         Of the columns with more than one cell.
     evidence : tuple of StepEvidence
         Of every step.
-    linear_effect : bool
-        Whether a linear part shows an effect of the columns.
     """
 
     model: AdditiveModel
@@ -304,7 +302,6 @@ class BoostingRelease:
     target_std: float
     counted: dict[int, NoisyCounts]
     evidence: tuple[StepEvidence, ...]
-    linear_effect: bool
 
 
 def boosting_rounds(task: BoostingTask, spent: PrivacySpent) -> Rounds[BoostingRelease]:
@@ -467,10 +464,9 @@ def _steps(
     codes = FeatureCodes(tuple(cell.feature for cell in cells))
     model = AdditiveModel.constant(codes, start.scores, task.offsets)
     variances = [np.zeros((len(cell.sizes), task.loss.n_outputs)) for cell in cells]
-    linear_effect = False
     if design is not None:
         begun = yield from linear_rounds(design, model, *linear)
-        model, variances, linear_effect = begun.model, begun.variances, begun.shows_effect
+        model, variances = begun.model, begun.variances
         step.look_at(model)
     priors = {j: CellPrior(cells[j].sizes, cells[j].positions) for j in active}
     for j in active * schedule.n_passes:
@@ -495,7 +491,6 @@ def _steps(
         "grids": tuple(grids),
         "n_steps": len(step.evidence) + linear[1],
         "evidence": tuple(step.evidence),
-        "linear_effect": linear_effect,
     }
 
 
