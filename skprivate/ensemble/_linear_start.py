@@ -23,7 +23,7 @@ _FEWEST_COLUMNS = 6
 # What noise at the whole budget may add to the log loss of the base rate, as a part of it, beyond which there
 # is no linear part; what it may add at the share that is spent; and the least and the largest share. Of 22
 # tables (`DPBoostingClassifier` with and without a linear part), which are those of all constants here.
-_HOPELESS, _WANTED, _LEAST_SHARE, _MOST_SHARE = 5.0, 0.01, 0.05, 0.5
+_HOPELESS, _WANTED, _LEAST_SHARE, _MOST_SHARE = 1.0, 0.01, 0.05, 0.5
 # Rounds where noise does not matter, from a noise that adds a tenth on, and in between in proportion.
 _FEWEST_ROUNDS, _MOST_ROUNDS, _NOISY = 10, 32, 0.1
 # As in logistic regression, where they were chosen: the power of the variance that directions are divided by,
@@ -33,6 +33,8 @@ _FEWEST_ROUNDS, _MOST_ROUNDS, _NOISY = 10, 32, 0.1
 # with correlations of 0.8 have no effect.
 _POWER, _ROOM, _LEADING, _LEADING_AMOUNT, _MOMENTUM = 0.375, 1.5, 0.25, Fraction(3, 10), 0.5
 _TOGETHER, _LOGIT_NOISE, _CURVATURE_ABOVE_NOISE, _RIDGE, _LONGEST = 0.5, 0.25, 3.0, 1.5, 4.0
+# Largest weights of a column, in logits: those of two of its steps.
+_MOST = 6.0
 # Radius of rows in whole numbers, least variance of a direction, simulated rows.
 _RADIUS, _LEAST_VARIANCE, _DRAWS = 2**10, 1e-6, 2000
 # Signals of a column over the noise, as variances, of which its own is a mixture, and steps to find it.
@@ -47,8 +49,11 @@ def n_directions(feature: CodedFeature) -> int:
     return feature.size if feature.size > 2 else 1
 
 
-def _directions(feature: CodedFeature, parts: FloatArray) -> FloatArray:
-    """Return the numbers that stand for the cells, given their shares of the rows; they have the mean 0."""
+def _directions(feature: CodedFeature, parts: FloatArray, least: float) -> tuple[FloatArray, FloatArray]:
+    """Return the numbers that stand for the cells, given their shares of the rows, and their variances.
+
+    They have the mean 0. A variance below `least`, that of a share that may be noise, is not known.
+    """
     basis = np.eye(feature.size)[:, feature.size - n_directions(feature) :]
     if feature.is_number:
         # Normal scores of middle ranks; 0 where values are missing.
@@ -57,7 +62,8 @@ def _directions(feature: CodedFeature, parts: FloatArray) -> FloatArray:
         basis[: feature.n_bins, 0] = ndtri(np.cumsum(here) - here / 2)
         basis[: feature.n_bins, 0] -= here @ basis[: feature.n_bins, 0]
     basis -= parts @ basis
-    return basis / np.maximum(parts @ basis**2, _LEAST_VARIANCE) ** _POWER
+    variances = np.maximum(parts @ basis**2, max(least, _LEAST_VARIANCE))
+    return basis / variances**_POWER, variances ** (1 - 2 * _POWER)
 
 
 @dataclass(frozen=True, eq=False)
@@ -98,17 +104,20 @@ class LinearDesign:
         n_rows: int,
         features: Sequence[CodedFeature],
         sizes: Sequence[FloatArray],
+        least: float,
     ) -> "LinearDesign":
-        """Return the design of columns whose cells have so many rows; those of one cell have no direction."""
+        """Return the design of columns whose cells have so many rows; those of one cell have no direction.
+
+        Shares of the rows are not known below `least`.
+        """
         parts = [one / one.sum() for one in sizes]
         found = [
-            _directions(feature, part) if len(part) > 1 else np.zeros((len(part), 0))
+            _directions(feature, part, least) if len(part) > 1 else (np.zeros((len(part), 0)), np.zeros(0))
             for feature, part in zip(features, parts, strict=True)
         ]
-        each = [part @ basis**2 for part, basis in zip(parts, found, strict=True)]
-        variances = np.concatenate([np.ones(1), *each])
+        variances = np.concatenate([np.ones(1), *[each for _, each in found]])
         unit, rng = sqrt(_ROOM * variances.sum()) / _RADIUS, np.random.default_rng(0)
-        basis = tuple(np.rint(one / unit).astype(np.int64) for one in found)
+        basis = tuple(np.rint(one / unit).astype(np.int64) for one, _ in found)
         rows = [
             one[rng.choice(len(part), size=_DRAWS, p=part)] * unit
             for one, part in zip(basis, parts, strict=True)
@@ -140,7 +149,7 @@ class LinearDesign:
     def model(self, start: AdditiveModel, theta: FloatArray) -> AdditiveModel:
         """Return a model with the linear part of these parameters."""
         tables = tuple(
-            to_units(one @ theta[:, a:b].T * self.unit)
+            to_units(np.clip(one @ theta[:, a:b].T * self.unit, -_MOST, _MOST))
             for one, (a, b) in zip(self.basis, self.ends, strict=True)
         )
         return replace(start, base=start.base + to_units(theta[:, 0]), tables=tables)
@@ -265,7 +274,9 @@ def _shrunk(design: LinearDesign, start: AdditiveModel, seen: _Seen) -> LinearSt
 
     all_of_it, size = length(np.ones(len(kept)))
     mean_kept = float((kept * slopes**2 * curvatures).sum()) / max(size, 1e-300)
-    factors = kept * min(length(kept)[0], min(all_of_it, _LONGEST) / max(mean_kept, 1e-300))
+    longest = min(all_of_it, _LONGEST)
+    # Where little is kept, what is kept is not made longer than the slopes of all would be.
+    factors = np.minimum(kept * min(length(kept)[0], longest / max(mean_kept, 1e-300)), max(longest, 1.0))
     theta = np.zeros_like(seen.theta)
     if factors.any():
         theta[:, 0], theta[:, 1:] = seen.theta[:, 0], factors * slopes

@@ -350,7 +350,8 @@ def boosting_rounds(task: BoostingTask, spent: PrivacySpent) -> Rounds[BoostingR
     if isinstance(task.loss, ClassLoss) and linear[1]:
         sizes = [cell.sizes for cell in cells]
         features = [cell.feature for cell in cells]
-        design = LinearDesign.of_cells(task.noise, task.loss, rates.rates, n_rows, features, sizes)
+        least = max(one.std for one in counted.values()) / n_rows
+        design = LinearDesign.of_cells(task.noise, task.loss, rates.rates, n_rows, features, sizes, least)
     found = yield from _steps(task, schedule, start, cells, finer, design, linear)
     if isinstance(task.loss, ClassLoss) and not task.offsets:
         found["model"] = yield from _meeting_rates(task, found["model"], found["sizes"], rates)

@@ -50,7 +50,9 @@ def start_of(slope, epsilon=1):
     X, y = rows_of(5000, slope, 0)
     codes = FeatureCodes(tuple(BINS))
     sizes = [np.bincount(code, minlength=8) + 1.0 for code in codes.codes(X)]
-    design = LinearDesign.of_cells(shares_of(epsilon), ClassLoss(2), np.full(2, 0.5), 5000, BINS, sizes)
+    design = LinearDesign.of_cells(
+        shares_of(epsilon), ClassLoss(2), np.full(2, 0.5), 5000, BINS, sizes, 0.001
+    )
     model = AdditiveModel.constant(codes, np.zeros(1))
     rounds = linear_rounds(design, model, Fraction(1, 2), 20)
     return drive(rounds, RowsInMemory(PreparedRows(X, labels=y)), check_entropy(0)), X
