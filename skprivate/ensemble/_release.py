@@ -216,6 +216,8 @@ def _split(cells: CountedCells, rng: np.random.Generator) -> NDArray[np.int32]:
 
 # Bins of the target that tell where numbers start from, and how far residuals reach.
 _TARGET_BINS = 32
+# Standard deviations of a count from which a share of the rows is known.
+_SURE = 3.0
 # Least part of the variance of residuals that a model is thought to leave.
 _LEAST_LEFT = 0.1
 # Simulated rows, and how far a mean prediction is thought to be from the rate before it is seen, as a part.
@@ -350,7 +352,7 @@ def boosting_rounds(task: BoostingTask, spent: PrivacySpent) -> Rounds[BoostingR
     if isinstance(task.loss, ClassLoss) and linear[1]:
         sizes = [cell.sizes for cell in cells]
         features = [cell.feature for cell in cells]
-        least = max(one.std for one in counted.values()) / n_rows
+        least = _SURE * max(one.std for one in counted.values()) / n_rows
         design = LinearDesign.of_cells(task.noise, task.loss, rates.rates, n_rows, features, sizes, least)
     found = yield from _steps(task, schedule, start, cells, finer, design, linear)
     if isinstance(task.loss, ClassLoss) and not task.offsets:
