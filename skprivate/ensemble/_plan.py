@@ -202,7 +202,7 @@ _ROWS, _COUNTS = Fraction(2, 100), Fraction(10, 100)
 # within two bounds. The upper one is better than 5 and 20 % on three tables of 455 to 2,200 rows at epsilon
 # 0.1 to 2.
 _BASE_STD, _LEAST_BASE, _MOST_BASE = 0.01, Fraction(2, 100), Fraction(10, 100)
-# Passes over the features; one where a public model has seen them, or where epsilons add up.
+# Passes over the features; one where a public model or a linear part has seen them, or where epsilons add up.
 _PASSES = 2
 # Steps on single features that a strong one needs to be learnt, as one goes from even odds to a probability
 # of 0.88 at most; where the noise of so many steps does not matter, few features are passed more often.
@@ -279,7 +279,7 @@ def make_schedule(
     target: Fraction,
     *,
     signal: float = 1.0,
-    with_model: bool = False,
+    seen: bool = False,
     numbers: bool = False,
     n_grids: int | None = None,
 ) -> Schedule:
@@ -299,8 +299,8 @@ def make_schedule(
     signal : float, default=1.0
         Variance of the residuals of labels against that of even ones: of rare events steps learn as much as
         of so many times fewer rows.
-    with_model : bool
-        Whether a public model gives the scores to start from.
+    seen : bool
+        Whether a public model, or a linear part, has seen the features before the steps.
     numbers : bool
         Whether residuals are of numbers.
     n_grids : int, default=None
@@ -333,7 +333,7 @@ def make_schedule(
             n_choices=n_choices,
         )
     affordable = min(_FEWEST_STEPS, most(_ROWS_FOR_MORE)) // max(n_features, 1)
-    n_passes = max(_PASSES if gaussian and not with_model else 1, int(affordable))
+    n_passes = max(_PASSES if gaussian and not seen else 1, int(affordable))
     n_single = n_passes * n_features
     if n_grids is None:
         # So many that the noise of all other steps doubles.

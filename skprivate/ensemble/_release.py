@@ -32,6 +32,7 @@ from ..rounds._plans.cells import CellsPlan, TargetAxis
 from ..rounds._plans.probabilities import class_probabilities
 from ..rounds._rates import MEAN_SHARE, ClassRates, NoiseShares, class_rate_rounds, shift_rounds
 from ..rounds._rows import PreparedRows
+from ._linear_start import LinearDesign, linear_rounds, linear_share
 from ._plan import (
     CHOSEN,
     MEASURED,
@@ -45,6 +46,7 @@ from ._plan import (
 )
 from ._shrinkage import (
     CellPrior,
+    LearntSpreads,
     StepEvidence,
     base_of_target,
     evidence_of_model,
@@ -226,6 +228,10 @@ def _split(cells: CountedCells, rng: np.random.Generator) -> NDArray[np.int32]:
 
 # Bins of the target that tell where numbers start from, and how far residuals reach.
 _TARGET_BINS = 32
+# Standard deviations of a count from which a share of the rows is known.
+_SURE = 3.0
+# Least part of the variance of residuals that a model is thought to leave.
+_LEAST_LEFT = 0.1
 # Simulated rows, and how far a mean prediction is thought to be from the rate before it is seen, as a part.
 _DRAWS, _SPREAD = 2000, 0.3
 # Public rows that the mean variance of all residuals counts as much as, in that of a cell's: of 5 and 50 the
@@ -324,7 +330,7 @@ class BoostingRelease:
 
 def boosting_rounds(task: BoostingTask, spent: PrivacySpent) -> Rounds[BoostingRelease]:
     """Yield the rounds of a fit, and return the model; the first one pays for all of them."""
-    n_rows, paid = task.n_rows, [spent]
+    n_rows, paid, linear = task.n_rows, [spent], (Fraction(0), 0)
     if n_rows is None:
         share = share_of_rows(task.noise.relation)
         noise = task.noise.counts(share)
@@ -340,6 +346,9 @@ def boosting_rounds(task: BoostingTask, spent: PrivacySpent) -> Rounds[BoostingR
         start, counts, std = _start_of_labels(task, rates), rates.counts, rates.std
         signal = float(4 * (rates.rates * (1 - rates.rates)).max())
         share = rates.share + MEAN_SHARE
+        if not task.offsets and not any(task.monotone):
+            declared = [task.columns[j].feature for j in task.features]
+            linear = linear_share(task.noise, task.loss, rates.rates, n_rows, declared)
     else:
         share, signal = share_of_target(n_rows, task.noise), 1.0
         noise = task.noise.counts(share)
@@ -353,9 +362,9 @@ def boosting_rounds(task: BoostingTask, spent: PrivacySpent) -> Rounds[BoostingR
         len(task.features),
         task.loss.n_outputs,
         task.noise,
-        share,
+        share + linear[0],
         signal=signal,
-        with_model=task.with_model,
+        seen=task.with_model or linear[1] > 0,
         numbers=isinstance(task.loss, NumberLoss),
         n_grids=task.n_grids,
     )
@@ -368,9 +377,15 @@ def boosting_rounds(task: BoostingTask, spent: PrivacySpent) -> Rounds[BoostingR
         public = yield from _meeting_rates(task, public, drawn, rates, spread)
         start = replace(start, scores=public.base.astype(np.float64) * UNIT)
     cells, finer, counted = yield from _counted_cells(task, schedule, n_rows)
-    found = yield from _steps(task, schedule, start, cells, finer, counted)
+    design = None
+    if isinstance(task.loss, ClassLoss) and linear[1]:
+        sizes = [cell.sizes for cell in cells]
+        features = [cell.feature for cell in cells]
+        least = _SURE * max(one.std for one in counted.values()) / n_rows
+        design = LinearDesign.of_cells(task.noise, task.loss, rates.rates, n_rows, features, sizes, least)
+    found = yield from _steps(task, schedule, start, cells, finer, counted, design, linear)
     if isinstance(task.loss, ClassLoss) and not task.offsets:
-        drawn = _drawn_scores(found["model"], found["sizes"])
+        drawn = _simulated_scores(found["model"], found["sizes"])
         spread = np.full(len(counts), _SPREAD)
         found["model"] = yield from _meeting_rates(task, found["model"], drawn, rates, spread)
     return BoostingRelease(**found, n_rows=n_rows, target_counts=counts, target_std=std, counted=counted)
@@ -384,8 +399,8 @@ def _meeting_rates(
     return replace(model, base=model.base + to_units(shift))
 
 
-def _drawn_scores(model: AdditiveModel, sizes: Sequence[FloatArray]) -> FloatArray:
-    """Return scores of simulated rows, whose columns are independent."""
+def _simulated_scores(model: AdditiveModel, sizes: Sequence[FloatArray]) -> FloatArray:
+    """Return scores of simulated rows, as if columns were independent."""
     rng = np.random.default_rng(0)
     codes = [rng.choice(len(one), size=_DRAWS, p=one / one.sum()) for one in sizes]
     return model.scores(np.zeros((_DRAWS, 1)), np.array(codes, dtype=np.uint16)).astype(np.float64) * UNIT
@@ -467,6 +482,8 @@ def _steps(
     cells: list[CountedCells],
     finer: Fraction,
     counted: dict[int, NoisyCounts],
+    design: LinearDesign | None,
+    linear: tuple[Fraction, int],
 ) -> Rounds[dict[str, Any]]:
     """Yield the steps on single features and on random cells; return what `BoostingRelease` holds of them."""
     active = [j for j in task.features if len(cells[j].sizes) > 1]
@@ -479,6 +496,10 @@ def _steps(
     codes = FeatureCodes(tuple(cell.feature for cell in cells))
     model = AdditiveModel.constant(codes, start.scores, task.offsets)
     variances = [np.zeros((len(cell.sizes), task.loss.n_outputs)) for cell in cells]
+    if design is not None:
+        begun = yield from linear_rounds(design, model, *linear)
+        model, variances = begun.model, begun.variances
+        step.look_at(model)
     grids = {j: CellGrid.of_feature(j, codes.sizes[j]) for j in active}
     # Of columns that are chosen, when they are counted.
     priors = {j: CellPrior(cells[j].sizes, cells[j].positions) for j in active if not schedule.n_choices}
@@ -502,6 +523,7 @@ def _steps(
         if task.monotone[j]:
             table = project(table, sizes[j], task.monotone[j], task.columns[j])
         model = model.with_table(j, table)
+    step.look_at(model)
     rng, terms = np.random.default_rng(task.seed), []
     for _ in range(n_grids):
         grid, rows = draw_grid(cells, free, schedule.depth, rng)
@@ -513,7 +535,7 @@ def _steps(
         "variances": tuple(variances),
         "sizes": tuple(sizes),
         "grids": tuple(terms),
-        "n_steps": len(step.evidence),
+        "n_steps": len(step.evidence) + linear[1],
         "evidence": tuple(step.evidence),
     }
 
@@ -574,6 +596,10 @@ class _Step:
     ) -> None:
         n_outputs, self.evidence = task.loss.n_outputs, evidence
         self._public = CodedRows(PreparedRows(task.public)) if task.with_model and len(task.public) else None
+        # A public model leaves what the priors are about: little, and of no known size.
+        self._learns = isinstance(task.loss, ClassLoss) and not task.offsets
+        self._learnt = {random: LearntSpreads() if self._learns else None for random in (False, True)}
+        self._left: FloatArray | None = None
         self._start, self._sizes = start, sizes
         self._bits = task.noise.residual_bits(share, n_outputs)
         self._noise = task.noise.residuals(share, n_outputs, self._bits)
@@ -581,6 +607,14 @@ class _Step:
         # Residuals of numbers have the clip as their unit.
         self._unit = 2.0**-self._bits * (start.clip or 1.0)
         self._std = float(np.sqrt(self._noise.variance)) * self._unit
+
+    def look_at(self, model: AdditiveModel) -> None:
+        """Take what a model leaves of the variance of residuals, by simulated rows."""
+        if self._learns:
+            shares = self._start.shares
+            found = class_probabilities(_simulated_scores(model, self._sizes))[:, -len(shares) :]
+            left = (found * (1 - found)).mean(axis=0) / (shares * (1 - shares))
+            self._left = np.clip(left, _LEAST_LEFT, 1.0)
 
     def take(
         self, model: AdditiveModel, grid: CellGrid, prior: CellPrior
@@ -591,7 +625,10 @@ class _Step:
         released = yield Round(plan, self._noise, release=self._record)
         sums = released.reshape(grid.size, -1).astype(np.float64) * self._unit
         known = None if self._public is None else self._information(model, grid)
-        weights, stds, effect = step_weights(sums, self._std, prior, start.shares, start.clip, known)
+        learnt = self._learnt[prior.random]
+        weights, stds, effect = step_weights(
+            sums, self._std, prior, start.shares, start.clip, known, self._left, learnt
+        )
         variance, step = residual_variances(start.shares, start.clip)
         sampling = np.multiply.outer(np.maximum(prior.sizes, 1e-9), variance)
         scores = scores_of_cells(grid, model.tables, self._sizes) * step

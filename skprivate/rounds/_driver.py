@@ -26,6 +26,7 @@ from ..utils._json_documents import (
     unpack_integers,
 )
 from ._plans.boosting import CodeCountsPlan, CodedRows, ColumnResidualsPlan, ResidualsPlan
+from ._plans.linear_residuals import LinearResidualsPlan
 from ._plans.logits import LogitsPlan, StandardRows, Tiles
 from ._rows import PreparedRows
 from ._task import Plan
@@ -124,7 +125,7 @@ class RowsInMemory:
             if self._standard is None or self._standard[0] is not plan.rows:
                 self._standard = plan.rows, list(plan.tiles(self._rows))
             return plan.tile_sums(self._standard[1])
-        if not isinstance(plan, CodeCountsPlan | ColumnResidualsPlan | ResidualsPlan):
+        if not isinstance(plan, CodeCountsPlan | ColumnResidualsPlan | LinearResidualsPlan | ResidualsPlan):
             return plan.sums(self._rows)
         if self._coded is None:
             self._coded = CodedRows(self._rows)

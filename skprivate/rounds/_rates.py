@@ -90,6 +90,15 @@ class NoiseShares:
         """Return the noise of sums of residuals that are multiples of 2^-bits."""
         return self._noise(share, Sensitivity.of_residuals(n_outputs, self.relation), 2**bits)
 
+    def linear_residuals(self, share: Fraction, n_outputs: int, radius: int, bits: int) -> IntegerNoise:
+        """Return the noise of sums of residuals times rows no longer than a radius."""
+        return self._noise(share, Sensitivity.of_residuals(n_outputs, self.relation), radius * 2**bits)
+
+    def linear_bits(self, share: Fraction, n_outputs: int, radius: int) -> int:
+        """Return the finest grid of residuals for which that noise fits the sampler."""
+        one = Sensitivity.of_residuals(n_outputs, self.relation)
+        return self.bits(share, Sensitivity(one.l1 * radius, one.squared_l2 * radius**2))
+
     def residual_bits(self, share: Fraction, n_outputs: int) -> int:
         """Return the finest grid of residuals for which the noise fits the sampler."""
         return self.bits(share, Sensitivity.of_residuals(n_outputs, self.relation))

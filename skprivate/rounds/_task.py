@@ -29,6 +29,7 @@ from ._codec import Record, of_kind, record, stored
 from ._kept import AS_THEY_ARE, LostRows, RowStore, store_of
 from ._plans.boosting import CodeCountsPlan, ColumnResidualsPlan, ResidualsPlan
 from ._plans.cells import CellsPlan
+from ._plans.linear_residuals import LinearResidualsPlan
 from ._plans.logits import ColumnMomentsPlan, LogitsPlan
 from ._plans.masses import HistogramsPlan, MassesPlan, MassHistogramsPlan
 from ._plans.moments import GradientsPlan, LooksPlan, MomentsPlan
@@ -52,6 +53,7 @@ _PLANS = (
         CodeCountsPlan,
         ColumnResidualsPlan,
         ResidualsPlan,
+        LinearResidualsPlan,
     ),
     *(ColumnMomentsPlan, LogitsPlan, LooksPlan, MassesPlan, MassHistogramsPlan, ProbabilitiesPlan),
 )

@@ -6,6 +6,7 @@ from scipy.stats import multivariate_normal
 
 from skprivate.ensemble._shrinkage import (
     CellPrior,
+    LearntSpreads,
     base_of_target,
     step_weights,
 )
@@ -41,6 +42,20 @@ class TestSteps:
             assert (stds >= 0).all()
         # A step without shrinkage would move 50 / 100 / 0.21 = 2.4 logits on the average.
         assert np.mean(moves) < 0.1
+
+    def test_steps_learn_from_those_before(self):
+        """After steps without an effect noise moves less, after strong ones a weak effect is kept."""
+        rng, prior, base = np.random.default_rng(0), CellPrior(np.full(16, 1000.0)), np.array([0.3])
+        weak = rng.normal(scale=80.0, size=(16, 1))
+        moves = {}
+        for scale in (50.0, 400.0):
+            learnt = LearntSpreads()
+            for _ in range(20):
+                sums = rng.normal(scale=scale, size=(16, 1))
+                step_weights(sums, 50.0, prior, base, None, learnt=learnt)
+            moves[scale] = np.abs(step_weights(weak, 50.0, prior, base, None, learnt=learnt)[0]).mean()
+        plain = np.abs(step_weights(weak, 50.0, prior, base, None)[0]).mean()
+        assert moves[50.0] < plain < moves[400.0]
 
     def test_weights_of_labels_are_bounded_and_of_several_add_up_to_0(self):
         sums = np.array([[1e9, -1e9, 3.0], [-5.0, 4.0, 1.0]])

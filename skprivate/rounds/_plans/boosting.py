@@ -2,6 +2,7 @@
 """Columns as codes, additive scores over them in whole numbers, and plans of their residuals."""
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, ClassVar
@@ -427,10 +428,17 @@ class CodedRows:
         self._scores: Any = None
         self._grid: CellGrid | None = None
         self._cells: Any = None
+        self._kept: tuple[Any, Any] = (None, None)
+
+    def kept(self, key: Any, make: Callable[[], Any]) -> Any:
+        """Return what was made for this very object before, or make it."""
+        if self._kept[0] is not key:
+            self._kept = key, make()
+        return self._kept[1]
 
     def strip(self) -> None:
         """Drop what is made again in a moment, before the rest is written."""
-        self.work, self._grid, self._cells = 0, None, None
+        self.work, self._grid, self._cells, self._kept = 0, None, None, (None, None)
 
     @property
     def rows(self) -> PreparedRows:
@@ -442,7 +450,7 @@ class CodedRows:
         before, anew = self._layout, self.X.shape[1] > 0
         if before is None or (layout is not before and (anew or layout.key != before.key)):
             self._model, self._layout, self.work = None, layout, self.work + len(layout.features)
-            self._grid = self._cells = None
+            self._grid, self._cells, self._kept = None, None, (None, None)
             anew = anew or before is None
             self._codes = layout.codes(self.X) if anew else layout.joined(before, self._codes)  # type: ignore[arg-type]
         return self._codes
@@ -470,6 +478,8 @@ class CodedRows:
         return self._scores
 
     def _add_changes(self, before: AdditiveModel, model: AdditiveModel, codes: NDArray[Any]) -> None:
+        if before.base is not model.base:
+            self._scores += model.base - before.base
         for code, old, new in zip(codes, before.tables, model.tables, strict=True):
             if not (old is new or np.array_equal(old, new)):
                 add_code_weights(code, np.ascontiguousarray(new - old), self._scores)
@@ -479,10 +489,9 @@ class CodedRows:
 
 
 def _continues(before: AdditiveModel, model: AdditiveModel) -> bool:
-    """Tell whether a model is another one with other tables and further terms."""
+    """Tell whether a model is another one with another base, other tables and further terms."""
     return (
-        (before.base is model.base or np.array_equal(before.base, model.base))
-        and before.offsets == model.offsets
+        before.offsets == model.offsets
         and len(before.terms) <= len(model.terms)
         and (
             all(old[1] is new[1] for old, new in zip(before.terms, model.terms, strict=False))

@@ -14,6 +14,7 @@ def add_code_weights(codes: NDArray[Any], weights: NDArray[np.int64], scores: ND
 def add_cell_weights(
     cells: NDArray[np.int32], weights: NDArray[np.int64], scores: NDArray[np.int64]
 ) -> None: ...
+def add_numbers(codes: NDArray[Any], numbers: NDArray[np.int64], sums: NDArray[np.int64]) -> None: ...
 def add_binary(
     scores: NDArray[np.int64],
     labels: NDArray[np.int32],

@@ -63,6 +63,15 @@ def add_cell_weights(const int32_t[::1] cells, const int64_t[:, ::1] weights, in
                 scores[i, j] += weights[cells[i], j]
 
 
+def add_numbers(const code_t[::1] codes, const int64_t[:, ::1] numbers, int64_t[:, ::1] sums):
+    """Add the numbers of every row to the sums of its code."""
+    cdef Py_ssize_t i, j
+    with nogil:
+        for i in range(codes.shape[0]):
+            for j in range(numbers.shape[1]):
+                sums[codes[i], j] += numbers[i, j]
+
+
 def add_binary(
     const int64_t[:, ::1] scores, const int32_t[::1] labels, const int32_t[::1] cells, double unit,
     double limit, int64_t one, int64_t[:, ::1] sums,

@@ -25,6 +25,7 @@ from skprivate.rounds._plans.cells import (
     OctaveAxis,
     SurvivalAxis,
 )
+from skprivate.rounds._plans.linear_residuals import LinearResidualsPlan
 from skprivate.rounds._plans.logits import ColumnMomentsPlan, LogitsPlan, StandardRows
 from skprivate.rounds._plans.masses import (
     HistogramsPlan,
@@ -76,6 +77,14 @@ PLANS: dict[str, Any] = {
     "codes": CodeCountsPlan(CODES, (CellGrid.of_feature(0, 3),)),
     "residuals": ResidualsPlan(
         AdditiveModel.constant(CODES, np.zeros(1)), ClassLoss(2), CellGrid.of_feature(0, 3), 20
+    ),
+    "linear residuals": LinearResidualsPlan(
+        AdditiveModel.constant(CODES, np.zeros(3)),
+        ClassLoss(3),
+        20,
+        (np.array([-30, 5, 40]), np.array([-9, 1, 4, 0])),
+        40,
+        20,
     ),
     "probabilities": ProbabilitiesPlan(
         LinearModel(np.zeros(2), np.ones(2), np.array([-1.0]), np.array([3.0, 1.0])), 0, 0.5, 12
