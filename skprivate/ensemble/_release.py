@@ -30,7 +30,7 @@ from ..rounds._plans.boosting import (
 )
 from ..rounds._plans.cells import CellsPlan, TargetAxis
 from ..rounds._plans.probabilities import class_probabilities
-from ..rounds._rates import MEAN_SHARE, ClassRates, NoiseShares, class_rate_rounds, shift_rounds
+from ..rounds._rates import MEAN_SHARE, ClassRates, NoiseShares, class_rate_rounds, shift_rounds, shift_to
 from ..rounds._rows import PreparedRows
 from ._linear_start import LinearDesign, linear_rounds, linear_share
 from ._plan import (
@@ -369,13 +369,7 @@ def boosting_rounds(task: BoostingTask, spent: PrivacySpent) -> Rounds[BoostingR
         n_grids=task.n_grids,
     )
     if isinstance(task.loss, ClassLoss) and task.offsets:
-        public = AdditiveModel.constant(FeatureCodes(()), start.scores, task.offsets)
-        drawn = task.public[:, list(task.offsets)]
-        known = class_probabilities(drawn)
-        # The errors of the public labels' means: the model was calibrated to these.
-        spread = np.sqrt(np.mean(known * (1 - known), axis=0) / len(drawn)) / rates.rates
-        public = yield from _meeting_rates(task, public, drawn, rates, spread)
-        start = replace(start, scores=public.base.astype(np.float64) * UNIT)
+        start = replace(start, scores=_moved_to_rates(task.public[:, list(task.offsets)], rates))
     cells, finer, counted = yield from _counted_cells(task, schedule, n_rows)
     design = None
     if isinstance(task.loss, ClassLoss) and linear[1]:
@@ -384,19 +378,29 @@ def boosting_rounds(task: BoostingTask, spent: PrivacySpent) -> Rounds[BoostingR
         least = _SURE * max(one.std for one in counted.values()) / n_rows
         design = LinearDesign.of_cells(task.noise, task.loss, rates.rates, n_rows, features, sizes, least)
     found = yield from _steps(task, schedule, start, cells, finer, counted, design, linear)
-    if isinstance(task.loss, ClassLoss) and not task.offsets:
-        drawn = _simulated_scores(found["model"], found["sizes"])
-        spread = np.full(len(counts), _SPREAD)
-        found["model"] = yield from _meeting_rates(task, found["model"], drawn, rates, spread)
+    if isinstance(task.loss, ClassLoss):
+        model = found["model"]
+        drawn = _public_scores(task, model) if task.offsets else _simulated_scores(model, found["sizes"])
+        shift = yield from shift_rounds(task.noise, model, drawn, rates, np.full(len(counts), _SPREAD))
+        found["model"] = replace(model, base=model.base + to_units(shift))
     return BoostingRelease(**found, n_rows=n_rows, target_counts=counts, target_std=std, counted=counted)
 
 
-def _meeting_rates(
-    task: BoostingTask, model: AdditiveModel, drawn: FloatArray, known: ClassRates, spread: FloatArray
-) -> Rounds[AdditiveModel]:
-    """Yield the mean prediction; return the model with a constant by which it meets the base rates."""
-    shift = yield from shift_rounds(task.noise, model, drawn, known, spread)
-    return replace(model, base=model.base + to_units(shift))
+def _moved_to_rates(drawn: FloatArray, known: ClassRates) -> FloatArray:
+    """Return what moves a public model, by its scores of public rows, to the base rates of private ones.
+
+    The public rates differ from these by their sampling error, or by more, if noise does not explain it.
+    """
+    shares, rates = class_probabilities(drawn), known.rates
+    means, off = shares.mean(axis=0), rates - shares.mean(axis=0)
+    noise = (known.std / known.n_rows) ** 2
+    signal = np.maximum(means * (1 - means) / len(drawn), off**2 - noise)
+    return shift_to(drawn, np.maximum(means + off * signal / (signal + noise), 0.0))
+
+
+def _public_scores(task: BoostingTask, model: AdditiveModel) -> FloatArray:
+    """Return the scores of the public rows."""
+    return CodedRows(PreparedRows(task.public)).scores(model).astype(np.float64) * UNIT
 
 
 def _simulated_scores(model: AdditiveModel, sizes: Sequence[FloatArray]) -> FloatArray:
