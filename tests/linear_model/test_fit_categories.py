@@ -49,8 +49,8 @@ def fits(seed, censored, **options):
 
 @pytest.mark.parametrize(
     ("censored", "options", "most_warnings"),
-    # The rounds of one or two of these censored fits do not settle: they warn, as they should. The law of one
-    # of the complete ones is rejected, as of one of 100: the fit and its quantiles warn.
+    # Rounds of one or two of these censored fits do not settle: they warn, as they should. Of complete ones
+    # the law of one is rejected, as in one of 100: the fit and its quantiles warn.
     [slow(False, {}, 2), (False, {"max_iter": 1}, 0), slow(True, {}, 2)],
     ids=["looks", "one release", "censored"],
 )
