@@ -10,6 +10,7 @@ import numpy as np
 from scipy.special import expit, logsumexp, ndtr
 from sklearn.base import BaseEstimator, RegressorMixin, clone
 from sklearn.ensemble import HistGradientBoostingRegressor
+from sklearn.utils import Tags
 from sklearn.utils.validation import has_fit_parameter
 
 from .._typing import BoolArray, FloatArray, IndexArray
@@ -145,6 +146,11 @@ class LinearThenTrees(RegressorMixin, BaseEstimator):
         rows = np.asarray(X, dtype=np.float64)
         rows = np.clip(np.where(np.isfinite(rows), rows, self.center_), *self.ends_) - self.center_
         return self.mean_ + products(rows, self.coef_[:, np.newaxis])[:, 0]
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        return tags
 
     def predict(self, X: Any) -> FloatArray:
         """Return the sum of both."""

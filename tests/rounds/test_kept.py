@@ -40,6 +40,12 @@ FITS = {
 PARTS = [ROWS[:250], ROWS[250:251], ROWS[251:]]
 
 
+@pytest.fixture(autouse=True)
+def no_rows_of_other_tests():
+    for _, run in list(kept._stores):
+        kept.forget(run)
+
+
 @pytest.fixture
 def folder(tmp_path, monkeypatch):
     """A folder for files, which are collected with their rights and number of names."""
