@@ -5,6 +5,7 @@ Statistics see neither what is rare (the fifth trial of an exponential, a gap of
 is used twice; here every draw must agree, and the next one starts at the same bit.
 """
 
+import functools
 from decimal import Decimal, localcontext
 from fractions import Fraction
 
@@ -43,6 +44,7 @@ def has_exponential(bits, trial):
     return k % 2
 
 
+@functools.cache
 def survival(j, n_bits):
     """Return floor(2^n_bits exp(-j / 16))."""
     with localcontext(prec=200):
