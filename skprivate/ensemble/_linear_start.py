@@ -13,7 +13,7 @@ from scipy.special import ndtri
 from .._typing import FloatArray, IntArray
 from ..rounds._driver import Round, Rounds
 from ..rounds._plans.boosting import UNIT, AdditiveModel, ClassLoss, CodedFeature, to_units
-from ..rounds._plans.linear_residuals import LinearResidualsPlan
+from ..rounds._plans.linear_residuals import MOST_BASIS, LinearResidualsPlan
 from ..rounds._plans.probabilities import class_probabilities
 from ..rounds._rates import NoiseShares, shift_to
 
@@ -117,7 +117,10 @@ class LinearDesign:
         ]
         variances = np.concatenate([np.ones(1), *[each for _, each in found]])
         unit, rng = sqrt(_ROOM * variances.sum()) / _RADIUS, np.random.default_rng(0)
-        basis = tuple(np.rint(one / unit).astype(np.int64) for one, _ in found)
+        # Of rare levels directions may be longer: the row's factor would cut them off in any case.
+        basis = tuple(
+            np.clip(np.rint(one / unit), -MOST_BASIS, MOST_BASIS).astype(np.int64) for one, _ in found
+        )
         rows = [
             one[rng.choice(len(part), size=_DRAWS, p=part)] * unit
             for one, part in zip(basis, parts, strict=True)

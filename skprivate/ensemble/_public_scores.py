@@ -2,6 +2,7 @@
 """Scores of a model that public rows alone have trained: where boosting starts, and one more feature."""
 
 import contextlib
+import copy
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
@@ -117,17 +118,19 @@ class PublicScores:
         known to have the same bits (:doc:`/proofs/rows`), so that rows beside it do not move them.
         """
         found, fails = np.tile(self._nothing(), (len(X), 1)), False
+        # A model may keep what it is asked about: the one that stays has seen no private row.
+        asked = replace(self, estimator=copy.deepcopy(self.estimator))
         # In threads the trees of a forest would be added in any order.
         with warnings.catch_warnings(), parallel_config(backend="sequential"):
             warnings.simplefilter("ignore")
             if is_same_in_any_table(self.estimator):
                 with contextlib.suppress(Exception):
-                    return self.augment(X)
-            model, rows = self, X
-            if isinstance(self.estimator, TableModel):
+                    return asked.augment(X)
+            model, rows = asked, X
+            if isinstance(asked.estimator, TableModel):
                 with contextlib.suppress(Exception):
-                    estimator, rows = self.estimator.last_step(X)
-                    model = replace(self, estimator=estimator)
+                    estimator, rows = asked.estimator.last_step(X)
+                    model = replace(asked, estimator=estimator)
             for number, row in enumerate(rows_alone(rows)):
                 # What is raised is dropped: it may hold a private value.
                 try:

@@ -377,6 +377,9 @@ def boosting_rounds(task: BoostingTask, spent: PrivacySpent) -> Rounds[BoostingR
         features = [cell.feature for cell in cells]
         least = _SURE * max(one.std for one in counted.values()) / n_rows
         design = LinearDesign.of_cells(task.noise, task.loss, rates.rates, n_rows, features, sizes, least)
+        if len(design.variances) == 1:
+            # No column has two cells with rows.
+            design, linear = None, (Fraction(0), 0)
     found = yield from _steps(task, schedule, start, cells, finer, counted, design, linear)
     if isinstance(task.loss, ClassLoss):
         model = found["model"]

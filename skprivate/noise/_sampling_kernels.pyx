@@ -114,12 +114,13 @@ for _byte in range(256):
 
 def compare_with_survival(drawn, n_bits, j):
     """Compare a number of [drawn, drawn + 1) / 2^n_bits with exp(-j / FINE): its sign less this; 0: unknown."""
-    from decimal import Context, Decimal
+    from decimal import MAX_EMAX, MIN_EMIN, ROUND_HALF_EVEN, Context, Decimal
 
-    # More digits than it has before the point: the error is far below 1 / 2.
-    context = Context(prec=n_bits)
-    survival = context.multiply(context.exp(Decimal(-j) / FINE), Decimal(2**n_bits))
-    return (drawn - survival > 0.5) - (drawn - survival < -1.5)
+    # More digits than it has before the point: the error is far below 1 / 2. Nothing is the caller's context's.
+    context = Context(prec=n_bits, rounding=ROUND_HALF_EVEN, Emin=MIN_EMIN, Emax=MAX_EMAX, traps=[])
+    part = context.exp(context.divide(Decimal(-j), Decimal(FINE)))
+    beyond = context.subtract(Decimal(drawn), context.multiply(part, Decimal(2**n_bits)))
+    return (beyond > Decimal("0.5")) - (beyond < Decimal("-1.5"))
 
 
 cdef int is_below_survival(WordStream stream, int j) except -1 nogil:

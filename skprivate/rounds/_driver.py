@@ -27,7 +27,7 @@ from ..utils._json_documents import (
 )
 from ._plans.boosting import CodeCountsPlan, CodedRows, ColumnResidualsPlan, ResidualsPlan
 from ._plans.linear_residuals import LinearResidualsPlan
-from ._plans.logits import LogitsPlan, StandardRows, Tiles
+from ._plans.logits import LogitsPlan, Tiles
 from ._rows import PreparedRows
 from ._task import Plan
 
@@ -109,7 +109,7 @@ class RowsInMemory:
         self._rows = rows
         self._sums: IntArray | None = None
         self._coded: CodedRows | None = None
-        self._standard: tuple[StandardRows, list[Tiles]] | None = None
+        self._standard: tuple[tuple[Any, ...], list[Tiles]] = (), []
 
     def prepare(self, number: int, plan: Plan) -> None:
         """Make the sums."""
@@ -122,8 +122,9 @@ class RowsInMemory:
 
     def _sums_of(self, plan: Plan) -> IntArray:
         if isinstance(plan, LogitsPlan):
-            if self._standard is None or self._standard[0] is not plan.rows:
-                self._standard = plan.rows, list(plan.tiles(self._rows))
+            kind = plan.rows, plan.grid, plan.n_labels
+            if self._standard[0] != kind:
+                self._standard = kind, list(plan.tiles(self._rows))
             return plan.tile_sums(self._standard[1])
         if not isinstance(plan, CodeCountsPlan | ColumnResidualsPlan | LinearResidualsPlan | ResidualsPlan):
             return plan.sums(self._rows)

@@ -192,6 +192,9 @@ class RowStore:
             buffer[at : at + part.nbytes] = np.ascontiguousarray(part).reshape(-1).view(np.uint8)
             at += _room(part.nbytes)
         with self._lock:
+            # Another thread may have found that there is no file, or closed it.
+            if self._folder is False:
+                return False
             place = self._free[size].pop() if self._free.get(size) else self._end
             try:
                 if self._file is None:
@@ -270,6 +273,8 @@ def _move_all(move: Callable[[Any], int | None], buffer: Any) -> None:
 
 # By process, too: a child that was forked has its parent's stores, and must not move in their files.
 _stores: dict[tuple[int, str], RowStore] = {}
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_stores.clear)
 
 
 def store_of(run: str, most_bytes: int, folder: Any) -> RowStore | None:

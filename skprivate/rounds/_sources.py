@@ -2,6 +2,7 @@
 """Sources of rows: tables in memory, on disk or on an engine, and what is public about them."""
 
 import os
+import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from numbers import Integral
@@ -502,7 +503,7 @@ class SourceRun:
         partitions = getattr(self._source.hook, "__self__", None)
         if isinstance(partitions, DaskPartitions):
             # The next fit may have another cluster.
-            partitions.marked.clear()
+            partitions.marked = []
 
 
 def _hook_of(tables: Any, columns: TableColumns) -> Callable[[Any], Iterable[bytes]] | None:
@@ -631,17 +632,22 @@ class DaskPartitions:
         if getattr(function, "keep", None) is None:
             found = [(table, None) for table in self._frame.to_delayed()]
         else:
-            if not self.marked:
-                tables = [_DaskTable(dask.optimize(table)[0]) for table in self._frame.to_delayed()]
-                marks = dask.persist(
-                    *(dask.delayed(_mark, pure=False)(place) for place in range(len(tables)))
-                )
-                self.marked.extend(zip(tables, marks, strict=True))
-            found = self.marked
+            # Of two fits at once, each gets every partition once.
+            with _MARKING:
+                if not self.marked:
+                    tables = [_DaskTable(dask.optimize(table)[0]) for table in self._frame.to_delayed()]
+                    marks = dask.persist(
+                        *(dask.delayed(_mark, pure=False)(place) for place in range(len(tables)))
+                    )
+                    self.marked = list(zip(tables, marks, strict=True))
+                found = self.marked
         # Not pure: dask would keep the sums of two equal calls on a worker, as one result.
         call = dask.delayed(_call, pure=False)
         tasks = [call(function, table, number, mark) for number, (table, mark) in enumerate(found)]
         yield from dask.compute(*tasks)
+
+
+_MARKING = threading.Lock()
 
 
 class _DaskTable:

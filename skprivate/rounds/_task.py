@@ -293,7 +293,8 @@ class RoundTask(Record):
         if store is None or coding is None:
             pieces = ((rows, rows.n_rows, units) for rows, units in self._read(table))
         else:
-            pieces = store.pieces(batch_id, coding, version, lambda: self._read(table))
+            known = digest(self.schema.to_dict()), version
+            pieces = store.pieces(batch_id, coding, known, lambda: self._read(table))
         sums = self.plan.sums if coding in (None, AS_THEY_ARE) else self.plan.coded_sums  # type: ignore[attr-defined]
         n_rows = n_units = 0
         values = np.zeros(self.plan.n_sums, dtype=np.int64)

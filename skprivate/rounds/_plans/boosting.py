@@ -428,17 +428,18 @@ class CodedRows:
         self._scores: Any = None
         self._grid: CellGrid | None = None
         self._cells: Any = None
-        self._kept: tuple[Any, Any] = (None, None)
+        self._kept_for: Any = None
+        self._kept: Any = None
 
     def kept(self, key: Any, make: Callable[[], Any]) -> Any:
         """Return what was made for this very object before, or make it."""
-        if self._kept[0] is not key:
-            self._kept = key, make()
-        return self._kept[1]
+        if self._kept_for is not key:
+            self._kept_for, self._kept = key, make()
+        return self._kept
 
     def strip(self) -> None:
         """Drop what is made again in a moment, before the rest is written."""
-        self.work, self._grid, self._cells, self._kept = 0, None, None, (None, None)
+        self.work, self._grid, self._cells, self._kept_for, self._kept = 0, None, None, None, None
 
     @property
     def rows(self) -> PreparedRows:
@@ -450,7 +451,7 @@ class CodedRows:
         before, anew = self._layout, self.X.shape[1] > 0
         if before is None or (layout is not before and (anew or layout.key != before.key)):
             self._model, self._layout, self.work = None, layout, self.work + len(layout.features)
-            self._grid, self._cells, self._kept = None, None, (None, None)
+            self._grid = self._cells = self._kept_for = self._kept = None
             anew = anew or before is None
             self._codes = layout.codes(self.X) if anew else layout.joined(before, self._codes)  # type: ignore[arg-type]
         return self._codes

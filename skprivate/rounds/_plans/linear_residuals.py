@@ -15,8 +15,8 @@ from .boosting import AdditiveModel, ClassLoss, CodedRows, FeatureCodes
 from .code_kernels import add_numbers
 from .moments import FINEST
 
-# Largest magnitude of a basis, and so of the constant's.
-_MOST_BASIS = 2**14
+#: Largest magnitude of a basis, and so of the constant's.
+MOST_BASIS = 2**14
 # Rounding of a factor is far below what it is made smaller by.
 _BELOW = 1 - 2.0**-40
 # Largest exact sum.
@@ -25,7 +25,7 @@ _MOST_SUM = 2**62
 
 def _read_basis(numbers: Any) -> IntArray:
     whole = type(numbers) is list and all(
-        type(one) is int and -_MOST_BASIS <= one <= _MOST_BASIS for one in numbers
+        type(one) is int and -MOST_BASIS <= one <= MOST_BASIS for one in numbers
     )
     if not whole:
         raise ValueError("a plan: a basis must hold whole numbers")
@@ -70,9 +70,9 @@ class LinearResidualsPlan(Record):
 
     model: AdditiveModel = stored(record, AdditiveModel.from_dict)
     loss: ClassLoss = stored(record, _read_loss)
-    constant: int = stored(Fields.integer, 0, _MOST_BASIS)
+    constant: int = stored(Fields.integer, 0, MOST_BASIS)
     basis: tuple[IntArray, ...] = stored(records, _read_basis)
-    radius: int = stored(Fields.integer, 1, _MOST_BASIS)
+    radius: int = stored(Fields.integer, 1, MOST_BASIS)
     bits: int = stored(Fields.integer, 0, FINEST)
     kind: ClassVar[str] = "linear-residuals"
 

@@ -300,4 +300,5 @@ class LogitsPlan(Record):
         self._require(len(rows.center) == n_features, "center must be a list of finite numbers")
         self._require(len(rows.scale) == n_features, "scale must be a list of finite numbers")
         self._require(min(rows.scale.min(), rows.radius) > 0, _SCALES)
+        self._require(rows.radius > 2.0 ** (rows.exponent - 1000), "the radius is too small")
         self._require(self.coarse is None or len(self.theta) == 1, "coarse must hold bits, of two classes")
