@@ -76,7 +76,8 @@ class DPBoostingRegressor(RegressorMixin, BaseDPBoosting):
         ``{column: sign}`` by name. For columns with an order; not beside ``public_model``.
     interactions : int or "auto", default="auto"
         Steps on random cells of several columns, at most 1000. 0: shape functions of single columns only.
-        "auto": as many as the rows pay for, 40 at most.
+        "auto": as many as the rows pay for, 80 at most. With Laplace noise, and more columns than steps that
+        the budget pays for, there are none: every step chooses its column.
     partition_seed : int, default=0
         Public seed of the random cells.
     max_rows_per_group : int, default=1

@@ -9,10 +9,12 @@ from sklearn.metrics import log_loss
 
 from skprivate import DPBoostingClassifier
 from skprivate.ensemble._linear_start import LinearDesign, linear_rounds, linear_share
+from skprivate.exceptions import UtilityWarning
 from skprivate.noise import check_entropy
 from skprivate.noise._mechanisms import FitBudget
 from skprivate.rounds._driver import RowsInMemory, drive
 from skprivate.rounds._plans.boosting import AdditiveModel, ClassLoss, CodedFeature, FeatureCodes
+from skprivate.rounds._plans.linear_residuals import MOST_BASIS
 from skprivate.rounds._rates import NoiseShares
 from skprivate.rounds._rows import PreparedRows
 
@@ -78,3 +80,21 @@ def test_a_fit_is_better_by_it_than_steps_on_single_columns():
     model = DPBoostingClassifier(1.0, delta=1e-6, bounds=(-3, 3), classes=[0, 1], random_state=0).fit(X, y)
     X, y = rows_of(10_000, 2.0, 1)
     assert log_loss(y, model.predict_proba(X)) < 0.6
+
+
+def test_directions_of_rare_levels_stay_within_what_a_plan_may_hold():
+    feature = CodedFeature(0, np.array([0.5]))
+    sizes = [np.array([400_000 - 80.0, 80.0])] * 6
+    noise = NoiseShares(FitBudget.of(4, 1e-6, "gaussian"), "replace-one")
+    design = LinearDesign.of_cells(
+        noise, ClassLoss(2), np.array([0.5, 0.5]), 400_000, [feature] * 6, sizes, 0
+    )
+    assert max(np.abs(one).max() for one in design.basis) == MOST_BASIS
+
+
+def test_bounds_so_wide_that_no_column_has_two_cells_fail_no_fit():
+    X = np.random.default_rng(0).uniform(size=(100_000, 6))
+    model = DPBoostingClassifier(3.0, delta=1e-6, bounds=(0, 1e9), classes=[0, 1], random_state=0)
+    with pytest.warns(UtilityWarning):
+        model.fit(X, X[:, 0] > 0.5)
+    assert np.ptp(model.predict_proba(X[:100])[:, 1]) < 0.01
