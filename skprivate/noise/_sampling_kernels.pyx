@@ -113,10 +113,10 @@ for _byte in range(256):
 
 
 def compare_with_survival(drawn, n_bits, j):
-    """Compare a number of [drawn, drawn + 1) / 2^n_bits with exp(-j / FINE): its sign less this; 0: unknown."""
+    """Return the sign of a number of [drawn, drawn + 1) / 2^n_bits less exp(-j / FINE); 0: unknown."""
     from decimal import MAX_EMAX, MIN_EMIN, ROUND_HALF_EVEN, Context, Decimal
 
-    # More digits than it has before the point: the error is far below 1 / 2. Nothing is the caller's context's.
+    # More digits than it has before the point: the error is far below 1 / 2. The context is not the caller's.
     context = Context(prec=n_bits, rounding=ROUND_HALF_EVEN, Emin=MIN_EMIN, Emax=MAX_EMAX, traps=[])
     part = context.exp(context.divide(Decimal(-j), Decimal(FINE)))
     beyond = context.subtract(Decimal(drawn), context.multiply(part, Decimal(2**n_bits)))

@@ -113,7 +113,8 @@ def test_density_that_decides_on_the_output_is_found():
 def test_columns_chosen_by_type_are_found():
     chosen = columns(("whole", "passthrough", make_column_selector(dtype_include="int")))
     found = holes(
-        make_pipeline(columns(("ab", chosen, ["a", "b", "whole"])), tree(bounds=(0, 3))), FRAME.assign(b=1)
+        make_pipeline(columns(("ab", chosen, ["a", "b", "whole"])), tree(bounds=(0, 3), split_share=0)),
+        FRAME.assign(b=1),
     )
     assert ("columntransformer > ab", "attribute transformers_") in found
 

@@ -118,8 +118,9 @@ def add_gradients(
 ):
     """Add up residuals times rows of tiles, by logit and column; fill in curvatures.
 
-    The residual of a label is that of the logits theta (1, z), with z in full, times the row's weight, in units of 1 / unit and toward zero. `theta` has one row for two classes, whose residual is 1 or
-    0 less the probability of the second; and one per class for several. Curvatures are p (1 - p), two classes
+    The residual of a label is that of the logits theta (1, z), with z in full, times the row's weight, in
+    units of 1 / unit and toward zero. `theta` has one row for two classes, whose residual is 1 or 0 less the
+    probability of the second; and one per class for several. Curvatures are p (1 - p), two classes
     only, in units of 1 / fine; 0: none. `work` has one row more, `residuals` as many as `theta`, of a tile.
     """
     cdef Py_ssize_t n_logits = theta.shape[0], d = factor.shape[0], tile, k, i

@@ -106,7 +106,8 @@ cdef extern from *:
             else name##_body arguments; \
         }
     #else
-    #define SKP_TWICE(name, parameters, arguments) static inline void name parameters { name##_body arguments; }
+    #define SKP_TWICE(name, parameters, arguments) \
+        static inline void name parameters { name##_body arguments; }
     #endif
     SKP_TWICE(
         skp_logits,

@@ -212,8 +212,8 @@ cdef extern from *:
     SKP_DISPATCH(double)
     SKP_DISPATCH(float)
 
-    /* Rows of a ball, of norm 1 after scaling: four values at a time, or one by one where they would leave the
-       table; the four sums are added up in one order. `v` has room for a row, and vectors reach beyond the end
+    /* Rows of a ball, of norm 1 after scaling: four values at a time, or one by one where they leave the
+       table; the four sums are added up in one order. `v` has room for a row, vectors reach beyond the end
        of a row as above. The integers obey the bound exactly: their norm is compared without error, and while
        it is above the limit, all that are not 0 move toward 0 by 1. */
     #define SKP_SIZE(u) (squares ? (u) * (u) : fabs(u))
@@ -308,7 +308,7 @@ cdef extern from *:
         double* v, Py_ssize_t width, double* out \
     ) { \
         double (*pack)( \
-            const REAL*, const double*, Py_ssize_t, Py_ssize_t, const double*, const double*, double, double, \
+           const REAL*, const double*, Py_ssize_t, Py_ssize_t, const double*, const double*, double, double, \
             double, double, double*, Py_ssize_t, double* \
         ) = squares ? skp_ball_##REAL##1_2 : skp_ball_##REAL##1_1; \
         SKP_WIDER(pack = squares ? skp_ball_##REAL##4_2 : skp_ball_##REAL##4_1;) \
