@@ -37,7 +37,7 @@ _TOGETHER, _LOGIT_NOISE, _CURVATURE_ABOVE_NOISE, _RIDGE, _LONGEST = 0.5, 0.25, 3
 _MOST = 6.0
 # Radius of rows in whole numbers, least variance of a direction, simulated rows.
 _RADIUS, _LEAST_VARIANCE, _DRAWS = 2**10, 1e-6, 2000
-# Signals of a column over the noise, as variances, of which its own is a mixture: a grid by factors of about 3.
+# Signals of a column over the noise, as variances, of which its own is a mixture: a grid by factors of 3.
 # Steps to find it: ten times as many move what is kept of a column by at most 0.04, on four tables.
 _SIGNALS = np.array([0.0, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0, 1000.0])
 _MIXTURE_STEPS = 30
