@@ -48,7 +48,7 @@ MissingRule = Literal["error", "fill", "indicator"]
 #: Which data sets of a curator count as neighbours.
 CentralRelation = Literal["replace-one", "add-remove"]
 #: Which data sets count as neighbours.
-Relation = Literal["replace-one", "add-remove", "local", "label"]
+Relation = Literal["replace-one", "add-remove", "local", "label", "joint"]
 #: What neighbouring data sets differ in.
 Unit = Literal["row", "group", "player"]
 #: Where the randomness of the noise came from.

@@ -25,6 +25,7 @@ _ODDS = {
     "replace-one": "between two possible values of the data of one {unit}",
     "add-remove": "that one {unit} is in the data",
     "local": "between two possible values that one {unit} reported on",
+    "joint": "between two possible values of the data of one {unit}, from all that others see",
     "label": "between two possible labels of one {unit}, whose features are not protected",
 }
 _NOT_COVERED = (

@@ -39,7 +39,7 @@ class PlannedCost(ReadableAmounts):
     ----------
     epsilon, delta : Fraction
         Never below what ``privacy_spent_`` will say.
-    relation : {"replace-one", "add-remove", "local", "label"}
+    relation : {"replace-one", "add-remove", "local", "label", "joint"}
     leaks : tuple of str
         What will be read from private rows without payment.
     seeded : bool

@@ -4,6 +4,8 @@
 from ._communication_weights import ChangingMixing as ChangingMixing
 from ._communication_weights import CompleteMixing as CompleteMixing
 from ._communication_weights import MatrixMixing as MatrixMixing
+from ._game_plan import GamePlan as GamePlan
+from ._game_plan import plan_game as plan_game
 from ._games.affine_games import QuadraticAggregativeGame as QuadraticAggregativeGame
 from ._games.affine_games import VaccinationGame as VaccinationGame
 from ._games.equilibrium import LinearMap as LinearMap
@@ -17,6 +19,7 @@ from ._leakage.priors import JointPrior as JointPrior
 from ._leakage.priors import SampledPrior as SampledPrior
 from ._leakage.priors import TwoTypePrior as TwoTypePrior
 from ._leakage.priors import TypePrior as TypePrior
+from ._mediated import MediatedNashSolver as MediatedNashSolver
 from ._plan import BroadcastMechanism as BroadcastMechanism
 from ._solver import PrivateNashSolver as PrivateNashSolver
 
@@ -25,7 +28,9 @@ __all__ = [
     "Box",
     "ConstraintSet",
     "ContinuousPrior",
+    "GamePlan",
     "JointPrior",
+    "MediatedNashSolver",
     "PrivateNashSolver",
     "QuadraticAggregativeGame",
     "SampledPrior",
@@ -33,4 +38,5 @@ __all__ = [
     "TwoTypePrior",
     "TypePrior",
     "VaccinationGame",
+    "plan_game",
 ]

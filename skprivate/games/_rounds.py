@@ -14,8 +14,63 @@ from ..noise._sampling_kernels import fill_discrete_laplace
 from ..noise._stream_kernels import WordStream
 from ..utils._private_fit import warn_user
 from ._communication_weights import MixingSchedule
+from ._games.game import AggregativeGame
+from ._games.sets import as_numbers
 from ._plan import Algorithm, Grid, Schedules
 from ._round_kernels import clip_rows, fill_broadcast
+
+
+def check_game(game: Any) -> None:
+    """Refuse what is no game."""
+    if not isinstance(game, AggregativeGame):
+        raise TypeError(f"game must be an AggregativeGame, got {type(game).__name__}.")
+
+
+def check_start(game: AggregativeGame, x0: Any, *, inside: bool) -> FloatArray:
+    """Return the public starting point of all players; None is that of their sets."""
+    shape = (game.n_players, game.n_dims)
+    if x0 is None:
+        return np.array(game.constraint.start(*shape), order="C")
+    start = as_numbers(x0, "x0")
+    if start.shape == shape[:1] and game.n_dims == 1:
+        start = start[:, np.newaxis]
+    if start.shape not in (shape, shape[1:]) or not np.isfinite(start).all():
+        raise ValueError(f"x0 must hold finite numbers, of shape {shape} or {shape[1:]}.")
+    start = np.array(np.broadcast_to(start, shape), dtype=np.float64, order="C")
+    if inside and not game.constraint.contains(start).all():
+        raise ValueError("x0 must lie in the constraint set of every player.")
+    return start
+
+
+def last_responses(
+    game: AggregativeGame, public: FloatArray, reference: FloatArray, unknown: float, length: float
+) -> FloatArray:
+    """Return what players play at home against an estimate of the aggregate with noise.
+
+    Parameters
+    ----------
+    game : AggregativeGame
+    public : ndarray of shape (n_dims,)
+        The estimate.
+    reference : ndarray of shape (n_players, n_dims)
+        What players would play on average if the estimate were right.
+    unknown : float
+        Expected squared norm of the noise in the estimate.
+    length : float
+        P / (P + Q) for a pseudo-gradient ``P x + Q aggregate``, about.
+
+    Notes
+    -----
+    For such a pseudo-gradient an error e of the estimate moves the gradient at the responses by about
+    ``Q e / length`` with the conjecture 0; with the conjecture 1 a player that is at a distance r from its
+    response is kept from it by ``Q length r``, which it sees at home. Each takes the part that minimises the
+    sum of both squares.
+    """
+    held = game.respond(public, reference=reference, conjecture=0)
+    own = length**2 * np.square(held - reference).sum(axis=1)
+    expected = np.divide(unknown, unknown + own, out=np.zeros(len(own)), where=unknown + own > 0)
+    return game.respond(public, reference=reference, conjecture=np.maximum(expected, 1 / len(own)))
+
 
 # The update of all players in one round, and its replay from recorded broadcasts.
 
@@ -158,12 +213,15 @@ class SolverState:
         the players before or after a round, never within.
     history : dict of str to list of ndarray
         "observations", "strategies" and "estimates" of every round, those that are stored.
+    means : list of ndarray of shape (n_dims,)
+        Of the broadcasts of every round.
     """
 
     start: FloatArray
     mixing: MixingSchedule
     progress: tuple[PlayerStates, int]
     history: dict[str, list[FloatArray]]
+    means: list[FloatArray]
 
     @classmethod
     def initial(cls, start: FloatArray, mixing: MixingSchedule, store: str) -> Self:
@@ -171,14 +229,15 @@ class SolverState:
         history: dict[str, list[FloatArray]] = {} if store == "none" else {"observations": []}
         if store == "all":
             history |= {"strategies": [start], "estimates": [start]}
-        return cls(start, mixing, (PlayerStates.initial(start), 0), history)
+        return cls(start, mixing, (PlayerStates.initial(start), 0), history, [])
 
     @classmethod
     def of_solver(cls, solver: Any, mixing: MixingSchedule) -> Self:
         """Make the state after a solver's last round, with weights for the rounds to come too."""
         history = {"observations": list(solver.observations_)} if hasattr(solver, "observations_") else {}
         history |= {name: list(path) for name, path in getattr(solver, "history_", {}).items()}
-        return cls(solver.start_, mixing, (PlayerStates(*solver._state), solver.n_iter_), history)
+        players = PlayerStates(*solver._state)
+        return cls(solver.start_, mixing, (players, solver.n_iter_), history, list(solver.broadcast_means_))
 
     @property
     def n_done(self) -> int:
@@ -191,6 +250,7 @@ class SolverState:
         players = self.progress[0]
         # As a plain tuple: a PlayerStates of another version would not be unpickled.
         solver._state, solver.strategies_, solver.estimates_ = tuple(players), players.x, players.v
+        solver.broadcast_means_ = np.array(self.means[: self.n_done])
         for name in ("observations_", "history_"):
             vars(solver).pop(name, None)
         if "observations" in self.history:
@@ -253,15 +313,14 @@ class SolverState:
         return o
 
     def _record(self, k: int, o: FloatArray, players: PlayerStates) -> None:
-        if not self.history:
-            return
+        # A round that an interrupt cut short is written again.
+        self.means[k:] = [o.mean(axis=0)]
         for name, index, value in (
             ("observations", k, o),
             ("strategies", k + 1, players.x),
             ("estimates", k + 1, players.v),
         ):
             if name in self.history:
-                # A round that an interrupt cut short is written again.
                 del self.history[name][index:]
                 self.history[name].append(value)
 

@@ -18,16 +18,16 @@ from ..accounting import PrivacyGuarantee, PrivacyLedger, PrivacySpent, ReleaseR
 from ..base import SHARED_CONSTRAINTS, PrivateEstimatorMixin, assign_roles, claim_of, private_fit
 from ..exceptions import PrivacyLeakWarning, PrivacyUnboundedError, UtilityWarning
 from ..noise._mechanisms import Entropy, check_entropy
-from ..utils import check_int
+from ..utils import check_int, check_positive
 from ..utils._compat import CallbackSupportMixin, Interval, StrOptions
 from ..utils._private_fit import progress, warn_user
 from ..utils._public_module import public_module
 from ._communication_weights import MixingSchedule, check_same_rounds, make_mixing
 from ._games.game import AggregativeGame
-from ._games.sets import as_numbers
 from ._leakage.guarantees import View, largest_player_epsilon, privacy_guarantee
+from ._mediated import MediatedNashSolver
 from ._plan import Algorithm, BroadcastMechanism, Grid, Schedules, extend_rounds, make_grid
-from ._rounds import Dynamics, SolverState
+from ._rounds import Dynamics, SolverState, check_game, check_start, last_responses
 
 # The solver: private Nash equilibrium seeking with noisy broadcasts of the players' estimates.
 
@@ -71,6 +71,10 @@ default=None
     clip_norm : float or None, default=None
         L1 norm at which every pseudo-gradient is clipped before the step. It bounds what any game can leak,
         and moves the equilibrium if it bites there.
+    last_step : {"update", "response"}, default="update"
+        What players play in the end: what the last round left them, as in the papers, or their response, at
+        home, to the public estimate of the aggregate that all broadcasts give (`AggregativeGame.respond`).
+        It has far less noise than a player's own estimate, and nothing more is broadcast.
     store : {"none", "observations", "all"}, default="none"
         What is kept of every round: nothing, the broadcasts, or strategies and estimates too.
     random_state : None, int, RandomState or Generator, default=None
@@ -86,6 +90,11 @@ default=None
         Every player's estimate of the aggregate.
     aggregate_ : ndarray of shape (n_dims,)
         Mean strategy.
+    broadcast_means_ : ndarray of shape (n_rounds, n_dims)
+        Mean over players of the broadcasts of every round: public.
+    public_aggregate_ : ndarray of shape (n_dims,)
+        Estimate of the aggregate by broadcasts: their mean over players and over the last quarter of the
+        rounds, inversely weighted by their variances. With "ye" that of the last round: noise adds up there.
     n_iter_ : int
         Number of rounds.
     residual_ : float
@@ -196,7 +205,7 @@ default=None
 
     declared_roles = assign_roles(
         release="algorithm weights max_iter noise_scale step_size consensus_step connected_within clip_norm "
-        "store random_state",
+        "last_step store random_state",
         computing="ledger",
     )
 
@@ -209,6 +218,7 @@ default=None
         "consensus_step": [Interval(Real, 0, None, closed="neither"), tuple, "array-like", callable],
         "connected_within": [Interval(Integral, 1, None, closed="left"), None],
         "clip_norm": [Interval(Real, 0, None, closed="neither"), None],
+        "last_step": [StrOptions({"update", "response"})],
         "store": [StrOptions({"none", "observations", "all"})],
         "random_state": SHARED_CONSTRAINTS["random_state"],
         "ledger": SHARED_CONSTRAINTS["ledger"],
@@ -225,6 +235,7 @@ default=None
         consensus_step: Any = (1.0, 2.0, 0.1),
         connected_within: int | None = None,
         clip_norm: float | None = None,
+        last_step: Literal["update", "response"] = "update",
         store: Literal["none", "observations", "all"] = "none",
         random_state: RandomSource = None,
         ledger: PrivacyLedger | None = None,
@@ -237,9 +248,110 @@ default=None
         self.consensus_step = consensus_step
         self.connected_within = connected_within
         self.clip_norm = clip_norm
+        self.last_step = last_step
         self.store = store
         self.random_state = random_state
         self.ledger = ledger
+
+    @classmethod
+    def from_epsilon(
+        cls,
+        epsilon: float,
+        game: AggregativeGame,
+        *,
+        criterion: Criterion = "dp",
+        view: View | Literal["joint"] = "individual",
+        prior: Any = None,
+        rounds: int | Literal["auto"] = "auto",
+        **options: Any,
+    ) -> "Self | MediatedNashSolver":
+        """Return a solver whose noise and rounds follow from epsilon; nothing is run or charged.
+
+        Parameters
+        ----------
+        epsilon : float
+            The guarantee that all broadcasts together shall have, > 0.
+        game : AggregativeGame
+            What is public of it counts: its set, the number of players, declared bounds.
+        criterion : {"dp", "pml", "corollary1"}, default="dp"
+            As in `privacy_guarantee`.
+        view : {"individual", "entire", "joint"}, default="individual"
+            As in `privacy_guarantee`; "joint": a `MediatedNashSolver`, for criterion "dp" alone.
+        prior : prior or scipy.stats frozen distribution, default=None
+            As in `privacy_guarantee`.
+        rounds : int or "auto", default="auto"
+            "auto": the number after which the noise in the public estimate is what is left.
+        **options
+            Further parameters of the solver.
+
+        Returns
+        -------
+        solver : PrivateNashSolver or MediatedNashSolver
+            Not fitted; with ``last_step="response"`` unless `options` say otherwise.
+
+        Raises
+        ------
+        PrivacyUnboundedError
+            No amount of noise reaches epsilon: nothing bounds what a broadcast leaks.
+        TypeError, ValueError
+            Wrong types; a prior that does not fit; a mediator with another criterion.
+
+        Notes
+        -----
+        **Privacy**: a function of public things. The guarantee of the fitted solver is at most epsilon, and
+        less by the resolution of the search.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from skprivate.games import PrivateNashSolver, QuadraticAggregativeGame
+        >>> wishes = np.random.default_rng(0).uniform(-4, 0, size=3000)
+        >>> game = QuadraticAggregativeGame(1.0, 0.5, wishes, bounds=(0, 4), r_bounds=(-4, 0))
+        >>> solver = PrivateNashSolver.from_epsilon(2.0, game).fit(game)
+        >>> bool(1.9 < solver.privacy_guarantee(criterion="dp", view="individual").epsilon <= 2.0)
+        True
+        >>> bool(game.regret(solver.strategies_) < game.regret(solver.start_))
+        True
+        """
+        check_game(game)
+        epsilon = float(check_positive(epsilon, "epsilon"))
+        if view == "joint":
+            if criterion != "dp" or prior is not None:
+                raise ValueError("view='joint' is for criterion='dp', without a prior.")
+            return MediatedNashSolver(epsilon, max_iter=rounds, **options)
+        options = {"last_step": "response", **options}
+        tried = _ROUNDS if rounds == "auto" else (check_int(rounds, "rounds", least=1),)
+        found = []
+        for n_rounds in tried:
+            solver = cls(max_iter=n_rounds, **options)
+            solver.noise_scale = solver._scale_of(epsilon, game, prior, view, criterion)
+            noise = solver.noise_scale * math.sqrt(2 * game.n_dims / game.n_players / -(-n_rounds // 4))
+            far = game.constraint.diameter if math.isfinite(game.constraint.diameter) else 1.0
+            found.append((_LEFT**n_rounds * far + noise, solver))
+        return min(found, key=lambda pair: pair[0])[1]
+
+    def _scale_of(
+        self, epsilon: float, game: AggregativeGame, prior: Any, view: View, criterion: Criterion
+    ) -> float:
+        """Return the least constant scale of noise, to a part in a thousand, that reaches epsilon."""
+        start = check_start(game, None, inside=True)
+
+        def leaked(exponent: int) -> float:
+            schedules = Schedules.checked(1.001**exponent, self.step_size, self.consensus_step, self.max_iter)
+            grid = make_grid(schedules.noise_scales, largest_public_magnitude(game, start))
+            mechanism = make_mechanism(self, game, schedules, grid)
+            return privacy_guarantee(mechanism, prior, view=view, criterion=criterion).epsilon
+
+        low, high = -_EXPONENTS, _EXPONENTS
+        if not leaked(high) <= epsilon:
+            raise PrivacyUnboundedError(
+                f"no noise reaches epsilon={epsilon:g}: what one player holds may move its broadcasts "
+                "without limit. Declare bounds, or set clip_norm."
+            )
+        while high - low > 1:
+            middle = (low + high) // 2
+            low, high = (low, middle) if leaked(middle) <= epsilon else (middle, high)
+        return float(1.001**high)
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
@@ -273,8 +385,8 @@ default=None
         PrivacyUnboundedError
             In strict mode, or with a ledger: nothing bounds what the broadcasts leak.
         """
-        _check_game(game)
-        start = self._check_start(game, x0)
+        check_game(game)
+        start = check_start(game, x0, inside=self.algorithm == "wang_nedic")
         return self._run(game, SolverState.initial(start, self._check_weights(game, 0), self.store))
 
     @private_fit
@@ -296,7 +408,7 @@ default=None
         """
         if not hasattr(self, "strategies_"):
             return self.fit(game)
-        _check_game(game)
+        check_game(game)
         if (game.n_players, game.n_dims) != self.start_.shape:
             raise ValueError("game differs from the one of the rounds before in what is public about it.")
         mixing = self._check_weights(game, self.n_iter_)
@@ -361,7 +473,7 @@ default=None
                 if not np.array_equal(schedule[: state.n_done], before):
                     raise ValueError(f"{name} differs from that of the rounds that were run.")
             mechanism = extend_rounds(self.mechanism_, mechanism)
-        self._warn_about_use(game, schedules.noise_scales)
+        self._warn_about_use(game, schedules)
         self.announce_leaks([])
         spent = self._spend(mechanism, entropy)
         # With noise a gradient that is no finite number must not end the run: it is no move.
@@ -374,23 +486,12 @@ default=None
         self.noise_scales_ = schedules.noise_scales[:n_done]
         self.consensus_steps_ = schedules.consensus_steps[:n_done]
         state.store_in(self)
+        self.public_aggregate_ = _public_aggregate(self)
+        if self.last_step == "response":
+            self.strategies_ = _responses(self, game)
         self.n_iter_, self.aggregate_ = n_done, self.strategies_.mean(axis=0)
         self.residual_ = game.residual(self.strategies_)
         return self
-
-    def _check_start(self, game: AggregativeGame, x0: Any) -> FloatArray:
-        shape = (game.n_players, game.n_dims)
-        if x0 is None:
-            return np.array(game.constraint.start(*shape), order="C")
-        start = as_numbers(x0, "x0")
-        if start.shape == shape[:1] and game.n_dims == 1:
-            start = start[:, np.newaxis]
-        if start.shape not in (shape, shape[1:]) or not np.isfinite(start).all():
-            raise ValueError(f"x0 must hold finite numbers, of shape {shape} or {shape[1:]}.")
-        start = np.array(np.broadcast_to(start, shape), dtype=np.float64, order="C")
-        if self.algorithm == "wang_nedic" and not game.constraint.contains(start).all():
-            raise ValueError("x0 must lie in the constraint set of every player.")
-        return start
 
     def _check_weights(self, game: AggregativeGame, n_done: int) -> MixingSchedule:
         return make_mixing(
@@ -401,7 +502,17 @@ default=None
             connected_within=self.connected_within,
         )
 
-    def _warn_about_use(self, game: AggregativeGame, noise_scales: FloatArray) -> None:
+    def _warn_about_use(self, game: AggregativeGame, schedules: Schedules) -> None:
+        noise_scales = schedules.noise_scales
+        if self.last_step == "update" and self.algorithm == "wang_nedic":
+            std = np.sqrt(game.n_dims * _estimate_variance(schedules))
+            if std > game.constraint.diameter:
+                warn_user(
+                    "The noise in every player's estimate of the aggregate is larger than its set: "
+                    "strategies are expected to be no better than the public start. Use "
+                    "last_step='response', a mediator (MediatedNashSolver), or less noise.",
+                    UtilityWarning,
+                )
         if self.algorithm == "ye" and noise_scales[-1] > noise_scales[0]:
             warn_user(
                 "algorithm='ye' with growing noise diverges: the mean estimate is off by the running sum of "
@@ -423,6 +534,12 @@ default=None
             if self.is_strict() or self.ledger is not None:
                 raise PrivacyUnboundedError(message)
             warn_user(message, PrivacyLeakWarning)
+        elif epsilon > _WEAK and entropy.private:
+            warn_user(
+                f"One player's epsilon is {float(epsilon):.3g}, which protects hardly anything. "
+                "PrivateNashSolver.from_epsilon chooses noise and rounds for an epsilon.",
+                UserWarning,
+            )
         seeded = before is not None and before.noise_source == "seeded"
         spent = make_statement(mechanism, epsilon, leaks, "seeded" if seeded else entropy.source)
         if self.ledger is not None:
@@ -434,9 +551,45 @@ default=None
         return spent
 
 
-def _check_game(game: Any) -> None:
-    if not isinstance(game, AggregativeGame):
-        raise TypeError(f"game must be an AggregativeGame, got {type(game).__name__}.")
+# Where own costs and the aggregate count the same.
+_TYPICAL_LENGTH = 0.5
+# Rounds that `from_epsilon` compares, what a round leaves of the distance to the equilibrium (the first steps
+# of the default schedule on five kinds of games), and exponents of 1.001 for scales from 1e-13 to 1e13.
+_ROUNDS, _LEFT, _EXPONENTS = (2, 3, 5, 10, 20, 50), 0.6, 30_000
+# Epsilon above which differential privacy of one player is called weak: odds may change by a factor of 5e8.
+_WEAK = 20
+
+
+def _estimate_variance(schedules: Schedules) -> float:
+    """Return the variance of the noise in one coordinate of a player's own estimate after all rounds."""
+    variance = 0.0
+    for step, scale in zip(schedules.consensus_steps, schedules.noise_scales, strict=True):
+        variance = (1 - step) ** 2 * variance + 2 * (step * scale) ** 2
+    return float(variance)
+
+
+def _public_aggregate(solver: Any) -> FloatArray:
+    """Return the estimate of the aggregate by the broadcasts alone."""
+    n_last = _n_last(solver)
+    weights = 1 / np.square(solver.noise_scales_[-n_last:]) if n_last > 1 else None
+    return np.asarray(np.average(solver.broadcast_means_[-n_last:], axis=0, weights=weights))
+
+
+def _n_last(solver: Any) -> int:
+    """Return how many of the last rounds the public estimate is of."""
+    noisy = solver.algorithm == "wang_nedic" and (solver.noise_scales_ > 0).all()
+    return -(-len(solver.noise_scales_) // 4) if noisy else 1
+
+
+def _responses(solver: Any, game: AggregativeGame) -> FloatArray:
+    """Return the players' responses to the public estimate, shrunk to the start by what noise explains."""
+    scales = solver.noise_scales_[-_n_last(solver) :]
+    unknown = 0.0 if (scales == 0).any() else 2 * game.n_dims / game.n_players / float((1 / scales**2).sum())
+    start, way = solver.start_.mean(axis=0), solver.public_aggregate_ - solver.start_.mean(axis=0)
+    square = float(way @ way)
+    way = way * (max(0.0, 1 - unknown / square) if square else 0.0)
+    reference = game.constraint.project(solver.start_ + way)
+    return last_responses(game, start + way, reference, unknown, _TYPICAL_LENGTH)
 
 
 # The public mechanism of a solver's run, the epsilon of one player, and its `PrivacySpent`.

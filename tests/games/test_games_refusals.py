@@ -16,6 +16,7 @@ from skprivate.games import (
     Box,
     ContinuousPrior,
     JointPrior,
+    MediatedNashSolver,
     PrivateNashSolver,
     QuadraticAggregativeGame,
     SampledPrior,
@@ -151,6 +152,17 @@ def guarantee(arguments):
 
 def distances(changes):
     player_distances(make_mechanism(**{"algorithm": "wang_nedic", **changes}))
+
+
+def mediated(parameters):
+    given = {"bounds": (-1, 1), **parameters}
+    game = given.pop("game", QuadraticAggregativeGame(1.0, 0.5, R, given.pop("bounds")))
+    fit = {name: given.pop(name) for name in ("x0",) if name in given}
+    MediatedNashSolver(**given).fit(game, **fit)
+
+
+def from_epsilon(parameters):
+    PrivateNashSolver.from_epsilon(1.0, QuadraticAggregativeGame(1.0, 0.5, R), **parameters)
 
 
 def last_scale(scale):
@@ -413,6 +425,32 @@ TABLE = [
         ((0.5,), "prior must be", TypeError),
         ((TypePrior([[0, 0], [1, 1]], [0.5, 0.5]),), "coordinates"),
         ((None, "entire", "dp"), "bounds of the private vectors", PrivacyUnboundedError),
+    ),
+    *rows("totals", lambda given: Simplex(given[0], upper=given[1]).fit_to(2, 3),
+        (([1, 2, 3], None), "total has 3 entries, the game has 2 players"),
+        (([1, 0], None), "above 0, one number for each player"),
+        ((1.0, 0.0), "upper must be above 0"),
+        (([1, 7], 2.0), "total of player 1 is above the sum"),
+        ((1.0, [1.0, 1.0]), "upper must be a number or have shape"),
+    ),
+    *rows("responses", lambda given: AggregativeGame(gradient, N, n).respond(**given),
+        ({"aggregate": np.zeros(3)}, "aggregate must hold finite numbers, of shape"),
+        ({"aggregate": np.zeros(n), "conjecture": 1.5}, "numbers from 0 to 1"),
+        ({"aggregate": np.zeros(n), "reference": np.zeros((2, 2))}, "one row per player"),
+    ),
+    *rows("mediated", mediated,
+        ({"game": R}, "must be an AggregativeGame", TypeError),
+        ({"bounds": None}, "every player's set must be bounded"),
+        ({"delta": 0}, "delta"),
+        ({"epsilon": 0}, "epsilon"),
+        ({"max_iter": 0}, "max_iter"),
+        ({"x0": 5.0 * np.ones(n)}, "x0 must lie in the constraint set"),
+    ),
+    *rows("from epsilon", from_epsilon,
+        ({}, "bounds of the private vectors", PrivacyUnboundedError),
+        ({"view": "joint", "criterion": "pml"}, "view='joint' is for criterion='dp'"),
+        ({"view": "other"}, "view"),
+        ({"rounds": 0}, "rounds"),
     ),
     *rows("no noise", last_scale, *((scale, "without noise") for scale in (0.0, np.inf, np.nan))),
     *rows("unbounded", distances,

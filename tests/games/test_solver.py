@@ -23,6 +23,8 @@ from skprivate.games import PrivateNashSolver, QuadraticAggregativeGame, TypePri
 from skprivate.games._rounds import PlayerStates, SolverState
 from tests.marks import needs_callbacks
 
+# These runs show what a round does, at whatever epsilon.
+pytestmark = pytest.mark.filterwarnings("ignore:One player's epsilon", "ignore:The noise in every player")
 RING = (np.eye(5) + np.roll(np.eye(5), 1, axis=0) + np.roll(np.eye(5), -1, axis=0)) / 3
 R = np.array([[-0.6, 0.3], [0.1, 0.0], [0.4, -0.2], [0.9, 0.5], [-0.1, -0.9]])
 
@@ -265,6 +267,39 @@ def test_unbounded_private_vectors_are_unbounded():
     assert fitted.privacy_guarantee(uniform(-1, 2)).status == "exact"
     with pytest.raises(PrivacyUnboundedError):
         fitted.privacy_guarantee(criterion="dp")
+
+
+def test_weak_guarantees_and_noise_beyond_the_set_warn(game):
+    with pytest.warns(UserWarning, match="which protects hardly anything"):
+        PrivateNashSolver().fit(game)
+    boxed = QuadraticAggregativeGame(1.0, 0.5, R, (-1, 1), r_bounds=(-1, 1))
+    with pytest.warns(UtilityWarning, match="no better than the public start"):
+        solver(noise_scale=100.0).fit(boxed)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        solver(noise_scale=100.0, last_step="response").fit(boxed)
+
+
+def test_responses_to_the_public_estimate_are_nearer_than_what_rounds_leave():
+    wishes = np.random.default_rng(0).uniform(-4, 0, size=300)
+    game = QuadraticAggregativeGame(1.0, 0.5, wishes, bounds=(0, 4), r_bounds=(-4, 0))
+    found = [
+        solver(noise_scale=3.0, last_step=step, max_iter=20).fit(game) for step in ("update", "response")
+    ]
+    assert np.array_equal(found[0].broadcast_means_, found[1].broadcast_means_)
+    assert found[1].public_aggregate_ == pytest.approx(found[1].broadcast_means_[-5:].mean(axis=0))
+    assert game.regret(found[1].strategies_) < 0.1 * game.regret(found[0].strategies_)
+    again = found[1].partial_fit(game)
+    assert again.n_iter_ == 40
+    assert again.broadcast_means_.shape == (40, 1)
+
+
+@pytest.mark.parametrize(("criterion", "prior"), [("dp", None), ("pml", uniform(-1, 2))])
+def test_noise_follows_from_epsilon(game, criterion, prior):
+    made = PrivateNashSolver.from_epsilon(1.5, game, criterion=criterion, prior=prior, rounds=5)
+    guarantee = made.fit(game).privacy_guarantee(prior, "individual", criterion)
+    assert 1.49 < guarantee.epsilon <= 1.5
+    assert made.max_iter == 5
 
 
 def test_growing_noise_warns_with_ye_alone(game):

@@ -159,10 +159,11 @@ _METHODS = {
 # A run of the first relation is one of the others at the same cost: a report that hides its unit hides that
 # the unit is replaced, and a replaced unit may differ in its label alone.
 _IMPLIED: dict[Relation, tuple[Relation, ...]] = {
-    "local": ("local", "replace-one", "label"),
+    "local": ("local", "replace-one", "label", "joint"),
     "replace-one": ("replace-one", "label"),
     "add-remove": ("add-remove",),
     "label": ("label",),
+    "joint": ("joint",),
 }
 
 

@@ -442,10 +442,11 @@ _ASSUMED = {
     "local": "",
     "replace-one": " (and for whom the units are independent)",
     "add-remove": " (and for whom the units are independent)",
+    "joint": " (and for whom the units are independent)",
     "label": " over labels (and for whom the units' labels are independent given the features)",
 }
 # What the replacement of one unit's value costs, in epsilons.
-_STEPS = {"local": 1, "replace-one": 1, "add-remove": 2, "label": 1}
+_STEPS = {"local": 1, "replace-one": 1, "add-remove": 2, "label": 1, "joint": 1}
 # A player's broadcasts depend on those of others.
 _PLAYERS = " (and for whom the players are independent)"
 

@@ -48,6 +48,8 @@ _INPUT_METRICS = {
     "differential privacy)",
     "local": "number of units whose values differ, for each unit's own report by itself (local differential "
     "privacy)",
+    "joint": "number of units whose values differ, for all that the other units see (joint differential "
+    "privacy)",
     "label": "number of units whose label differs; the features are equal, and NOT protected (label "
     "differential privacy)",
 }

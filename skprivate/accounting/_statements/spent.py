@@ -220,7 +220,7 @@ class PrivacySpent(ReadableAmounts, Labelled):
         In [0, 1). Ints and floats are converted exactly.
     rho : Fraction or None, default=None
         Parameter of zero-concentrated differential privacy, above 0, where the mechanism has one.
-    relation : {"replace-one", "add-remove", "local", "label"}
+    relation : {"replace-one", "add-remove", "local", "label", "joint"}
         Which data sets count as neighbours.
     unit : {"row", "group", "player"}, default="row"
         What a neighbour differs in: one row, all rows of one group, or all that a player of a game holds.

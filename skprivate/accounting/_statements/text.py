@@ -18,6 +18,7 @@ RELATIONS = {
     "add-remove": "add-remove: data sets of which one has one unit more",
     "local": "local: each unit's report is private by itself, whatever it holds",
     "label": "label: data sets that differ in one unit's label; the features are NOT protected",
+    "joint": "joint: all that others see of one unit, whatever it holds; what it does itself is NOT covered",
 }
 UNITS = {
     "row": "row: one ROW is protected; persons with several rows are not covered without `groups`",

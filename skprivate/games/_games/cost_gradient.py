@@ -274,7 +274,8 @@ def sides_of(constraint: ConstraintSet) -> Sides:
     if isinstance(constraint, Box):
         return constraint.lower, constraint.upper
     if isinstance(constraint, Simplex):
-        return np.zeros(1), np.full(1, constraint.total)
+        most = np.asarray(constraint.total).reshape(-1, 1)
+        return np.zeros(1), most if constraint.upper is None else np.minimum(most, constraint.upper)
     return np.full(1, -np.inf), np.full(1, np.inf)
 
 

@@ -58,6 +58,8 @@ _SHRINK = 0.6
 _GROW = 1.2
 # Shorter steps are taken as they are: near the smallest double nothing is gained by halving.
 _SMALLEST_STEP = 1e-300
+# Longest step of a row: where a gradient is flat, nothing else ends its growth.
+_LONGEST_STEP = 1e12
 # Newton steps that one attempt may take; a guess of the sides in use settles in a few, or never.
 _NEWTON_STEPS = 30
 
@@ -107,6 +109,33 @@ class VariationalInequality:
             if short or size < _SMALLEST_STEP:
                 return self.constraint.project(x - size * there), size * _GROW
             size *= _SHRINK
+
+
+def row_solutions(
+    operator: Operator, constraint: ConstraintSet, start: FloatArray, tol: float, max_iter: int
+) -> FloatArray:
+    """Return strategies that solve the inequality of every row by itself.
+
+    Row i of `operator` is a function of row i alone. Steps, their lengths and their end are a row's own: what
+    one player returns is a function of its own costs, to the last bit, as if it had computed at home.
+    """
+    x, sizes = start, np.ones(len(start))
+    gradients = operator(x)
+    for _ in range(max_iter):
+        left = np.sqrt(np.square(x - constraint.project(x - gradients)).sum(axis=1))
+        scale = np.maximum(1.0, np.maximum(np.abs(x), np.abs(gradients)).max(axis=1))
+        going = ~(left <= tol * scale)
+        if not going.any():
+            break
+        ahead = constraint.project(x - sizes[:, None] * gradients)
+        there = operator(ahead)
+        change, way = (np.sqrt(np.square(a - b).sum(axis=1)) for a, b in ((there, gradients), (ahead, x)))
+        short = ~(sizes * change > _LIPSCHITZ_FRACTION * way) | (sizes < _SMALLEST_STEP)
+        moves = (going & short)[:, None]
+        x = np.where(moves, constraint.project(x - sizes[:, None] * there), x)
+        gradients = np.where(moves, operator(x), gradients)
+        sizes = np.where(short, np.minimum(sizes * _GROW, _LONGEST_STEP), sizes * _SHRINK)
+    return np.where(np.isfinite(x).all(axis=1, keepdims=True), x, start)
 
 
 def extragradient(
@@ -381,6 +410,8 @@ def list_faces(
     n_dims = shape[1]
     most = _MOST_VERTICES if vertices_only else _MOST_FACES
     if isinstance(constraint, Simplex):
+        if constraint.upper is not None:
+            return None
         n_faces = n_dims if vertices_only else 2**n_dims - 1
         sizes = range(1, 2 if vertices_only else n_dims + 1)
         return _simplex_faces(constraint.total, n_dims, sizes) if n_faces <= most else None
@@ -397,13 +428,13 @@ def _box_faces(box: Box, n_dims: int, sides: tuple[int, ...]) -> Iterator[Face]:
         yield np.where(held < 0, box.lower, box.upper), np.eye(n_dims)[:, held == 0]
 
 
-def _simplex_faces(total: float, n_dims: int, sizes: range) -> Iterator[Face]:
+def _simplex_faces(total: float | FloatArray, n_dims: int, sizes: range) -> Iterator[Face]:
     """Yield every choice of coordinates that may be above 0."""
     for size in sizes:
         directions = np.linalg.svd(np.ones((1, size)))[2][1:].T
         for support in itertools.combinations(range(n_dims), size):
-            basis, point = np.zeros((n_dims, size - 1)), np.zeros(n_dims)
-            basis[list(support)], point[list(support)] = directions, total / size
+            basis, point = np.zeros((n_dims, size - 1)), np.zeros((*np.shape(total)[:-1], n_dims))
+            basis[list(support)], point[..., list(support)] = directions, total / size
             yield point, basis
 
 

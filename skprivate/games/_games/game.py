@@ -14,8 +14,18 @@ from ...utils._private_fit import warn_user
 from ...utils._public_module import public_module
 from .cost_checks import CostChecks
 from .cost_gradient import PlayerFunction, check_player_function, own_weights, read_only, residual_noise
-from .equilibrium import VariationalInequality, extragradient, searched_gains, some_pair_is_not_monotone
-from .sets import Bounds, ConstraintSet, Projection, make_constraint
+from .equilibrium import (
+    Operator,
+    VariationalInequality,
+    extragradient,
+    row_solutions,
+    searched_gains,
+    some_pair_is_not_monotone,
+)
+from .sets import Bounds, ConstraintSet, Projection, as_numbers, make_constraint
+
+# Tolerance of responses, relative to strategies and gradients, and most steps to it: far below any noise.
+_RESPONSE_TOL, _RESPONSE_STEPS = 1e-8, 2000
 
 
 @public_module("skprivate.games")
@@ -404,6 +414,68 @@ class AggregativeGame:
             raise ValueError("regret compares costs, and these strategies have some that are not finite.")
         return searched_gains(cost, x, self.constraint)
 
+    def respond(
+        self,
+        aggregate: ArrayLike,
+        *,
+        reference: ArrayLike | None = None,
+        conjecture: ArrayLike | None = None,
+    ) -> FloatArray:
+        """Return what every player plays at home against a public estimate of the aggregate.
+
+        Parameters
+        ----------
+        aggregate : array-like of shape (n_dims,)
+            The estimate, as of `PrivateNashSolver.public_aggregate_` or of an equilibrium of a public draw.
+        reference : array-like of shape (n_players, n_dims), default=None
+            What players played when the aggregate was estimated. None: their responses to the aggregate as
+            it is.
+        conjecture : float or array-like of shape (n_players,), default=None
+            In [0, 1]: by how much of its own change, from the reference, a player expects the aggregate to
+            move. 1: as if all players were like it. None: 1/N, its own share.
+
+        Returns
+        -------
+        strategies : ndarray of shape (n_players, n_dims)
+            Every player's is a function of its own costs and of the arguments alone.
+
+        Raises
+        ------
+        ValueError
+            Wrong shape, not finite, or a conjecture outside of [0, 1].
+
+        Notes
+        -----
+        A player solves ``F_i(x, aggregate + conjecture (x - reference_i)) = 0`` in its set. An aggregate that
+        is off by e moves the responses by about ``Q e / P`` with the conjecture 0, for a pseudo-gradient
+        ``P x + Q aggregate``, and by ``Q e / (P + Q)`` with the conjecture 1, which keeps to the reference
+        where players differ.
+
+        **Privacy**: nothing is published. Responses to a private estimate are its post-processing, joined
+        with the player's own data: no guarantee about broadcasts covers a response that others see.
+
+        Examples
+        --------
+        >>> from skprivate.games import QuadraticAggregativeGame
+        >>> game = QuadraticAggregativeGame(P=1.0, Q=0.5, r=[-3.0, -1.0], bounds=(0, 4))
+        >>> game.respond([1.0]).ravel().round(2), game.solve().ravel().round(2)
+        (array([2.6, 0.6]), array([2.33, 0.33]))
+        """
+        shape, near = (self.n_players, self.n_dims), as_numbers(aggregate, "aggregate").astype(np.float64)
+        if near.shape != shape[1:] or not np.isfinite(near).all():
+            raise ValueError(f"aggregate must hold finite numbers, of shape {shape[1:]}.")
+        share = own_weights(1 / self.n_players if conjecture is None else conjecture, self.n_players)[:, None]
+        held = np.broadcast_to(near, shape)
+        if reference is None:
+            start = self.constraint.start(*shape)
+            known = self._responses(lambda x: self.pseudo_gradient(x, held), start)
+        else:
+            known = self._check_strategies(reference)
+        return self._responses(lambda x: self.pseudo_gradient(x, held + share * (x - known)), known)
+
+    def _responses(self, operator: Operator, start: FloatArray) -> FloatArray:
+        return row_solutions(operator, self.constraint, start, _RESPONSE_TOL, _RESPONSE_STEPS)
+
     def solve(
         self, *, start: ArrayLike | None = None, tol: float = 1e-10, max_iter: int = 100_000
     ) -> FloatArray:
@@ -455,7 +527,11 @@ class AggregativeGame:
                 UtilityWarning,
             )
         solution, solved = self._solve_from(strategies, tol, max_iter)
-        if not solved:
+        # Strategies that run away make any residual small beside them.
+        origin = self.constraint.start(self.n_players, self.n_dims)
+        steepest = max(1.0, float(np.abs(self._operator(origin)).max()))
+        left, before = self.residual(solution), self.residual(origin)
+        if not solved or left > max(tol * steepest, before / 2):
             from sklearn.exceptions import ConvergenceWarning
 
             warn_user(

@@ -78,6 +78,11 @@ class ConstraintSet(ABC):
     diameter: float
     expansion: float
 
+    @property
+    def euclidean_diameter(self) -> float:
+        """Upper bound on the Euclidean distance of two points of one player's set."""
+        return self.diameter
+
     @abstractmethod
     def project(self, points: FloatArray) -> FloatArray:
         """Return the Euclidean projections of the rows; points of shape (n_players, n_dims)."""
@@ -193,6 +198,12 @@ class Box(ConstraintSet):
             return math.inf if sides > 0 else 0.0
         return float(sides.sum(axis=-1).max())
 
+    @property
+    def euclidean_diameter(self) -> float:
+        """Largest Euclidean norm of a player's side lengths."""
+        sides = np.asarray(self.upper - self.lower)
+        return self.diameter if sides.ndim == 0 else float(np.linalg.norm(sides, axis=-1).max())
+
     def project(self, points: FloatArray) -> FloatArray:
         """Return the rows, every coordinate clipped to its sides."""
         clipped = np.maximum(points, self.lower)
@@ -223,28 +234,33 @@ class Box(ConstraintSet):
 
 @public_module("skprivate.games")
 class Simplex(ConstraintSet):
-    """Points with no negative coordinate whose coordinates have a given sum: shares, or probabilities.
+    """Points with no negative coordinate whose coordinates have a given sum: shares, probabilities, energy.
 
     Parameters
     ----------
-    total : float, default=1.0
-        The sum, > 0.
+    total : float or array-like of shape (n_players,), default=1.0
+        The sum, > 0, of all players or of each.
+    upper : float, or array-like of shape (n_dims,) or (n_players, n_dims), default=None
+        Largest coordinates, > 0, such as the power of a charger. None: the total alone.
 
     Attributes
     ----------
-    total : float
+    total : float or ndarray of shape (n_players, 1)
         The sum.
+    upper : ndarray or None
+        The largest coordinates, of shape (n_dims,) or (n_players, n_dims) in a game.
     n_dims : int or None
         Number of coordinates; None until the set is given to a game.
     diameter : float
-        ``2 * total``; 0 with one coordinate.
+        ``2 * total``; 0 with one coordinate. With totals a player that of the largest; with `upper` a bound.
     expansion : float
         ``2 - 2 / n_dims``; 2 while the number of coordinates is open.
 
     Raises
     ------
     TypeError, ValueError
-        `total` is not a finite number above 0.
+        `total` is not finite and above 0, `upper` not above 0; in a game, other shapes, or a player whose
+        largest coordinates do not reach its total.
 
     See Also
     --------
@@ -254,12 +270,16 @@ class Simplex(ConstraintSet):
     -----
     The Euclidean projection can move two points apart in L1, by the factor ``2 - 2 / n`` (1.6 at n = 5) and
     no more. Proof: it is continuous and linear on finitely many pieces. Where the coordinates in S, k of
-    them, stay above 0, its derivative takes the mean over S from every coordinate of S and is 0 on the
-    others; each of its columns has the absolute sum ``(1 - 1/k) + (k - 1) / k = 2 - 2/k`` or 0. The columns'
-    largest absolute sum is the L1 norm, and a segment crosses finitely many pieces. All of S = {1..n} is
-    reached around the middle of the simplex.
+    them, stay above 0 and below their largest values, its derivative takes the mean over S from every
+    coordinate of S and is 0 on the others; each of its columns has the absolute sum
+    ``(1 - 1/k) + (k - 1) / k = 2 - 2/k`` or 0. The columns' largest absolute sum is the L1 norm, and a
+    segment crosses finitely many pieces. All of S = {1..n} is reached around the middle of the simplex.
+
+    Two points x and y with one total t and largest coordinates u: what x has above y is what y has above x,
+    and is at most t, and at most ``sum(u - y) = sum(u) - t``.
 
     **Privacy**: a larger expansion makes broadcasts more sensitive to what is private, and so costs epsilon.
+    Totals and largest coordinates are public.
 
     References
     ----------
@@ -272,16 +292,47 @@ class Simplex(ConstraintSet):
     >>> Simplex().project([[0.5, 1.0], [2.0, -1.0]])
     array([[0.25, 0.75],
            [1.  , 0.  ]])
+
+    Two vehicles that need 4 and 10 kWh, from chargers of at most 4 kW:
+
+    >>> Simplex([4, 10], upper=4).project([[9.0, 1.0, 1.0], [9.0, 1.0, 1.0]])
+    array([[4., 0., 0.],
+           [4., 3., 3.]])
     """
 
-    def __init__(self, total: float = 1.0) -> None:
-        self.total = float(check_positive(total, "total"))
+    def __init__(self, total: float | ArrayLike = 1.0, *, upper: float | ArrayLike | None = None) -> None:
+        if np.ndim(total) == 0:
+            self.total: Any = float(check_positive(total, "total"))
+        else:
+            self.total = as_numbers(total, "total").astype(np.float64).reshape(-1, 1)
+            if not (np.isfinite(self.total) & (self.total > 0)).all():
+                raise ValueError("total must be finite and above 0, one number for each player.")
+        self.upper = None if upper is None else _corner(upper, "upper")
+        if self.upper is not None and not (self.upper > 0).all():
+            raise ValueError("upper must be above 0.")
         self.n_dims: int | None = None
 
     @property
     def diameter(self) -> float:  # type: ignore[override]
-        """Largest L1 distance of two points."""
-        return 0.0 if self.n_dims == 1 else 2.0 * self.total
+        """Largest L1 distance of two points, or a bound on it."""
+        return 0.0 if self.n_dims == 1 else float(2.0 * np.max(self._movable))
+
+    @property
+    def euclidean_diameter(self) -> float:
+        """Largest Euclidean distance of two points, or a bound on it."""
+        # A squared norm is at most the sum of absolute values times the largest of them.
+        most = self.total
+        if self.upper is not None:
+            most = np.minimum(self.total, self.upper.max(axis=-1, keepdims=True))
+        return 0.0 if self.n_dims == 1 else float(np.sqrt(np.max(2.0 * self._movable * most)))
+
+    @property
+    def _movable(self) -> Any:
+        """The most that one point has above another."""
+        if self.upper is None or self.n_dims is None:
+            return self.total
+        room = np.broadcast_to(self.upper, (*self.upper.shape[:-1], self.n_dims)).sum(axis=-1, keepdims=True)
+        return np.maximum(np.minimum(self.total, room - self.total), 0.0)
 
     @property
     def expansion(self) -> float:  # type: ignore[override]
@@ -290,6 +341,8 @@ class Simplex(ConstraintSet):
 
     def project(self, points: FloatArray) -> FloatArray:
         """Return the nearest point of the simplex for every row."""
+        if self.upper is not None:
+            return self._project_bounded(np.asarray(points, dtype=np.float64))
         if np.shape(points)[1] == 2:
             return self._project_pairs(np.asarray(points))
         # The projection does not feel a shift of all coordinates, nor how far below the largest one less
@@ -306,32 +359,72 @@ class Simplex(ConstraintSet):
     def _project_pairs(self, points: FloatArray) -> FloatArray:
         # Sorting takes ten times as long: 16 ms for 1e5 players.
         projected = np.empty(points.shape)
-        first = points[:, 0] / 2 - points[:, 1] / 2 + self.total / 2
-        np.clip(first, 0.0, self.total, out=projected[:, 0])
-        np.subtract(self.total, projected[:, 0], out=projected[:, 1])
+        total = np.ravel(self.total)
+        first = points[:, 0] / 2 - points[:, 1] / 2 + total / 2
+        np.clip(first, 0.0, total, out=projected[:, 0])
+        np.subtract(total, projected[:, 0], out=projected[:, 1])
         return projected
+
+    def _project_bounded(self, points: FloatArray) -> FloatArray:
+        """Return ``clip(points - t, 0, upper)`` with the t of every row at which it has its total.
+
+        The sum falls with t, linearly between the values at which a coordinate reaches an end.
+        """
+        assert self.upper is not None
+        shifted = points - points.max(axis=1, keepdims=True)
+        upper = np.broadcast_to(self.upper, points.shape)
+        bends = np.sort(np.concatenate([shifted, shifted - upper], axis=1), axis=1)
+        low, high = np.zeros(len(points), dtype=np.intp), np.full(len(points), bends.shape[1] - 1)
+        rows, total = np.arange(len(points)), np.broadcast_to(np.ravel(self.total), len(points))
+        for _ in range(bends.shape[1].bit_length()):
+            middle = (low + high) // 2
+            above = np.clip(shifted - bends[rows, middle, None], 0.0, upper).sum(axis=1) >= total
+            low, high = np.where(above, middle, low), np.where(above, high, middle)
+        left, right = bends[rows, low, None], bends[rows, high, None]
+        ends = [np.clip(shifted - end, 0.0, upper).sum(axis=1) for end in (left, right)]
+        fall = ends[0] - ends[1]
+        part = np.divide(ends[0] - total, fall, out=np.zeros(len(points)), where=fall > 0)
+        found: FloatArray = np.clip(shifted - left - part[:, None] * (right - left), 0.0, upper)
+        # What rounding of far points leaves of the total goes to the coordinates between their ends.
+        free = (found > 0) & (found < upper)
+        short = (total - found.sum(axis=1)) / np.maximum(free.sum(axis=1), 1)
+        return np.clip(found + free * short[:, None], 0.0, upper)
 
     def contains(self, points: FloatArray) -> BoolArray:
         """Return which rows lie in the simplex, up to rounding."""
-        slack = _ROUNDING * self.total
-        values = np.asarray(points)
-        near = np.abs(values.sum(axis=1) - self.total) <= slack
-        return near & rows_all(values >= -slack)
+        total, values = np.ravel(self.total), np.asarray(points)
+        near = np.abs(values.sum(axis=1) - total) <= _ROUNDING * total
+        above = values >= -_ROUNDING * np.asarray(self.total)
+        below = True if self.upper is None else values <= self.upper + rounding_slack(self.upper)
+        return near & rows_all(above & below)
 
     def start(self, n_players: int, n_dims: int) -> FloatArray:
-        """Return equal shares."""
-        return np.full((n_players, n_dims), self.total / n_dims)
+        """Return equal shares, or the nearest to them."""
+        equal = np.broadcast_to(np.asarray(self.total) / n_dims, (n_players, n_dims)).copy()
+        return equal if self.upper is None else self.project(equal)
 
     def fit_to(self, n_players: int, n_dims: int) -> "Simplex":
         """Return the simplex of so many coordinates."""
         if self.n_dims not in (None, n_dims):
             raise ValueError(f"the simplex has {self.n_dims} coordinates, the game has {n_dims}.")
-        fitted = Simplex(self.total)
+        if np.ndim(self.total) and len(self.total) != n_players:
+            raise ValueError(f"total has {len(self.total)} entries, the game has {n_players} players.")
+        upper = None if self.upper is None else _fitted_corner(self.upper, n_players, n_dims, "upper")
+        fitted = Simplex(self.total if np.ndim(self.total) == 0 else self.total[:, 0], upper=upper)
         fitted.n_dims = n_dims
+        if upper is not None:
+            short = np.broadcast_to(upper.sum(axis=-1, keepdims=True) < self.total, (n_players, 1))
+            if short.any():
+                raise ValueError(
+                    f"total of player {int(np.argmax(short))} is above the sum of its largest coordinates: "
+                    "lower the total, or raise upper."
+                )
         return fitted
 
     def __repr__(self) -> str:
-        return f"Simplex(total={self.total!r})"
+        total = repr(self.total) if np.ndim(self.total) == 0 else _describe_corner(self.total[:, 0])
+        upper = "" if self.upper is None else f", upper={_describe_corner(self.upper)}"
+        return f"Simplex(total={total}{upper})"
 
 
 def check_constraint(bounds: Bounds, n_players: int, n_dims: int) -> ConstraintSet:
