@@ -22,6 +22,7 @@ from ..utils._compat import CallbackSupportMixin, Interval, StrOptions
 from ..utils._private_fit import progress
 from ..utils._public_module import public_module
 from ._games.game import AggregativeGame
+from ._games.sets import Box, Simplex
 from ._rounds import check_game, check_start, last_responses
 
 #: Sums the players' messages: int64 of shape (n_players, n_dims + 1) to (n_dims + 1,).
@@ -307,6 +308,9 @@ class Messages:
                 "every player's set must be bounded: nothing else bounds what one player adds to the mean. "
                 "Pass bounds=(lower, upper) or Simplex(total)."
             )
+        if not isinstance(game.constraint, Box | Simplex):
+            # A user's projection is known up to what a set counts as rounding.
+            diameter += _OUTSIDE * sqrt(game.n_dims) * max(1.0, float(np.abs(start).max()) + diameter)
         return cls(start, max(diameter, np.finfo(np.float64).tiny))
 
     @property
