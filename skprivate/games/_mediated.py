@@ -23,7 +23,7 @@ from ..utils._private_fit import progress
 from ..utils._public_module import public_module
 from ._games.game import AggregativeGame
 from ._games.sets import Box, Simplex
-from ._rounds import check_game, check_start, last_responses
+from ._rounds import check_game, check_start, kept_of_step, last_responses
 
 #: Sums the players' messages: int64 of shape (n_players, n_dims + 1) to (n_dims + 1,).
 Mediator = Callable[[IntArray], IntArray]
@@ -352,8 +352,6 @@ class Messages:
         mean = self.start.mean(axis=0) + total[:-1] * (self.unit / n_players)
         length = float(np.clip(total[-1] / (n_players * _STEP_REACH * _UNITS), _LEAST_STEP, 1.0))
         way = mean - state.public
-        by_noise = (n_dims + 2 * sqrt(2 * n_dims)) * noise.variance * (self.unit / n_players) ** 2
-        square = float(way @ way)
-        length_here = length * max(0.0, 1 - by_noise / square) if square else 0.0
+        length_here = length * kept_of_step(way, n_dims * noise.variance * (self.unit / n_players) ** 2)
         path = state.path + length_here * (state.responses - state.path)
         return _State(state.responses, state.public + length_here * way, path, length), mean

@@ -3,6 +3,7 @@
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from math import sqrt
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -40,6 +41,15 @@ def check_start(game: AggregativeGame, x0: Any, *, inside: bool) -> FloatArray:
     if inside and not game.constraint.contains(start).all():
         raise ValueError("x0 must lie in the constraint set of every player.")
     return start
+
+
+def kept_of_step(way: FloatArray, unknown: float) -> float:
+    """Return what is kept of a step whose noise has this expected squared norm.
+
+    Noise explains two standard deviations of its squared norm more than its expectation.
+    """
+    square, explained = float(way @ way), unknown * (1 + 2 * sqrt(2 / len(way)))
+    return max(0.0, 1 - explained / square) if square else 0.0
 
 
 def last_responses(

@@ -27,7 +27,7 @@ from ._games.game import AggregativeGame
 from ._leakage.guarantees import View, largest_player_epsilon, privacy_guarantee
 from ._mediated import MediatedNashSolver
 from ._plan import Algorithm, BroadcastMechanism, Grid, Schedules, extend_rounds, make_grid
-from ._rounds import Dynamics, SolverState, check_game, check_start, last_responses
+from ._rounds import Dynamics, SolverState, check_game, check_start, kept_of_step, last_responses
 
 # The solver: private Nash equilibrium seeking with noisy broadcasts of the players' estimates.
 
@@ -586,8 +586,7 @@ def _responses(solver: Any, game: AggregativeGame) -> FloatArray:
     scales = solver.noise_scales_[-_n_last(solver) :]
     unknown = 0.0 if (scales == 0).any() else 2 * game.n_dims / game.n_players / float((1 / scales**2).sum())
     start, way = solver.start_.mean(axis=0), solver.public_aggregate_ - solver.start_.mean(axis=0)
-    square = float(way @ way)
-    way = way * (max(0.0, 1 - unknown / square) if square else 0.0)
+    way = way * kept_of_step(way, unknown)
     reference = game.constraint.project(solver.start_ + way)
     return last_responses(game, start + way, reference, unknown, _TYPICAL_LENGTH)
 
