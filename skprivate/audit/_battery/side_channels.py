@@ -12,9 +12,18 @@ from typing import Any
 import numpy as np
 from sklearn.base import is_classifier
 
-from .._cases.case import AuditCase
-from .._cases.domain import domain_of_y, numbers_of, row_at, row_of, targets_at, unit_of, with_unit
-from .._cases.neighbours import DomainRow, with_all_rows
+from .._cases import (
+    AuditCase,
+    DomainRow,
+    domain_of_y,
+    numbers_of,
+    row_at,
+    row_of,
+    targets_at,
+    unit_of,
+    with_all_rows,
+    with_unit,
+)
 from .._observation.controlled_runs import Deadline
 from .._observation.fitted_objects import FlatObject, differing_paths, visible_values
 from .._observation.process import (
