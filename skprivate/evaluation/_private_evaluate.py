@@ -17,7 +17,7 @@ from .._typing import CentralRelation, FloatArray, IndexArray, RandomSource
 from ..accounting import PrivacyLedger
 from ..base import redact_errors, refuse_seed
 from ..base._likely_mistakes import warn_of_mistakes
-from ..domain._labels import class_positions, codes_of, kind_of_labels, plain_classes, refuse_label_types
+from ..domain._labels import class_positions, codes_of, plain_classes, refuse_label_types
 from ..exceptions import LedgerError
 from ..metrics._model_outputs import check_table, choose_number, predicted_numbers, predictions, probabilities
 from ..noise import check_entropy
@@ -25,7 +25,7 @@ from ..rounds._rows import refuse_text
 from ..utils._arguments import as_column, is_structured, number_units
 from ..utils._compat import Interval, StrOptions, num_samples, validate_parameter_constraints
 from ..utils._private_fit import failures_counted, public_errors
-from ..utils._tables import check_array, numbers_of, refuse_missing
+from ..utils._tables import check_array, kind_of_labels, numbers_of, refuse_missing
 from ._counts import COUNT_CONSTRAINTS, CountsNoise, plan_noise, release_counts
 from ._scores import statistics
 from ._scores.intervals import quantile
