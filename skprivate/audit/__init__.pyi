@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Names of `skprivate.audit` and their modules."""
 
-from ._attacks.attribute import AttributeAttack as AttributeAttack
-from ._attacks.bayes import BayesAdversary as BayesAdversary
-from ._attacks.extraction import ModelExtractionAttack as ModelExtractionAttack
-from ._attacks.gradient_matching import GradientMatchingAdversary as GradientMatchingAdversary
+from ._attacks.on_games import BayesAdversary as BayesAdversary
+from ._attacks.on_games import GradientMatchingAdversary as GradientMatchingAdversary
+from ._attacks.on_platforms import AttributeAttack as AttributeAttack
+from ._attacks.on_platforms import ModelExtractionAttack as ModelExtractionAttack
 from ._battery.battery import check_private_estimator as check_private_estimator
 from ._battery.battery import parametrize_with_private_checks as parametrize_with_private_checks
 from ._cases import AuditCase as AuditCase

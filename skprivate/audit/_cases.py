@@ -1,5 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""An estimator with the data sets on which it is audited: its declared domain, and neighbours in it."""
+"""An estimator with the data sets on which it is audited: its declared domain, and neighbours in it.
+
+A statistic that moves by much when one row changes does so somewhere: a median where half of the rows lie at
+either end of the domain, a quantile, a majority or a number of distinct values elsewhere on the way.
+"""
 
 import contextlib
 import datetime
@@ -20,8 +24,14 @@ from ..base._pipeline_report import last_step
 from ..domain import StressColumn, TableDomain
 from ..utils import check_bounds
 from ..utils._public_module import public_module
-from ._observation.controlled_runs import frozen_randomness, state_of_generators, temporary_patches
-from ._observation.recorder import Recording, captured_output, record_releases
+from ._observation.recorder import (
+    Recording,
+    captured_output,
+    frozen_randomness,
+    record_releases,
+    state_of_generators,
+    temporary_patches,
+)
 from ._observation.source_code import values_in_code
 
 # Data sets as arguments of ``fit``: which rows are private, and which of them belong to one person.

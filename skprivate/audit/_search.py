@@ -31,9 +31,8 @@ from ._cases import (
     with_row,
     without_unit,
 )
-from ._observation.controlled_runs import Deadline
 from ._observation.fitted_objects import FlatObject, differing_paths, fitted_state, fitted_steps
-from ._observation.recorder import Recording, Release
+from ._observation.recorder import Deadline, Recording, Release
 
 # The exact privacy loss of two neighbours, as epsilon or as rho, whichever is claimed.
 

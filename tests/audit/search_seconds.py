@@ -5,7 +5,7 @@ import math
 
 from skprivate.audit import _search as search
 from skprivate.audit._battery import noise_statistics, repeated_fits
-from skprivate.audit._observation.controlled_runs import Deadline
+from skprivate.audit._observation.recorder import Deadline
 
 SEARCH_SECONDS = (
     search._SECONDS,

@@ -9,7 +9,7 @@ from typing import Any, Literal
 from unittest import SkipTest
 
 from .._cases import AuditCase
-from .._observation.controlled_runs import run_within
+from .._observation.recorder import run_within
 from . import fits, noise_statistics, parameter_variations, repeated_fits, side_channels, statements
 from .requirements import NotApplicable
 

@@ -16,9 +16,8 @@ from scipy.stats import norm
 from ...noise import DiscreteGaussianMechanism
 from .._cases import AuditCase, n_rows_of, neighbour_chains
 from .._epsilon import EpsilonAudit, audit_epsilon, epsilon_lower_bound, gaussian_lower_bound, low_bits
-from .._observation.controlled_runs import Deadline, frozen_randomness
 from .._observation.fitted_objects import flatten_object
-from .._observation.recorder import Recording, Release
+from .._observation.recorder import Deadline, Recording, Release, frozen_randomness
 from .._search import RecordedFit, as_epsilon_or_rho, claims_rho, search_neighbours
 from .requirements import (
     FALSE_ALARM,

@@ -19,9 +19,8 @@ from sklearn.base import clone
 
 from ...base._pipeline_report import last_step
 from .._cases import AuditCase, n_rows_of
-from .._observation.controlled_runs import EXTREME_DRAWS, Deadline, temporary_patches
 from .._observation.fitted_objects import FlatObject, differing_paths, fitted_state
-from .._observation.recorder import Recording, record_releases
+from .._observation.recorder import EXTREME_DRAWS, Deadline, Recording, record_releases, temporary_patches
 from .._observation.source_code import first_difference, trace_lines
 from .._search import (
     NothingRecordedError,

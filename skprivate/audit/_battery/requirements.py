@@ -14,7 +14,6 @@ import numpy as np
 from ...base import StatelessMixin
 from ...utils._public_module import reason_against
 from .._cases import AuditCase, n_rows_of
-from .._observation.controlled_runs import frozen_randomness
 from .._observation.fitted_objects import (
     FlatObject,
     differing_paths,
@@ -22,7 +21,7 @@ from .._observation.fitted_objects import (
     same_value,
     visible_values,
 )
-from .._observation.recorder import record_releases
+from .._observation.recorder import frozen_randomness, record_releases
 from .._search import Outputs, SearchResult, search_neighbours
 
 # What checks require of an estimator: facts that must hold, statements to read, and when to skip a check.
