@@ -42,7 +42,7 @@ from skprivate import (
     TableDomain,
     TQMATransformer,
 )
-from skprivate.audit._cases.domain import columns_of, make_rows
+from skprivate.audit._cases import columns_of, make_rows
 from skprivate.collaborative import LocalAverageRegressor
 from skprivate.domain import BooleanColumn, CategoricalColumn, DateColumn, NumberColumn, StressColumn
 from skprivate.games import Box, Simplex

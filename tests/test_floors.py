@@ -182,8 +182,8 @@ def test_a_file_of_tests_is_named_after_what_it_tests():
 def test_the_walk_sees_what_is_imported():
     # Through a package that hands a name on, at once or when asked for; inside a function; a whole module.
     assert "accounting._statements.spent" in GRAPH["tree._estimator"]
-    assert "collaborative._local_average.regressor" in GRAPH["audit._attacks.extraction"]
-    assert "games._games.affine_games" in GRAPH["audit._attacks.gradient_matching"]
+    assert "collaborative._local_average.regressor" in GRAPH["audit._attacks.on_platforms"]
+    assert "games._games.affine_games" in GRAPH["audit._attacks.on_games"]
     assert "_config" in GRAPH["base._mixin"]
 
 

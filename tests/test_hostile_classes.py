@@ -30,7 +30,7 @@ from skprivate import (
     TQMATransformer,
     config_context,
 )
-from skprivate.audit._cases.domain import columns_of
+from skprivate.audit._cases import columns_of
 from skprivate.exceptions import BudgetExceededError, DisclosureWarning, UtilityWarning
 from skprivate.preprocessing import BoundsAccumulator, SilentUfunc
 from skprivate.tree import LeafCountAccumulator

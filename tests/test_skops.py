@@ -33,7 +33,7 @@ from skprivate import (
     TreeCurator,
     privacy_report,
 )
-from skprivate.audit._cases.domain import columns_of, make_rows
+from skprivate.audit._cases import columns_of, make_rows
 from skprivate.base import trusted_types
 from skprivate.base._pipeline_report import last_step
 from skprivate.base._trusted_types import _TYPES

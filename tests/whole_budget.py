@@ -18,9 +18,9 @@ from scipy.spatial.distance import cdist
 from sklearn.base import clone
 
 from skprivate.audit import record_releases
-from skprivate.audit._cases.case import fit_with
+from skprivate.audit._cases import fit_with
 from skprivate.audit._observation.recorder import Recording, Release
-from skprivate.audit._search.privacy_loss import claimed_loss, loss_as_claimed
+from skprivate.audit._search import claimed_loss, loss_as_claimed
 from skprivate.linear_model._moments.released_moments import NoiseScales
 from skprivate.noise import DiscreteGaussianMechanism, DiscreteLaplaceMechanism
 from skprivate.noise._mechanisms import NoisyMax

@@ -4,7 +4,7 @@
 import numpy as np
 
 from skprivate.audit import ModelExtractionAttack
-from skprivate.audit._attacks.extraction import Extraction, ModelExtractionResult
+from skprivate.audit._attacks.on_platforms import Extraction, ModelExtractionResult
 from skprivate.collaborative import BSTDAggregator, SecureSumAggregator
 
 from .._tables import Table

@@ -12,7 +12,7 @@ from scipy.stats import uniform
 
 from skprivate import PrivateNashSolver, QuadraticAggregativeGame
 from skprivate.audit import BayesAdversary, GradientMatchingAdversary
-from skprivate.audit._attacks.gradient_matching import blind_gain
+from skprivate.audit._attacks.on_games import blind_gain
 from skprivate.games import TwoTypePrior, TypePrior, VaccinationGame
 
 from .._pictures import lines, new_panels, write

@@ -11,14 +11,12 @@ from typing import Any
 from ..utils._public_module import reason_against
 from ._composition.compose import CompositionPart, compose
 from ._ledger import report
-from ._ledger.audit import LedgerAudit
-from ._ledger.ledger import PrivacyLedger
+from ._ledger.ledger import LedgerAudit, PrivacyLedger
 from ._privacy_amounts import show, show_pair
 from ._privacy_report import PrivacyReport
 from ._statements.fields import check_text, check_texts
 from ._statements.html import Label, Labelled, amounts_figure, label_page
-from ._statements.ledger_entry import LedgerEntry
-from ._statements.spent import PrivacySpent
+from ._statements.spent import LedgerEntry, PrivacySpent
 from ._statements.text import show_factor
 
 _ODDS = {

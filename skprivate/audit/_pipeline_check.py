@@ -23,8 +23,7 @@ from .._config import config_context
 from ..accounting._statements.fields import escape_controls
 from ..base import privacy_report
 from ..utils._public_module import public_module
-from ._cases.case import fit_with, without_ledgers
-from ._cases.domain import Arguments, extreme_targets, make_rows, n_rows, private_rows
+from ._cases import Arguments, extreme_targets, fit_with, make_rows, n_rows, private_rows, without_ledgers
 from ._observation.fitted_objects import (
     DISPLAYS,
     FlatObject,

@@ -2,7 +2,7 @@
 """Simulated data: a location-scale model, parties, and posterior drift."""
 
 from numbers import Real
-from typing import Any, Literal, overload
+from typing import Any, Literal, TypedDict, Unpack, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -29,51 +29,31 @@ _ERROR_DISTRIBUTIONS = {
 _SURVIVAL = np.dtype([("event", np.bool_), ("time", np.float64)])
 
 
+class _Law(TypedDict, total=False):
+    distribution: Distribution
+    scale: float
+    coef: ArrayLike | None
+    intercept: float
+    censoring: float
+    structured: bool | None
+    random_state: RandomSource
+
+
 @overload
 def make_location_scale(
-    n_samples: int = 10_000,
-    n_features: int = 5,
-    *,
-    distribution: Distribution = "weibull",
-    scale: float = 0.5,
-    coef: ArrayLike | None = None,
-    intercept: float = 0.0,
-    censoring: float = 0.0,
-    structured: bool | None = None,
-    return_coef: Literal[False] = False,
-    random_state: RandomSource = None,
+    n_samples: int = 10_000, n_features: int = 5, *, return_coef: Literal[False] = False, **law: Unpack[_Law]
 ) -> tuple[FloatArray, NDArray[Any]]: ...
 
 
 @overload
 def make_location_scale(
-    n_samples: int = 10_000,
-    n_features: int = 5,
-    *,
-    distribution: Distribution = "weibull",
-    scale: float = 0.5,
-    coef: ArrayLike | None = None,
-    intercept: float = 0.0,
-    censoring: float = 0.0,
-    structured: bool | None = None,
-    return_coef: Literal[True],
-    random_state: RandomSource = None,
+    n_samples: int = 10_000, n_features: int = 5, *, return_coef: Literal[True], **law: Unpack[_Law]
 ) -> tuple[FloatArray, NDArray[Any], FloatArray]: ...
 
 
 @overload
 def make_location_scale(
-    n_samples: int = 10_000,
-    n_features: int = 5,
-    *,
-    distribution: Distribution = "weibull",
-    scale: float = 0.5,
-    coef: ArrayLike | None = None,
-    intercept: float = 0.0,
-    censoring: float = 0.0,
-    structured: bool | None = None,
-    return_coef: bool = False,
-    random_state: RandomSource = None,
+    n_samples: int = 10_000, n_features: int = 5, *, return_coef: bool = False, **law: Unpack[_Law]
 ) -> tuple[Any, ...]: ...
 
 

@@ -2,7 +2,7 @@
 """Lifetimes of turbofan engines from their first cycles; the test engines' inputs are public."""
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, overload
+from typing import TYPE_CHECKING, Any, TypedDict, Unpack, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -43,51 +43,32 @@ the inputs of the training engines are private; nothing here is computed from th
 """
 
 
+class _Engines(TypedDict, total=False):
+    data_home: DataHome
+    n_components: int
+    n_cycles: int
+    sensors: Sequence[int]
+
+
 @overload
-def fetch_turbofan(
-    *,
-    data_home: DataHome = None,
-    n_components: int = 3,
-    n_cycles: int = 150,
-    sensors: Sequence[int] = (4, 17, 20),
-    return_X_y: No = False,
-    as_frame: bool = False,
-) -> Bunch: ...
+def fetch_turbofan(*, return_X_y: No = False, as_frame: bool = False, **more: Unpack[_Engines]) -> Bunch: ...
 
 
 @overload
 def fetch_turbofan(
-    *,
-    data_home: DataHome = None,
-    n_components: int = 3,
-    n_cycles: int = 150,
-    sensors: Sequence[int] = (4, 17, 20),
-    return_X_y: Yes,
-    as_frame: No = False,
+    *, return_X_y: Yes, as_frame: No = False, **more: Unpack[_Engines]
 ) -> tuple[FloatArray, FloatArray]: ...
 
 
 @overload
 def fetch_turbofan(
-    *,
-    data_home: DataHome = None,
-    n_components: int = 3,
-    n_cycles: int = 150,
-    sensors: Sequence[int] = (4, 17, 20),
-    return_X_y: Yes,
-    as_frame: Yes,
+    *, return_X_y: Yes, as_frame: Yes, **more: Unpack[_Engines]
 ) -> tuple["pd.DataFrame", "pd.Series"]: ...
 
 
 @overload
 def fetch_turbofan(
-    *,
-    data_home: DataHome = None,
-    n_components: int = 3,
-    n_cycles: int = 150,
-    sensors: Sequence[int] = (4, 17, 20),
-    return_X_y: bool = False,
-    as_frame: bool = False,
+    *, return_X_y: bool = False, as_frame: bool = False, **more: Unpack[_Engines]
 ) -> Bunch | tuple[Any, ...]: ...
 
 

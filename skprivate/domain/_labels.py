@@ -7,24 +7,21 @@ column is public: numbers against classes of text, or text against numbers, is a
 list and an array of objects have no such type; their cells are read one by one.
 """
 
-import re
 from collections.abc import Sequence
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from .._typing import IndexArray
-from ..utils import as_column, as_labels, check_characters, is_frame
+from ..utils import as_column, as_labels, check_characters
+from ..utils._tables import holds_booleans, kind_of_labels
 from ._readers import Known, classify
 
 Label = str | int | float | bool
 
 # Integers up to it are told apart as floats.
 _LARGEST_LABEL = 2**53
-# Names of types in NumPy, pandas, polars and Arrow, in lower case.
-_TEXT = re.compile(r"(dictionary<values=)?(large_)?(str(?!uct)|utf8|bytes|binary|cat|enum)")
-_NUMBERS = re.compile(r"(dictionary<values=)?(u?int(?!erval)|float|double|half|bool|decimal)")
 _NUMERIC = {int, float, bool, np.int64, np.float64, np.bool_}
 # Labels, and characters of each, that a message shows.
 _SHOWN, _WIDTH = 3, 30
@@ -249,25 +246,6 @@ def _compared(labels: NDArray[Any], positions: dict[Any, int], elsewhere: int) -
             # Not by a mask: on labels in no order that takes seven times as long.
             np.maximum(found, np.multiply(labels == label, position - elsewhere, dtype=np.int32), out=found)
     return found + np.int32(elsewhere) if elsewhere else found
-
-
-def kind_of_labels(labels: Any) -> Literal["text", "numbers", "complex"] | None:
-    """Return what the public type of a column, or of a field of Arrow, says; None where it says nothing."""
-    if is_frame(labels):
-        dtypes = list(labels.dtypes)
-        dtype = dtypes[0] if len(dtypes) == 1 else None
-    else:
-        dtype = getattr(labels, "dtype", getattr(labels, "type", None))
-    dtype = getattr(getattr(dtype, "categories", None), "dtype", dtype)
-    name = str(getattr(dtype, "name", dtype)).lower()
-    if name.startswith("complex"):
-        return "complex"
-    return "text" if _TEXT.match(name) else "numbers" if _NUMBERS.match(name) else None
-
-
-def holds_booleans(labels: Any) -> bool:
-    """Tell whether the type of a column, of NumPy, pandas, polars or pyarrow, is one of booleans."""
-    return str(getattr(labels, "dtype", getattr(labels, "type", ""))).lower().startswith("bool")
 
 
 def _shown(labels: Sequence[Any]) -> str:

@@ -9,9 +9,8 @@ from numpy.typing import NDArray
 
 from .._config import get_config
 from .._typing import FloatArray
-from ..utils._tables import is_temporal_type
+from ..utils._tables import holds_booleans, is_temporal_type
 from ._columns import CategoricalColumn
-from ._labels import holds_booleans
 from ._table_columns import read_table
 from ._table_domain import TableDomain
 

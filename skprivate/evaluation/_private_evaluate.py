@@ -10,14 +10,14 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator, is_regressor
-from sklearn.pipeline import Pipeline
 
 from .._config import get_config
 from .._typing import CentralRelation, FloatArray, IndexArray, RandomSource
 from ..accounting import PrivacyLedger
 from ..base import redact_errors, refuse_seed
 from ..base._likely_mistakes import warn_of_mistakes
-from ..domain._labels import class_positions, codes_of, kind_of_labels, plain_classes, refuse_label_types
+from ..base._pipeline_report import last_step
+from ..domain._labels import class_positions, codes_of, plain_classes, refuse_label_types
 from ..exceptions import LedgerError
 from ..metrics._model_outputs import check_table, choose_number, predicted_numbers, predictions, probabilities
 from ..noise import check_entropy
@@ -25,7 +25,7 @@ from ..rounds._rows import refuse_text
 from ..utils._arguments import as_column, is_structured, number_units
 from ..utils._compat import Interval, StrOptions, num_samples, validate_parameter_constraints
 from ..utils._private_fit import failures_counted, public_errors
-from ..utils._tables import check_array, numbers_of, refuse_missing
+from ..utils._tables import check_array, kind_of_labels, numbers_of, refuse_missing
 from ._counts import COUNT_CONSTRAINTS, CountsNoise, plan_noise, release_counts
 from ._scores import statistics
 from ._scores.intervals import quantile
@@ -480,11 +480,6 @@ def _predicts_numbers(model: Any, bounds_y: Any) -> bool:
         return bool(is_regressor(model))
     except AttributeError:  # without tags of scikit-learn
         return bounds_y is not None
-
-
-def last_step(model: Any) -> Any:
-    """Return the last step of a pipeline, or the model itself."""
-    return model.steps[-1][1] if isinstance(model, Pipeline) else model
 
 
 def _check_bounds_y(bounds: Any) -> tuple[float, float]:

@@ -227,17 +227,16 @@ class BudgetDisplay:
             Matplotlib is not installed.
         """
         check_choice(against, "against", get_args(Against))
-        self.ax_ = ax = new_axes(ax, type(self).__name__)
-        self.figure_ = ax.figure
+        self.ax_, self.figure_ = new_axes(ax, type(self).__name__)
         as_bars = self.by == "entry"
         self.areas_ = [] if as_bars else self._draw_areas(against, kwargs)
         self.bars_ = self._draw_bars(kwargs) if as_bars else []
         self._draw_ceiling()
         over = {"time": "time (UTC)", "fits": "number of entries"}[against]
-        ax.set_xlabel("entry, in the order of the charges" if as_bars else over)
-        ax.set_ylabel(f"{self.quantity} spent")
-        ax.set_title(self._title())
-        ax.set_ylim(0, self._highest())
+        self.ax_.set_xlabel("entry, in the order of the charges" if as_bars else over)
+        self.ax_.set_ylabel(f"{self.quantity} spent")
+        self.ax_.set_title(self._title())
+        self.ax_.set_ylim(0, self._highest())
         self._draw_legend()
         return self
 

@@ -154,8 +154,7 @@ class SurvivalCurveDisplay:
         ImportError
             Matplotlib is not installed.
         """
-        self.ax_: Any = new_axes(ax, type(self).__name__)
-        self.figure_ = self.ax_.figure
+        self.ax_, self.figure_ = new_axes(ax, type(self).__name__)
         self.lines_: list[Any] = []
         self.bands_: list[Any] = []
         self.kaplan_meier_: Any = None
@@ -333,8 +332,7 @@ class QuantileDependenceDisplay:
         ImportError
             Matplotlib is not installed.
         """
-        self.ax_: Any = new_axes(ax, type(self).__name__)
-        self.figure_ = self.ax_.figure
+        self.ax_, self.figure_ = new_axes(ax, type(self).__name__)
         self.band_: Any = None
         self.line_: Any
         if np.issubdtype(self.values.dtype, np.number):
@@ -543,8 +541,8 @@ class ResidualDisplay:
         """
         if kind not in get_args(Kind):
             raise ValueError("kind must be 'probability' or 'cox-snell'.")
-        self.ax_: Any = new_axes(ax, type(self).__name__)
-        self.figure_, fit = self.ax_.figure, self.fit
+        self.ax_, self.figure_ = new_axes(ax, type(self).__name__)
+        fit = self.fit
         shown = fit.cumulative_hazard > 0
         places = (fit.errors if kind == "probability" else fit.model_hazard)[shown]
         values, band, noise = (

@@ -29,21 +29,29 @@ def check_axes(ax: Any) -> None:
         raise TypeError(f"ax must be matplotlib Axes or None, not {type(ax).__name__}.")
 
 
-def new_axes(ax: Any, display: str) -> Any:
-    """Return the axes that were given, or those of a new figure."""
+def new_axes(ax: Any, display: str) -> tuple[Any, Any]:
+    """Return the axes that were given, or those of a new figure, and their figure."""
     check_matplotlib(display)
     check_axes(ax)
-    if ax is not None:
-        return ax
-    from matplotlib import pyplot
+    if ax is None:
+        from matplotlib import pyplot
 
-    return pyplot.subplots()[1]
+        ax = pyplot.subplots()[1]
+    return ax, ax.figure
 
 
 def plain_legend(ax: Any, **options: Any) -> None:
     """Draw a legend whose names are no formulas, whatever they hold."""
     for text in ax.legend(**options).get_texts():
         text.set_parse_math(False)
+
+
+def legend_of_classes(ax: Any, classes: Any, colours: FloatArray, title: str) -> None:
+    """Draw a legend that names the class of every colour."""
+    from matplotlib.patches import Patch
+
+    handles = [Patch(facecolor=c, label=str(k)) for c, k in zip(colours, classes, strict=True)]
+    plain_legend(ax, handles=handles, title=title)
 
 
 def colour_by_number(ax: Any, shown: Any, values: FloatArray, limits: Any, cmap: Any, label: str) -> None:

@@ -220,23 +220,22 @@ class PrivacyUtilityDisplay:
         ImportError
             Matplotlib is not installed.
         """
-        self.ax_ = ax = new_axes(ax, type(self).__name__)
-        self.figure_ = ax.figure
+        self.ax_, self.figure_ = new_axes(ax, type(self).__name__)
         known = ~np.isnan(self.scores).all(axis=1)
         quartiles = np.full((3, len(self.scores)), math.nan)
         quartiles[:, known] = np.nanpercentile(self.scores[known], (25, 50, 75), axis=1)
         lower, median, upper = quartiles
-        (self.line_,) = ax.plot(self.epsilons, median, **({"marker": "o", "label": "median"} | kwargs))
+        (self.line_,) = self.ax_.plot(self.epsilons, median, **({"marker": "o", "label": "median"} | kwargs))
         colour = self.line_.get_color()
         band = {"color": colour, "alpha": 0.25, "linewidth": 0, "label": "middle half of the repeats"}
-        self.band_ = ax.fill_between(self.epsilons, lower, upper, **band)
+        self.band_ = self.ax_.fill_between(self.epsilons, lower, upper, **band)
         self.non_private_line_ = None
         if self.non_private_scores is not None and not np.isnan(self.non_private_scores).all():
             line = {"color": "black", "linestyle": "--", "label": self.non_private_name}
-            self.non_private_line_ = ax.axhline(np.nanmedian(self.non_private_scores), **line)
-        ax.set(xscale="log", xlabel="epsilon", ylabel=f"{self.score_name} on held-out rows")
-        ax.set_title(self._title(), fontsize="medium")
-        ax.legend()
+            self.non_private_line_ = self.ax_.axhline(np.nanmedian(self.non_private_scores), **line)
+        self.ax_.set(xscale="log", xlabel="epsilon", ylabel=f"{self.score_name} on held-out rows")
+        self.ax_.set_title(self._title(), fontsize="medium")
+        self.ax_.legend()
         return self
 
     def _title(self) -> str:
@@ -441,8 +440,7 @@ class PrivateEvaluationDisplay:
             raise ValueError(f"curve must be one of {list(get_args(Curve))}.")
         read = self._calibration if curve == "calibration" else self.evaluation.roc_curve
         curves = [read(group) for group in self.groups]
-        self.ax_: Any = new_axes(ax, type(self).__name__)
-        self.figure_ = self.ax_.figure
+        self.ax_, self.figure_ = new_axes(ax, type(self).__name__)
         self.lines_: list[Any] = []
         self.ax_.plot([0, 1], [0, 1], linestyle=":", color="grey")
         for group, colour, found in zip(

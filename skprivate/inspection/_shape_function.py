@@ -147,8 +147,9 @@ class ShapeFunctionDisplay:
         """
         if not (isinstance(n_std, Real) and 0 <= float(n_std) < np.inf):
             raise ValueError("n_std must be a number of 0 or more.")
-        self.ax_: Any = new_axes(ax, type(self).__name__)
-        self.figure_, shape = self.ax_.figure, self.shape
+        self.ax_: Any
+        self.ax_, self.figure_ = new_axes(ax, type(self).__name__)
+        shape = self.shape
         tables = shape.values, float(n_std) * shape.std
         values, reach = (table.reshape(len(shape.sizes), -1) for table in tables)
         n_lines = values.shape[1]

@@ -17,7 +17,7 @@ from ..tree._export_text import SplitRules
 from ..tree._nodes import NodeEstimates, round_to_noise
 from ..utils import check_int
 from ..utils._public_module import public_module
-from ._matplotlib import class_colours, colour_by_number, new_axes, plain_legend
+from ._matplotlib import class_colours, colour_by_number, legend_of_classes, new_axes
 
 # Size of letters in points: that of boxes with much room, and the least that can be read.
 _LARGEST_FONT, _LEAST_FONT = 9.0, 3.0
@@ -177,10 +177,9 @@ class PrivateTreeDisplay:
         ImportError
             Matplotlib is not installed.
         """
-        ax = new_axes(ax, type(self).__name__)
+        self.ax_, self.figure_ = new_axes(ax, type(self).__name__)
         from matplotlib.collections import LineCollection, PolyCollection
 
-        self.ax_, self.figure_ = ax, ax.figure
         left, places = np.asarray(self.left), _places(self.left)
         parents = np.flatnonzero(left != np.arange(len(left)))
         ends = [places[[node, child]] for node in parents for child in (left[node], left[node] + 1)]
@@ -193,27 +192,24 @@ class PrivateTreeDisplay:
             # Half transparent on white: black letters are read on any.
             self.boxes_.set_alpha(_CLEAR)
             limits = values.min(), values.max()
-            colour_by_number(ax, self.boxes_, values, limits, cmap or "viridis", "estimated mean of y")
+            colour_by_number(self.ax_, self.boxes_, values, limits, cmap or "viridis", "estimated mean of y")
         elif self.node_proba is not None and self.classes is not None:
             self._colour_by_class(self.node_proba, self.classes, cmap)
         else:
             raise ValueError("node_proba and classes are needed, or node_values.")
-        ax.add_collection(self.lines_)
-        ax.add_collection(self.boxes_)
-        ax.autoscale_view()
-        ax.set_axis_off()
+        self.ax_.add_collection(self.lines_)
+        self.ax_.add_collection(self.boxes_)
+        self.ax_.autoscale_view()
+        self.ax_.set_axis_off()
         self.texts_ = self._write(places, kwargs)
         return self
 
     def _colour_by_class(self, shares: FloatArray, classes: NDArray[Any], cmap: Any) -> None:
         """Colour boxes: white where classes are equally probable, that of a class where it is sure."""
-        from matplotlib.patches import Patch
-
         colours, even = class_colours(len(classes), cmap), 1 / len(classes)
         sure = np.clip((shares.max(axis=1) - even) / (1 - even), 0.0, 1.0)[:, np.newaxis]
         self.boxes_.set(facecolor=1 - _STRONGEST * sure * (1 - colours[shares.argmax(axis=1), :3]))
-        handles = [Patch(facecolor=c, label=str(k)) for c, k in zip(colours, classes, strict=True)]
-        plain_legend(self.ax_, handles=handles, title="class")
+        legend_of_classes(self.ax_, classes, colours, "class")
 
     def _write(self, places: FloatArray, style: dict[str, Any]) -> list[Any]:
         """Write the text of the boxes in letters that fit, or nothing where these would be too small."""
@@ -456,36 +452,35 @@ class PartitionDisplay:
         ImportError
             Matplotlib is not installed.
         """
-        ax = new_axes(ax, type(self).__name__)
+        self.ax_, self.figure_ = new_axes(ax, type(self).__name__)
         from matplotlib.collections import PolyCollection
 
-        self.ax_, self.figure_ = ax, ax.figure
         style: dict[str, Any] = {"edgecolor": "grey", "linewidth": 0.5} | kwargs
         self.patches_ = PolyCollection(list(self._rectangles()), **style)
         # Without a margin around the box, also where something else is drawn on the axes.
         self.patches_.sticky_edges.x[:] = self.lower[:, 0].min(), self.upper[:, 0].max()
         self.patches_.sticky_edges.y[:] = self.lower[:, 1].min(), self.upper[:, 1].max()
         if self.leaf_values is not None:
-            values = self.leaf_values
+            values, label = self.leaf_values, "estimated mean of y"
             limits = (values.min(), values.max()) if self.value_range is None else self.value_range
-            colour_by_number(ax, self.patches_, values, limits, cmap or "viridis", "estimated mean of y")
+            colour_by_number(self.ax_, self.patches_, values, limits, cmap or "viridis", label)
         elif self.leaf_proba is not None and self.classes is not None:
             if len(self.classes) == 2:
                 label = f"estimated P(y = {self.classes[1]})"
                 shares = self.leaf_proba[:, 1]
-                colour_by_number(ax, self.patches_, shares, (0.0, 1.0), cmap or "RdBu_r", label)
+                colour_by_number(self.ax_, self.patches_, shares, (0.0, 1.0), cmap or "RdBu_r", label)
             else:
                 self._colour_by_class(self.leaf_proba, self.classes, cmap)
         else:
             raise ValueError("leaf_proba and classes are needed, or leaf_values.")
-        ax.add_collection(self.patches_)
+        self.ax_.add_collection(self.patches_)
         # Matplotlib before 3.11 needs to be asked.
-        ax.autoscale_view()
-        ax.set(xlabel=self.xlabel, ylabel=self.ylabel)
+        self.ax_.autoscale_view()
+        self.ax_.set(xlabel=self.xlabel, ylabel=self.ylabel)
         if self.xticks is not None:
-            ax.set_xticks(list(self.xticks.values()), list(self.xticks))
+            self.ax_.set_xticks(list(self.xticks.values()), list(self.xticks))
         if self.yticks is not None:
-            ax.set_yticks(list(self.yticks.values()), list(self.yticks))
+            self.ax_.set_yticks(list(self.yticks.values()), list(self.yticks))
         return self
 
     def _rectangles(self) -> FloatArray:
@@ -495,12 +490,9 @@ class PartitionDisplay:
         return np.array(corners).transpose(2, 0, 1)
 
     def _colour_by_class(self, shares: FloatArray, classes: NDArray[Any], cmap: Any) -> None:
-        from matplotlib.patches import Patch
-
         colours = class_colours(len(classes), cmap)
         self.patches_.set(facecolor=colours[shares.argmax(axis=1)])
-        handles = [Patch(facecolor=c, label=str(k)) for c, k in zip(colours, classes, strict=True)]
-        self.ax_.legend(handles=handles, title="predicted class")
+        legend_of_classes(self.ax_, classes, colours, "predicted class")
 
 
 def _check_features(features: Any, n_features: int, names: NDArray[Any] | None) -> list[int]:

@@ -1,23 +1,542 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Private grid search and private randomised search, which release the best candidate only."""
+"""Private search: candidates are fitted and scored, and the best of a random number of runs is released."""
 
+from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from fractions import Fraction
-from numbers import Integral
-from typing import Any
+from functools import partial
+from numbers import Integral, Real
+from typing import Any, NamedTuple, Self, TypeVar, get_args
 
 import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, MetaEstimatorMixin, is_classifier
 from sklearn.model_selection import ParameterGrid, ParameterSampler
+from sklearn.utils import Tags, get_tags
+from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_is_fitted
 
-from .._typing import RandomSource
-from ..accounting import PrivacyLedger
-from ..base import assign_roles
-from ..noise._mechanisms import Entropy
-from ..utils._compat import Interval
+from .._typing import FloatArray, IndexArray, RandomSource, Unit
+from ..accounting import PrivacyLedger, PrivacySpent, ReleaseRecord
+from ..base import SHARED_CONSTRAINTS, PrivateEstimatorMixin, PublicShape, assign_roles, claim_of, private_fit
+from ..base._mixin import warn_of_delta
+from ..base._pipeline_report import is_private
+from ..base._stateless_steps import holds_any_row
+from ..domain._labels import plain_labels
+from ..noise._mechanisms import Entropy, check_entropy
+from ..utils import check_positive, is_structured, select_rows
+from ..utils._compat import HasMethods, Interval, StrOptions, rows_of, safe_indexing
+from ..utils._private_fit import public_errors
 from ..utils._public_module import public_module
-from ._base_search import SEARCH_CONSTRAINTS, BasePrivateSearch
-from ._candidates import Parameters
-from ._scoring import Scoring
+from ._candidates import (
+    Candidate,
+    Parameters,
+    SearchRun,
+    SearchTask,
+    best_run,
+    check_candidates,
+    make_candidates,
+    route_metadata,
+    steps_within,
+)
+from ._number_of_runs import NumberOfRuns, draw_below
+from ._private_rows import Masks, check_masks, check_rows, check_rows_strictly
+from ._scoring import Scoring, ScoringRows, check_score_epsilon, hold_out, resolve_scorer
+
+Method = TypeVar("Method", bound=Callable[..., Any])
+
+
+def _has(method: str) -> Callable[[Any], bool]:
+    """Return a check that the estimator, the best one once there is one, has a method."""
+
+    def check(search: Any) -> bool:
+        getattr(getattr(search, "best_estimator_", search.estimator), method)
+        return True
+
+    return check
+
+
+def _if_best_has(method: str) -> Callable[[Method], Method]:
+    """Return a decorator: the method is there if the best estimator has its like."""
+    return available_if(_has(method))
+
+
+# As many fits as a plain search with its five folds. The number costs time and no privacy; a given candidate
+# is then tried with probability 5/6 where eta is 1.
+_RUNS_PER_CANDIDATE = 5
+_LARGEST_ETA = 100
+
+SEARCH_CONSTRAINTS: dict[str, list[Any]] = {
+    "estimator": [HasMethods(["fit", "predict"])],
+    "eta": [Fraction, Interval(Real, 0, _LARGEST_ETA, closed="both")],
+    "validation_fraction": [Interval(Real, 0, 1, closed="neither")],
+    "scoring": [StrOptions(set(get_args(Scoring))), callable, None],
+    "score_epsilon": [*SHARED_CONSTRAINTS["epsilon"], None],
+    "random_state": SHARED_CONSTRAINTS["random_state"],
+    "ledger": SHARED_CONSTRAINTS["ledger"],
+    "n_jobs": [
+        Interval(Integral, 1, None, closed="left"),
+        Interval(Integral, None, -1, closed="right"),
+        None,
+    ],
+}
+
+
+class Parts(NamedTuple):
+    """Which rows train, which are scored on, and in what units.
+
+    Attributes
+    ----------
+    train, scored : ndarray of int
+        Row numbers.
+    scored_groups : ndarray of int or None
+        Group of every scored row, where the unit is the group.
+    n_scored : int
+        Units that are scored.
+    """
+
+    train: IndexArray
+    scored: IndexArray
+    scored_groups: IndexArray | None
+    n_scored: int
+
+
+class BasePrivateSearch(MetaEstimatorMixin, PrivateEstimatorMixin, BaseEstimator):
+    """Base of the private searches; a subclass says what the candidates are.
+
+    The life of a fit: candidates are planned and their price is charged (`_plan`, `charge`), runs are made
+    (`best_run`), and all but the best are dropped (`_adopt`).
+    """
+
+    best_estimator_: Any
+    n_features_in_: int
+    feature_names_in_: NDArray[np.object_]
+
+    estimator: Any
+    eta: Any
+    validation_fraction: Any
+    scoring: Any
+    score_epsilon: Any
+    random_state: Any
+    n_jobs: int | None
+
+    leak_remedy = (
+        "Declare bounds and classes from public knowledge. Without learning from rows, BoundsScaler scales, "
+        "and domain=TableDomain(...) of the model, or a DomainEncoder, fills and encodes columns."
+    )
+
+    releases_all_draws = False
+
+    #: The parameter that holds the grid or the distributions.
+    _space: str
+
+    # Asked for by default: the masks and the groups are what the guarantee is about.
+    __metadata_request__fit = {"is_public": True, "groups": True, "is_public_validation": True}
+
+    declared_roles: Mapping[str, str] = assign_roles(
+        release="estimator eta validation_fraction scoring score_epsilon random_state",
+        computing="ledger n_jobs",
+    )
+
+    @abstractmethod
+    def _entries(self, entropy: Entropy) -> list[Parameters]:
+        """Return the parameters of every entry; drawn, if at all, without looking at rows."""
+
+    @private_fit
+    def fit(
+        self,
+        X: Any,
+        y: Any = None,
+        *,
+        is_public: Any = None,
+        groups: Any = None,
+        is_public_validation: Any = None,
+        **fit_params: Any,
+    ) -> Self:
+        """Search, and keep the best candidate; nothing is refitted.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (n_samples, n_features)
+        y : array-like of shape (n_samples,)
+        is_public : array-like of bool of shape (n_samples,), default=None
+            Marks public rows that candidates train on. They are never held out.
+        groups : array-like of shape (n_samples,), default=None
+            Person of every row: hold-out and training share no person, and the unit of privacy is the
+            person. Every private step must take groups.
+        is_public_validation : array-like of bool of shape (n_samples,), default=None
+            Marks public rows that candidates are scored on, exactly and at no cost. Nothing is held out then,
+            and parameters that are post-processing are tuned without further fits.
+        **fit_params : dict
+            Further metadata, given to the candidates that ask for it; arrays of n_samples are split.
+
+        Returns
+        -------
+        self : estimator
+
+        Raises
+        ------
+        TypeError, ValueError
+            Unusable rows or parameters, no private step with a known cost, several ledgers, or a candidate
+            whose fit would fail whatever the rows hold, with its parameters; nothing is charged then.
+        PrivacyLeakError
+            In strict mode, where a candidate would read something without paying, or noise be seeded.
+        BudgetExceededError, LedgerError
+            The ledger refused; nothing is charged or fitted, and a previous fit is as it was.
+        PrivateSearchError
+            A run failed: nothing is released, the charge stays, and a previous fit is as it was.
+        """
+        if not 0 <= self.eta <= _LARGEST_ETA:  # a Fraction
+            raise ValueError(f"eta must be between 0 and {_LARGEST_ETA}.")
+        strict, given = self.is_strict(), y
+        X, y = check_rows_strictly(self, X, y) if strict else check_rows(self, X, y)
+        masks = check_masks(len(y), is_public, groups, is_public_validation, strict=strict)
+        entropy = check_entropy(self.random_state)
+        candidates = self._plan(y, masks, entropy, any_row_fits=holds_any_row(X))
+        costs = [one.plan.cost for one in candidates]
+        leaks = list(dict.fromkeys(leak for cost in costs for leak in cost.leaks))
+        self.announce_leaks(leaks, seeded=any(cost.seeded for cost in costs))
+        self._check_classes(y, candidates)
+        parts = self._part(masks, candidates, entropy)
+        check_candidates(candidates, X, self._shape_of(y, masks, parts, given))
+        metadata = [
+            {name: one for name, one in part.items() if one is not None}
+            for part in ({"is_public": is_public, "groups": groups}, fit_params)
+        ]
+        jobs = []
+        for one in candidates:
+            routed = route_metadata(type(self).__name__, one.estimator, *metadata)
+            jobs.append((one, {name: rows_of(own, parts.train, len(y)) for name, own in routed.items()}))
+        task = self._task(X, y, masks, parts, candidates, seeded=not entropy.private)
+        number_of_runs = self._number_of_runs(candidates)
+        spent = self._describe_spending(candidates, masks, parts, number_of_runs, entropy.source)
+        self._charge(spent, candidates)
+        n_runs = number_of_runs.draw(entropy.random_bytes)
+        drawn = [jobs[draw_below(len(jobs), entropy.random_bytes)] for _ in range(n_runs)]
+        seeds = [None if entropy.private else draw_below(2**31, entropy.random_bytes) for _ in drawn]
+        self._adopt(*best_run(task, drawn, seeds, self.n_jobs), spent)
+        return self
+
+    def _find_ledgers(self) -> list[PrivacyLedger]:
+        given = [*self.get_params(deep=True).values(), *_values_of(getattr(self, self._space))]
+        return list({value for value in given if isinstance(value, PrivacyLedger)})
+
+    def _shape_of(self, y: Any, masks: Masks, parts: Parts, given: Any) -> PublicShape:
+        """Return what is public of the training rows."""
+        names = getattr(self, "feature_names_in_", None)
+        public = np.flatnonzero(masks.public)
+        grouped = masks.codes is not None
+        return PublicShape(
+            n_features=getattr(self, "n_features_in_", None),
+            feature_names=None if names is None else tuple(names),
+            n_rows=masks.n_units - parts.n_scored if grouped else len(parts.train),
+            grouped=grouped,
+            structured=is_structured(y),
+            public_labels=np.asarray(safe_indexing(y, public)) if len(public) else None,
+            # Of labels as they were given: a column of text may be an array of objects now.
+            no_targets=safe_indexing(given if is_classifier(self.estimator) else y, public[:0]),
+        )
+
+    @public_errors()
+    def _plan(self, y: Any, masks: Masks, entropy: Entropy, *, any_row_fits: bool) -> list[Candidate]:
+        entries = self._entries(entropy)
+        if not entries:
+            raise ValueError("there are no candidates: the list of grids is empty.")
+        rows = {"any_public": bool(masks.public.any()), "grouped": masks.codes is not None}
+        free_choice = bool(masks.validation.any())
+        return make_candidates(
+            self.estimator, entries, y, free_choice=free_choice, any_row_fits=any_row_fits, **rows
+        )
+
+    def _check_classes(self, y: Any, candidates: Sequence[Candidate]) -> None:
+        """Refuse what are no classes, or one, where they are to be read from the rows, which was announced.
+
+        Where they are declared, a strange label tells nothing: it is taken as the first class.
+        """
+        if not _read_classes(candidates) or not is_classifier(self.estimator):
+            return
+        labels = plain_labels(y)
+        check_classification_targets(labels)
+        if len(np.unique(labels)) < 2:
+            raise ValueError("y holds one class; a classifier needs two.")
+
+    def _task(
+        self, X: Any, y: Any, masks: Masks, parts: Parts, candidates: Sequence[Candidate], *, seeded: bool
+    ) -> SearchTask:
+        # Labels that show the classes where they are not declared.
+        public = safe_indexing(y, np.flatnonzero(masks.public)) if masks.public.any() else None
+        class_labels = y if _read_classes(candidates) else public
+        scoring_rows = ScoringRows(
+            X=safe_indexing(X, parts.scored),
+            y=safe_indexing(y, parts.scored),
+            groups=parts.scored_groups,
+            n_units=parts.n_scored,
+            epsilon=None if masks.validation.any() else self._score_epsilon(candidates),
+        )
+        return SearchTask(
+            X=safe_indexing(X, parts.train),
+            y=safe_indexing(y, parts.train),
+            scoring_rows=scoring_rows,
+            scorer=resolve_scorer(
+                self.scoring,
+                self.estimator,
+                [one.last_step() for one in candidates],
+                y,
+                announced=all(one.plan.cost.leaks for one in candidates),
+                class_labels=class_labels,
+                public_labels=scoring_rows.y if masks.validation.any() else None,
+            ),
+            grouped=masks.codes is not None,
+            seeded=seeded,
+            strict=self.is_strict(),
+        )
+
+    @public_errors()
+    def _part(self, masks: Masks, candidates: Sequence[Candidate], entropy: Entropy) -> Parts:
+        """Part the rows; which private ones are held out is random, and no row has a say in it."""
+        if masks.validation.any():
+            scored = np.flatnonzero(masks.validation)
+            return Parts(np.flatnonzero(~masks.validation), scored, None, len(scored))
+        held = hold_out(masks.n_units, self.validation_fraction, entropy.random_bytes)
+        codes = np.arange(masks.n_units) if masks.codes is None else masks.codes
+        scored = np.flatnonzero(masks.private)[held[codes]]
+        is_scored = np.zeros(len(masks.public), dtype=bool)
+        is_scored[scored] = True
+        train = np.flatnonzero(~is_scored)
+        if masks.codes is None:
+            return Parts(train, scored, None, len(scored))
+        scored_codes = np.unique(codes[held[codes]], return_inverse=True)[1]
+        kept = select_rows(scored_codes, _max_rows(candidates), entropy.random_bytes)
+        return Parts(train, scored[kept], scored_codes[kept], int(held.sum()))
+
+    def _number_of_runs(self, candidates: Sequence[Candidate]) -> NumberOfRuns:
+        n_runs = _RUNS_PER_CANDIDATE * len(candidates) if len(candidates) > 1 else 1
+        eta = self.eta if isinstance(self.eta, Fraction) else Fraction(float(self.eta))
+        return NumberOfRuns.of_mean(eta, n_runs)
+
+    @public_errors()
+    def _score_epsilon(self, candidates: Sequence[Candidate]) -> Fraction:
+        if self.score_epsilon is None:
+            epsilon = max(one.plan.cost.epsilon for one in candidates)
+        else:
+            epsilon = check_positive(self.score_epsilon, "score_epsilon")
+        check_score_epsilon(epsilon)
+        return epsilon
+
+    def _describe_spending(
+        self, candidates: Sequence[Candidate], masks: Masks, parts: Parts, number: NumberOfRuns, source: Any
+    ) -> PrivacySpent:
+        """Return the statement on the whole search, known before anything is drawn."""
+        costs = [one.plan.cost for one in candidates]
+        public_scores = bool(masks.validation.any())
+        epsilon = max(cost.epsilon for cost in costs)
+        factor = 2 + number.eta if len(candidates) > 1 else Fraction(1)
+        record = partial(ReleaseRecord, times=factor)
+        of_fits = record(name="fit of a candidate", mechanism="that of the candidate", epsilon=epsilon)
+        releases = [replace(of_fits, rows="training rows")]
+        if not public_scores:
+            score_epsilon = self._score_epsilon(candidates)
+            scores = record(name="score of a candidate", mechanism="discrete Laplace", epsilon=score_epsilon)
+            releases.append(replace(scores, rows="rows held out"))
+            epsilon = max(epsilon, score_epsilon)
+        source = "seeded" if any(cost.seeded for cost in costs) else source
+        leaks = dict.fromkeys(leak for cost in costs for leak in cost.leaks)
+        grouped = masks.codes is not None
+        unit: Unit = "group" if grouped else "row"
+        facts = {
+            f"private {unit}s": masks.n_units,
+            "public rows": int(masks.public.sum()),
+            ("public validation rows" if public_scores else f"{unit}s held out"): parts.n_scored,
+            "candidates": len(candidates),
+        }
+        held_out = "discrete Laplace noise on held-out scores"
+        scored = "exact scores on public rows" if public_scores else held_out
+        mechanism = f"one run, with {scored}"
+        if number.gamma != 1:
+            mechanism = (
+                "private selection of the best of a random number of runs (truncated negative binomial, "
+                f"eta = {float(number.eta):g}), with {scored}"
+            )
+        return PrivacySpent(
+            releases=tuple(releases),
+            mechanism=mechanism,
+            epsilon=factor * epsilon,
+            delta=max(cost.delta for cost in costs) * number.mean,
+            relation="label" if any(cost.relation == "label" for cost in costs) else "replace-one",
+            unit=unit,
+            max_rows_per_unit=_max_rows(candidates) if grouped else 1,
+            noise_scale=None,
+            noise_source=source,
+            deployment="curator",
+            public_inputs=("is_public_validation",) if public_scores else (),
+            unprotected=facts,
+            **claim_of(leaks, source),
+        )
+
+    def _charge(self, spent: PrivacySpent, candidates: Sequence[Candidate]) -> None:
+        """Charge the whole search as one entry, wherever the ledger stands."""
+        warn_of_delta(spent)
+        given = [self.ledger, *(value for one in candidates for value in one.removed.values())]
+        ledgers = {value for value in given if isinstance(value, PrivacyLedger)}
+        if len(ledgers) > 1:
+            raise ValueError(
+                "the search and its candidates have several different ledgers; one entry needs one."
+            )
+        for ledger in ledgers:
+            ledger.charge(spent, estimator=type(self).__name__)
+
+    def _adopt(self, run: SearchRun, candidate: Candidate, spent: PrivacySpent) -> None:
+        """Take over the best run; what its steps state is from now on what the search cost."""
+        best = run.estimator
+        best.set_params(**candidate.removed)
+        steps = [step for _, step in steps_within(best) if is_private(step)]
+        facts: dict[str, Any] = {}
+        inputs = dict.fromkeys(spent.public_inputs)
+        for step in steps:
+            facts |= step.privacy_spent_.unprotected
+            inputs |= dict.fromkeys(step.privacy_spent_.public_inputs)
+        spent = replace(spent, unprotected={**facts, **spent.unprotected}, public_inputs=tuple(inputs))
+        for step in steps:
+            step.privacy_spent_ = spent
+        self.best_estimator_, self.best_params_ = best, dict(run.parameters)
+        self.best_score_ = float(run.score)
+        self.privacy_spent_ = spent
+
+    def _ask_best(self, method: str, *arguments: Any) -> Any:
+        check_is_fitted(self)
+        return getattr(self.best_estimator_, method)(*arguments)
+
+    @property
+    def classes_(self) -> NDArray[Any]:
+        """The classes of the best estimator; classifiers only."""
+        _has("classes_")(self)
+        return self.best_estimator_.classes_
+
+    @_if_best_has("predict")
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Predict with the best estimator.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+
+        Returns
+        -------
+        predictions : ndarray of shape (n_samples,)
+        """
+        return self._ask_best("predict", X)
+
+    @_if_best_has("predict_proba")
+    def predict_proba(self, X: Any) -> FloatArray:
+        """Return the best estimator's class probabilities.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+
+        Returns
+        -------
+        probabilities : ndarray of shape (n_samples, n_classes)
+        """
+        return self._ask_best("predict_proba", X)
+
+    @_if_best_has("predict_log_proba")
+    def predict_log_proba(self, X: Any) -> FloatArray:
+        """Return the best estimator's logarithms of class probabilities.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+
+        Returns
+        -------
+        logarithms : ndarray of shape (n_samples, n_classes)
+        """
+        return self._ask_best("predict_log_proba", X)
+
+    @_if_best_has("decision_function")
+    def decision_function(self, X: Any) -> FloatArray:
+        """Return the best estimator's decision function.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+
+        Returns
+        -------
+        decisions : ndarray of shape (n_samples,) or (n_samples, n_classes)
+        """
+        return self._ask_best("decision_function", X)
+
+    @_if_best_has("transform")
+    def transform(self, X: Any) -> Any:
+        """Transform with the best estimator.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+
+        Returns
+        -------
+        transformed : array-like of shape (n_samples, n_outputs)
+        """
+        return self._ask_best("transform", X)
+
+    @_if_best_has("score")
+    def score(self, X: Any, y: Any) -> float:
+        """Return the best estimator's own score, an exact function of the rows that are passed.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+        y : array-like of shape (n_samples,)
+
+        Returns
+        -------
+        score : float
+        """
+        return self._ask_best("score", X, y)
+
+    def get_metadata_routing(self) -> MetadataRouter:
+        """Return the routing of this search, as scikit-learn's meta-estimators do.
+
+        Returns
+        -------
+        routing : MetadataRouter
+        """
+        mapping = MethodMapping().add(caller="fit", callee="fit")
+        router = MetadataRouter(owner=self).add_self_request(self)
+        return router.add(estimator=self.estimator, method_mapping=mapping)
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        inner = get_tags(self.estimator)
+        tags.estimator_type = inner.estimator_type
+        tags.classifier_tags, tags.regressor_tags = inner.classifier_tags, inner.regressor_tags
+        tags.target_tags, tags.input_tags = inner.target_tags, inner.input_tags
+        return tags
+
+
+def _values_of(space: Any) -> list[Any]:
+    """All values of the lists of a grid, or of several."""
+    tables = space if isinstance(space, list) else [space]
+    lists = [values for table in tables if isinstance(table, Mapping) for values in table.values()]
+    return [value for values in lists if isinstance(values, list | tuple) for value in values]
+
+
+def _read_classes(candidates: Sequence[Candidate]) -> bool:
+    """Whether a candidate has said that it reads something, and declares no classes."""
+    return any(
+        one.plan.cost.leaks and getattr(one.last_step(), "classes", None) is None for one in candidates
+    )
+
+
+@public_errors()
+def _max_rows(candidates: Sequence[Candidate]) -> int:
+    return max(one.plan.max_rows_per_group for one in candidates)
 
 
 @public_module("skprivate.model_selection")

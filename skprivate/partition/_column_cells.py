@@ -13,7 +13,7 @@ from .._typing import FloatArray, IntArray
 from ..domain._table_domain import ColumnGroup
 from ..utils._json_documents import Fields
 from ..utils._public_module import public_module
-from ._partition import check_box
+from ._partition import as_rows, check_box
 
 # Bins of equal width of every column, each column by itself.
 
@@ -99,9 +99,7 @@ class ColumnBins:
         -------
         bins : ndarray of int32 of shape (n, n_features)
         """
-        rows = np.asarray(X, dtype=np.float64)
-        if rows.ndim != 2 or rows.shape[1] != self.n_features:
-            raise ValueError(f"X must have shape (n, {self.n_features}), got {rows.shape}")
+        rows = as_rows(X, self.n_features)
         bins = np.empty(rows.shape, dtype=np.int32)
         for column, thresholds in enumerate(self.thresholds):
             bins[:, column] = np.searchsorted(thresholds, rows[:, column], side="right")
@@ -243,9 +241,7 @@ class TableCells:
         -------
         cells : ndarray of int32 of shape (n, n_columns)
         """
-        rows = np.asarray(X, dtype=np.float64)
-        if rows.ndim != 2 or rows.shape[1] != self.n_features:
-            raise ValueError(f"X must have shape (n, {self.n_features}), got {rows.shape}")
+        rows = as_rows(X, self.n_features)
         cells = np.empty((len(rows), self.n_columns), dtype=np.int32)
         for column, group in enumerate(self.groups):
             if group.n_levels:

@@ -17,7 +17,7 @@ from ..domain._table_domain import ColumnGroup
 from ._cart_kernels import bin_rows, choose_cuts, part_rows
 from ._derived_columns import derive_columns, settle_missing
 from ._max_edge_kernels import choose_by_entropy, choose_by_gini, count_right, mark_sides, route_rows
-from ._partition import DEPTH_LIMIT, DerivedColumns, Partition, check_box
+from ._partition import DEPTH_LIMIT, DerivedColumns, Partition, as_rows, check_box
 
 RULES: tuple[SplitRule, ...] = get_args(SplitRule)
 CRITERIA: tuple[SplitCriterion, ...] = get_args(SplitCriterion)
@@ -154,9 +154,7 @@ def _check_options(max_depth: int, n_labels: int, rule: str, criterion: str, min
 def _check_rows(
     X: ArrayLike, labels: ArrayLike, n_labels: int, n_features: int
 ) -> tuple[FloatArray, NDArray[np.int32]]:
-    rows, marks = np.ascontiguousarray(X, dtype=np.float64), np.asarray(labels)
-    if rows.ndim != 2 or rows.shape[1] != n_features:
-        raise ValueError(f"X must have shape (n, {n_features}), got {np.shape(X)}")
+    rows, marks = as_rows(X, n_features), np.asarray(labels)
     if marks.shape != (len(rows),):
         raise ValueError(f"labels must have shape ({len(rows)},), got {marks.shape}")
     if marks.size and (marks.dtype.kind not in "iub" or marks.min() < 0 or marks.max() >= n_labels):

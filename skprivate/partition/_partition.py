@@ -238,9 +238,7 @@ class DerivedColumns:
         -------
         Z : ndarray of float64, shape (n, n_columns), in C order
         """
-        rows = np.ascontiguousarray(X, dtype=np.float64)
-        if rows.ndim != 2 or rows.shape[1] != self.n_features:
-            raise ValueError(f"X must have shape (n, {self.n_features}), got {np.shape(X)}")
+        rows = as_rows(X, self.n_features)
         derived = np.empty((len(rows), self.n_columns))
         derive_rows(rows, *self._arrays, derived)
         return derived
@@ -479,7 +477,7 @@ class Partition:
         -------
         Z : ndarray of float64, shape (n, n_columns), in C order
         """
-        return _as_rows(X, self.n_features) if self.derived is None else self.derived.apply(X)
+        return as_rows(X, self.n_features) if self.derived is None else self.derived.apply(X)
 
     def apply_derived(self, Z: ArrayLike) -> NDArray[np.int32]:
         """Return the leaf number of every row of which `derive` was called.
@@ -492,7 +490,7 @@ class Partition:
         -------
         ndarray of int32, shape (n,)
         """
-        rows = _as_rows(Z, self.n_columns)
+        rows = as_rows(Z, self.n_columns)
         out = np.empty(len(rows), dtype=np.int32)
         apply_rows(rows, self.feature, self.threshold, self.left, self.leaf_index, self.max_depth, out)
         return out
@@ -592,7 +590,8 @@ def _columns_of(plain: Any) -> DerivedColumns | None:
     return None if plain is None else DerivedColumns.from_dict(plain)
 
 
-def _as_rows(X: ArrayLike, width: int) -> FloatArray:
+def as_rows(X: ArrayLike, width: int) -> FloatArray:
+    """Return rows of so many columns as an array, or refuse them."""
     rows = np.ascontiguousarray(X, dtype=np.float64)
     if rows.ndim != 2 or rows.shape[1] != width:
         raise ValueError(f"X must have shape (n, {width}), got {np.shape(X)}")

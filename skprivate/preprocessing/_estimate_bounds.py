@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from numbers import Real
-from typing import Any, Literal, overload
+from typing import Any, Literal, TypedDict, Unpack, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -59,18 +59,22 @@ CONSTRAINTS: dict[str, list[Any]] = {
 }
 
 
+class _Options(TypedDict, total=False):
+    coverage: float
+    relation: CentralRelation
+    groups: Any
+    max_rows_per_group: int
+    random_state: RandomSource
+
+
 @overload
 def estimate_bounds(
     X: Any,
     epsilon: float | Fraction,
     ledger: PrivacyLedger | None = None,
     *,
-    coverage: float = 0.999,
-    relation: CentralRelation = "replace-one",
-    groups: Any = None,
-    max_rows_per_group: int = 1,
-    random_state: RandomSource = None,
     return_spent: Literal[False] = False,
+    **options: Unpack[_Options],
 ) -> EstimatedBounds: ...
 
 
@@ -80,12 +84,8 @@ def estimate_bounds(
     epsilon: float | Fraction,
     ledger: PrivacyLedger | None = None,
     *,
-    coverage: float = 0.999,
-    relation: CentralRelation = "replace-one",
-    groups: Any = None,
-    max_rows_per_group: int = 1,
-    random_state: RandomSource = None,
     return_spent: Literal[True],
+    **options: Unpack[_Options],
 ) -> tuple[EstimatedBounds, PrivacySpent]: ...
 
 
@@ -95,12 +95,8 @@ def estimate_bounds(
     epsilon: float | Fraction,
     ledger: PrivacyLedger | None = None,
     *,
-    coverage: float = 0.999,
-    relation: CentralRelation = "replace-one",
-    groups: Any = None,
-    max_rows_per_group: int = 1,
-    random_state: RandomSource = None,
     return_spent: bool = False,
+    **options: Unpack[_Options],
 ) -> EstimatedBounds | tuple[EstimatedBounds, PrivacySpent]: ...
 
 

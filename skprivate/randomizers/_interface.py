@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from .._typing import FloatArray, IntArray
 from ..accounting import Blanket, PrivacyGuarantee
-from ..accounting._leakage.channels import check_prior, describe_prior
+from ..accounting._leakage import check_prior, describe_prior
 from ..noise import check_entropy
 from ..noise._mechanisms import Entropy
 from ..utils import check_epsilon, check_int

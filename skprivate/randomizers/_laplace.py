@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from .._typing import FloatArray, IntArray
 from ..accounting import Blanket, pml_from_ldp
-from ..accounting._leakage.channels import minus_log
+from ..accounting._leakage import minus_log
 from ..noise import DiscreteLaplaceMechanism, check_entropy, laplace_sum
 from ..noise._mechanisms import Entropy
 from ..noise._rounding import grid_exponent

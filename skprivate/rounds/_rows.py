@@ -8,10 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._typing import BoolArray, FloatArray, IndexArray
-from ..domain._labels import kind_of_labels, refuse_label_types
+from ..domain._labels import refuse_label_types
 from ..utils import as_column, as_labels, check_bounds, is_frame, is_structured
 from ..utils._private_fit import public_errors
-from ..utils._tables import numbers_of, within_bounds
+from ..utils._tables import kind_of_labels, numbers_of, within_bounds
 
 #: Kinds of observation of a lifetime, which are declared in public: seen when it happened; known to be later,
 #: earlier, or between two times; watched from a later time on.

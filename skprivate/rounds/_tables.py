@@ -12,12 +12,12 @@ from numpy.typing import NDArray
 from .._config import get_config
 from ..accounting import EstimatedBounds
 from ..domain import TableDomain
-from ..domain._labels import kind_of_labels, refuse_label_types
+from ..domain._labels import refuse_label_types
 from ..domain._life_data import TRUE_OR_FALSE, EventCoding
 from ..utils import as_column, check_characters, is_frame
 from ..utils._arguments import exact_names
 from ..utils._json_documents import Fields
-from ..utils._tables import check_array, numbers_of, refuse_cells, refuse_kinds, refuse_text
+from ..utils._tables import check_array, kind_of_labels, numbers_of, refuse_cells, refuse_kinds, refuse_text
 from ._row_kernels import join_columns
 
 # Rows that are copied out of columns at a time: of 100 features, 26 MB.

@@ -259,10 +259,7 @@ def _is_row(value: Any) -> bool:
 
 
 def _as_objects(values: Any) -> NDArray[Any]:
-    column = np.empty(len(values), dtype=object)
-    for i, cell in enumerate(values):
-        column[i] = cell
-    return column
+    return np.fromiter(values, dtype=object, count=len(values))
 
 
 def as_column(values: Any) -> Any:

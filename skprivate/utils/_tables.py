@@ -14,13 +14,14 @@ of its integers. scikit-learn is imported where it is called: clients that have 
 """
 
 import json
+import re
 import sys
 from collections.abc import Container, Iterable, Iterator, Mapping
 from datetime import date, time, timedelta
 from decimal import Decimal
 from fractions import Fraction
 from numbers import Number, Real
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -370,6 +371,30 @@ def is_text_type(dtype: Any) -> bool:
     if kind is None:
         return not str(dtype).startswith(_ARROW_NUMBERS)
     return kind in "OUST" and not (isinstance(cell, type) and issubclass(cell, Number | Decimal))
+
+
+# Names of types in NumPy, pandas, polars and Arrow, in lower case.
+_NAMES_OF_TEXT = re.compile(r"(dictionary<values=)?(large_)?(str(?!uct)|utf8|bytes|binary|cat|enum)")
+_NAMES_OF_NUMBERS = re.compile(r"(dictionary<values=)?(u?int(?!erval)|float|double|half|bool|decimal)")
+
+
+def kind_of_labels(labels: Any) -> Literal["text", "numbers", "complex"] | None:
+    """Return what the public type of a column, or of a field of Arrow, says; None where it says nothing."""
+    if is_frame(labels):
+        dtypes = list(labels.dtypes)
+        dtype = dtypes[0] if len(dtypes) == 1 else None
+    else:
+        dtype = getattr(labels, "dtype", getattr(labels, "type", None))
+    dtype = getattr(getattr(dtype, "categories", None), "dtype", dtype)
+    name = str(getattr(dtype, "name", dtype)).lower()
+    if name.startswith("complex"):
+        return "complex"
+    return "text" if _NAMES_OF_TEXT.match(name) else "numbers" if _NAMES_OF_NUMBERS.match(name) else None
+
+
+def holds_booleans(labels: Any) -> bool:
+    """Tell whether the type of a column, of NumPy, pandas, polars or pyarrow, is one of booleans."""
+    return str(getattr(labels, "dtype", getattr(labels, "type", ""))).lower().startswith("bool")
 
 
 def _objects(values: Any) -> Iterator[list[Any]]:

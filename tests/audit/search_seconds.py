@@ -3,20 +3,20 @@
 
 import math
 
-from skprivate.audit._battery import noise_statistics, recorded_fits
-from skprivate.audit._observation.controlled_runs import Deadline
-from skprivate.audit._search import search
+from skprivate.audit import _search as search
+from skprivate.audit._battery import noise_statistics, repeated_fits
+from skprivate.audit._observation.recorder import Deadline
 
 SEARCH_SECONDS = (
     search._SECONDS,
     search._CLIMB_SECONDS,
     noise_statistics._PAIR_SECONDS,
-    recorded_fits._RARE_SECONDS,
+    repeated_fits._RARE_SECONDS,
 )
 #: What is planted in small estimators is found on the first chains.
 SHORT = 0.4
 #: The modules whose searches a deadline ends.
-SEARCHES = (search, noise_statistics, recorded_fits)
+SEARCHES = (search, noise_statistics, repeated_fits)
 
 
 class Looks:

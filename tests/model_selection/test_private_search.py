@@ -335,7 +335,7 @@ def test_several_ledgers_are_refused(tmp_path):
 
 
 def test_a_run_of_several_private_scores_releases_nothing(monkeypatch):
-    monkeypatch.setattr("skprivate.model_selection._base_search.make_candidates", twice)
+    monkeypatch.setattr("skprivate.model_selection._private_search.make_candidates", twice)
     with pytest.raises(PrivateSearchError):
         PrivateGridSearch(tree(), {"max_depth": [2]}).fit(X, Y)
 

@@ -9,7 +9,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 
 from skprivate import PrivacySpent
 from skprivate.base import PlannedCost, PrivateEstimatorMixin, private_fit
-from skprivate.model_selection import PrivateGridSearch, _base_search, _scoring
+from skprivate.model_selection import PrivateGridSearch, _private_search, _scoring
 from skprivate.noise import DiscreteLaplaceMechanism
 
 pytestmark = pytest.mark.statistical
@@ -107,5 +107,5 @@ def by_hidden_count(drawn_from):
 
 @pytest.mark.slow
 def test_a_released_exact_count_is_caught(epsilon_lower_bound, monkeypatch):
-    monkeypatch.setattr(_base_search, "best_run", by_hidden_count(_base_search.best_run))
+    monkeypatch.setattr(_private_search, "best_run", by_hidden_count(_private_search.best_run))
     assert audited(epsilon_lower_bound, lambda search: search.best_score_ == 1)[0] > 3 * EPSILON

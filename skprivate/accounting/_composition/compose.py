@@ -16,8 +16,7 @@ from ...utils._public_module import public_module
 from .._privacy_amounts import ReadableAmounts, show_pair, upper_sum
 from .._statements.fields import check_choice
 from .._statements.html import NO_EPSILON, PRIVATE_VERDICT, Label, amounts_figure, label_fragment
-from .._statements.ledger_entry import LedgerEntry
-from .._statements.spent import PrivacySpent
+from .._statements.spent import LedgerEntry, PrivacySpent
 
 # Epsilon of many runs at one delta: by Rényi divergences, and by privacy loss distributions.
 

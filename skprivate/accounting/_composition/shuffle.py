@@ -5,7 +5,6 @@ import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from types import MappingProxyType
 from typing import Protocol, Self, runtime_checkable
 
 import numpy as np
@@ -15,6 +14,7 @@ from ...noise._mechanisms import warn_of_large_delta
 from ...utils import check_epsilon, check_int, check_positive, check_probability
 from ...utils._public_module import public_module
 from .._privacy_amounts import show
+from .._statements.fields import FrozenMapping
 
 # Lattice steps per standard deviation of one report's part: the lattice adds at most 1/4 of its inverse
 # square to the variance, so this costs a thousandth of epsilon.
@@ -83,14 +83,12 @@ class Blanket:
     neither: Fraction = Fraction(0)
 
     def __post_init__(self) -> None:
-        resolved = {
-            "odds": check_positive(self.odds, "odds"),
-            "apart": check_positive(self.apart, "apart"),
-            "both": check_probability(self.both, "both"),
-            "neither": check_probability(self.neither, "neither"),
-        }
-        for name, value in resolved.items():
-            object.__setattr__(self, name, value)
+        vars(self).update(
+            odds=check_positive(self.odds, "odds"),
+            apart=check_positive(self.apart, "apart"),
+            both=check_probability(self.both, "both"),
+            neither=check_probability(self.neither, "neither"),
+        )
         if self.odds <= 1:
             raise ValueError("odds must be greater than 1.")
         if self._least > 1:
@@ -397,10 +395,6 @@ class ShuffledPrivacy:
         ]
         return "\n  ".join(lines)
 
-    def __reduce__(self) -> tuple[object, ...]:
-        fields = {**vars(self), "bounds": dict(self.bounds)}
-        return _restore, (fields,)
-
 
 def shuffle_amplification(
     epsilon0: float | Fraction, n: int, delta: float | Fraction, mechanism: ShuffledMechanism | None = None
@@ -514,7 +508,7 @@ def shuffle_amplification(
         n=n,
         method=method,
         condition=CONDITION,
-        bounds=MappingProxyType(bounds),
+        bounds=FrozenMapping(bounds),
     )
 
 
@@ -564,7 +558,3 @@ def _mechanism_bound(
 def _solve(blanket: Blanket, n: int, delta: Fraction) -> float:
     # Delta as a float that is not above it.
     return blanket.epsilon(min(n, _LARGEST_N), math.nextafter(float(delta), 0))
-
-
-def _restore(fields: dict[str, object]) -> ShuffledPrivacy:
-    return ShuffledPrivacy(**{**fields, "bounds": MappingProxyType(fields["bounds"])})  # type: ignore[arg-type]

@@ -21,7 +21,7 @@ from ...exceptions import LedgerError
 from ...utils._files import replace_file
 from ...utils._json_documents import UNREADABLE, Fields, parse_json
 from .._privacy_amounts import from_text, running_sum_from_text, running_sum_to_text, to_text
-from .._statements.ledger_entry import LedgerEntry
+from .._statements.spent import LedgerEntry
 from .state import REMEDY, Identity, LedgerState, Row, damaged, undamaged
 
 SCHEMA = 6

@@ -20,7 +20,7 @@ from .._composition.compose import Composition, Method, compose
 from .._privacy_amounts import Spent, from_text, show, show_pair, to_text, upper_sum
 from .._statements.fields import check_text, escape_controls
 from .._statements.html import PRIVATE_VERDICT, Label, aligned, amounts_figure, label_fragment, label_page
-from .._statements.ledger_entry import NO_RECORD, RECORD, LedgerEntry, from_row
+from .._statements.spent import NO_RECORD, RECORD, LedgerEntry, from_row
 from .records import SQLiteRecords, refuse_own_files
 from .state import Identity, LedgerState, left_of, resolve, undamaged
 

@@ -19,7 +19,7 @@ from .._privacy_amounts import Remaining, RunningSum, Spent, from_text, show_pai
 from .._statements.fields import describe_error
 
 Row = tuple[Any, ...]
-_EPSILON, _DELTA = 3, 4  # columns of a row, see ledger_entry.to_row
+_EPSILON, _DELTA = 3, 4  # columns of a row, see `spent.to_row`
 REMEDY = "Restore the latest backup with PrivacyLedger.restore"
 
 

@@ -8,17 +8,9 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Literal
 from unittest import SkipTest
 
-from .._cases.case import AuditCase
-from .._observation.controlled_runs import run_within
-from . import (
-    fits,
-    forks_and_copies,
-    noise_statistics,
-    parameter_variations,
-    recorded_fits,
-    side_channels,
-    statements,
-)
+from .._cases import AuditCase
+from .._observation.recorder import run_within
+from . import fits, noise_statistics, parameter_variations, repeated_fits, side_channels, statements
 from .requirements import NotApplicable
 
 Check = Callable[[AuditCase], None]
@@ -27,14 +19,14 @@ Check = Callable[[AuditCase], None]
 CHECKS: tuple[Check, ...] = (
     fits.check_fit,
     statements.check_privacy_spent,
-    recorded_fits.check_sensitivity_fuzz,
-    recorded_fits.check_releases,
-    recorded_fits.check_releases_show_half_the_noise,
-    recorded_fits.check_runs_of_a_search,
-    recorded_fits.check_replay,
-    recorded_fits.check_noise_meets_values,
-    recorded_fits.check_no_redraws,
-    recorded_fits.check_same_branches,
+    repeated_fits.check_sensitivity_fuzz,
+    repeated_fits.check_releases,
+    repeated_fits.check_releases_show_half_the_noise,
+    repeated_fits.check_runs_of_a_search,
+    repeated_fits.check_replay,
+    repeated_fits.check_noise_meets_values,
+    repeated_fits.check_no_redraws,
+    repeated_fits.check_same_branches,
     noise_statistics.check_only_released_values_differ,
     noise_statistics.check_released_values_on_grid,
     statements.check_number_of_rows,
@@ -44,13 +36,13 @@ CHECKS: tuple[Check, ...] = (
     noise_statistics.check_epsilon_of_whole_fits,
     noise_statistics.check_low_bits,
     parameter_variations.check_large_epsilon,
-    forks_and_copies.check_noise_is_fresh,
-    forks_and_copies.check_copies_repeat_nothing,
-    forks_and_copies.check_fork_repeats_nothing,
-    forks_and_copies.check_seeded_fit_is_not_private,
+    repeated_fits.check_noise_is_fresh,
+    repeated_fits.check_copies_repeat_nothing,
+    repeated_fits.check_fork_repeats_nothing,
+    repeated_fits.check_seeded_fit_is_not_private,
     fits.check_parameters_unchanged,
     statements.check_refit_spends_again,
-    forks_and_copies.check_refits_draw_again,
+    repeated_fits.check_refits_draw_again,
     statements.check_partial_fit_spends,
     statements.check_ledger_total,
     fits.check_domain_is_declared,
@@ -66,8 +58,8 @@ CHECKS: tuple[Check, ...] = (
     side_channels.check_nothing_survives,
     statements.check_ledger_entries,
     fits.check_fit_then_use,
-    recorded_fits.check_rare_draws,
-    recorded_fits.check_many_fits,
+    repeated_fits.check_rare_draws,
+    repeated_fits.check_many_fits,
     parameter_variations.check_other_epsilons,
     parameter_variations.check_other_tables,
 )

@@ -8,10 +8,9 @@ from typing import Any
 import numpy as np
 from sklearn.base import is_classifier
 
-from .._cases.case import AuditCase
-from .._cases.domain import private_rows, strange_label, with_unit, without_unit
+from .._cases import AuditCase, private_rows, strange_label, with_unit, without_unit
 from .._observation.fitted_objects import FlatObject, differing_paths, flatten_object, same_value
-from .._search.search import NothingRecordedError, sensitivity_fuzz
+from .._search import NothingRecordedError, sensitivity_fuzz
 from .requirements import (
     NotApplicable,
     listed,

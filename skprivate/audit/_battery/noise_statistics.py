@@ -14,15 +14,11 @@ from numpy.typing import NDArray
 from scipy.stats import norm
 
 from ...noise import DiscreteGaussianMechanism
-from .._cases.case import AuditCase
-from .._cases.domain import n_rows_of
-from .._cases.neighbours import neighbour_chains
+from .._cases import AuditCase, n_rows_of, neighbour_chains
 from .._epsilon import EpsilonAudit, audit_epsilon, epsilon_lower_bound, gaussian_lower_bound, low_bits
-from .._observation.controlled_runs import Deadline, frozen_randomness
 from .._observation.fitted_objects import flatten_object
-from .._observation.recorder import Recording, Release
-from .._search.privacy_loss import as_epsilon_or_rho, claims_rho
-from .._search.search import RecordedFit, search_neighbours
+from .._observation.recorder import Deadline, Recording, Release, frozen_randomness
+from .._search import RecordedFit, as_epsilon_or_rho, claims_rho, search_neighbours
 from .requirements import (
     FALSE_ALARM,
     Claim,

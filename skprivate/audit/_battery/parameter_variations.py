@@ -8,20 +8,20 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import is_classifier, is_regressor
 
-from .._cases.case import AuditCase
-from .._cases.domain import (
+from .._cases import (
     Arguments,
+    AuditCase,
     bounds_of,
     columns_of,
     domain_of_y,
+    extreme_variants,
     is_column,
     make_rows,
     rows_at,
     units_of,
     without_unit,
 )
-from .._cases.neighbours import extreme_variants
-from .._search.privacy_loss import ReleaseLosses, claimed_loss, loss_as_claimed, stated_releases
+from .._search import ReleaseLosses, claimed_loss, loss_as_claimed, stated_releases
 from .requirements import NotApplicable, name_of, recorded_claim, require
 
 # A scale that is right at one epsilon may be rounded wrongly at others; these are short fractions.

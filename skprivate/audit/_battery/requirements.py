@@ -13,9 +13,7 @@ import numpy as np
 
 from ...base import StatelessMixin
 from ...utils._public_module import reason_against
-from .._cases.case import AuditCase
-from .._cases.domain import n_rows_of
-from .._observation.controlled_runs import frozen_randomness
+from .._cases import AuditCase, n_rows_of
 from .._observation.fitted_objects import (
     FlatObject,
     differing_paths,
@@ -23,8 +21,8 @@ from .._observation.fitted_objects import (
     same_value,
     visible_values,
 )
-from .._observation.recorder import record_releases
-from .._search.search import Outputs, SearchResult, search_neighbours
+from .._observation.recorder import frozen_randomness, record_releases
+from .._search import Outputs, SearchResult, search_neighbours
 
 # What checks require of an estimator: facts that must hold, statements to read, and when to skip a check.
 

@@ -21,8 +21,7 @@ from sklearn.preprocessing import FunctionTransformer, StandardScaler
 from ...accounting import PrivacyLedger
 from ...base import PrivateEstimatorMixin, privacy_report
 from ...exceptions import BudgetExceededError
-from .._cases.case import AuditCase, fit_quietly, fit_with
-from .._cases.domain import declared, is_column, private_rows, unit_of
+from .._cases import AuditCase, declared, fit_quietly, fit_with, is_column, private_rows, unit_of
 from .._observation.fitted_objects import differing_paths, fitted_state
 from .._observation.recorder import record_releases
 from .requirements import (

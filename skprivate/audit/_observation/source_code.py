@@ -128,6 +128,7 @@ _READERS = (_readers, _text_values, _tables)
 FOLLOWED_OF_TABLES = (
     *("validate_data", "check_array", "read_numbers", "refuse_series", "_refuse"),
     *("numbers_of", "within_bounds", "_columns_of_frame", "_numbers_of_column", "_number"),
+    *("kind_of_labels", "holds_booleans"),
 )
 # These, and the whole of `skprivate.audit`.
 _NOT_FOLLOWED = (str(Path(__file__).parents[1]), *(str(module.__file__) for module in _READERS))

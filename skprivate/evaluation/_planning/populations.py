@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import brentq
-from scipy.special import ndtr, ndtri
+from scipy.special import ndtr, ndtri, softmax
 from sklearn.base import clone
 from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
 from sklearn.impute import SimpleImputer
@@ -403,7 +403,7 @@ class LabelWorld:
     def draw(self, n: int, rng: np.random.Generator) -> tuple[Any, NDArray[Any]]:
         """Return rows and labels."""
         X = self._table.draw(n, rng)
-        proba = _softmax(self._log_odds(X) * self._factor + self._offset)
+        proba = softmax(self._log_odds(X) * self._factor + self._offset, axis=1)
         codes = (proba.cumsum(axis=1) < rng.uniform(size=(n, 1))).sum(axis=1)
         return X, self._classes[np.minimum(codes, len(self._classes) - 1)]
 
@@ -412,7 +412,7 @@ class LabelWorld:
         return found - found.mean(axis=1, keepdims=True)
 
     def _area(self, odds: FloatArray, factor: float) -> float:
-        proba = _softmax(odds * factor + _restore_shares(odds * factor, self._shares))
+        proba = softmax(odds * factor + _restore_shares(odds * factor, self._shares), axis=1)
         return area(proba, proba)
 
 
@@ -444,16 +444,11 @@ class NumberWorld:
 World = StatedWorld | LabelWorld | NumberWorld
 
 
-def _softmax(odds: FloatArray) -> FloatArray:
-    grown = np.exp(odds - odds.max(axis=1, keepdims=True))
-    return grown / grown.sum(axis=1, keepdims=True)
-
-
 def _restore_shares(odds: FloatArray, shares: FloatArray) -> FloatArray:
     """Return what is added to log-odds so that classes keep their shares."""
     offset = np.zeros(odds.shape[1])
     for _ in range(_N_STEPS):
-        mean = _softmax(odds + offset).mean(axis=0)
+        mean = softmax(odds + offset, axis=1).mean(axis=0)
         offset += np.where(shares > 0, np.log(np.maximum(shares, _TINY) / np.maximum(mean, _TINY)), 0.0)
     return offset
 

@@ -14,7 +14,7 @@ from scipy import integrate
 from scipy.special import logsumexp
 
 from ..._typing import FloatArray
-from ...accounting._leakage.laplace import uniform_log_mean, worst_log_mean
+from ...accounting._leakage import uniform_log_mean, worst_log_mean
 from .broadcast_sensitivity import Distance, NormDistance
 from .priors import is_interval, is_uniform
 

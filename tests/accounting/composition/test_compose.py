@@ -13,7 +13,7 @@ from scipy.stats import binom
 
 from skprivate.accounting import compose
 from skprivate.accounting._composition.compose import _ORDERS, Amount, _divergence, round_up
-from skprivate.accounting._statements.ledger_entry import from_row, to_row
+from skprivate.accounting._statements.spent import from_row, to_row
 from tests.accounting import records
 
 LAPLACE = {"sensitivity": 2**20, "noise_scale": 2**20}

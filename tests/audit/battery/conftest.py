@@ -9,9 +9,9 @@ from multiprocessing import get_context
 import pytest
 from joblib.externals.loky import get_reusable_executor
 
+from skprivate.audit import _search as search
 from skprivate.audit import check_private_estimator
 from skprivate.audit._battery import noise_statistics
-from skprivate.audit._search import search
 from skprivate.exceptions import DisclosureWarning, PrivacyLeakWarning, UtilityWarning
 from tests.audit.search_seconds import SEARCH_SECONDS, SHORT, FewLooks
 

@@ -31,8 +31,8 @@ from sklearn.utils.validation import validate_data
 
 from skprivate import PrivacyLedger, PrivacySpent
 from skprivate.audit import AuditCase, check_private_estimator, sensitivity_fuzz
-from skprivate.audit._observation.controlled_runs import EXTREME_DRAWS, frozen_randomness, run_within
-from skprivate.audit._search.privacy_loss import epsilon_of_gaussians
+from skprivate.audit._observation.recorder import EXTREME_DRAWS, frozen_randomness, run_within
+from skprivate.audit._search import epsilon_of_gaussians
 from skprivate.base import SHARED_CONSTRAINTS, PrivateEstimatorMixin, claim_of, private_fit
 from skprivate.noise import DiscreteLaplaceMechanism, check_entropy
 from tests.marks import slow_unless

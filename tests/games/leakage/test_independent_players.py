@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from skprivate.accounting._leakage.laplace import worst_log_mean
+from skprivate.accounting._leakage import worst_log_mean
 from skprivate.games import Box, SampledPrior
 from skprivate.games._leakage import independent_players
 from skprivate.games._leakage.broadcast_sensitivity import player_distances

@@ -9,8 +9,8 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from skprivate.accounting._leakage import laplace
-from skprivate.accounting._leakage.laplace import uniform_log_mean, worst_log_mean
+from skprivate.accounting import _leakage
+from skprivate.accounting._leakage import uniform_log_mean, worst_log_mean
 
 
 def heaps(edges, masses):
@@ -33,7 +33,7 @@ def panels_between(distribution, edges, rate):
     """Panels with these edges and the median, none of them halved."""
     edges = np.unique([*edges, distribution.ppf(0.5)])
     upper = edges[:-1] >= distribution.ppf(0.5)
-    return laplace._integrate(distribution, rate, edges[:-1], edges[1:], upper)
+    return _leakage._integrate(distribution, rate, edges[:-1], edges[1:], upper)
 
 
 @settings(max_examples=50)
@@ -43,7 +43,7 @@ def test_no_point_of_a_panel_passes_its_bound(seed, rate):
     edges, masses = np.sort(rng.random(6)), rng.dirichlet(np.full(5, 0.3))
     # With the kinks among the edges the integrals are exact.
     panels = panels_between(heaps(edges, masses), [*edges, *rng.uniform(edges[0], edges[-1], 4)], rate)
-    _, _, bounds = laplace._evaluate(panels, rate)
+    _, _, bounds = _leakage._evaluate(panels, rate)
     for start, end, bound in zip(panels.start, panels.end, bounds, strict=True):
         inside = np.linspace(start, end, 41)
         worst = max(-math.log(mean_of_heaps(edges, masses, rate, a)) for a in inside)
@@ -88,7 +88,7 @@ def test_quantiles_that_fail_leave_an_upper_bound():
 
 def test_too_many_intervals_leave_a_wider_bound(monkeypatch):
     exact = math.log(500 / -math.expm1(-500))
-    monkeypatch.setattr(laplace, "_MOST_PANELS", 20)
+    monkeypatch.setattr(_leakage, "_MOST_PANELS", 20)
     value, _ = worst_log_mean(stats.uniform(), 500.0)
     assert exact < value <= 500
 

@@ -8,7 +8,7 @@ import pytest
 
 from skprivate import PrivateNashSolver, QuadraticAggregativeGame
 from skprivate.audit import GradientMatchingAdversary
-from skprivate.audit._attacks.gradient_matching import VaccinationCosts, blind_gain
+from skprivate.audit._attacks.on_games import VaccinationCosts, blind_gain
 from skprivate.games import AggregativeGame, VaccinationGame
 
 pytestmark = pytest.mark.filterwarnings("ignore::skprivate.exceptions.PrivacyLeakWarning")

@@ -3,7 +3,7 @@
 
 import numpy as np
 
-from skprivate.audit._observation.process import bytes_of_value, texts_of_value
+from skprivate.audit._battery.side_channels import bytes_of_value, texts_of_value
 
 
 def test_forms():

@@ -17,9 +17,9 @@ from skprivate import (
     LocallyPrivateTreeClassifier,
 )
 from skprivate.audit import AuditCase, record_releases, sensitivity_fuzz
-from skprivate.audit._observation.controlled_runs import run_within
+from skprivate.audit._observation.recorder import run_within
 from skprivate.audit._observation.source_code import first_difference, trace_lines
-from skprivate.audit._search.privacy_loss import as_epsilon_or_rho
+from skprivate.audit._search import as_epsilon_or_rho
 from skprivate.noise import DiscreteGaussianMechanism, DiscreteLaplaceMechanism
 from skprivate.randomizers import KRRRandomizer, LaplaceRandomizer
 from tests.marks import slow

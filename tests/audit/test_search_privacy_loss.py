@@ -7,8 +7,8 @@ from types import SimpleNamespace
 import pytest
 
 from skprivate.accounting import ReleaseRecord
-from skprivate.audit._observation.controlled_runs import run_within
-from skprivate.audit._search.privacy_loss import ReleaseLosses
+from skprivate.audit._observation.recorder import run_within
+from skprivate.audit._search import ReleaseLosses
 
 
 class Call:

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from skprivate.accounting import max_information, pml_from_ldp, pml_laplace, pml_laplace_query
-from tests.accounting.leakage.laplace_queries import KINDS, draw_case
+from tests.accounting.laplace_queries import KINDS, draw_case
 
 
 @pytest.mark.parametrize("kind", KINDS)
