@@ -69,6 +69,7 @@ PLANS: dict[str, Any] = {
     "number masses": MassesPlan.of_leaves(HALVES, NumberMasses(0.5, 0.5)),
     "number histograms": MassHistogramsPlan.of(HALVES, (8, 2), NumberMasses(0.5, 0.5).for_splits()),
     "moments": MomentsPlan(GRID),
+    "moments of a line": MomentsPlan(GRID, line=np.array([0.1, 0.5, -0.25][: GRID.n_features + 1])),
     "gradient": GradientsPlan(GRID, RESIDUALS, THETA, None),
     "curvature": GradientsPlan(GRID, RESIDUALS, THETA, 6),
     "column moments": ColumnMomentsPlan(GRID),
