@@ -632,7 +632,9 @@ class MomentFit:
             best = min(best, (number, error), key=lambda pair: pair[1])
         n, noise = metric.n, release.noise_std[1, 1] / metric.n
         square = max(release.matrix[1, 1] / n - (release.matrix[0, 1] / n) ** 2, noise)
-        return best[0], best[1] / n / min(square, _UNIFORM)
+        # Of moments alone the location is off by the noise of the target's mean as well.
+        place = 0.0 if best[0] else lower * (release.noise_std[0, 1] / n) ** 2
+        return best[0], float(best[1] / n + place) / min(square, _UNIFORM)
 
     def _looks(
         self,
