@@ -34,7 +34,7 @@ _LIFE = (
         "linear_model",
         "CensoredRelease Correction CurvatureEstimate GradientRound HistogramRelease LawFit LevelModel "
         "LevelPlan LevelRelease Logistic Look LookRelease MomentGrid MomentRelease Normal PopulationRelease "
-        "ResidualHistogram ResidualRelease ScaledFit SmallestExtremeValue StepRule",
+        "PredictionCheck ResidualHistogram ResidualRelease ScaledFit SmallestExtremeValue StepRule",
     ),
 )
 _LOGISTIC = (*_TABLE, *_of("linear_model", "ClassRates LogisticRelease MomentGrid Schedule Standards"))

@@ -26,6 +26,7 @@ from ._moments.released_moments import MomentRelease as MomentRelease
 from ._moments.released_moments import ScaledFit as ScaledFit
 from ._moments.rounds import Look as Look
 from ._moments.rounds import LookRelease as LookRelease
+from ._moments.rounds import PredictionCheck as PredictionCheck
 from ._moments.rounds import ResidualRelease as ResidualRelease
 from ._regressors import DPLogisticLLSRegressor as DPLogisticLLSRegressor
 from ._regressors import DPLogLocationScaleRegressor as DPLogLocationScaleRegressor

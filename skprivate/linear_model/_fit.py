@@ -36,7 +36,7 @@ from ._moments.released_moments import (
     solve_moments,
     unscale,
 )
-from ._moments.replicates import bootstrap_looks, bootstrap_moments
+from ._moments.replicates import bootstrap_looks, bootstrap_moments, shrink
 from ._moments.rounds import LookRelease, MomentFit, moments_budget, part_of
 from ._scale_by_level import LEVEL_SHARE, LevelModel, LevelPlan, LevelRelease
 
@@ -354,13 +354,16 @@ def solve_release(self: Any) -> None:
     """Compute the estimates; the bootstrap waits until it is read."""
     self._replicates = self._without_noise = self._ground = self._level_model = None
     counted = self.level_release_
-    if counted is not None:
-        # Residuals were counted about it.
-        self._scaled_fit = counted.fit
-    else:
-        options = self.error_distribution_, self._regularization, self._scale_limits, self._method
-        self._scaled_fit = fit_of(self.release_, *options)
-    self.coef_, self.intercept_, self.scale_ = in_units(self, self._scaled_fit)
+    options = self.error_distribution_, self._regularization, self._scale_limits, self._method
+    self._unshrunk, shrunk = unshrunk_fit_of(self.release_, *options), fit_of(self.release_, *options)
+    self.slopes_kept_ = 1.0
+    if shrunk is not self._unshrunk and self._unshrunk.coef.any():
+        self.slopes_kept_ = float(np.linalg.norm(shrunk.coef) / np.linalg.norm(self._unshrunk.coef))
+    # By levels, residuals were counted about it.
+    parts = [in_units(self, one) for one in (shrunk if counted is None else counted.fit, self._unshrunk)]
+    self.coef_, self.intercept_, self.scale_ = parts[0]
+    estimates, others = (np.r_[intercept, scale, coef] for coef, intercept, scale in parts)
+    self._shift = estimates - others
     if counted is not None:
         center = self.grid_.center + self.grid_.half * means_of(self.release_)
         common = 0.0
@@ -392,7 +395,14 @@ def _about_levels(self: Any, coef: FloatArray, intercept: Any) -> tuple[FloatArr
 
 
 def fit_of(release: AnyRelease, *options: Any) -> ScaledFit:
-    """Return the fit of a release; of moments by the options of `solve_moments`."""
+    """Return the fit of a release by the options of `solve_moments`, shrunk where noise hides its slopes."""
+    fit = unshrunk_fit_of(release, *options)
+    shrinks = isinstance(release, MomentRelease | LookRelease) and options[1::2] == ("floor", "moments")
+    return shrink(release, fit, options[0], options[2]) if shrinks else fit
+
+
+def unshrunk_fit_of(release: AnyRelease, *options: Any) -> ScaledFit:
+    """Return the fit that replicates are about."""
     return solve_moments(release, *options) if isinstance(release, MomentRelease) else release.fit
 
 
@@ -421,7 +431,8 @@ def moments_of(release: MomentRelease | LookRelease) -> MomentRelease:
 def replicate(self: Any, with_noise: bool = True, n_replicates: int = 400) -> FloatArray:
     """Return a parametric bootstrap: intercept, scale and slopes of every replicate, in units of X and y."""
     coef, intercept, scale = in_units(self, bootstrap(self, with_noise, n_replicates))
-    drawn = np.column_stack([intercept, scale, coef])
+    # Intervals are twice the estimate less quantiles of replicates: with these, those of the unshrunk fit.
+    drawn = np.column_stack([intercept, scale, coef]) + 2.0 * self._shift
     if self._level_model is not None:
         drawn = self._level_model.replicates(drawn, self.intercept_, self.coef_, with_noise)
         drawn[:, 2:], drawn[:, 0] = _about_levels(self, drawn[:, 2:], drawn[:, 0])
@@ -498,6 +509,7 @@ def interval_of_coef(self: Any, confidence: float) -> FloatArray:
 def interval_of_scale(self: Any, confidence: float) -> FloatArray:
     """Return the confidence interval of the scale."""
     # The noise is added to squares: their errors are symmetric where those of the scale are not.
-    squares = pivotal(self.scale_**2, self.replicates_[:, 1] ** 2, confidence)
+    shift = self._shift[1]
+    squares = pivotal((self.scale_ - shift) ** 2, (self.replicates_[:, 1] - 2.0 * shift) ** 2, confidence)
     low, high = (bound * self.grid_.y_half for bound in self._scale_limits)
     return np.sqrt(np.clip(squares, low**2, high**2))

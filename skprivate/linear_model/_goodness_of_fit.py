@@ -160,13 +160,14 @@ def about_the_final_line(self: Any, release: LookRelease) -> dict[str, Any]:
     """
     law, fit, metric = self.error_distribution_, release.fit, Metric.of(release.moments)
     first = fit_of_moments(release.moments, law, self._scale_limits)
-    grid, replicates, without = self.grid_, self.replicates_, fitting.without_noise(self)
+    grid, shift = self.grid_, self._shift
+    replicates, without = (each - 2.0 * shift for each in (self.replicates_, fitting.without_noise(self)))
     half, center = grid.half, grid.center + grid.half * metric.mean
     of_noise = replicates - without
     locations = (of_noise[:, 0] + of_noise[:, 2:] @ center) / grid.y_half
     factors = without[:, 1] / np.maximum(replicates[:, 1], np.finfo(float).tiny)
     varying = varying_directions(len(half), self._constant)
-    missed = fit.coef - first.coef - (replicates[:, 2:] - self.coef_) * half / grid.y_half
+    missed = fit.coef - first.coef - (replicates[:, 2:] - self.coef_ + shift[2:]) * half / grid.y_half
     along = missed @ varying.T @ varying @ metric.vectors
     spreads = along**2 @ metric.plausible / (metric.n * float(fit.scale) ** 2)
     moved = first.intercept - fit.intercept + metric.mean @ (first.coef - fit.coef)
@@ -643,7 +644,7 @@ def states_of_slopes(self: Any) -> States:
     """
     ground, units = ground_of(self), self.bounds_[1] - self.bounds_[0]
     interval = fitting.interval_of_coef(self, fitting.CONFIDENCE)
-    tells = _clearly_not_0(self.coef_, interval)
+    tells = _clearly_not_0(self.coef_ - self._shift[2:], interval)
     replicates, without = self.replicates_[:, 2:].T, fitting.without_noise(self)[:, 2:].T
     lost = ground.hidden | (ground.means_nothing is not None) | leads_beyond(self, interval)
     return states_of(
@@ -748,7 +749,7 @@ def _why_noisy(self: Any) -> list[str]:
     states = states_of_slopes(self)
     said = []
     interval = fitting.interval_of_coef(self, fitting.CONFIDENCE)
-    shown = (states == KNOWN) & _clearly_not_0(self.coef_, interval)
+    shown = (states == KNOWN) & _clearly_not_0(self.coef_ - self._shift[2:], interval)
     if _constant_may_do(self) and not shown.any():
         said.append(HIDDEN)
     elif (states == MOSTLY_NOISE).any():
@@ -791,11 +792,13 @@ def _constant_may_do(self: Any) -> bool:
         return False
     if isinstance(release, CensoredRelease):
         return hides_features(release, constant)
+    if release.check is not None:
+        return not release.check.shows_effect
     if isinstance(release, LookRelease):
         options = {"rows_per_unit": self._rows_per_unit, "n_replicates": _FEW_REPLICATES, "by_steps": True}
         replicates = bootstrap_looks(release, self.error_distribution_, constant=constant, **options)
         return looks_warning(release, replicates, constant) == HIDDEN
-    return moments_warning(release, self._scaled_fit, constant) == HIDDEN
+    return moments_warning(release, self._unshrunk, constant) == HIDDEN
 
 
 def _drowned(self: Any, drowned: BoolArray) -> str:

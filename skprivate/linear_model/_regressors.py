@@ -176,6 +176,8 @@ class BaseLogLocationScale(CallbackSupportMixin, PrivateEstimatorMixin, Regresso
         Location at X = 0, and scale of the errors.
     coef_interval_, scale_interval_ : ndarray of shape (n_features, 2) and (2,)
         90 % confidence intervals.
+    slopes_kept_ : float
+        Factor that the slopes were multiplied by, as `DPLogLocationScaleRegressor` explains it.
     release_, level_release_ : object
         Everything that was released about private rows; counts by level are None without ``scale_by``. The
         other attributes are those of `DPLogLocationScaleRegressor`.
@@ -187,14 +189,14 @@ class BaseLogLocationScale(CallbackSupportMixin, PrivateEstimatorMixin, Regresso
     counts beyond the bounds with 3 % of the budget, which choose how the rest is spent. Uncensored targets:
     the sums of products of (1, y, x), scaled to [-1, 1] by the bounds and rounded toward zero to integers,
     are released with exact noise, and then, unless ``max_iter=1``, counts of residuals and sums of clipped
-    residuals times (1, x); sensitivities follow from the bounds (proof: :doc:`/proofs/moments`). Censored
-    targets: a histogram of 64 bins of log time by event with a tenth of the budget, then ``max_iter`` rounds
-    of weighted sums, before the last of which a histogram of residuals has a twentieth and after which
-    another has a tenth, unless released values say that they would tell nothing (proof:
-    :doc:`/proofs/censored`). Coefficients, intervals, curves and warnings are functions of these. Whoever
-    runs ``fit`` sees the rows and is trusted. Not protected: the number of rows (of persons, with ``groups``)
-    unless ``relation="add-remove"``, and the bounds. A seeded fit, or one that reads bounds from the rows,
-    claims "not-private".
+    residuals times (1, x), and where noise hides the slopes the sums of products of (1, y, prediction);
+    sensitivities follow from the bounds (proof: :doc:`/proofs/moments`). Censored targets: a histogram of 64
+    bins of log time by event with a tenth of the budget, then ``max_iter`` rounds of weighted sums, before
+    the last of which a histogram of residuals has a twentieth and after which another has a tenth, unless
+    released values say that they would tell nothing (proof: :doc:`/proofs/censored`). Coefficients,
+    intervals, curves and warnings are functions of these. Whoever runs ``fit`` sees the rows and is trusted.
+    Not protected: the number of rows (of persons, with ``groups``) unless ``relation="add-remove"``, and the
+    bounds. A seeded fit, or one that reads bounds from the rows, claims "not-private".
 
     References
     ----------
@@ -494,10 +496,11 @@ class BaseLogLocationScale(CallbackSupportMixin, PrivateEstimatorMixin, Regresso
             fit, times = fitting.plan_complete(task, self._most_looks(), self.max_iter, self.hazard_clip)
             whole = times or fit
             grid, rounds, n_parts = fit.grid, whole.rounds, None
-            if fit.looks is None and levels is None:
+            if fit.looks is None and levels is None and fit.first == 1:
                 spent = fitting.describe_moments(self, task, Fraction(4**grid.exponent), source)
             else:
-                what = "moments" if fit.looks is None else whole.releases
+                alone = "moments" if fit.first == 1 else "moments, and moments of target and prediction"
+                what = alone if fit.looks is None else whole.releases
                 spent = fitting.describe_spending(self, whole_task, source, what)
         elif isinstance(plan, PopulationPlan):
             grid, n_parts = task.grid(task.budget), 2
@@ -708,6 +711,11 @@ class DPLogLocationScaleRegressor(BaseLogLocationScale):
         What was spent, on what unit, and what is claimed.
     coef_ : ndarray of shape (n_features,)
         Slopes of the location, in the units of X, on the scale of the model (log time).
+    slopes_kept_ : float
+        Factor from 0 to 1 that the slopes of a fit to complete targets were multiplied by. Below 1 only
+        where, by released values, they predict no better than a constant, or where these asked for a check
+        of the predictions; other fits are not shrunk. Predictions follow the shrunk slopes. Intervals are
+        those of the fit before it was shrunk: an estimate need not be in the middle of its interval.
     intercept_ : float
         Location at X = 0.
     scale_ : float

@@ -239,7 +239,8 @@ def summary(
     )
     without = fitting.without_noise(self)
     shares = goodness.noise_share(goodness.width_of(replicates.T), goodness.width_of(without.T))
-    hidden = _explained_by_noise(estimates, intervals, replicates, without, confidence)
+    drawn = replicates - 2.0 * self._shift, without - 2.0 * self._shift
+    hidden = _explained_by_noise(estimates - self._shift, intervals, *drawn, confidence)
     errors = 0.5 * goodness.width_of(replicates.T, _ONE_ERROR)
     states = [*goodness.states_of_place(self), *goodness.states_of_slopes(self)]
     # The scale has bounds of its own.

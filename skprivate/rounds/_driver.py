@@ -36,7 +36,7 @@ Result = TypeVar("Result")
 _FORMAT = "skprivate.run"
 # Raised when any estimator's rounds, their noise or their shares of the budget change: what was released
 # before would be read, and paid for, as something else. Versions of the package are told apart besides.
-_VERSION = 6
+_VERSION = 7
 _FIELDS = ("fit", "package", "run", "key", "rounds")
 # 128 bits: no two runs draw the same id.
 _RUN_BYTES = 16

@@ -856,7 +856,7 @@ class LedgerEntry(ReadableAmounts):
         Name of the mechanism.
     epsilon, delta : Fraction
         The amount; the nominal one if the run was not private.
-    relation : {"replace-one", "add-remove", "local", "label"}
+    relation : {"replace-one", "add-remove", "local", "label", "joint"}
         Which data sets counted as neighbours.
     unit : {"row", "group", "player"}
         What a neighbour differed in.

@@ -465,6 +465,7 @@ class MomentRelease:
     noise_std: FloatArray
     mechanism: str
     ends: Any = None
+    check: Any = None
 
 
 @dataclass(frozen=True, eq=False)

@@ -3,6 +3,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -86,6 +87,18 @@ def explained_share(release: MomentRelease, fit: ScaledFit) -> tuple[float, floa
     >>> [round(x, 3) for x in explained_share(MomentRelease(matrix, np.zeros((3, 3)), "laplace"), fit)]
     [0.05, 0.006]
     """
+    gain, error, _ = _explained(release, fit)
+    return gain, error
+
+
+def expected_factor(release: MomentRelease, fit: ScaledFit) -> float:
+    """Return what slopes are expected to predict best multiplied by: 1 where they are better than none."""
+    gain, error, factor = _explained(release, fit)
+    return 1.0 if gain > _CLEARLY * error else float(np.nan_to_num(factor))
+
+
+def _explained(release: MomentRelease, fit: ScaledFit) -> tuple[float, float, float]:
+    """Return the gain and its standard error, and the factor from 0 to 1 of the slopes that gains most."""
     n = max(float(release.matrix[0, 0]), 1.0)
     moments = np.clip(release.matrix / n, -1.0, 1.0)
     centred = moments - np.outer(moments[0], moments[0])
@@ -102,7 +115,62 @@ def explained_share(release: MomentRelease, fit: ScaledFit) -> tuple[float, floa
     intercept = float(own[0] + bent[0])
     straight = 4.0 * (own + bent)[1:] @ coef**2 + 4.0 * residual * max(gain, 0.0) / n
     variance = straight + 8.0 * taken @ taken + 2.0 * intercept**2
-    return gain - 2.0 * float(taken.sum()) - intercept, float(np.sqrt(variance))
+    lost, whole = float(taken.sum()), float((vectors.T @ coef) ** 2 @ raised)
+    factor = np.clip((coef @ centred[2:, 1] - lost) / max(whole, np.finfo(float).tiny), 0.0, 1.0)
+    return gain - 2.0 * lost - intercept, float(np.sqrt(variance)), float(factor)
+
+
+@np.errstate(all="ignore")
+def shrink(release: Any, fit: ScaledFit, law: ErrorDistribution, limits: tuple[float, float]) -> ScaledFit:
+    """Return a fit whose slopes are multiplied by what is expected to predict new rows best, at most 1.
+
+    Parameters
+    ----------
+    release : MomentRelease or LookRelease
+    fit : ScaledFit
+        To the release.
+    law : ErrorDistribution
+    limits : tuple of two floats
+        Of the scale.
+
+    Notes
+    -----
+    A check of the predictions tells best; what it leaves open is taken to be 1 after looks, and after moments
+    alone 1 where slopes are better than none by `explained_share`, and else what they are expected to be
+    multiplied by. The line goes through the means, and the scale is that of the residuals about it.
+
+    **Privacy**: a function of released values.
+    """
+    moments: MomentRelease = getattr(release, "moments", release)
+    check, alone, kept = release.check, moments is release, 1.0
+    matrix, std, n = moments.matrix, moments.noise_std, max(float(moments.matrix[0, 0]), 1.0)
+    if alone:
+        kept = expected_factor(moments, fit)
+    if check is not None:
+        kept = check.factor(kept)
+    if kept == 1.0 and (check is None or not alone):
+        return fit
+    (middle, square), (own, spread) = matrix[:2, 1], std[:2, 1]
+    mean, along = np.clip(matrix[0, 2:] / n, -1.0, 1.0), 0.0
+    centred = np.clip(matrix / n, -1.0, 1.0)
+    centred = centred[1:, 1:] - np.outer(centred[0, 1:], centred[0, 1:])
+    explained = kept * fit.coef @ (2.0 * centred[0, 1:] - kept * centred[1:, 1:] @ fit.coef)
+    if check is not None:
+        # The mean of two releases of the target's moments.
+        weights = np.array([own, spread]) ** 2 + np.finfo(float).tiny
+        weights = weights / (weights + check.release.noise_std[:2, 1] ** 2)
+        other = check.release.matrix
+        middle, square = (1.0 - weights) * [middle, square] + weights * other[:2, 1]
+        spread *= np.sqrt(1.0 - weights[1])
+        along = check.reach * other[0, 2] / n
+        part = kept * check.reach
+        cross = other - np.outer(other[0], other[0]) / n
+        explained = part * (2.0 * cross[1, 2] - part * cross[2, 2]) / n
+    middle = np.clip(middle / n, -1.0, 1.0)
+    left = max(square / n - middle**2 - explained, spread / n)
+    scale = float(np.clip(np.sqrt(left / law.variance), *limits))
+    intercept = middle - kept * (along + fit.coef @ mean) - law.mean * scale
+    return ScaledFit(float(intercept), kept * fit.coef, scale)
 
 
 def slopes_are_told(release: MomentRelease, constant: FloatArray | None = None) -> bool:

@@ -13,16 +13,26 @@ from ...accounting import PrivacySpent
 from ...noise._mechanisms import FitBudget
 from ...rounds._driver import Round, Rounds
 from ...rounds._plans.cells import CellsPlan, ResidualAxis
-from ...rounds._plans.moments import FINEST, NARROWEST, STEEPEST, LooksPlan, MomentGrid, MomentsPlan
+from ...rounds._plans.moments import (
+    FINEST,
+    NARROWEST,
+    STEEPEST,
+    LooksPlan,
+    MomentGrid,
+    MomentsPlan,
+    choose_exponent,
+)
 from ...utils._public_module import public_module
 from .._distributions import ErrorDistribution, clipped_law
 from .released_moments import (
     FitTask,
     MomentRelease,
+    MomentWeights,
     Neighbours,
     NoiseScales,
     ScaledFit,
     l1_look,
+    largest_scale,
     noise_level,
     noise_scales,
     plan_moments,
@@ -45,6 +55,24 @@ NUMBERS = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64)
 # designs, four with Gaussian noise and bounds that fit or are ten times too wide, three with Laplace noise, 1
 # lost up to 2.3 times the error of 4, and 16 won with Gaussian noise what it lost with Laplace noise.
 _CAUTION = 4.0
+# Share of the budget of a check of the predictions, which is made where by the first moments the expected
+# error is beyond this part of the target's variance; where it is so many variances, all of the rest. On four
+# tables and simulations of three laws (3 to 30 columns, 500 to 50,000 rows, epsilon .5 to 4) nearly all fits
+# far below a constant were beyond .2, and those of which looks had found most of the slopes below.
+CHECK_SHARE = Fraction(1, 5)
+_DANGER, _HOPELESS = 0.2, 2.0
+# Where there are no looks, the public norm of the noise of moments, per row, beyond which the moments get
+# that share alone, and a check the rest: one and a half times what uniform columns vary by.
+_DROWNED = 0.5
+# Standard deviations of predictions that a check looks at: an outlier in 400 of a normal one is clipped.
+_REACH = 3.0
+# Weights of target and predictions in a check: at 2 the sensitivity is shared about evenly.
+_OF_CHECK = 2
+# Variance of what is uniform between its bounds.
+_UNIFORM = 1 / 3
+# Standard deviation of what slopes are to be multiplied by, about what is expected without a check: from 0 to
+# 1 it may be anything.
+_SPREAD = 0.5
 # Quantiles of the distribution beyond which the counts have one cell on each side.
 _TAIL = 0.0002
 # Bits of rows and of residuals below which there are no looks: rounding toward zero would show.
@@ -236,11 +264,53 @@ class LookRelease:
     n_averaged: int
     fit: ScaledFit
     ends: Any = None
+    check: "PredictionCheck | None" = None
 
     @property
     def mechanism(self) -> str:
         """Distribution of the noise."""
         return self.moments.mechanism
+
+
+@public_module("skprivate.linear_model")
+@dataclass(frozen=True, eq=False)
+class PredictionCheck:
+    """What a check of predictions released.
+
+    Attributes
+    ----------
+    release : MomentRelease
+        Moments of (1, y', p'), with p' the prediction less its mean, in units of `reach`, clipped to [-1, 1].
+    reach : float
+        In half-widths of the target.
+    mean : ndarray of shape (n_features,)
+        Of the features, by the first moments: predictions there are 0.
+    """
+
+    release: MomentRelease
+    reach: float
+    mean: FloatArray
+
+    @property
+    def slope(self) -> tuple[float, float]:
+        """What the slopes are best multiplied by, and its standard error by the noise."""
+        matrix, std = self.release.matrix, self.release.noise_std
+        n = max(float(matrix[0, 0]), 1.0)
+        centred = matrix - np.outer(matrix[0], matrix[0]) / n
+        square = max(centred[2, 2], std[2, 2], 1e-9 * n) * self.reach
+        slope = centred[1, 2] / square
+        return float(slope), float(np.hypot(std[1, 2], slope * self.reach * std[2, 2]) / square)
+
+    @property
+    def shows_effect(self) -> bool:
+        """Whether the predictions are clearly better than a constant."""
+        slope, error = self.slope
+        return slope > error
+
+    def factor(self, expected: float) -> float:
+        """Return what the slopes are to be multiplied by, from 0 to 1, given what is expected without it."""
+        slope, error = self.slope
+        return float(np.clip((slope * _SPREAD**2 + expected * error**2) / (_SPREAD**2 + error**2), 0.0, 1.0))
 
 
 @dataclass(frozen=True, eq=False)
@@ -350,8 +420,19 @@ def _within(fit: ScaledFit, scale_limits: tuple[float, float]) -> ScaledFit:
 def fit_of_moments(
     release: MomentRelease, distribution: ErrorDistribution, scale_limits: tuple[float, float]
 ) -> ScaledFit:
-    """Return the fit to moments about which residuals are counted."""
-    return _within(solve_moments(release, distribution, "floor", scale_limits), scale_limits)
+    """Return the fit to moments about which residuals are counted.
+
+    Noise may bring the mean squared residual to nothing. About so small a scale no residual would be in a
+    cell that tells anything: the scale is that of the noise's own standard deviation at least, as far as the
+    target's bounds let any be.
+    """
+    fit = solve_moments(release, distribution, "floor", scale_limits)
+    w = np.r_[-fit.intercept, 1.0, -fit.coef] ** 2
+    products = release.noise_std**2 * np.outer(w, w)
+    # Entries beside the diagonal carry one noise twice.
+    noise = np.sqrt(2.0 * products.sum() - np.trace(products)) / max(float(release.matrix[0, 0]), 1.0)
+    least = np.sqrt(min(noise, 1.0) / distribution.variance)
+    return _within(replace(fit, scale=max(float(fit.scale), float(least))), scale_limits)
 
 
 # The whole fit: moments, then looks, or moments again.
@@ -369,12 +450,18 @@ class MomentFit:
         None: one release of moments.
     number : int or None
         Of looks; None: by released values.
+    check : int or None
+        Exponent of the grid of a check of the predictions; None: there is none.
+    first : Fraction
+        Share of the budget of the first moments.
     """
 
     task: FitTask
     grid: MomentGrid
     looks: LookPlan | None
     number: int | None
+    check: int | None = None
+    first: Fraction = Fraction(1)
 
     @classmethod
     def of(cls, task: FitTask, most_looks: int | None) -> "MomentFit":
@@ -386,8 +473,32 @@ class MomentFit:
         if looks is not None and most_looks is None:
             # Of so few rows the counts would tell nothing: one release of moments is better than two parts.
             looks = None if looks.hides_quartiles(task.n_rows, COUNTS_SHARE * amount) else looks
-        grid = task.grid(moments_budget(task.budget, 0 if looks is None else most_looks))
-        return cls(task, grid, looks, most_looks)
+        share = 0 if looks is None else most_looks
+        plan = cls(task, task.grid(moments_budget(task.budget, share)), looks, most_looks)
+        check = plan._plan_check() if most_looks is None else None
+        first = MOMENTS_SHARE if looks is not None else Fraction(1)
+        if looks is None and check is not None:
+            first = CHECK_SHARE if plan._drowned() > _DROWNED else first
+        return replace(plan, grid=task.grid(part_of(task.budget, first)), check=check, first=first)
+
+    def _plan_check(self) -> int | None:
+        """Return the exponent of the grid of a check; None where there is none for such an epsilon."""
+        part = part_of(self.task.budget, CHECK_SHARE)
+        try:
+            return choose_exponent(self.task.n_rows, largest_scale(self._of_check, part))
+        except ValueError:
+            return None
+
+    @property
+    def _of_check(self) -> Neighbours:
+        """Neighbours of rows of one feature, the prediction."""
+        return replace(self.task.neighbours, weights=MomentWeights(_OF_CHECK, _OF_CHECK, 1))
+
+    def _drowned(self) -> float:
+        """Return the norm of the noise of one release of moments, per row: by public numbers alone."""
+        plan = plan_moments(self.grid, self.task.neighbours, self.task.budget)
+        release = plan.read(np.zeros(len(plan.rows) + 1, dtype=np.int64))
+        return noise_level(release) / self.task.n_rows
 
     @property
     def scale_limits(self) -> tuple[float, float]:
@@ -399,7 +510,8 @@ class MomentFit:
         """What is released, in words."""
         return (
             f"moments ({float(MOMENTS_SHARE):.0%} of the budget), and counts of residuals "
-            f"({float(COUNTS_SHARE):.0%}) and sums of clipped residuals, or moments again (the rest)"
+            f"({float(COUNTS_SHARE):.0%}) and sums of clipped residuals, or moments again (the rest; where "
+            "noise hides the slopes, a part of it on moments of target and prediction)"
         )
 
     def rounds(
@@ -414,14 +526,47 @@ class MomentFit:
         the whole is private with the budget, for pure differential privacy and for zCDP.
         """
         budget, looks = self.task.budget, self.looks
+        first = yield from self._moments(part_of(budget, self.first), spent, on_progress)
         if looks is None:
-            return (yield from self._moments(budget, spent, on_progress))
-        first = yield from self._moments(part_of(budget, MOMENTS_SHARE), spent, on_progress)
-        number = self._choose_number(looks, first) if self.number is None else self.number
-        if number == 0:
-            again = part_of(budget, 1 - MOMENTS_SHARE)
-            return _combined(first, (yield from self._moments(again, None, on_progress)))
-        return (yield from self._looks(looks, first, number, on_progress))
+            return (
+                first if self.first == 1 else (yield from self._checked(first, 1 - self.first, on_progress))
+            )
+        number, danger = (self.number, 0.0) if self.number is not None else self._choose_number(looks, first)
+        checked = Fraction(0)
+        if self.check is not None and danger > _DANGER:
+            checked = CHECK_SHARE if danger < _HOPELESS else 1 - MOMENTS_SHARE
+        release: Any = first
+        if number and checked < _REST:
+            release = yield from self._looks(looks, first, number, _REST - checked, on_progress)
+        elif checked < 1 - MOMENTS_SHARE:
+            again = part_of(budget, 1 - MOMENTS_SHARE - checked)
+            release = _combined(first, (yield from self._moments(again, None, on_progress)))
+        return (yield from self._checked(release, checked, on_progress)) if checked else release
+
+    def _checked(self, release: Any, share: Fraction, on_progress: Callable[[], object]) -> Rounds[Any]:
+        """Yield the moments of target and prediction; return the release with the check.
+
+        Notes
+        -----
+        **Privacy**: the line is a function of released values, and (1, y', p') a row of one feature in the
+        cube, whatever the line is: the sums have the sensitivity of `l1_moments` or `squared_l2_moments`
+        with one feature.
+        """
+        law, exponent = self.task.distribution, self.check or 0
+        moments = release if isinstance(release, MomentRelease) else release.moments
+        fit = fit_of_moments(moments, law, self.scale_limits) if moments is release else release.fit
+        metric = Metric.of(moments)
+        along = (metric.vectors.T @ fit.coef) ** 2
+        widest = float(np.abs(fit.coef).sum())
+        reach = max(min(widest, _REACH * float(np.sqrt(along @ metric.raised / metric.n))), 1e-6)
+        line = np.clip(np.r_[-metric.mean @ fit.coef, fit.coef] / reach, -STEEPEST, STEEPEST)
+        grid = replace(self.grid, exponent=exponent)
+        one = MomentGrid(lower=-np.ones(1), upper=np.ones(1), target=grid.target, exponent=exponent)
+        plan = plan_moments(one, self._of_check, part_of(self.task.budget, share))
+        record = plan.noise.describe("moments of target and prediction")
+        released = yield Round(MomentsPlan(grid, line=line), plan, release=record)
+        on_progress()
+        return replace(release, check=PredictionCheck(plan.read(released), reach, metric.mean))
 
     def _moments(
         self, budget: FitBudget, spent: PrivacySpent | None, on_progress: Callable[[], object]
@@ -431,8 +576,10 @@ class MomentFit:
         on_progress()
         return plan.read(released)
 
-    def _choose_number(self, plan: LookPlan, release: MomentRelease) -> int:
-        """Return how many looks are expected to lead to the best slopes; 0: moments again.
+    def _choose_number(self, plan: LookPlan, release: MomentRelease) -> tuple[int, float]:
+        """Return how many looks are expected to lead to the best slopes (0: moments again), and their error.
+
+        The error is the expected one of new rows, in variances of the target.
 
         Notes
         -----
@@ -447,7 +594,7 @@ class MomentFit:
         """
         distribution, amount = self.task.distribution, self.task.budget.amount
         left, again = _REST * amount, (1 - MOMENTS_SHARE) * amount
-        fit = solve_moments(release, distribution, "floor", self.scale_limits)
+        fit = fit_of_moments(release, distribution, self.scale_limits)
         metric = Metric.of(release)
         known, plausible = metric.raised, metric.plausible
         slopes = (metric.vectors.T @ fit.coef) ** 2
@@ -463,12 +610,11 @@ class MomentFit:
         # Two releases of moments, weighted by the inverse of their variances.
         lower = 1.0 / (1.0 + float(again / (MOMENTS_SHARE * amount)) ** power)
         best = 0, float(plausible @ of_moments(lower * equations, np.sqrt(lower) * metric.level))
-        if plan.hides_quartiles(metric.n, again - left):
-            return 0
+        numbers = () if plan.hides_quartiles(metric.n, again - left) else NUMBERS
         start = of_moments(equations, metric.level)
         kept = np.maximum(metric.entry * np.sqrt(len(known)) / known, 1 - plausible / known)
         law = clipped_law(distribution)
-        for number in NUMBERS:
+        for number in numbers:
             noise = plan.std_of_look(left / number) ** 2
             averaged = n_averaged(number)
             clip = law.choose_clip(fit.scale, float(plausible.mean()), noise / averaged)
@@ -484,10 +630,19 @@ class MomentFit:
             whole = np.sum(parts, axis=0) ** 2 * own + np.sum(np.square(parts), axis=0) * noise * clip**2
             error = float(plausible @ (_CAUTION * wrong + whole / (share * known) ** 2))
             best = min(best, (number, error), key=lambda pair: pair[1])
-        return best[0]
+        n, noise = metric.n, release.noise_std[1, 1] / metric.n
+        square = max(release.matrix[1, 1] / n - (release.matrix[0, 1] / n) ** 2, noise)
+        # Of moments alone the location is off by the noise of the target's mean as well.
+        place = 0.0 if best[0] else lower * (release.noise_std[0, 1] / n) ** 2
+        return best[0], float(best[1] / n + place) / min(square, _UNIFORM)
 
     def _looks(
-        self, plan: LookPlan, release: MomentRelease, number: int, on_progress: Callable[[], object]
+        self,
+        plan: LookPlan,
+        release: MomentRelease,
+        number: int,
+        share: Fraction,
+        on_progress: Callable[[], object],
     ) -> Rounds[LookRelease]:
         """Yield counts of residuals and looks; return what they released, and the fit.
 
@@ -513,7 +668,7 @@ class MomentFit:
         fit = _within(_placed(fit, residuals, distribution), limits)
         looks: list[Look] = []
         path: list[ScaledFit] = []
-        part = _REST * amount / number
+        part = share * amount / number
         for _ in range(number):
             noise = plan.std_of_look(part) ** 2 / n_averaged(number)
             clip = max(law.choose_clip(fit.scale, float(metric.plausible.mean()), noise), NARROWEST)

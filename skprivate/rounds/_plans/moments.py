@@ -349,38 +349,55 @@ def _check_shapes(grid: MomentGrid, X: NDArray[Any], y: NDArray[Any], steps: Flo
 
 @dataclass(frozen=True, eq=False)
 class MomentsPlan(Record):
-    """Sums of z z' over rows z = (1, y', x') on a grid.
+    """Sums of z z' over rows z = (1, y', x') on a grid, or z = (1, y', p') with p' a line at x'.
 
     Attributes
     ----------
     grid : MomentGrid
     largest : int
         Bound on a row's weight, in steps; 1: rows have no weights.
+    line : ndarray of shape (n_features + 1,) or None
+        The constant, then the slopes, in scaled units: p' is clipped to [-1, 1], and rounded as y' is.
 
     Notes
     -----
-    **Privacy.** A row's integers follow from the row and the grid alone, whatever rows are beside it.
+    **Privacy.** A row's integers follow from the row and the plan alone, whatever rows are beside it. The
+    line is public, or made of released values; (1, y', p') is a row of one feature, whatever it is.
     """
 
     grid: MomentGrid = stored(read_grid)
     largest: int = stored(Fields.integer, 1, 2**SUM_BITS, default=1)
+    line: FloatArray | None = stored(maybe, lambda *where: read_line(*where), default=None)
     kind: ClassVar[str] = "moments"
+
+    @property
+    def size(self) -> int:
+        """Number of entries of z."""
+        return self.grid.size if self.line is None else 3
 
     @property
     def n_sums(self) -> int:
         """Number of entries of the matrix."""
-        return self.grid.size**2
+        return self.size**2
 
     def sums(self, rows: PreparedRows) -> IntArray:
-        """Return the matrix, of shape (d + 2, d + 2), as one vector."""
+        """Return the matrix, of the shape of z z', as one vector."""
         rows = rows.only_kept()
         if rows.y is None:
             raise ValueError("the rows have no target.")
-        return exact_gram(self.grid, rows.X, rows.y, rows.steps, self.largest).ravel()
+        if self.line is None:
+            return exact_gram(self.grid, rows.X, rows.y, rows.steps, self.largest).ravel()
+        weights, one = np.r_[self.line[1:], 0.0, self.line[0]], 2.0**self.grid.exponent
+        gram = np.zeros((3, 3), dtype=np.int64)
+        for _, packed, places in combinations_of(self.grid, weights, rows.X, rows.y):
+            places = np.trunc(np.clip(places * one, -one, one))
+            z = np.stack([packed[:, -1], packed[:, -2], places])
+            gram += (z @ z.T).astype(np.int64)
+        return gram.ravel()
 
     def check_sums(self, values: IntArray, n_rows: int) -> None:
         """Refuse sums that no n_rows rows have."""
-        gram, largest = values.reshape(self.grid.size, -1), n_rows * 4**self.grid.exponent * self.largest
+        gram, largest = values.reshape(self.size, -1), n_rows * 4**self.grid.exponent * self.largest
         total = int(gram[0, 0])
         possible = total == largest if self.largest == 1 else 0 <= total <= largest
         refuse_sums(not possible or (gram != gram.T).any() or (gram > total).any() or (gram < -total).any())
@@ -388,6 +405,9 @@ class MomentsPlan(Record):
     def check_room(self, n_rows: int) -> None:
         """Refuse rows that the sums have no room for."""
         check_room(n_rows, self.grid.exponent, self.largest)
+
+    def _check_fields(self) -> None:
+        self._require(self.line is None or self.largest == 1, "rows with a line have no weights")
 
 
 def residuals_of(

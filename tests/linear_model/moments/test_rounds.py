@@ -8,7 +8,8 @@ import pytest
 
 from skprivate import DPNormalLLSRegressor, DPSEVRegressor
 from skprivate.audit._epsilon import gaussian_lower_bound
-from skprivate.linear_model._moments import rounds
+from skprivate.linear_model import _fit
+from skprivate.linear_model._moments import released_moments, rounds
 from skprivate.linear_model._moments.released_moments import (
     l1_look,
     moment_weights,
@@ -90,6 +91,85 @@ def test_audit_of_looks(bug, monkeypatch):
     claimed = np.sqrt(2 * float(fitted.privacy_spent_.rho))
     print(f"{hits}, mu >= {bound:.3f}, claimed {claimed:.3f}")
     assert bound > claimed if bug != "right" else 0.4 * claimed < bound <= claimed
+
+
+def drowned(n=400, d=12, seed=3, slope=0.0):
+    rng = np.random.default_rng(seed)
+    X = rng.uniform(-1, 1, (n, d))
+    return X, slope * X[:, 0] + 0.2 * rng.normal(size=n)
+
+
+class TestCheck:
+    @pytest.mark.statistical
+    @pytest.mark.parametrize("bug", ["right", "a fifth of the noise of the check"])
+    @pytest.mark.parametrize("far", [1.0, 1e9], ids=["drowned", "after looks"])
+    def test_audit(self, far, bug, monkeypatch):
+        """All releases of one fit, the last about predictions by what it released before."""
+        monkeypatch.setattr(rounds, "_DROWNED", 0.0 if far == 1.0 else far)
+        monkeypatch.setattr(rounds, "_DANGER", 0.0)
+        if far == 1.0:
+            monkeypatch.setattr(rounds.LookPlan, "hides_quartiles", lambda *_: True)
+        model = make(**GAUSSIAN)
+        rows = table([(1, -1, 1)]), table([(-1, 1, -1)])
+        outputs = record(model, rows[0])[0].outputs
+        if bug != "right":
+            full = released_moments.squared_l2_moments
+            monkeypatch.setattr(
+                released_moments,
+                "squared_l2_moments",
+                lambda weights, *rest: full(weights, *rest) / (25 if weights.n_features == 1 else 1),
+            )
+        recording, fitted = record(model, rows[0], outputs)
+        other, _ = record(model, rows[1], outputs)
+        assert recording.exact[-1].size == 5
+        assert fitted.release_.check is not None
+        trials = 40_000
+        hits = count_hits(recording, other, trials, 0.0, np.random.default_rng(16))
+        bound = gaussian_lower_bound(tuple(hits), (trials, trials), 1 - FALSE_ALARM)
+        claimed = np.sqrt(2 * float(fitted.privacy_spent_.rho))
+        assert bound > claimed if bug != "right" else 0.3 * claimed < bound <= claimed
+
+    @pytest.mark.parametrize("options", [{}, GAUSSIAN, {"relation": "add-remove"}], ids=str)
+    def test_parts_add_up_to_the_budget(self, options):
+        fit = DPNormalLLSRegressor(0.5, bounds_X=(-1, 1), bounds_y=(-1, 1), **options).fit(*drowned(2500, 20))
+        spent, unit = fit.privacy_spent_, "rho" if options == GAUSSIAN else "epsilon"
+        assert sum(getattr(one, unit) * one.times for one in spent.releases) == getattr(spent, unit)
+        assert spent.releases[-1].name == "moments of target and prediction"
+
+    @pytest.mark.parametrize(("n", "delta"), [(1000, 0.0), (4000, 0.0), (1000, 1e-6)])
+    def test_useless_fits_predict_about_the_mean(self, n, delta):
+        X, y = drowned(6000, 20, slope=0.2)
+        known = {"delta": delta, "bounds_X": (-1, 1), "bounds_y": (-1, 1)}
+        fits = [DPNormalLLSRegressor(0.5, random_state=seed, **known).fit(X[:n], y[:n]) for seed in range(4)]
+        scores = [fit.score(X[4000:], y[4000:]) for fit in fits]
+        print(scores)
+        assert np.mean(scores) > -0.1
+
+    def test_a_clear_fit_is_neither_checked_nor_shrunk(self):
+        X, y = drowned(20_000, 3, slope=0.5)
+        fit = DPNormalLLSRegressor(2.0, bounds_X=(-1, 1), bounds_y=(-1, 1), random_state=0).fit(X, y)
+        assert fit.slopes_kept_ == 1.0
+        assert fit.release_.check is None
+
+    @pytest.mark.parametrize("max_iter", [1, "auto"])
+    def test_intervals_are_those_of_the_fit_before(self, max_iter):
+        known = {"bounds_X": (-1, 1), "bounds_y": (-1, 1), "random_state": 1}
+        X, y = drowned(1500, 10)
+        fit = DPNormalLLSRegressor(0.5, max_iter=max_iter, **known).fit(X, y)
+        assert 0.0 <= fit.slopes_kept_ < 1.0
+        before = _fit.unshrunk_fit_of(fit.release_, fit.error_distribution_, "floor", (1e-3, 2.0), "moments")
+        np.testing.assert_allclose(fit.coef_, fit.slopes_kept_ * before.coef)
+        drawn = _fit.bootstrap(fit, True)
+        for estimate, replicates, interval in [
+            (before.coef, drawn.coef.T, fit.coef_interval_),
+            (before.intercept - before.scale, drawn.intercept - drawn.scale, None),
+        ]:
+            ends = np.quantile(replicates, [0.95, 0.05], axis=-1)
+            if interval is None:
+                interval = fit.predict_quantile(np.zeros((1, 10)), 0.15865525, return_interval=True)[1]
+            np.testing.assert_allclose(
+                np.squeeze(interval), 2 * np.asarray(estimate)[..., None] - ends.T, atol=1e-9
+            )
 
 
 class TestFit:

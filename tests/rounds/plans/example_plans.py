@@ -69,6 +69,7 @@ PLANS: dict[str, Any] = {
     "number masses": MassesPlan.of_leaves(HALVES, NumberMasses(0.5, 0.5)),
     "number histograms": MassHistogramsPlan.of(HALVES, (8, 2), NumberMasses(0.5, 0.5).for_splits()),
     "moments": MomentsPlan(GRID),
+    "moments of a line": MomentsPlan(GRID, line=np.array([0.1, 0.5, -0.25])),
     "gradient": GradientsPlan(GRID, RESIDUALS, THETA, None),
     "curvature": GradientsPlan(GRID, RESIDUALS, THETA, 6),
     "column moments": ColumnMomentsPlan(GRID),
@@ -95,7 +96,7 @@ PLANS: dict[str, Any] = {
     ),
 }
 #: What a row brings besides its features.
-NUMBERS = {"number masses", "number histograms", "moments", "number residuals"}
+NUMBERS = {"number masses", "number histograms", "moments", "moments of a line", "number residuals"}
 LIVES = {"survival", "errors", "gradient", "curvature"}
 #: Of lives, too; no task carries it alone.
 LOOKS = LooksPlan(GRID, np.zeros(3), 1.0, 10)
