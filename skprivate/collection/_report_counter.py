@@ -195,9 +195,11 @@ class ReportCounter:
             self._hold(checkpoint)
         with ReportReader(path, self.specification) as reader:
             counted, total = state.history.get(reader.batch_id, (0, reader.n_reports))
-            if total != reader.n_reports:
+            if total != reader.n_reports and not reader.grows:
                 raise reader.error(64, f"a batch of this id had {total} reports, not {reader.n_reports}")
-            if counted == total and reader.batch_id in state.history:
+            # Copies of a growing file begin alike: of a longer one the rest is new, of a shorter one nothing.
+            total = reader.n_reports
+            if counted >= total and reader.batch_id in state.history:
                 # The attempt that counted it may have ended before it was saved, or saved elsewhere.
                 self._save_if_asked(checkpoint)
                 return False

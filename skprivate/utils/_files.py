@@ -98,6 +98,33 @@ def create_atomically(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
 
 
 @contextlib.contextmanager
+def create_in_place(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
+    """Open a new file under its name, without a buffer; what is written stays, however the block ends.
+
+    Parameters
+    ----------
+    path : str or path-like
+        Where; FileExistsError if something is there.
+
+    Yields
+    ------
+    file : binary file, open for reading and writing
+    """
+    path = Path(path)
+    with FileIO(path, "x+") as file:
+        # Where the file system has locks, it says that the writer lives.
+        _can_lock(file.fileno())
+        _flush_name(path.parent)
+        yield file
+        os.fsync(file.fileno())
+
+
+def is_being_written(handle: int) -> bool:
+    """Whether another has an open file locked; if not, it is locked for this one, until it is closed."""
+    return _can_lock(handle) is False
+
+
+@contextlib.contextmanager
 def locked(
     path: str | os.PathLike[str], *, wait: bool = True, timeout: float = math.inf, mode: int = OWNER_ONLY
 ) -> Iterator[Callable[[], bool]]:

@@ -653,7 +653,7 @@ def patched(where, content):
         *((lambda data, n=n: data[:n], f"byte {n}: the file ends within its header") for n in (0, 3, 8, 12)),
         *((lambda data, n=n: data[:n], f"byte {n}: the file ends") for n in (71, 72, 73, 91)),
         (patched(0, b"P"), "byte 0: this is no file of reports"),
-        (patched(8, b"\x02"), "byte 8: a newer version.*update"),
+        (patched(8, b"\x03"), "byte 8: a newer version.*update"),
         (patched(8, b"\x00"), "byte 8: the version must be 1"),
         (patched(12, b"\x00" * 32), "byte 12: these reports answer another specification, 00000000"),
         (patched(60, b"\x04"), "byte 60: reports of 4 bytes"),
