@@ -263,7 +263,7 @@ DOCUMENTS = [
         (PLAIN, change, match)
         for change, match in (
             ({"format": "other"}, "format"),
-            *(({"version": version}, "version is not 5") for version in (0, True, "5")),
+            *(({"version": version}, "version is not 6") for version in (0, True, "6")),
             ({"more": 1}, "fields must be"),
             ({"target": {"classes": "ab"}}, "classes must be a list"),
             ({"target": {"classes": [0, 0]}}, "different labels"),
@@ -324,7 +324,7 @@ def test_documents_of_a_specification(specification, change, match):
         (PLAIN.to_json().replace('"epsilon":"1"', '"epsilon":"9"'), "does not fit its hash"),
         *(
             (json.dumps(PLAIN.to_dict() | {"version": n, "more": 1}), f"it is of version {n}, .*{match}")
-            for n, match in ((99, "knows 5: update skprivate"), (4, "reads 5 only: make it anew"))
+            for n, match in ((99, "knows 6: update skprivate"), (4, "reads 6 only: make it anew"))
         ),
     ],
 )
