@@ -25,7 +25,7 @@ from ..utils._json_documents import Fields, canonical, check_envelope, digest, r
 from ..utils._public_module import public_module
 from ._questions import LabelTarget, NumberTarget, check_columns, check_domain, check_names, kind_of
 
-# Both are part of every hash. Version 5 lacks the integers that reports are drawn by; its hash stays as it is.
+# Both are part of every hash. Version 5 lacks the integers that reports are drawn by, and keeps its hash.
 _FORMAT, _VERSION, _WITHOUT_INTEGERS = "skprivate.tree", 6, 5
 _INTEGERS = ("threshold", "exponent", "noise_scale")
 _FIELDS = ("partition", "randomizer", "target", "features", "label", "domain", "hash")
