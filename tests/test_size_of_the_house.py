@@ -40,7 +40,7 @@ MOST_LINES = {
     "evaluation": 3384,
     "games": 3089,
     "collaborative": 2870,
-    "collection": 1988,
+    "collection": 2017,
     "domain": 1688,
     "ensemble": 1857,
     "partition": 1428,

@@ -123,6 +123,12 @@ class ReportCounter:
         """Return a client of this specification; options as in `TreeClient`."""
         return TreeClient(self.specification, **options)
 
+    def without_reports(self) -> Self:
+        """Return a curator of the same specification that has counted nothing, for another round."""
+        curator = type(self).__new__(type(self))
+        curator._start(self._open_state().without_reports())
+        return curator
+
     def update(self, reports: Any) -> None:
         """Count reports that come without a file.
 

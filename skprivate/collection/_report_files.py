@@ -51,6 +51,9 @@ class ReportWriter:
         True, for a service that acknowledges reports: `write` hands reports to the operating system before
         it returns, so that they outlive this process, and `sync` makes them outlive a power cut. A curator
         counts the file of a writer that was killed, too.
+    batch_id : str, default=None
+        32 hexadecimal digits. None: random. A curator counts files of one id once: pass it where the same
+        reports may be written again, from a database for example.
 
     Attributes
     ----------
@@ -87,12 +90,19 @@ class ReportWriter:
     """
 
     def __init__(
-        self, path: str | os.PathLike[str], specification: TreeSpecification, *, durable: bool = False
+        self,
+        path: str | os.PathLike[str],
+        specification: TreeSpecification,
+        *,
+        durable: bool = False,
+        batch_id: str | None = None,
     ) -> None:
         self.specification = specification
         self.n_reports = 0
         self._path, self._durable = path, durable
-        self._batch_id = os.urandom(16)
+        self._batch_id = os.urandom(16) if batch_id is None else bytes.fromhex(batch_id)
+        if len(self._batch_id) != 16:
+            raise ValueError("batch_id must be 32 hexadecimal digits.")
         self._stack = contextlib.ExitStack()
 
     def write(self, reports: bytes | bytearray | memoryview | NDArray[Any]) -> None:
