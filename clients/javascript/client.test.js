@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { readFileSync, readdirSync } from "node:fs";
 import { test } from "node:test";
-import { Client, certify, readSpecification } from "./skprivate-client.js";
+import { Client, certify, randomize, readSpecification } from "./skprivate-client.js";
 import { compare, hex } from "./vectors.js";
 
 const folder = new URL("../../tests/collection/vectors/", import.meta.url);
@@ -86,5 +86,13 @@ test("refuses cells that are no values of their columns", async () => {
 	};
 	for (const [name, cells] of Object.entries(wrong)) {
 		for (const cell of cells) await assert.rejects(client.answer({ ...row, [name]: cell }, 1, client.label), RegExp(name));
+	}
+});
+
+test("no answer stops a report, whatever the specification", () => {
+	const { randomizer } = JSON.parse(plain.specification);
+	const small = certify({ ...randomizer, n_cells: 2 });
+	for (const category of [0, 3, 4, 15, NaN, undefined]) {
+		assert.equal(randomize(small, [category], () => () => 2n ** 63n).length, 2);
 	}
 });

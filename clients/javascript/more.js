@@ -27,7 +27,7 @@ mechanisms.unary = [unary, () => 1n];
 mechanisms.column = [
 	(r, _, draws, categories, source) => {
 		const column = new Draws(source(2)).below(big(r.n_columns));
-		return Uint8Array.of(...pack(column, 2), ...subset(r, big(categories[column]), draws));
+		return Uint8Array.of(...pack(column, 2), ...subset(r, categories[column], draws));
 	},
 	mechanisms.subset[1],
 ];

@@ -54,8 +54,7 @@ export class Draws {
 
 	/** The true one of n answers, or another. */
 	answer(threshold, own, n) {
-		check(own < n, "no such answer");
-		return this.isBelow(threshold) ? own : (own + 1n + this.below(n - 1n)) % n;
+		return this.isBelow(threshold) ? own % n : (own + 1n + this.below(n - 1n)) % n;
 	}
 }
 
@@ -124,8 +123,9 @@ export function certify(plan) {
 
 /** Draw a report of categories, n_labels * cell + label; `source` returns the words of a step. */
 export function randomize(r, categories, source) {
-	check(categories.every((one) => one < r.K), "another partition");
-	return r.draw(r, big(categories[0]), new Draws(source(3)), categories, source);
+	// Even under a wrong specification, no answer stops a report.
+	const known = categories.map((one) => big(one < r.K ? one : 0));
+	return r.draw(r, known[0], new Draws(source(3)), known, source);
 }
 
 function leaf({ feature, threshold, derived }, x) {
@@ -196,7 +196,7 @@ function encode(column, cell) {
  * @param {(step: number) => Words} [source] Also of step 1, the rounding of a number.
  */
 export function report({ content, randomizer }, x, y, source = () => systemWords) {
-	const { features, domain, target, partition, label } = content;
+	const { features, domain, target, partition, label } = content, { n_labels } = randomizer;
 	check(Object.keys(x).length === features.length, "x must hold the columns");
 	const row = features.flatMap((name, i) => {
 		if (domain) return encode(domain.columns[i], x[name]);
@@ -207,7 +207,7 @@ export function report({ content, randomizer }, x, y, source = () => systemWords
 	if (target.classes) {
 		const plain = (one) => (typeof one === "string" ? one.trim() : Number(one));
 		level = target.classes.findIndex((one) => plain(one) === plain(y ?? ""));
-		check(level >= 0 && level < randomizer.n_labels, `${label} must be one of the classes`);
+		check(level >= 0, `${label} must be one of the classes`);
 	} else {
 		const { lower, upper, levels } = target, half = upper / 2 - lower / 2, middle = lower / 2 + upper / 2;
 		check(Number.isFinite(y), `${label} must be a number`);
@@ -216,7 +216,7 @@ export function report({ content, randomizer }, x, y, source = () => systemWords
 		if (Number(source(1)() >> 11n) < (place - level) * 2 ** 53) level++;
 	}
 	const own = cells[partition.feature ? "leaf" : "columns"](partition, row);
-	return randomize(randomizer, own.map((cell) => randomizer.n_labels * cell + level), source);
+	return randomize(randomizer, own.map((cell) => n_labels * cell + (level % n_labels)), source);
 }
 
 const hex = (bytes) => Array.from(bytes, (byte) => byte.toString(16).padStart(2, 0)).join("");
