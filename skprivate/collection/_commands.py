@@ -24,7 +24,7 @@ import numpy as np
 
 from ..domain import TableDomain
 from ..noise import check_entropy
-from ..utils._files import create_atomically, write_atomically
+from ..utils._files import OWNER_ONLY, create_atomically, write_atomically
 from ..utils._json_documents import parse_json
 from ._csv_tables import CsvTable, guess_labels
 from ._report_files import ReportWriter
@@ -232,7 +232,11 @@ def _run_client(options: argparse.Namespace) -> None:
 def _run_tokens(options: argparse.Namespace) -> None:
     made = [secrets.token_urlsafe(16) for _ in range(options.count)]
     hashes = sorted(hashlib.sha256(token.encode()).hexdigest() for token in made)
-    with create_atomically(options.tokens) as tokens, create_atomically(options.accepted) as accepted:
+    if not made:
+        raise ValueError("COUNT must be 1 or more")
+    # Whoever reads the tokens can answer in place of others.
+    keep = create_atomically(options.tokens, mode=OWNER_ONLY)
+    with keep as tokens, create_atomically(options.accepted) as accepted:
         for file, lines in ((tokens, made), (accepted, hashes)):
             file.write("".join(f"{line}\n" for line in lines).encode("ascii"))
     print(f"{len(made)} tokens in {options.tokens}")

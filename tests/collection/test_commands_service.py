@@ -34,6 +34,7 @@ def study(tmp_path):
     curator = TreeCurator(label_plan(bounds=(0, 1), classes=[0, 1]), n_clients=1000, features=["a"])
     tokens, accepted = tmp_path / "tokens.txt", tmp_path / "accepted.txt"
     assert main(["tokens", "30", str(tokens), str(accepted)]) == 0
+    assert tokens.stat().st_mode & 0o077 == 0
     made, hashes = tokens.read_text().split(), accepted.read_text().split()
     assert hashes == sorted(hashlib.sha256(token.encode()).hexdigest() for token in made)
     return curator, made, hashes, str(tmp_path / "study.db")
