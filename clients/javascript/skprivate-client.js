@@ -231,15 +231,15 @@ export async function readSpecification(text, hash) {
 	check(content.format === "skprivate.tree" && content.version === 6, "no specification of version 6");
 	const rest = text.trim().replace(`"hash":"${content.hash}",`, "");
 	const digest = hex(new Uint8Array(await crypto.subtle.digest("SHA-256", new TextEncoder().encode(rest))));
-	check(content.hash === digest && (hash ?? digest) === digest, "a changed specification");
+	check(content.hash === digest && (hash ?? digest) === digest, "changed specification");
 	return { content, hash: digest, randomizer: certify(content.randomizer) };
 }
 
-/** Answers once, for one person. */
+/** Answers for one person, once. */
 export class Client {
 	/**
 	 * @param {object} specification What `readSpecification` returned.
-	 * @param {{store?: Storage, labelOnly?: boolean}} [options] labelOnly: agreed to hide the label alone.
+	 * @param {{store?: Storage, labelOnly?: boolean}} [options] labelOnly: agreed to that.
 	 */
 	constructor(specification, { store = globalThis.localStorage, labelOnly = false } = {}) {
 		const { content, hash, randomizer: r } = specification, { target, features, label } = content;
@@ -259,13 +259,14 @@ Specification: ${hash}`;
 
 	/** Draw and store the report, once. `shown` is the label that the person agreed to. */
 	async answer(x, y, shown) {
-		check(shown === this.label, "show the label first");
-		const draw = () => {
-			if (!this.drawn) this.store.setItem(this.key, hex(report(this.specification, x, y)));
-			check(this.drawn, "the report was not stored");
+		check(shown === this.label, "show the label");
+		const own = this.drawn ?? hex(report(this.specification, x, y));
+		const keep = () => {
+			if (!this.drawn) this.store.setItem(this.key, own);
 		};
-		// Two windows must not both draw.
-		await (globalThis.navigator?.locks?.request(this.key, draw) ?? draw());
+		// One of two windows wins.
+		await (globalThis.navigator?.locks?.request(this.key, keep) ?? keep());
+		check(this.drawn, "not stored");
 	}
 
 	/** Send the stored report; a retry sends the same. */
