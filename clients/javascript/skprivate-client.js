@@ -239,7 +239,7 @@ export async function readSpecification(text, hash) {
 export class Client {
 	/**
 	 * @param {object} specification What `readSpecification` returned.
-	 * @param {{store?: Storage, labelOnly?: boolean}} [options] labelOnly: agreed to that.
+	 * @param {{store?: Storage, labelOnly?: boolean}} [options] labelOnly: agreed to label-rr.
 	 */
 	constructor(specification, { store = globalThis.localStorage, labelOnly = false } = {}) {
 		const { content, hash, randomizer: r } = specification, { target, features, label } = content;

@@ -59,6 +59,25 @@ def test_the_javascript_client_matches_them():
     assert f"# pass {len(list(FOLDER.iterdir())) + 6}" in done.stdout
 
 
+@pytest.mark.slow
+@pytest.mark.process
+@pytest.mark.skipif(shutil.which("cc") is None, reason="no C compiler")
+def test_the_port_to_c_matches_them(tmp_path):
+    source, program = JAVASCRIPT.parent / "c" / "report.c", tmp_path / "report"
+    subprocess.run(["cc", "-O2", "-Wall", "-Werror", source, "-o", program], check=True)
+    for seed, randomizer in enumerate(RANDOMIZERS, 1):
+        if randomizer.sensitivity is not None:
+            continue  # no Laplace noise
+        known = read(f"randomizer-{seed:02d}-{randomizer.name}.json")
+        plan = known["randomizer"]
+        extra = plan.get("n_blocks", plan.get("subset_size", 0))
+        last = [int(plan[name]) for name in ("signed", "n_columns") if name in plan]
+        words = [plan[name] for name in ("mechanism", "n_cells", "n_labels", "threshold")]
+        arguments = map(str, [*words, extra, seed, known["n"], *last])
+        done = subprocess.run([program, *arguments], capture_output=True, text=True, check=True)
+        assert done.stdout.split() == known["first"] + known["checksums"].split(), plan
+
+
 def test_the_javascript_client_is_small():
     text = (JAVASCRIPT / "skprivate-client.js").read_bytes()
     assert len(text) <= 12_000
