@@ -130,7 +130,7 @@ def test_codes(service, study, caplog, monkeypatch):
         assert secret not in caplog.text
 
 
-def test_used_tokens_stay_used_and_reports_count_once(service, study, tmp_path):
+def test_used_tokens_stay_used_and_reports_count_once(service, study, tmp_path, monkeypatch):
     curator, tokens, hashes, path = study
     state, report = curator.to_bytes(), curator.client().randomize([0.5], 1)
     for _ in range(2):  # a restart, with the same list of tokens
@@ -138,6 +138,11 @@ def test_used_tokens_stay_used_and_reports_count_once(service, study, tmp_path):
         assert {code for code, _ in talk(service.make_app(state, path, hashes), *requests)} == {204}
     assert stored(path) == (30, 30)
     ((_, page),) = talk(service.make_app(state, path), ("GET", "/status", {}, b""))
+    assert page == b'{"reports":0}'  # fewer than are shown at once
+    monkeypatch.setattr(service, "NEW_AT_ONCE", 10)
+    app = service.make_app(state, path)
+    (_, page), (_, again) = talk(app, *[("GET", "/status", {}, b"")] * 2)
+    assert page == again
     assert b'"reports":30' in page
     assert b"epsilon: 2" in page
     for _ in range(2):
