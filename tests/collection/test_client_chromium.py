@@ -167,7 +167,7 @@ def test_people_answer_once_and_the_tree_is_that_of_python(browser, study):
     rng = np.random.default_rng(0)
     expected = []
     with Page(browser, address) as page:
-        page.wait("document.getElementById('form')?.hidden === false")
+        page.wait(f"{STATE}.includes('lacks the token')")
         for number, token in enumerate(tokens[:N_PEOPLE]):
             x = {"age": int(rng.integers(17, 90)), "job": ["clerk", "smith"][rng.integers(2)]}
             x |= {"owns": bool(rng.integers(2)), "rooms": [None, 2, 7.5][rng.integers(3)]}
