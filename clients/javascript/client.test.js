@@ -33,11 +33,19 @@ test("answers once, with words of the system, and sends the same bytes again", a
 	};
 	await assert.rejects(client.send("/reports", "ticket"), /offline/);
 	const again = new Client(specification, { store });
-	for (let i = 0; i < 50; i++) await again.answer({ x0: 0.9, x1: 0.1 }, 0, again.label);
+	for (let i = 0; i < 50; i++) await again.answer({ x0: "not looked at" }, 0, again.label);
 	await again.send("/reports", "ticket");
 	assert.deepEqual(sent, [first, first]);
 	globalThis.fetch = async () => ({ status: 409 });
 	await assert.rejects(again.send("/reports", "ticket"), /409/);
+});
+
+test("keeps the report of another window", async () => {
+	const kept = [], looks = [null];
+	const store = { getItem: () => (looks.length ? looks.pop() : "0100"), setItem: (_, value) => kept.push(value) };
+	const client = new Client(await readSpecification(plain.specification), { store });
+	await client.answer(answer, 1, client.label);
+	assert.deepEqual([kept, client.drawn], [[], "0100"]);
 });
 
 test("draws nothing where it cannot be kept", async () => {
