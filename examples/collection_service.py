@@ -189,7 +189,7 @@ class Service:
         self.database.execute("BEGIN")
         self.database.executemany("INSERT OR IGNORE INTO tokens (hash) VALUES (?)", hashes)
         self.database.execute("COMMIT")
-        self.page = {"reports": 0}
+        self.page, self.one_at_a_time = {"reports": 0}, asyncio.Lock()
 
     async def accept(self, request):
         """Return when the reports of a request are on disk; else raise `Refused`."""
@@ -220,7 +220,8 @@ class Service:
         return Response(status_code=204)
 
     async def status(self, _):
-        self.page = await asyncio.to_thread(status_of, self.state, self.path, self.page)
+        async with self.one_at_a_time:
+            self.page = await asyncio.to_thread(status_of, self.state, self.path, self.page)
         return JSONResponse(self.page)
 
     async def publish(self, _):
