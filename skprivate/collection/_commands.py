@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import hashlib
 import io
 import math
 import re
+import secrets
 import sys
 import time
 from collections.abc import Sequence
@@ -22,7 +24,7 @@ import numpy as np
 
 from ..domain import TableDomain
 from ..noise import check_entropy
-from ..utils._files import create_atomically, write_atomically
+from ..utils._files import OWNER_ONLY, create_atomically, write_atomically
 from ..utils._json_documents import parse_json
 from ._csv_tables import CsvTable, guess_labels
 from ._report_files import ReportWriter
@@ -89,7 +91,7 @@ def _parser(prog: str) -> argparse.ArgumentParser:
         epilog=_EXAMPLE.format(prog=prog),
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    commands = parser.add_subparsers(required=True, metavar="client|curator")
+    commands = parser.add_subparsers(required=True, metavar="client|curator|tokens")
     client = commands.add_parser("client", help="answer a specification for every row of a table")
     client.description = (
         "Answer SPEC for every row of ROWS, one person a row, and write the reports to a new file. A person "
@@ -104,6 +106,15 @@ def _parser(prog: str) -> argparse.ArgumentParser:
         help='"label": answer even if SPEC protects the label alone, not the features (default: record)',
     )
     client.set_defaults(run=_run_client)
+    tokens = commands.add_parser("tokens", help="make tokens, each of which sends one report to a service")
+    tokens.description = (
+        "Write COUNT random tokens, one a line, to TOKENS, to be given out one a person, and their SHA-256, "
+        "sorted, to ACCEPTED, which is all that a service needs to know of them."
+    )
+    tokens.add_argument("count", metavar="COUNT", type=int)
+    tokens.add_argument("tokens", metavar="TOKENS.txt", type=Path, help="a new file")
+    tokens.add_argument("accepted", metavar="ACCEPTED.txt", type=Path, help="a new file")
+    tokens.set_defaults(run=_run_tokens)
     curator = commands.add_parser("curator", help="plan a collection, add reports, merge, release the tree")
     _add_curator(curator.add_subparsers(required=True, metavar="plan|add|merge|release|show"))
     return parser
@@ -216,6 +227,19 @@ def _run_client(options: argparse.Namespace) -> None:
             writer.write(specification._draw_reports(cells, target, check_entropy(None)))
             progress(writer.n_reports)
     print(f"{writer.n_reports} reports in {options.reports}")
+
+
+def _run_tokens(options: argparse.Namespace) -> None:
+    made = [secrets.token_urlsafe(16) for _ in range(options.count)]
+    hashes = sorted(hashlib.sha256(token.encode()).hexdigest() for token in made)
+    if not made:
+        raise ValueError("COUNT must be 1 or more")
+    # Whoever reads the tokens can answer in place of others.
+    keep = create_atomically(options.tokens, mode=OWNER_ONLY)
+    with keep as tokens, create_atomically(options.accepted) as accepted:
+        for file, lines in ((tokens, made), (accepted, hashes)):
+            file.write("".join(f"{line}\n" for line in lines).encode("ascii"))
+    print(f"{len(made)} tokens in {options.tokens}")
 
 
 def _run_plan(options: argparse.Namespace) -> None:

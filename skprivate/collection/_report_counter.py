@@ -123,6 +123,12 @@ class ReportCounter:
         """Return a client of this specification; options as in `TreeClient`."""
         return TreeClient(self.specification, **options)
 
+    def without_reports(self) -> Self:
+        """Return a curator of the same specification that has counted nothing, for another round."""
+        curator = type(self).__new__(type(self))
+        curator._start(self._open_state().without_reports())
+        return curator
+
     def update(self, reports: Any) -> None:
         """Count reports that come without a file.
 
@@ -195,9 +201,11 @@ class ReportCounter:
             self._hold(checkpoint)
         with ReportReader(path, self.specification) as reader:
             counted, total = state.history.get(reader.batch_id, (0, reader.n_reports))
-            if total != reader.n_reports:
+            if total != reader.n_reports and not reader.grows:
                 raise reader.error(64, f"a batch of this id had {total} reports, not {reader.n_reports}")
-            if counted == total and reader.batch_id in state.history:
+            # Copies of a growing file begin alike: of a longer one the rest is new, of a shorter one nothing.
+            total = reader.n_reports
+            if counted >= total and reader.batch_id in state.history:
                 # The attempt that counted it may have ended before it was saved, or saved elsewhere.
                 self._save_if_asked(checkpoint)
                 return False

@@ -2,7 +2,8 @@
 """Files of reports, their writer and their reader: a header with specification and batch, then the reports.
 
 Layout, little-endian: 8 bytes that mark the format; uint32 version; 32 bytes, the specification's hash;
-16 random bytes, the batch id; uint32 size of one report; uint64 number of reports; the reports.
+16 random bytes, the batch id; uint32 size of one report; uint64 number of reports; the reports. Version 1
+appears when it is complete. Version 2 grows under its name; until it is complete, its number is 2^64 - 1.
 """
 
 from __future__ import annotations
@@ -19,12 +20,13 @@ from typing import Any, BinaryIO, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from ..utils._files import create_atomically
+from ..utils._files import create_atomically, create_in_place, is_being_written
 from ..utils._public_module import public_module
 from ._specification import TreeSpecification
 
 _MAGIC = b"\x89SKPRPT\n"  # a byte above 127 and a line end, which transfers as text would change
-_VERSION = 1
+_WHOLE, _GROWING = _VERSIONS = 1, 2
+_UNFINISHED = 2**64 - 1  # number of reports in a header
 _PRELUDE = struct.Struct("<8sI")
 _HEADER = struct.Struct("<8sI32s16sIQ")
 # Read at a time; what a reader holds in memory.
@@ -35,8 +37,9 @@ _CHUNK_BYTES = 2**20
 class ReportWriter:
     """Writes a file of reports; use it in a ``with`` block.
 
-    The file appears under its name when the block ends, with its number of reports and a random batch id, so
-    that a curator counts it once. After an error there is no file.
+    A file has its number of reports and a random batch id, so that a curator counts it once. It appears under
+    its name when the block ends, and after an error there is none. With ``durable=True`` it is there from the
+    start, and keeps what was written whatever happens.
 
     Parameters
     ----------
@@ -44,6 +47,13 @@ class ReportWriter:
         A new file; FileExistsError if there is one.
     specification : TreeSpecification
         What the reports answer.
+    durable : bool, default=False
+        True, for a service that acknowledges reports: `write` hands reports to the operating system before
+        it returns, so that they outlive this process, and `sync` makes them outlive a power cut. A curator
+        counts the file of a writer that was killed, too.
+    batch_id : str, default=None
+        32 hexadecimal digits. None: random. A curator counts files of one id once: pass it where the same
+        reports may be written again, from a database for example.
 
     Attributes
     ----------
@@ -79,11 +89,20 @@ class ReportWriter:
     (2, 76)
     """
 
-    def __init__(self, path: str | os.PathLike[str], specification: TreeSpecification) -> None:
+    def __init__(
+        self,
+        path: str | os.PathLike[str],
+        specification: TreeSpecification,
+        *,
+        durable: bool = False,
+        batch_id: str | None = None,
+    ) -> None:
         self.specification = specification
         self.n_reports = 0
-        self._path = path
-        self._batch_id = os.urandom(16)
+        self._path, self._durable = path, durable
+        self._batch_id = os.urandom(16) if batch_id is None else bytes.fromhex(batch_id)
+        if len(self._batch_id) != 16:
+            raise ValueError("batch_id must be 32 hexadecimal digits.")
         self._stack = contextlib.ExitStack()
 
     def write(self, reports: bytes | bytearray | memoryview | NDArray[Any]) -> None:
@@ -98,20 +117,46 @@ class ReportWriter:
         ------
         TypeError, ValueError
             One of them cannot be a report of this specification; none is written then.
+        OSError
+            The disk is full, say; none of a durable file's is written then.
         """
         if not hasattr(self, "_file"):
             raise RuntimeError("reports are written in a `with` block of the writer: there is no file yet.")
         array = reports if isinstance(reports, np.ndarray) else self.specification.unpack(reports)
         # A gateway refuses a bad report when it comes in; in the file it would hold up all that follow.
         self.specification.randomizer.aggregate(array)
-        self._file.write(self.specification.pack(array))
+        data = memoryview(self.specification.pack(array))
+        end = self._file.tell()
+        try:
+            # A file without a buffer may take a part.
+            while data:
+                data = data[self._file.write(data) :]
+        except BaseException:
+            if self._durable:
+                # Half a report would shift all that follow.
+                self._file.truncate(end)
+                self._file.seek(end)
+            raise
         self.n_reports += len(array)
 
+    def sync(self) -> None:
+        """Make all that was written outlive a power cut; call it, once for a group, before you acknowledge.
+
+        Raises
+        ------
+        RuntimeError
+            The writer is not durable, or its block has not begun.
+        """
+        if not self._durable or not hasattr(self, "_file"):
+            raise RuntimeError("sync is for a writer with durable=True, in its `with` block.")
+        os.fsync(self._file.fileno())
+
     def __enter__(self) -> Self:
-        self._file: BinaryIO = self._stack.enter_context(create_atomically(self._path))
+        create = create_in_place if self._durable else create_atomically
+        self._file: BinaryIO = self._stack.enter_context(create(self._path))
         # The stack runs it before the file gets its name.
         self._stack.push(self._complete)
-        self._file.write(self._header())
+        self._file.write(self._header(_UNFINISHED if self._durable else 0))
         return self
 
     def __exit__(
@@ -123,13 +168,21 @@ class ReportWriter:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         if error is None:
+            # By what is there: an interrupt may have come between a write and its count.
+            size = self._file.seek(0, os.SEEK_END) - _HEADER.size
+            n_reports = size // self.specification.randomizer.report_bytes
+            self._file.truncate(self._offset(n_reports))
             self._file.seek(0)
-            self._file.write(self._header())
+            self._file.write(self._header(n_reports))
 
-    def _header(self) -> bytes:
+    def _offset(self, number: int) -> int:
+        return _HEADER.size + number * self.specification.randomizer.report_bytes
+
+    def _header(self, n_reports: int) -> bytes:
         specification = self.specification
         ids = bytes.fromhex(specification.hash), self._batch_id
-        return _HEADER.pack(_MAGIC, _VERSION, *ids, specification.randomizer.report_bytes, self.n_reports)
+        version = _GROWING if self._durable else _WHOLE
+        return _HEADER.pack(_MAGIC, version, *ids, specification.randomizer.report_bytes, n_reports)
 
 
 class ReportReader:
@@ -147,11 +200,15 @@ class ReportReader:
     batch_id : str
         32 hexadecimal digits.
     n_reports : int
+        Of a file whose writer was killed, the whole ones that are there.
+    grows : bool
+        Whether the writer was durable: other copies of the file may hold more reports behind these, or fewer.
 
     Raises
     ------
     ValueError
-        The file is no file of reports, of a newer version, for another specification, or cut short.
+        The file is no file of reports, of a newer version, for another specification, cut short, or its
+        writer is not done.
     """
 
     def __init__(self, path: str | os.PathLike[str], specification: TreeSpecification) -> None:
@@ -160,7 +217,7 @@ class ReportReader:
         with contextlib.ExitStack() as stack:
             # Unbuffered: chunks are large.
             self._file = stack.enter_context(open(self.path, "rb", buffering=0))
-            self.batch_id, self.n_reports = self._read_header()
+            self.batch_id, self.n_reports, self.grows = self._read_header()
             self._stack = stack.pop_all()
 
     def __enter__(self) -> Self:
@@ -197,33 +254,37 @@ class ReportReader:
         """Return the error that names the file and the byte."""
         return ValueError(f"{self.path}, byte {offset}: {problem}.")
 
-    def _read_header(self) -> tuple[str, int]:
+    def _read_header(self) -> tuple[str, int, bool]:
         status = os.fstat(self._file.fileno())
         if not stat.S_ISREG(status.st_mode):
             raise self.error(0, "this is not a regular file")
         header = self._read(_HEADER.size)
         self._check_format(header)
-        _, _, hash_, batch_id, size, n_reports = _HEADER.unpack(header)
+        _, version, hash_, batch_id, size, n_reports = _HEADER.unpack(header)
         if hash_.hex() != self._specification.hash:
             raise self.error(12, f"these reports answer another specification, {hash_.hex()[:8]}...")
         if size != self._specification.randomizer.report_bytes:
             raise self.error(60, f"reports of {size} bytes do not fit the specification")
+        if version == _GROWING and n_reports == _UNFINISHED:
+            if is_being_written(self._file.fileno()):
+                raise self.error(64, "the file is still written, or read by another curator: try again later")
+            return batch_id.hex(), (status.st_size - _HEADER.size) // size, True
         complete = self.byte_offset(n_reports)
         if status.st_size < complete:
             raise self.error(status.st_size, f"the file ends here, but should have {complete} bytes")
         if status.st_size > complete:
             raise self.error(complete, "something follows the last report")
-        return batch_id.hex(), n_reports
+        return batch_id.hex(), n_reports, version == _GROWING
 
     def _check_format(self, header: bytes) -> None:
         if header[: len(_MAGIC)] != _MAGIC[: len(header)]:
             raise self.error(0, "this is no file of reports")
-        if len(header) >= _PRELUDE.size and _PRELUDE.unpack_from(header)[1] > _VERSION:
+        if len(header) >= _PRELUDE.size and _PRELUDE.unpack_from(header)[1] > _GROWING:
             raise self.error(8, "a newer version of skprivate wrote this file: update skprivate")
         if len(header) < _HEADER.size:
             raise self.error(len(header), "the file ends within its header")
-        if _PRELUDE.unpack_from(header)[1] != _VERSION:
-            raise self.error(8, f"the version must be {_VERSION}")
+        if _PRELUDE.unpack_from(header)[1] not in _VERSIONS:
+            raise self.error(8, f"the version must be {_WHOLE} or {_GROWING}")
 
     def _read(self, wanted: int) -> bytes:
         """Read so many bytes, fewer only at the file's end."""

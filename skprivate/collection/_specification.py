@@ -25,8 +25,9 @@ from ..utils._json_documents import Fields, canonical, check_envelope, digest, r
 from ..utils._public_module import public_module
 from ._questions import LabelTarget, NumberTarget, check_columns, check_domain, check_names, kind_of
 
-# Both are part of every hash.
-_FORMAT, _VERSION = "skprivate.tree", 5
+# Both are part of every hash. Version 5 lacks the integers that reports are drawn by, and keeps its hash.
+_FORMAT, _VERSION, _WITHOUT_INTEGERS = "skprivate.tree", 6, 5
+_INTEGERS = ("threshold", "exponent", "noise_scale")
 _FIELDS = ("partition", "randomizer", "target", "features", "label", "domain", "hash")
 # Rows whose reports are drawn together, and bytes of such reports: no result but a seeded one depends on it.
 _ROWS_AT_ONCE, _BYTES_AT_ONCE = 2**16, 2**24
@@ -141,6 +142,7 @@ class TreeSpecification:
         values = (partition, randomizer, target.classes, names, label, domain, target.bounds)
         for field, value in zip(fields(self), values, strict=True):
             object.__setattr__(self, field.name, value)
+        self.__dict__["_version"] = _VERSION
 
     @cached_property
     def hash(self) -> str:
@@ -190,7 +192,8 @@ class TreeSpecification:
     @classmethod
     def from_dict(cls, state: Any) -> Self:
         """Restore a specification from `to_dict`; ValueError for anything that is not such a dictionary."""
-        check_envelope(state, _FORMAT, _VERSION, _FIELDS)
+        older = isinstance(state, dict) and state.get("version") == _WITHOUT_INTEGERS
+        check_envelope(state, _FORMAT, _WITHOUT_INTEGERS if older else _VERSION, _FIELDS)
         content = {name: value for name, value in state.items() if name != "hash"}
         if digest(content) != state["hash"]:
             raise ValueError("its content does not fit its hash: it was changed or damaged")
@@ -203,6 +206,8 @@ class TreeSpecification:
         if (plan.get("n_cells"), plan.get("n_labels")) != (partition.n_leaves, target.n_labels):
             raise ValueError("its randomizer is for another number of cells or labels")
         declared = state["domain"]
+        # Computed anew, certified, and compared with the rest by the hash.
+        plan = {name: value for name, value in plan.items() if older or name not in _INTEGERS}
         made = cls(
             partition,
             randomizer_from_dict(plan),
@@ -212,6 +217,7 @@ class TreeSpecification:
             None if declared is None else TableDomain.from_dict(declared),
             bounds_y=target.bounds,
         )
+        made.__dict__["_version"] = state["version"]
         if made.hash != state["hash"]:
             # Its reports would bear another hash than the one that was published.
             raise ValueError("it is not in the one form that is written")
@@ -379,11 +385,13 @@ class TreeSpecification:
         return _target_of(self.classes, self.bounds_y, self.randomizer)
 
     def _content(self) -> dict[str, Any]:
+        version: int = self.__dict__["_version"]
+        integers = {} if version == _WITHOUT_INTEGERS else self.randomizer.drawn_by()
         return {
             "format": _FORMAT,
-            "version": _VERSION,
+            "version": version,
             "partition": self.partition.to_dict(),
-            "randomizer": self.randomizer.to_dict(),
+            "randomizer": {**self.randomizer.to_dict(), **integers},
             "target": self._target.document,
             "features": list(self.features),
             "label": self.label,

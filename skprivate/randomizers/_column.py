@@ -51,6 +51,8 @@ class ColumnRandomizer(LocalRandomizer):
         Number of columns.
     subset_size : int
         Number of categories in a report.
+    threshold : int
+        The category is in the set when a uniform 64-bit word falls below it.
     odds : Fraction
         The exact ratio of the probabilities of a report under a category in it and one outside, at most
         exp(epsilon).
@@ -110,6 +112,7 @@ class ColumnRandomizer(LocalRandomizer):
             raise ValueError(f"n_columns must be at most {_MOST_COLUMNS}, got {self.n_columns}.")
         self._inner = SubsetRandomizer(self.epsilon, n_cells, n_labels, subset_size=subset_size)
         self.subset_size, self.odds = self._inner.subset_size, self._inner.odds
+        self.threshold = self._inner.threshold
         self.report_dtype = np.dtype(np.uint8)
         self.report_shape = (_COLUMN.itemsize + self._inner.report_bytes,)
         self.counts_shape = (self.n_columns, self.n_categories)

@@ -122,6 +122,18 @@ class LocalRandomizer(ABC):
             **{option: getattr(self, option) for option in self._options},
         }
 
+    def drawn_by(self) -> dict[str, str]:
+        """Return the integers that reports are drawn by, which a client in another language does not compute.
+
+        Returns
+        -------
+        integers : dict of str to str
+            In decimal digits, since numbers in JSON may be doubles: ``threshold`` of randomised response,
+            ``exponent`` and ``noise_scale`` of Laplace noise.
+        """
+        names = ("threshold", "exponent", "noise_scale")
+        return {name: str(getattr(self, name)) for name in names if getattr(self, name, None) is not None}
+
     @abstractmethod
     def describe(self) -> str:
         """Return the mechanism and its resolved parameters in a few words.

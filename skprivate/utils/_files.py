@@ -65,13 +65,15 @@ def replace_file(source: str | os.PathLike[str], target: str | os.PathLike[str])
 
 
 @contextlib.contextmanager
-def create_atomically(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
+def create_atomically(path: str | os.PathLike[str], *, mode: int = 0o666) -> Iterator[BinaryIO]:
     """Open a new file for writing; it appears under its name when the block ends without an error.
 
     Parameters
     ----------
     path : str or path-like
         Where; FileExistsError if something is there, before and after the block.
+    mode : int, default=0o666
+        Rights, before the process's umask.
 
     Yields
     ------
@@ -80,7 +82,7 @@ def create_atomically(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
     path = Path(path)
     if os.path.lexists(path):
         raise FileExistsError(f"{path} exists and is not overwritten.")
-    with _unfinished(path, 0o666) as (file, name):
+    with _unfinished(path, mode) as (file, name):
         yield file
         _flush(file)
         try:
@@ -95,6 +97,33 @@ def create_atomically(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
                 file.close()
             os.rename(name, path)
     _flush_name(path.parent)
+
+
+@contextlib.contextmanager
+def create_in_place(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
+    """Open a new file under its name, without a buffer; what is written stays, however the block ends.
+
+    Parameters
+    ----------
+    path : str or path-like
+        Where; FileExistsError if something is there.
+
+    Yields
+    ------
+    file : binary file, open for reading and writing
+    """
+    path = Path(path)
+    with FileIO(path, "x+") as file:
+        # Where the file system has locks, it says that the writer lives.
+        _can_lock(file.fileno())
+        _flush_name(path.parent)
+        yield file
+        os.fsync(file.fileno())
+
+
+def is_being_written(handle: int) -> bool:
+    """Whether another has an open file locked; if not, it is locked for this one, until it is closed."""
+    return _can_lock(handle) is False
 
 
 @contextlib.contextmanager

@@ -263,7 +263,7 @@ DOCUMENTS = [
         (PLAIN, change, match)
         for change, match in (
             ({"format": "other"}, "format"),
-            *(({"version": version}, "version is not 5") for version in (0, True, "5")),
+            *(({"version": version}, "version is not 6") for version in (0, True, "6")),
             ({"more": 1}, "fields must be"),
             ({"target": {"classes": "ab"}}, "classes must be a list"),
             ({"target": {"classes": [0, 0]}}, "different labels"),
@@ -324,7 +324,7 @@ def test_documents_of_a_specification(specification, change, match):
         (PLAIN.to_json().replace('"epsilon":"1"', '"epsilon":"9"'), "does not fit its hash"),
         *(
             (json.dumps(PLAIN.to_dict() | {"version": n, "more": 1}), f"it is of version {n}, .*{match}")
-            for n, match in ((99, "knows 5: update skprivate"), (4, "reads 5 only: make it anew"))
+            for n, match in ((99, "knows 6: update skprivate"), (4, "reads 6 only: make it anew"))
         ),
     ],
 )
@@ -653,7 +653,7 @@ def patched(where, content):
         *((lambda data, n=n: data[:n], f"byte {n}: the file ends within its header") for n in (0, 3, 8, 12)),
         *((lambda data, n=n: data[:n], f"byte {n}: the file ends") for n in (71, 72, 73, 91)),
         (patched(0, b"P"), "byte 0: this is no file of reports"),
-        (patched(8, b"\x02"), "byte 8: a newer version.*update"),
+        (patched(8, b"\x03"), "byte 8: a newer version.*update"),
         (patched(8, b"\x00"), "byte 8: the version must be 1"),
         (patched(12, b"\x00" * 32), "byte 12: these reports answer another specification, 00000000"),
         (patched(60, b"\x04"), "byte 60: reports of 4 bytes"),

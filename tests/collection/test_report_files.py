@@ -2,14 +2,16 @@
 """Files of reports come back whole and in bounded pieces."""
 
 import os
+import subprocess
+import sys
 import tracemalloc
 
 import numpy as np
 import pytest
 
-from skprivate.collection import ReportWriter, _report_files
+from skprivate.collection import ReportWriter, TreeCurator, _report_files
 from skprivate.collection._report_files import ReportReader
-from tests.collection.studies import make_specification, write_reports
+from tests.collection.studies import label_plan, make_specification, write_reports
 
 PLAIN = make_specification()
 TEN = PLAIN.randomizer.randomize(np.arange(10), random_state=0)
@@ -83,3 +85,80 @@ def test_memory_does_not_grow_with_the_file(tmp_path):
         tracemalloc.stop()
     assert path.stat().st_size == 72 + 2**25
     assert peak < 2**23  # the batch's bytes and a few chunks, not the 32 MB of the file
+
+
+# Durable files, of writers that were killed too.
+
+KILLED = """
+import os, signal, sys
+from skprivate.collection import ReportWriter, TreeSpecification
+folder = sys.argv[1]
+specification = TreeSpecification.from_json(os.path.join(folder, "study.json"))
+with ReportWriter(os.path.join(folder, "reports.bin"), specification, durable=True) as writer:
+    for _ in range(500):
+        writer.write(bytes(specification.randomizer.report_bytes))
+    os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+@pytest.fixture
+def curator():
+    return TreeCurator(label_plan(bounds=(0, 1), classes=[0, 1]), n_clients=1000, features=["a"])
+
+
+@pytest.mark.process
+@pytest.mark.skipif(os.name == "nt", reason="no SIGKILL")
+def test_a_killed_writer_loses_nothing_and_counts_once(tmp_path, curator):
+    (tmp_path / "study.json").write_text(curator.specification.to_json())
+    subprocess.run([sys.executable, "-c", KILLED, str(tmp_path)], check=False)
+    path, size = tmp_path / "reports.bin", curator.specification.randomizer.report_bytes
+    # Another file that is written there does not clear it away; half a report behind it is none.
+    write_reports(tmp_path / "other.bin", curator.specification)
+    with path.open("ab") as file:
+        file.write(b"x" * (size - 1))
+    assert curator.update_file(path)
+    assert (curator.n_reports, curator.update_file(path)) == (500, False)
+
+
+def test_a_file_is_counted_when_its_writer_is_done_and_copies_count_once(tmp_path, curator):
+    specification, path, early = curator.specification, tmp_path / "reports.bin", tmp_path / "early.bin"
+    report = bytes(specification.randomizer.report_bytes)
+    with ReportWriter(path, specification, durable=True) as writer:
+        writer.write(3 * report)
+        writer.sync()
+        with pytest.raises(ValueError, match="still written"):
+            curator.update_file(path)
+        early.write_bytes(path.read_bytes())
+        assert curator.update_file(early)
+        writer.write(2 * report)
+    assert [curator.update_file(copy) for copy in (path, path, early)] == [True, False, False]
+    assert curator.n_reports == 5
+    # Of a file that is complete nothing may be missing or too much.
+    path.write_bytes(path.read_bytes()[:-1])
+    with pytest.raises(ValueError, match="should have"):
+        curator.update_file(path)
+
+
+def test_a_full_disk_leaves_whole_reports(tmp_path, monkeypatch):
+    class Full:
+        def __init__(self, file):
+            self._file = file
+
+        def __getattr__(self, name):
+            return getattr(self._file, name)
+
+        def write(self, data):
+            self._file.write(data[:3])
+            raise OSError(28, "No space left on device")
+
+    path = tmp_path / "reports.bin"
+    with ReportWriter(path, PLAIN, durable=True) as writer:
+        writer.write(TEN)
+        whole, writer._file = writer._file, Full(writer._file)
+        with pytest.raises(OSError, match="No space"):
+            writer.write(TEN)
+        writer._file = whole
+    (first,) = [chunk for _, chunk in read(path, PLAIN)]
+    np.testing.assert_array_equal(first, TEN)
+    with ReportWriter(tmp_path / "other.bin", PLAIN) as writer, pytest.raises(RuntimeError, match="durable"):
+        writer.sync()

@@ -83,7 +83,15 @@ def test_the_bytes_of_a_specification_are_known():
     # Clients and curators of different versions of the package compare this hash: a change needs a version.
     partition = Partition.from_splits([0, -1, -1], [40.0], [0.0], [100.0])
     made = TreeSpecification(partition, HadamardRandomizer(1.0, n_cells=2), ["no", "yes"], ["age"], "smokes")
-    assert made.hash == "25bef73a03e5c9bcf374b3f444a0ccfd0602654820ac1f1fed8864dde6adc947"
+    assert made.hash == "6855dc2ede19cb2ca611ee5d113876f31aa0bdc07d40b5ba1b404fae0dda1c0b"
+    # A published one of version 5, which lacks the threshold, stays what it is.
+    old = made.to_dict() | {"version": 5, "randomizer": made.randomizer.to_dict()}
+    old["hash"] = "25bef73a03e5c9bcf374b3f444a0ccfd0602654820ac1f1fed8864dde6adc947"
+    assert TreeSpecification.from_dict(old).to_dict() == old
+    # A threshold that costs more than epsilon is none of this specification, whatever its hash.
+    dear = made.to_dict()["randomizer"] | {"threshold": str(2**64 - 1)}
+    with pytest.raises(ValueError, match="not in the one form"):
+        TreeSpecification.from_dict(with_hash(made.to_dict(), randomizer=dear))
 
 
 def test_fields_of_the_domain_are_checked_one_by_one():
