@@ -136,18 +136,19 @@ class DPBoostingClassifier(ClassifierMixin, BaseDPBoosting):
     the number of rows is public) and by the cells of every column; in every step the sums, by cell, of the
     label less its probability under the model so far, rounded toward zero, with Laplace noise and many
     columns on that column whose sums a noisy maximum shows to be large; and at the end the sums of predicted
-    probabilities, to which 2 % of the budget goes. With Gaussian noise, six columns or more, and neither a
+    probabilities, to which 2 % of the budget goes. With Gaussian noise, three columns or more, and neither a
     public model nor ``monotonic_cst``, 5 to 50 % go to a linear part before the steps: sums of residuals
-    times normal scores of the bins, and times indicators of levels, of rows no longer than a radius R in
-    public whole numbers. Everything else is a function of that and of public rows. Replacing a row moves the
-    counts of t tables by 2t in L1 and in squared L2, and the sums of a step by at most 2 in L1 and 4 in
-    squared L2; with three classes or more by 4 and 8. Under "add-remove" it is t, and 1 and 1, or 2 and 2.
-    Sums of the linear part move by R^2 times as much in squared L2. Probabilities that add up to 1 at most
-    move sums by 1, or of three classes by 2. Laplace noise adds epsilons up over the rounds, Gaussian noise
-    rhos, which become epsilon and delta once. All is charged before the first noise. With groups all norms
-    are multiplied by ``max_rows_per_group``. Not protected: the public rows, bounds, classes, and under
-    "replace-one" the number of private rows. A seeded fit, or one that reads bounds or classes from private
-    rows, claims "not-private".
+    times scores of the bins and their squares, and times indicators of levels, of rows no longer than a
+    radius R in public whole numbers. Squares that the first of these sums do not show are not in later ones.
+    Everything else is a function of that and of public rows. Replacing a row moves the counts of t tables by
+    2t in L1 and in squared L2, and the sums of a step by at most 2 in L1 and 4 in squared L2; with three
+    classes or more by 4 and 8. Under "add-remove" it is t, and 1 and 1, or 2 and 2. Sums of the linear part
+    move by R^2 times as much in squared L2. Probabilities that add up to 1 at most move sums by 1, or of
+    three classes by 2. Laplace noise adds epsilons up over the rounds, Gaussian noise rhos, which become
+    epsilon and delta once. All is charged before the first noise. With groups all norms are multiplied by
+    ``max_rows_per_group``. Not protected: the public rows, bounds, classes, and under "replace-one" the
+    number of private rows. A seeded fit, or one that reads bounds or classes from private rows, claims
+    "not-private".
 
     Proof: :doc:`/proofs/boosting`; of ``public_model``: :doc:`/proofs/rows`.
 
