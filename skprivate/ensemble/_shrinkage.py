@@ -58,24 +58,24 @@ class CellPrior:
     sizes: FloatArray
     positions: FloatArray | None = None
     random: bool = False
-    solved: dict[float, list[Spectrum]] = field(default_factory=dict)
+    solved: dict[tuple[float, float], list[Spectrum]] = field(default_factory=dict)
 
-    def spectra(self, variance: float, design: FloatArray) -> "list[Spectrum]":
+    def spectra(self, variance: float, std: float, design: FloatArray) -> "list[Spectrum]":
         """Return the eigenvectors of smooth priors, which the steps of several passes share.
 
         Parameters
         ----------
-        variance : float
-            Of a residual: what `design` depends on beside the prior and the noise of all steps.
+        variance, std : float
+            Of a residual and of the noise: what `design` depends on beside the prior.
         design : ndarray of shape (n_cells,)
             Sizes over the standard deviations of sums.
         """
-        if variance not in self.solved:
-            self.solved[variance] = [
+        if (variance, std) not in self.solved:
+            self.solved[variance, std] = [
                 (kernel, *np.linalg.eigh(design[:, np.newaxis] * kernel * design))
                 for kernel in _smooth_kernels(self)
             ]
-        return self.solved[variance]
+        return self.solved[variance, std]
 
 
 class LearntSpreads:
@@ -103,8 +103,9 @@ def step_weights(
     information: FloatArray | None = None,
     left: FloatArray | None = None,
     learnt: LearntSpreads | None = None,
-) -> tuple[FloatArray, FloatArray, float]:
-    """Return weights of cells, the standard deviations of the noise in them, and evidence of an effect.
+    number: int = 1,
+) -> tuple[FloatArray, FloatArray, float, float]:
+    """Return weights of cells, the noise in them, evidence of an effect, and the gain of one more step.
 
     Parameters
     ----------
@@ -124,13 +125,19 @@ def step_weights(
     learnt : LearntSpreads, default=None
         Of the steps before, which learns from this one; None: no effect has the prior weight one half, and
         all spreads of an effect have the same.
+    number : int, default=1
+        Steps on these cells, with this one.
 
     Returns
     -------
     weights, stds : ndarray of shape (n_cells, n_outputs)
+        And the standard deviations of the noise in the weights.
     evidence : float
         Logarithm of the likelihood of the sums under the priors of an effect, over that without one; of
         several outputs that of the mean ratio.
+    gain : float
+        Twice the decrease of the loss, over all rows, that one more step with the same noise is expected to
+        bring.
 
     Notes
     -----
@@ -139,7 +146,7 @@ def step_weights(
     given the weights of the mixture; the noise that is stated is that of the sums through this linear map.
     """
     weights, stds, evidence = np.empty_like(sums), np.empty_like(sums), np.empty(sums.shape[1])
-    odds, shown = None if learnt is None else learnt.odds, []
+    odds, shown, gain = None if learnt is None else learnt.odds, [], 0.0
     for k in range(sums.shape[1]):
         if clip is not None:
             spreads, variance = _SPREADS_OF_NUMBERS * clip, _VARIANCE_OF_NUMBERS * clip**2
@@ -152,6 +159,7 @@ def step_weights(
         means, gains, found = _posterior_means(sums[:, k], std, prior, variance, spreads, odds)
         evidence[k] = found.evidence
         shown.append(found.shown)
+        gain += _further_gain(found.shown[1:], spreads, prior.sizes, std, variance, number)
         if clip is not None:
             weights[:, k], stds[:, k] = np.clip(means, -clip, clip), gains * std
             continue
@@ -169,7 +177,21 @@ def step_weights(
     if sums.shape[1] > 1:
         # What is added to all scores of a cell changes no probability.
         weights -= weights.mean(axis=1, keepdims=True)
-    return weights, stds, float(np.logaddexp.reduce(evidence)) - log(len(evidence))
+    return weights, stds, float(np.logaddexp.reduce(evidence)) - log(len(evidence)), gain
+
+
+def _further_gain(
+    shown: FloatArray, spreads: FloatArray, sizes: FloatArray, std: float, variance: float, before: int
+) -> float:
+    """Return what one more step gains, given the weights of the spreads, and how many steps there were.
+
+    It is by how much more of the mean residuals is explained, if cells are independent.
+    """
+    rows = np.maximum(sizes, 1e-9)
+    squares, noise = spreads[:, np.newaxis] ** 2, (std / rows) ** 2
+    whole = squares + variance / rows
+    more = 1 / (whole + noise / (before + 1)) - 1 / (whole + noise / before)
+    return float(shown @ (squares**2 * more @ rows) / variance)
 
 
 def residual_variances(base: FloatArray, clip: float | None) -> tuple[FloatArray, FloatArray]:
@@ -197,7 +219,7 @@ def _posterior_means(
     shrunk = 1 / (1 + squares * design**2)
     evidence = [-0.5 * np.sum(scaled**2 * shrunk - np.log(shrunk), axis=1)]
     solved = []
-    for kernel, values, vectors in prior.spectra(variance, design):
+    for kernel, values, vectors in prior.spectra(variance, std, design):
         parts = 1 / (1 + squares * np.maximum(values, 0.0))
         evidence.append(-0.5 * np.sum((vectors.T @ scaled) ** 2 * parts - np.log(parts), axis=1))
         solved.append((kernel, vectors, parts))
