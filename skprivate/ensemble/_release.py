@@ -527,8 +527,9 @@ def _steps(
     sizes = [cell.sizes for cell in cells]
     share = schedule.share_of_a_step(len(active), n_grids, finer)
     step = _Step(task, start, share * MEASURED if schedule.n_choices else share, sizes, [])
-    # After a linear part two steps for one: the second half goes where the first shows something.
-    parts = 2 if design is not None else 1
+    # After a linear part two steps for one where rows pay for no random cells: the second half goes where the
+    # first shows something. With random cells magic loses by it.
+    parts = 2 if design is not None and not n_grids else 1
     single = _Step(task, start, share / 2, sizes, step.evidence) if parts == 2 else step
     again = _Step(task, start, share * (1 - CHOSEN), sizes, step.evidence)
     codes = FeatureCodes(tuple(cell.feature for cell in cells))
