@@ -312,8 +312,8 @@ class BoostingTask:
 
     def check_noise(self) -> None:
         """Raise ValueError where the noise of the longest schedule fits no sampler."""
-        # Half of what a choice gets is less than a step's, and so is a half step.
-        step = Fraction(1, 20 * max(most_steps(len(self.features), self.n_grids), 1))
+        # Half of what a choice gets is less than a step's.
+        step = Fraction(1, 10 * max(most_steps(len(self.features), self.n_grids), 1))
         self.noise.residual_bits(step, self.loss.n_outputs)
 
 
@@ -527,10 +527,6 @@ def _steps(
     sizes = [cell.sizes for cell in cells]
     share = schedule.share_of_a_step(len(active), n_grids, finer)
     step = _Step(task, start, share * MEASURED if schedule.n_choices else share, sizes, [])
-    # After a linear part two steps for one where rows pay for no random cells: the second half goes where the
-    # first shows something. With random cells magic loses by it.
-    parts = 2 if design is not None and not n_grids else 1
-    single = _Step(task, start, share / 2, sizes, step.evidence) if parts == 2 else step
     again = _Step(task, start, share * (1 - CHOSEN), sizes, step.evidence)
     codes = FeatureCodes(tuple(cell.feature for cell in cells))
     model = AdditiveModel.constant(codes, start.scores, task.offsets)
@@ -538,15 +534,15 @@ def _steps(
     if design is not None:
         begun = yield from linear_rounds(design, model, *linear)
         model, variances = begun.model, begun.variances
-        single.look_at(model)
+        step.look_at(model)
     grids = {j: CellGrid.of_feature(j, codes.sizes[j]) for j in active}
     # Of columns that are chosen, when they are counted.
     priors = {j: CellPrior(cells[j].sizes, cells[j].positions) for j in active if not schedule.n_choices}
-    n_single = (schedule.n_choices or len(active) * schedule.n_passes * parts) if active else 0
+    n_single = (schedule.n_choices or len(active) * schedule.n_passes) if active else 0
     # What a further step on a column is expected to gain: of those that had none more than of any other.
     gains, taken = dict.fromkeys(active, np.inf), dict.fromkeys(active, 0)
     for _ in range(n_single):
-        j, part = max(gains, key=gains.__getitem__), single
+        j, part = max(gains, key=gains.__getitem__), step
         if schedule.n_choices:
             chosen = yield from _choice(task, share * CHOSEN, model, start.loss, tuple(grids.values()))
             j = active[chosen]

@@ -58,24 +58,24 @@ class CellPrior:
     sizes: FloatArray
     positions: FloatArray | None = None
     random: bool = False
-    solved: dict[tuple[float, float], list[Spectrum]] = field(default_factory=dict)
+    solved: dict[float, list[Spectrum]] = field(default_factory=dict)
 
-    def spectra(self, variance: float, std: float, design: FloatArray) -> "list[Spectrum]":
+    def spectra(self, variance: float, design: FloatArray) -> "list[Spectrum]":
         """Return the eigenvectors of smooth priors, which the steps of several passes share.
 
         Parameters
         ----------
-        variance, std : float
-            Of a residual and of the noise: what `design` depends on beside the prior.
+        variance : float
+            Of a residual: what `design` depends on beside the prior and the noise of all steps.
         design : ndarray of shape (n_cells,)
             Sizes over the standard deviations of sums.
         """
-        if (variance, std) not in self.solved:
-            self.solved[variance, std] = [
+        if variance not in self.solved:
+            self.solved[variance] = [
                 (kernel, *np.linalg.eigh(design[:, np.newaxis] * kernel * design))
                 for kernel in _smooth_kernels(self)
             ]
-        return self.solved[variance, std]
+        return self.solved[variance]
 
 
 class LearntSpreads:
@@ -219,7 +219,7 @@ def _posterior_means(
     shrunk = 1 / (1 + squares * design**2)
     evidence = [-0.5 * np.sum(scaled**2 * shrunk - np.log(shrunk), axis=1)]
     solved = []
-    for kernel, values, vectors in prior.spectra(variance, std, design):
+    for kernel, values, vectors in prior.spectra(variance, design):
         parts = 1 / (1 + squares * np.maximum(values, 0.0))
         evidence.append(-0.5 * np.sum((vectors.T @ scaled) ** 2 * parts - np.log(parts), axis=1))
         solved.append((kernel, vectors, parts))

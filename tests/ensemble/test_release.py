@@ -78,7 +78,8 @@ class TestColumnsOfSteps:
             return honest(model, loss, grid, bits)
 
         monkeypatch.setattr(_release, "ResidualsPlan", plan)
-        options = {"bounds": (0, 1), "classes": [0, 1], "interactions": 0}
+        # Without a linear part.
+        options = {"bounds": (0, 1), "classes": [0, 1], "interactions": 0, "monotonic_cst": [1] + [0] * 11}
         for seed in range(5):
             DPBoostingClassifier(1.0, delta=1e-6, random_state=seed, **options).fit(X, y)
             assert taken[24 * seed : 24 * seed + 12] == [(j,) for j in range(12)]

@@ -57,13 +57,6 @@ class TestSteps:
         plain = np.abs(step_weights(weak, 50.0, prior, base, None)[0]).mean()
         assert moves[50.0] < plain < moves[400.0]
 
-    def test_what_is_kept_of_a_prior_depends_on_the_noise(self):
-        sizes, positions = np.full(8, 300.0), (np.arange(8) + 0.5) / 8
-        sums, kept = np.linspace(-60, 60, 8)[:, np.newaxis], CellPrior(sizes, positions)
-        for std in (10.0, 40.0, 10.0):
-            alone = step_weights(sums, std, CellPrior(sizes, positions), np.array([0.3]), None)
-            np.testing.assert_array_equal(step_weights(sums, std, kept, np.array([0.3]), None)[0], alone[0])
-
     def test_a_further_step_gains_where_there_is_an_effect_that_noise_hides(self):
         prior, base = CellPrior(np.full(8, 1000.0)), np.array([0.3])
         none, some = np.zeros((8, 1)), 150.0 * np.array([[1.0], [-1.0]] * 4)
