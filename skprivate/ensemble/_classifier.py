@@ -86,7 +86,8 @@ class DPBoostingClassifier(ClassifierMixin, BaseDPBoosting):
         "auto": as many as the rows pay for, 80 at most. With Laplace noise, and more columns than steps that
         the budget pays for, there are none: every step chooses its column.
     partition_seed : int, default=0
-        Public seed of the random cells.
+        Public seed of the random cells. In every second step on them, columns are drawn by what they add to
+        the scores so far.
     max_rows_per_group : int, default=1
         With ``groups``: rows of one person that count, drawn at random; the noise grows in proportion.
     random_state : None, int, RandomState or Generator, default=None

@@ -103,8 +103,9 @@ def step_weights(
     information: FloatArray | None = None,
     left: FloatArray | None = None,
     learnt: LearntSpreads | None = None,
-) -> tuple[FloatArray, FloatArray, float]:
-    """Return weights of cells, the standard deviations of the noise in them, and evidence of an effect.
+    number: int = 1,
+) -> tuple[FloatArray, FloatArray, float, float]:
+    """Return weights of cells, the noise in them, evidence of an effect, and the gain of one more step.
 
     Parameters
     ----------
@@ -124,13 +125,19 @@ def step_weights(
     learnt : LearntSpreads, default=None
         Of the steps before, which learns from this one; None: no effect has the prior weight one half, and
         all spreads of an effect have the same.
+    number : int, default=1
+        Steps on these cells, with this one.
 
     Returns
     -------
     weights, stds : ndarray of shape (n_cells, n_outputs)
+        And the standard deviations of the noise in the weights.
     evidence : float
         Logarithm of the likelihood of the sums under the priors of an effect, over that without one; of
         several outputs that of the mean ratio.
+    gain : float
+        Twice the decrease of the loss, over all rows, that one more step with the same noise is expected to
+        bring.
 
     Notes
     -----
@@ -139,7 +146,7 @@ def step_weights(
     given the weights of the mixture; the noise that is stated is that of the sums through this linear map.
     """
     weights, stds, evidence = np.empty_like(sums), np.empty_like(sums), np.empty(sums.shape[1])
-    odds, shown = None if learnt is None else learnt.odds, []
+    odds, shown, gain = None if learnt is None else learnt.odds, [], 0.0
     for k in range(sums.shape[1]):
         if clip is not None:
             spreads, variance = _SPREADS_OF_NUMBERS * clip, _VARIANCE_OF_NUMBERS * clip**2
@@ -152,6 +159,7 @@ def step_weights(
         means, gains, found = _posterior_means(sums[:, k], std, prior, variance, spreads, odds)
         evidence[k] = found.evidence
         shown.append(found.shown)
+        gain += _further_gain(found.shown[1:], spreads, prior.sizes, std, variance, number)
         if clip is not None:
             weights[:, k], stds[:, k] = np.clip(means, -clip, clip), gains * std
             continue
@@ -169,7 +177,21 @@ def step_weights(
     if sums.shape[1] > 1:
         # What is added to all scores of a cell changes no probability.
         weights -= weights.mean(axis=1, keepdims=True)
-    return weights, stds, float(np.logaddexp.reduce(evidence)) - log(len(evidence))
+    return weights, stds, float(np.logaddexp.reduce(evidence)) - log(len(evidence)), gain
+
+
+def _further_gain(
+    shown: FloatArray, spreads: FloatArray, sizes: FloatArray, std: float, variance: float, before: int
+) -> float:
+    """Return what one more step gains, given the weights of the spreads, and how many steps there were.
+
+    It is by how much more of the mean residuals is explained, if cells are independent.
+    """
+    rows = np.maximum(sizes, 1e-9)
+    squares, noise = spreads[:, np.newaxis] ** 2, (std / rows) ** 2
+    whole = squares + variance / rows
+    more = 1 / (whole + noise / (before + 1)) - 1 / (whole + noise / before)
+    return float(shown @ (squares**2 * more @ rows) / variance)
 
 
 def residual_variances(base: FloatArray, clip: float | None) -> tuple[FloatArray, FloatArray]:

@@ -6,9 +6,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from skprivate import DPBoostingClassifier
+from skprivate.ensemble import _release
 from skprivate.ensemble._plan import ColumnCells
 from skprivate.ensemble._release import (
     CountedCells,
+    draw_columns,
     finer_cells,
     finer_feature,
     joined_cells,
@@ -46,3 +49,40 @@ class TestCells:
         joined = joined_cells(cells, column, 1.0, 1000.0)
         assert joined.feature.size == 2
         assert np.isnan(joined.positions[-1])
+
+
+class TestColumnsOfSteps:
+    def test_columns_of_grids_meet_evenly_or_by_their_parts(self):
+        together, rng = np.zeros((7, 7)), np.random.default_rng(0)
+        for _ in range(14):
+            draw_columns(None, together, 3, rng)
+        pairs = together[np.triu_indices(7, 1)]
+        assert pairs.sum() == 14 * 3
+        assert pairs.min() >= 1
+        assert np.ptp(together.diagonal()) <= 2
+        parts = np.array([9.0, 9.0, 0, 0, 0, 0, 0])
+        drawn = [draw_columns(parts, together, 2, rng) for _ in range(50)]
+        assert drawn.count([0, 1]) > 25
+        assert all(one == sorted(set(one)) for one in drawn)
+        # Without parts there are columns, too.
+        assert len(draw_columns(0 * parts, together, 7, rng)) == 7
+
+    def test_steps_after_the_first_of_every_column_go_where_those_showed_an_effect(self, monkeypatch):
+        rng, taken = np.random.default_rng(0), []
+        X = rng.uniform(size=(3000, 12))
+        y = rng.logistic(size=3000) < 2 * np.sin(6 * X[:, 3]) + 2 * np.sin(6 * X[:, 8])
+        honest = _release.ResidualsPlan
+
+        def plan(model, loss, grid, bits):
+            taken.append(grid.features)
+            return honest(model, loss, grid, bits)
+
+        monkeypatch.setattr(_release, "ResidualsPlan", plan)
+        # Without a linear part.
+        options = {"bounds": (0, 1), "classes": [0, 1], "interactions": 0, "monotonic_cst": [1] + [0] * 11}
+        for seed in range(5):
+            DPBoostingClassifier(1.0, delta=1e-6, random_state=seed, **options).fit(X, y)
+            assert taken[24 * seed : 24 * seed + 12] == [(j,) for j in range(12)]
+        assert len(taken) == 5 * 24
+        # In equal passes there would be 20.
+        assert sum(one in ((3,), (8,)) for one in taken) >= 25

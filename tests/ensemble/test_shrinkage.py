@@ -37,7 +37,7 @@ class TestSteps:
         moves = []
         for _ in range(200):
             sums = rng.normal(scale=50.0, size=(16, 1))
-            weights, stds, _ = step_weights(sums, 50.0, CellPrior(sizes), np.array([0.3]), None)
+            weights, stds, *_ = step_weights(sums, 50.0, CellPrior(sizes), np.array([0.3]), None)
             moves.append(np.abs(weights).mean())
             assert (stds >= 0).all()
         # A step without shrinkage would move 50 / 100 / 0.21 = 2.4 logits on the average.
@@ -57,9 +57,17 @@ class TestSteps:
         plain = np.abs(step_weights(weak, 50.0, prior, base, None)[0]).mean()
         assert moves[50.0] < plain < moves[400.0]
 
+    def test_a_further_step_gains_where_there_is_an_effect_that_noise_hides(self):
+        prior, base = CellPrior(np.full(8, 1000.0)), np.array([0.3])
+        none, some = np.zeros((8, 1)), 150.0 * np.array([[1.0], [-1.0]] * 4)
+        gains = [step_weights(sums, 50.0, prior, base, None)[3] for sums in (none, some)]
+        assert 0 < 4 * gains[0] < gains[1]
+        # Without noise all is known.
+        assert step_weights(some, 0.01, prior, base, None)[3] < 1e-3 * gains[1]
+
     def test_weights_of_labels_are_bounded_and_of_several_add_up_to_0(self):
         sums = np.array([[1e9, -1e9, 3.0], [-5.0, 4.0, 1.0]])
-        weights, _, _ = step_weights(sums, 1.0, CellPrior(np.array([10.0, 1e6])), np.full(3, 1 / 3), None)
+        weights, *_ = step_weights(sums, 1.0, CellPrior(np.array([10.0, 1e6])), np.full(3, 1 / 3), None)
         assert np.abs(weights).max() <= 6
         np.testing.assert_allclose(weights.sum(axis=1), 0, atol=1e-12)
 
