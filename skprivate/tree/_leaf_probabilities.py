@@ -17,7 +17,7 @@ from .._typing import FloatArray, IntArray
 from ..metrics._probabilities import BaseRate, estimate_base_rate, truncated_mean
 from ._release import ReleaseMechanism, TreeDesign
 from ._rows import NoisyHistogram, NumberCells
-from ._smoothing_kernels import fill_spreads
+from ._score_kernels import fill_spreads
 
 # Counts of the leaves of a tree: released estimates of private rows, their variance, and public rows.
 

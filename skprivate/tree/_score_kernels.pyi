@@ -1,6 +1,12 @@
 # SPDX-License-Identifier: BSD-3-Clause
-from .._typing import FloatArray
+import numpy as np
+from numpy.typing import NDArray
 
+from .._typing import FloatArray, IntArray
+
+def fill_scores(
+    table: IntArray, n_bins: NDArray[np.int32], half: int, left: IntArray, out: IntArray
+) -> None: ...
 def fill_spreads(
     squares: FloatArray,
     noise: FloatArray,
