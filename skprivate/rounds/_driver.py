@@ -29,6 +29,7 @@ from ._plans.boosting import CodeCountsPlan, CodedRows, ColumnResidualsPlan, Res
 from ._plans.linear_residuals import LinearResidualsPlan
 from ._plans.logits import LogitsPlan, Tiles
 from ._plans.masses import BinnedRows, HistogramsPlan
+from ._plans.probabilities import ProbabilitiesPlan
 from ._rows import PreparedRows
 from ._task import Plan
 
@@ -131,7 +132,9 @@ class RowsInMemory:
         if isinstance(plan, HistogramsPlan):
             sums, self._binned = plan.binned_sums(self._rows, self._binned)
             return sums
-        if not isinstance(plan, CodeCountsPlan | ColumnResidualsPlan | LinearResidualsPlan | ResidualsPlan):
+        over_codes = isinstance(plan, ProbabilitiesPlan) and plan.coding is not None
+        kinds = CodeCountsPlan | ColumnResidualsPlan | LinearResidualsPlan | ResidualsPlan
+        if not (over_codes or isinstance(plan, kinds)):
             return plan.sums(self._rows)
         if self._coded is None:
             self._coded = CodedRows(self._rows)
