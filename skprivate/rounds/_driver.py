@@ -29,7 +29,7 @@ from ._plans.boosting import CodeCountsPlan, CodedRows, ColumnResidualsPlan, Res
 from ._plans.linear_residuals import LinearResidualsPlan
 from ._plans.logits import LogitsPlan, Tiles
 from ._plans.masses import BinnedRows, HistogramsPlan
-from ._plans.probabilities import ProbabilitiesPlan
+from ._plans.probabilities import LinearModel, ProbabilitiesPlan
 from ._rows import PreparedRows
 from ._task import Plan
 
@@ -132,9 +132,10 @@ class RowsInMemory:
         if isinstance(plan, HistogramsPlan):
             sums, self._binned = plan.binned_sums(self._rows, self._binned)
             return sums
-        over_codes = isinstance(plan, ProbabilitiesPlan) and plan.coding is not None
-        kinds = CodeCountsPlan | ColumnResidualsPlan | LinearResidualsPlan | ResidualsPlan
-        if not (over_codes or isinstance(plan, kinds)):
+        over_codes = (
+            CodeCountsPlan | ColumnResidualsPlan | LinearResidualsPlan | ResidualsPlan | ProbabilitiesPlan
+        )
+        if not isinstance(plan, over_codes) or isinstance(getattr(plan, "model", None), LinearModel):
             return plan.sums(self._rows)
         if self._coded is None:
             self._coded = CodedRows(self._rows)

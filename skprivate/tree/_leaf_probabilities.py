@@ -606,10 +606,8 @@ def _spreads(
     n_rows, n_columns = differences.shape
     squares = np.einsum("ij,ij->i", differences, differences) / n_columns
     scratch, out = np.empty((2, n_rows, len(_SPREADS))), np.empty(n_rows)
-    scale = n_deviations * largest
-    fill_spreads(
-        squares, noise, 0.5 * (n_columns - 1), scale * _SPREADS, _LOCAL, prior, scratch[0], scratch[1], out
-    )
+    spreads = np.multiply(n_deviations * largest, _SPREADS, dtype=np.float64)
+    fill_spreads(squares, noise, 0.5 * (n_columns - 1), spreads, _LOCAL, prior, scratch[0], scratch[1], out)
     return out / n_deviations
 
 

@@ -174,6 +174,19 @@ def test_binomial_vectors_have_their_law(assert_law, trials) -> None:
     assert_law(f"binomial {trials}", out, stats.binom.pmf(np.arange(trials + 1), trials, 1 / 3), first=0)
 
 
+@pytest.mark.parametrize("scale", [Fraction(1, 3), 1, 5, 2**10 + 1, Fraction(20480, 7), 2**20, 2**40 + 1])
+def test_as_many_words_are_planned_as_are_drawn(scale) -> None:
+    # 50,000 draws: the words that they take have a standard error of a percent at most.
+    drawn, noise = [], np.empty(50_000, dtype=np.int64)
+    source = np.random.default_rng(4)
+    entropy = Entropy("seeded", lambda size: drawn.append(size // 8) or source.bytes(size))
+    with WordStream(entropy, 1) as stream:
+        fill_discrete_laplace(noise, Fraction(scale).numerator, Fraction(scale).denominator, stream)
+    assert DiscreteLaplaceMechanism.from_scale(scale)._expected_words(50_000) == pytest.approx(
+        sum(drawn), rel=0.03
+    )
+
+
 @pytest.mark.parametrize("trials", [64, 200, 5000])
 def test_binomials_by_tables_have_their_law(assert_law, trials) -> None:
     out, halves = np.empty(100_000, dtype=np.int64), tabulate_half_binomials()

@@ -441,7 +441,7 @@ def rounding_slack(values: FloatArray) -> FloatArray:
 def _in_short(corner: FloatArray) -> FloatArray:
     """Return one number for a point with equal coordinates: lines as short as a row would be slow."""
     equal = corner.ndim == 1 and (corner == corner[0]).all()
-    return corner[0] if equal else corner  # type: ignore[no-any-return]
+    return corner[0] if equal else corner
 
 
 def _describe_corner(corner: FloatArray) -> str:

@@ -161,7 +161,7 @@ class HistogramsPlan(Record):
         return [np.ascontiguousarray(LabelAxis(self.n_labels).codes(rows), dtype=np.int32)]
 
     def _add(self, binned: "BinnedRows", placed: list[NDArray[Any]], table: NDArray[Any]) -> None:
-        count_bins(binned.bins, binned.nodes, *placed, self.first_bins, table)
+        count_bins(binned.bins, binned.nodes, placed[0], self.first_bins, table)
 
     @cached_property
     def guesses(self) -> FloatArray:
@@ -583,7 +583,7 @@ class MassHistogramsPlan(HistogramsPlan):
         return list(self.masses.place(rows))
 
     def _add(self, binned: "BinnedRows", placed: list[NDArray[Any]], table: NDArray[Any]) -> None:
-        add_bins(binned.bins, binned.nodes, *placed, self.first_bins, table)
+        add_bins(binned.bins, binned.nodes, placed[0], placed[1], self.first_bins, table)
 
     def check_sums(self, values: IntArray, n_rows: int) -> None:
         """Refuse sums that no n_rows rows have."""
