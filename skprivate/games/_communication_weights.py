@@ -12,6 +12,7 @@ from scipy.sparse.csgraph import connected_components
 
 from .._typing import FloatArray
 from ..utils._public_module import public_module
+from ._round_kernels import average_rows, count_components
 
 # Communication weights of the players: checks, and weighted averages of broadcasts.
 
@@ -56,7 +57,12 @@ class MatrixMixing(Mixing):
         self.weights = weights
 
     def average(self, broadcasts: FloatArray) -> FloatArray:
-        return np.asarray(self.weights @ broadcasts)
+        if not sparse.issparse(self.weights):
+            return np.asarray(self.weights @ broadcasts)
+        out = np.empty(broadcasts.shape)
+        parts = self.weights.indptr, self.weights.indices, self.weights.data
+        average_rows(*parts, np.ascontiguousarray(broadcasts), out)
+        return out
 
     def key(self) -> bytes:
         matrix = sparse.csr_array(self.weights, copy=True)
@@ -103,13 +109,24 @@ def check_weights(weights: Any, n_players: int, *, symmetric: bool, connected: b
             raise ValueError(f"weights must be doubly stochastic: a {side} does not sum to 1.")
     if symmetric and abs(matrix - matrix.T).max() > _TOLERANCE:
         raise ValueError("weights must be symmetric with algorithm='wang_nedic'.")
-    if (
-        connected
-        and connected_components(matrix, directed=True, connection="strong", return_labels=False) > 1
-    ):
+    if connected and not _connects_all(matrix):
         raise ValueError("weights must connect all players: some never hear of others.")
     dense = matrix.nnz > 0.25 * n_players**2
     return MatrixMixing(np.ascontiguousarray(matrix.toarray()) if dense else matrix)
+
+
+def _connects_all(matrix: Any) -> bool:
+    """Return whether everybody hears of everybody, directly or through others.
+
+    Rows and columns add up to 1: what a group gives to others is what it gets from them, up to the rounding
+    of sums. So larger weights that connect all players in any direction do so in both.
+    """
+    n_players = matrix.shape[0]
+    parent, least = np.arange(n_players, dtype=matrix.indices.dtype), 2 * n_players * _TOLERANCE
+    if count_components(matrix.indptr, matrix.indices, matrix.data, least, parent) == 1:
+        return True
+    found: int = connected_components(matrix, directed=True, connection="strong", return_labels=False)
+    return found == 1
 
 
 def _as_csr(weights: Any, n_players: int) -> Any:

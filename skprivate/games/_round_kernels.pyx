@@ -1,8 +1,12 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The inner loops of a round: a noisy broadcast on a grid, and the clipping of gradients."""
+"""The inner loops of a round: a noisy broadcast on a grid, averages of many, and the clipping of gradients."""
 
 from libc.math cimport INFINITY, fabs, trunc
-from libc.stdint cimport int64_t
+from libc.stdint cimport int32_t, int64_t
+
+ctypedef fused index_t:
+    int32_t
+    int64_t
 
 # Private parts are cut to so many steps: with noise below 2^62 and the public part below 2^59, sums fit 64
 # bits.
@@ -80,3 +84,52 @@ def clip_rows(double[:, ::1] rows, double bound):
                 factor = limit / norm
                 for j in range(rows.shape[1]):
                     rows[i, j] = rows[i, j] * factor
+
+
+def average_rows(
+    const index_t[::1] start, const index_t[::1] columns, const double[::1] weights,
+    const double[:, ::1] rows, double[:, ::1] out,
+):
+    """Fill in sums of rows with the weights of a sparse matrix, whose lines begin at `start`."""
+    cdef Py_ssize_t i, j, k, d = out.shape[1]
+    cdef double first, second
+    cdef const double* row
+    with nogil:
+        for i in range(out.shape[0]):
+            # Two columns at once, in registers.
+            for j in range(0, d, 2):
+                first = second = 0.0
+                for k in range(start[i], start[i + 1]):
+                    row = &rows[columns[k], j]
+                    first += weights[k] * row[0]
+                    if j + 1 < d:
+                        second += weights[k] * row[1]
+                out[i, j] = first
+                if j + 1 < d:
+                    out[i, j + 1] = second
+
+
+cdef inline Py_ssize_t find_root(index_t[::1] parent, Py_ssize_t i) noexcept nogil:
+    while parent[i] != i:
+        parent[i] = parent[parent[i]]
+        i = parent[i]
+    return i
+
+
+def count_components(
+    const index_t[::1] start, const index_t[::1] columns, const double[::1] weights, double least,
+    index_t[::1] parent,
+):
+    """Return how many groups of nodes no weight above `least` connects; `parent` is 0, 1, 2, ..."""
+    cdef Py_ssize_t i, k, a, b, n = parent.shape[0]
+    with nogil:
+        for i in range(parent.shape[0]):
+            for k in range(start[i], start[i + 1]):
+                if weights[k] <= least:
+                    continue
+                a, b = find_root(parent, i), find_root(parent, columns[k])
+                if a != b:
+                    # The lower number is the root.
+                    parent[max(a, b)] = <index_t> min(a, b)
+                    n -= 1
+    return n

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from decimal import Context, Decimal
 from fractions import Fraction
-from math import ceil, exp, isqrt, log, log1p, sinh
+from math import ceil, exp, expm1, isqrt, log, log1p, sinh
 from numbers import Integral
 from typing import Any, NoReturn, Self, overload
 
@@ -634,8 +634,17 @@ def laplace_sum(
 
 
 def _laplace_words(scale: int | Fraction, size: int) -> int:
-    """About how many words `size` draws take: 27 bits each, and 1.05 times the bits of the scale."""
-    return size * (540 + 21 * int(scale.numerator - 1).bit_length()) // 1280 + 1
+    """About how many words `size` draws take, from the probabilities of `draw_laplace`.
+
+    A try takes 25 bits for the sign, the first digits of a trial and of J; 16 for each further 64 of J, with
+    probability exp(-4); and blocks of as many bits as the numerator t has until one, w, is below t. It is
+    kept with the mean of exp(-w / (16 t)), but half of the zeros are not. What else is read where first
+    digits tie is less than a third of a bit.
+    """
+    t, bits = scale.numerator, int(scale.numerator - 1).bit_length()
+    of_a_try = 25 + 16 * exp(-4) / (1 - exp(-4)) + 1 / 3 + bits * 2**bits / t
+    kept = expm1(-1 / 16) / (t * expm1(-1 / (16 * t))) * (1 + expm1(-scale.denominator / t) / 2)
+    return int(size * of_a_try / kept) // 64 + 1
 
 
 # Probabilities of the binary digits of a geometric number, from which exact Laplace sums are drawn.

@@ -264,16 +264,85 @@ def fill_discrete_gaussian(int64_t[::1] out, uint64_t p, uint64_t q, WordStream 
 # ---------------------------------------------------------------------------------------------------------
 # Sum of discrete Laplace draws
 # ---------------------------------------------------------------------------------------------------------
-cdef int64_t count_ones(WordStream stream, int64_t n) except -1 nogil:
-    """Ones among `n` random bits."""
+# Half-binomials of up to 2^HALVES bits are inverted: a row of a table each, from 2^6 on.
+cdef enum:
+    HALVES = 12
+    GUIDE = 257
+
+
+def exceed_half_binomial(n, known, n_bits):
+    """Return the number of k with P(B <= k) <= u, u in [known, known + 1) / 2^n_bits; -1: unknown."""
+    total = term = 1
+    for k in range(n + 1):
+        # P(B <= k) = total / 2^n, exactly.
+        if known * 2**n < total * 2**n_bits:
+            return k if (known + 1) * 2**n <= total * 2**n_bits else -1
+        term = term * (n - k) // (k + 1)
+        total += term
+
+
+def tabulate_half_binomials():
+    """Return a table with a row for each B of 2^j bits, j = 6, ..., HALVES.
+
+    First k of the row; for each byte, how many of the survivals' complements floor(2^64 P(B <= k)), from that
+    k on, have smaller leading bytes; and these, up to the first that is 2^64 - 1, which fills up the row.
+    """
+    import numpy as np
+
+    rows = []
+    for n in [1 << j for j in range(6, HALVES + 1)]:
+        total, term, below = 0, 1, []
+        for k in range(n):
+            total += term
+            below.append((total << 64) >> n)
+            term = term * (n - k) // (k + 1)
+        first = sum([value == 0 for value in below]) - 1
+        below = [value for value in below[max(first, 0):] if value < 2**64 - 1] + [2**64 - 1]
+        guide = [sum([value >> 56 < byte for value in below]) for byte in range(256)]
+        rows.append([max(first, 0), *guide, *below])
+    width = max(map(len, rows))
+    return np.array([row + [2**64 - 1] * (width - len(row)) for row in rows], dtype=np.uint64)
+
+
+cdef int64_t draw_half_binomial(WordStream stream, const uint64_t[:, ::1] halves, int j) except -1 nogil:
+    """Ones among 2^j bits: a uniform number's first 32 bits, and more where these decide nothing."""
+    cdef const uint64_t* row = &halves[j - 6, 0]
+    cdef uint64_t head = stream.bits(32)
+    cdef Py_ssize_t k = GUIDE + <Py_ssize_t> row[1 + (head >> 24)]
+    while row[k] >> 32 < head:
+        k += 1
+    if row[k] >> 32 == head:
+        head = head << 32 | stream.bits(32)
+        while row[k] < head:
+            k += 1
+        if row[k] == head:
+            with gil:
+                known, n_bits, found = int(head), 64, -1
+                while found < 0:
+                    found = exceed_half_binomial(1 << j, known, n_bits)
+                    known, n_bits = known * 2**32 + stream.bits(32), n_bits + 32
+                return found
+    return <int64_t> row[0] + k - GUIDE
+
+
+cdef int64_t count_ones(WordStream stream, int64_t n, const uint64_t[:, ::1] halves) except -1 nogil:
+    """Ones among `n` random bits, by a table where there is one."""
     cdef int64_t ones = 0
     cdef int64_t _word
+    cdef int j
+    if halves.shape[0] > 0:
+        for j in range(HALVES, 5, -1):
+            for _word in range(n >> j):
+                ones += draw_half_binomial(stream, halves, j)
+            n &= (<int64_t> 1 << j) - 1
     for _word in range(n >> 6):
         ones += <int64_t> popcount(stream.word())
     return ones + <int64_t> popcount(stream.bits(<int> (n & 63)))
 
 
-cdef int64_t draw_binomial(WordStream stream, int64_t n, const uint64_t[:] p) except -1 nogil:
+cdef int64_t draw_binomial(
+    WordStream stream, int64_t n, const uint64_t[:] p, const uint64_t[:, ::1] halves
+) except -1 nogil:
     """Successes of `n` trials of probability 0.p, p read as binary digits, the highest word first.
 
     Each trial compares a uniform number with p digit by digit. All undecided trials draw their next digit
@@ -284,7 +353,7 @@ cdef int64_t draw_binomial(WordStream stream, int64_t n, const uint64_t[:] p) ex
     cdef int64_t ones
     cdef Py_ssize_t digit = 0
     while n > 0 and digit < 64 * p.shape[0]:
-        ones = count_ones(stream, n)
+        ones = count_ones(stream, n, halves)
         if (p[digit >> 6] >> (63 - (digit & 63))) & 1:
             successes += n - ones
             n = ones
@@ -306,7 +375,7 @@ cdef int64_t draw_geometric_sum(
     cdef int64_t count
     cdef int i
     for i in range(<int> bit_probabilities.shape[0]):
-        count = draw_binomial(stream, n, bit_probabilities[i])
+        count = draw_binomial(stream, n, bit_probabilities[i], None)
         if count > (MAX_SUM - total) >> i:
             raise_sum()
         total += count << i
@@ -368,9 +437,16 @@ def fill_bernoulli(uint8_t[::1] out, const uint64_t[::1] thresholds, WordStream 
 
 
 def fill_binomial(
-    int64_t[::1] out, const int64_t[::1] trials, const uint64_t[::1] probability, WordStream stream not None
+    int64_t[::1] out,
+    const int64_t[::1] trials,
+    const uint64_t[::1] probability,
+    WordStream stream not None,
+    const uint64_t[:, ::1] halves=None,
 ):
-    """Fill ``out[i]`` with the successes of trials[i] trials; `probability` is a binary fraction in words."""
+    """Fill ``out[i]`` with the successes of trials[i] trials; `probability` is a binary fraction in words.
+
+    Many trials take fewer random bits with `halves`, from `tabulate_half_binomials`.
+    """
     cdef Py_ssize_t i
     if out.shape[0] != trials.shape[0]:
         raise ValueError("out and trials must have the same length")
@@ -379,4 +455,4 @@ def fill_binomial(
             raise ValueError("trials must not be negative")
     with nogil:
         for i in range(out.shape[0]):
-            out[i] = draw_binomial(stream, trials[i], probability)
+            out[i] = draw_binomial(stream, trials[i], probability, halves)

@@ -89,3 +89,20 @@ cdef inline uint64_t popcount(uint64_t x) noexcept nogil:
     x = (x & 0x3333333333333333ULL) + ((x >> 2) & 0x3333333333333333ULL)
     x = (x + (x >> 4)) & 0x0F0F0F0F0F0F0F0FULL
     return (x * 0x0101010101010101ULL) >> 56
+
+
+cdef extern from *:
+    """
+    #if defined(_MSC_VER) && !defined(__clang__)
+    #include <intrin.h>
+    static int skprivate_lowest_bit(unsigned long long x) {
+        unsigned long k;
+        return _BitScanForward(&k, (unsigned long) x) ? (int) k
+            : (_BitScanForward(&k, (unsigned long) (x >> 32)), 32 + (int) k);
+    }
+    #else
+    #define skprivate_lowest_bit(x) __builtin_ctzll(x)
+    #endif
+    """
+    # Place of the lowest one; x is not 0.
+    int lowest_bit "skprivate_lowest_bit"(uint64_t x) noexcept nogil

@@ -4,6 +4,9 @@
 import numpy as np
 from numpy.typing import NDArray
 
+def place_cuts(
+    values: NDArray[np.float64], scratch: NDArray[np.uint64], cuts: NDArray[np.float64]
+) -> None: ...
 def bin_rows(X: NDArray[np.float64], cuts: NDArray[np.float64], bins: NDArray[np.uint8]) -> None: ...
 def choose_cuts(
     bins: NDArray[np.uint8],
@@ -11,6 +14,7 @@ def choose_cuts(
     start: NDArray[np.int64],
     x_log_x: NDArray[np.float64],
     least: int,
+    copies: int,
     counts: NDArray[np.int32],
     sums: NDArray[np.int32],
     feature: NDArray[np.int32],

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .._typing import FloatArray, IntArray
+from .._typing import FloatArray
 from ..domain._table_domain import ColumnGroup
 from ._partition import DerivedColumn, DerivedColumns, FilledColumn, LevelsColumn, ValueColumn, check_box
 
@@ -124,7 +124,7 @@ def derive_columns(
         lies at the declared value, or at the median of the public values; and where it is not two columns
         the indicator is a column of its own.
     copies : int, default=1
-        How many rows of X stand for one public row.
+        How many copies a row counts as, of which `labels` have the second label of two.
 
     Returns
     -------
@@ -136,7 +136,7 @@ def derive_columns(
     columns: list[DerivedColumn] = []
     for source, group in enumerate(groups):
         if group.n_levels:
-            columns += levels_columns(group, source, level_counts(group, X, labels, n_labels) / copies)
+            columns += levels_columns(group, source, level_counts(group, X, labels, n_labels, copies))
         elif group.indicator is None:
             columns.append(ValueColumn(source, group.start))
         else:
@@ -145,15 +145,20 @@ def derive_columns(
     return DerivedBox.of(groups, columns, low, high)
 
 
-def level_counts(group: ColumnGroup, X: FloatArray, labels: NDArray[np.int32], n_labels: int) -> IntArray:
+def level_counts(
+    group: ColumnGroup, X: FloatArray, labels: NDArray[np.int32], n_labels: int, copies: int
+) -> FloatArray:
     """Return the rows by level, missing and absent, and by label, of shape (n_levels + 2, n_labels)."""
     n_places = group.n_levels + (group.indicator is not None)
     codes = LevelsColumn(
         0, group.start, tuple(np.arange(float(n_places))), group.n_levels + 1.0, group.indicator
     )
     level = DerivedColumns(X.shape[1], (codes,)).apply(X)[:, 0].astype(np.int64)
+    if copies > 1:
+        rows, ones = (np.bincount(level, weights, group.n_levels + 2) for weights in (None, labels))
+        return np.column_stack([copies * rows - ones, ones]) / copies
     counts = np.bincount(level * n_labels + labels, minlength=(group.n_levels + 2) * n_labels)
-    return counts.reshape(group.n_levels + 2, n_labels)
+    return counts.reshape(group.n_levels + 2, n_labels) / 1.0
 
 
 def levels_columns(group: ColumnGroup, source: int, counts: ArrayLike) -> list[LevelsColumn]:

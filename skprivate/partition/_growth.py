@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from .._typing import BoolArray, FloatArray, IntArray, SplitCriterion, SplitRule
 from ..domain._table_domain import ColumnGroup
-from ._cart_kernels import bin_rows, choose_cuts, part_rows
+from ._cart_kernels import bin_rows, choose_cuts, part_rows, place_cuts
 from ._derived_columns import derive_columns, settle_missing
 from ._max_edge_kernels import choose_by_entropy, choose_by_gini, count_right, mark_sides, route_rows
 from ._partition import DEPTH_LIMIT, DerivedColumns, Partition, as_rows, check_box
@@ -60,7 +60,7 @@ def build_partition(
     X : array-like of float, shape (n, n_features)
         Public rows; 0 rows are allowed. Rows outside the box count where their clipped values lie.
     labels : array-like of int, shape (n,)
-        Public labels, 0 to `n_labels - 1`.
+        Public labels, 0 to `n_labels - 1`; or with `copies` how many of a row's have label 1.
     lower, upper : array-like of float, shape (n_features,)
         The public box; finite, lower <= upper.
     max_depth : int
@@ -83,8 +83,8 @@ def build_partition(
     groups : sequence, default=None
         `TableDomain.groups` of encoded rows; None: every column is a number.
     copies : int, default=1
-        How many rows of X stand for one public row, with which `min_samples_leaf` and the places of levels
-        reckon.
+        How many copies a row counts as, with two labels: the others of them have label 0. `min_samples_leaf`
+        counts rows.
 
     Returns
     -------
@@ -109,7 +109,7 @@ def build_partition(
     """
     low, high = check_box(lower, upper)
     _check_options(max_depth, n_labels, rule, criterion, min_samples_leaf)
-    rows, marks = _check_rows(X, labels, n_labels, len(low))
+    rows, marks = _check_rows(X, labels, n_labels if copies == 1 else copies + 1, len(low))
     limits = (max_depth, n_labels, min_samples_leaf * copies)
     derived: DerivedColumns | None = None
     known: tuple[Any, ...] = ()
@@ -121,17 +121,25 @@ def build_partition(
         derived, low, high = box.columns, box.lower, box.upper
         known = box.places, box.indicators
         rows = derived.apply(rows)
+    if copies > 1 and rule != "cart":
+        rows, marks = np.repeat(rows, copies, axis=0), second_labels(marks, copies)
     # Without rows there is nothing to compare edges by.
     if rule == "random" or len(rows) == 0:
         splits = grow_by_halving(rows, marks, low, high, random_edges(seed), *limits, *known)
     elif rule == "cart":
-        splits = grow_by_cuts(rows, marks, low, high, _entropy_terms(criterion, len(rows)), *limits)
+        terms = _entropy_terms(criterion, copies * len(rows))
+        splits = grow_by_cuts(rows, marks, low, high, terms, *limits, copies)
         if derived is not None:
             splits = settle_missing(*splits, rows, derived), splits[1]
     else:
         choose = purest_edges(_entropy_terms(criterion, len(rows)))
         splits = grow_by_halving(rows, marks, low, high, choose, *limits, *known)
     return Partition.from_splits(*splits, low, high, derived)
+
+
+def second_labels(votes: NDArray[np.int32], copies: int) -> NDArray[np.int32]:
+    """Return the labels of all copies of rows, of which so many are 1."""
+    return (np.arange(copies) < votes[:, np.newaxis]).astype(np.int32).ravel()
 
 
 def _entropy_terms(criterion: str, n_rows: int) -> FloatArray | None:
@@ -404,10 +412,12 @@ def grow_by_cuts(
     max_depth: int,
     n_labels: int,
     min_samples_leaf: int,
+    copies: int,
 ) -> tuple[NDArray[np.int32], FloatArray]:
     """Return the features of all nodes, -1 at leaves, and the inner nodes' thresholds, level by level.
 
-    `entropy_terms` are k log k for k from 0 to n, or None for the Gini impurity.
+    `entropy_terms` are k log k for k from 0 to n, or None for the Gini impurity; `min_samples_leaf` and n
+    count copies.
     """
     cuts = candidate_cuts(X, lower, upper)
     bins = np.empty(X.shape[::-1], dtype=np.uint8)
@@ -417,7 +427,7 @@ def grow_by_cuts(
     table = np.empty(0) if entropy_terms is None else entropy_terms
     features, thresholds = [], [np.empty(0)]
     for _ in range(max_depth):
-        feature, cut, rows_left = level.choose(table, max(1, min_samples_leaf), n_labels)
+        feature, cut, rows_left = level.choose(table, max(1, min_samples_leaf), n_labels, copies)
         features.append(feature)
         thresholds.append(cuts[feature, cut][feature >= 0])
         level = level.split(feature, cut, rows_left)
@@ -448,7 +458,7 @@ class CellRows:
         return len(self.start) - 1
 
     def choose(
-        self, table: FloatArray, least: int, n_labels: int
+        self, table: FloatArray, least: int, n_labels: int, copies: int
     ) -> tuple[NDArray[np.int32], NDArray[np.int32], IntArray]:
         """Return every cell's feature (-1: a leaf), number of its cut, and number of rows on the left."""
         feature, cut = np.empty((2, self.n_cells), dtype=np.int32)
@@ -456,7 +466,7 @@ class CellRows:
         counts = np.zeros((MOST_CUTS + 1, n_labels), dtype=np.int32)
         sums = np.empty((2, n_labels), dtype=np.int32)
         rows = (self.bins, self.labels, self.start)
-        choose_cuts(*rows, table, least, counts, sums, feature, cut, rows_left)
+        choose_cuts(*rows, table, least, copies, counts, sums, feature, cut, rows_left)
         return feature, cut, rows_left
 
     def split(self, feature: NDArray[np.int32], cut: NDArray[np.int32], rows_left: IntArray) -> CellRows:
@@ -478,16 +488,7 @@ def candidate_cuts(X: FloatArray, lower: FloatArray, upper: FloatArray) -> Float
     values; where there are more than 255, those at the 256-quantiles of the rows.
     """
     cuts = np.full((len(lower), MOST_CUTS), np.nan)
-    for j in range(len(lower)):
-        # fmin and fmax take NaN for the lower bound: it goes left.
-        values = np.sort(np.fmax(np.fmin(X[:, j], upper[j]), lower[j]))
-        # Rows before every gap between distinct values.
-        gaps = np.flatnonzero(values[1:] > values[:-1]) + 1
-        if len(gaps) > MOST_CUTS:
-            wanted = np.arange(1, MOST_CUTS + 1) * (len(values) / (MOST_CUTS + 1))
-            following = np.minimum(np.searchsorted(gaps, wanted), len(gaps) - 1)
-            gaps = gaps[np.unique(following)]
-        low, high = values[gaps - 1], values[gaps]
-        # Halves do not overflow, but the halves of subnormal numbers may round to the lower value.
-        cuts[j, : len(gaps)] = np.maximum(low / 2 + high / 2, np.nextafter(low, high))
+    # fmin and fmax take NaN for the lower bound: it goes left.
+    within = np.fmax(np.fmin(X, upper, order="F"), lower, order="F").T
+    place_cuts(within, np.empty(len(X), dtype=np.uint64), cuts)
     return cuts

@@ -52,8 +52,9 @@ cdef inline int compare_splits(Split* s, Split* t) noexcept nogil:
 
 
 cdef inline double gini_score(Split* s) noexcept nogil:
-    """Squares / rows, summed over both sides: the higher, the purer."""
-    return <double>s.squares_left / <double>s.rows_left + <double>s.squares_right / <double>s.rows_right
+    """Squares / rows, summed over both sides: the higher, the purer. One division is slower than products."""
+    cdef double left = <double>s.rows_left, right = <double>s.rows_right
+    return (<double>s.squares_left * right + <double>s.squares_right * left) / (left * right)
 
 
 cdef inline bint is_purer(Split* s, double score, Split* best, double best_score) noexcept nogil:

@@ -15,7 +15,7 @@ from ..accounting import Blanket
 from ..noise import check_entropy
 from ..noise._mechanisms import Entropy
 from ..noise._rounding import WORD, response_odds, response_threshold
-from ..noise._sampling_kernels import fill_binomial
+from ..noise._sampling_kernels import fill_binomial, tabulate_half_binomials
 from ..noise._stream_kernels import WordStream
 from ..utils import check_int
 from ..utils._public_module import public_module
@@ -688,11 +688,13 @@ class UnaryRandomizer(_BitRandomizer):
         checked = self._check_categories(categories)
         own = np.bincount(checked, minlength=self.n_categories).astype(np.int64)
         total, drawn = np.zeros_like(own), np.empty_like(own)
-        # Bits are independent, so a count is a sum of two binomials; a binomial reads about 2 n bits.
-        words = 1 + len(checked) * self.n_categories // 32
+        # Bits are independent, so a count is a sum of two binomials. A binomial takes about log2(n) digits, a
+        # digit a draw for each 2^12 trials that are left, and about four for the rest, of half a word each.
+        rounds = len(checked).bit_length()
+        words = 1 + self.n_categories * (len(checked) // 2**12 + 2 * rounds)
         with WordStream(check_entropy(random_state), words) as stream:
             for trials, probability in ((own, WORD // 2), (len(checked) - own, WORD - self.threshold)):
-                fill_binomial(drawn, trials, np.array([probability], dtype=np.uint64), stream)
+                fill_binomial(drawn, trials, np.array([probability], dtype=np.uint64), stream, _halves())
                 total += drawn
         return total
 
@@ -704,6 +706,9 @@ class UnaryRandomizer(_BitRandomizer):
         excess = float(self.odds - 1)
         elsewhere = 8 / excess + 8 / excess**2
         return 1 + elsewhere, elsewhere
+
+
+_halves = functools.cache(tabulate_half_binomials)
 
 
 def _subset_variances(excess: float, n: int, size: int) -> tuple[float, float]:

@@ -28,6 +28,8 @@ from ..utils._json_documents import (
 from ._plans.boosting import CodeCountsPlan, CodedRows, ColumnResidualsPlan, ResidualsPlan
 from ._plans.linear_residuals import LinearResidualsPlan
 from ._plans.logits import LogitsPlan, Tiles
+from ._plans.masses import BinnedRows, HistogramsPlan
+from ._plans.probabilities import LinearModel, ProbabilitiesPlan
 from ._rows import PreparedRows
 from ._task import Plan
 
@@ -109,6 +111,7 @@ class RowsInMemory:
         self._rows = rows
         self._sums: IntArray | None = None
         self._coded: CodedRows | None = None
+        self._binned: BinnedRows | None = None
         self._standard: tuple[tuple[Any, ...], list[Tiles]] = (), []
 
     def prepare(self, number: int, plan: Plan) -> None:
@@ -126,7 +129,13 @@ class RowsInMemory:
             if self._standard[0] != kind:
                 self._standard = kind, list(plan.tiles(self._rows))
             return plan.tile_sums(self._standard[1])
-        if not isinstance(plan, CodeCountsPlan | ColumnResidualsPlan | LinearResidualsPlan | ResidualsPlan):
+        if isinstance(plan, HistogramsPlan):
+            sums, self._binned = plan.binned_sums(self._rows, self._binned)
+            return sums
+        over_codes = (
+            CodeCountsPlan | ColumnResidualsPlan | LinearResidualsPlan | ResidualsPlan | ProbabilitiesPlan
+        )
+        if not isinstance(plan, over_codes) or isinstance(getattr(plan, "model", None), LinearModel):
             return plan.sums(self._rows)
         if self._coded is None:
             self._coded = CodedRows(self._rows)

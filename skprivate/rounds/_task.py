@@ -4,7 +4,7 @@
 import functools
 import hashlib
 from collections.abc import Iterator, Mapping
-from contextlib import closing
+from contextlib import closing, suppress
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Protocol, Self
 
@@ -401,15 +401,40 @@ class PartitionFunction:
         return task.sum_batch(table, batch, None if self.keep is None else store_of(task.run, *self.keep))
 
 
+# Rows of a table at hand that are compared before rows that are kept stand for it.
+_GLANCE = 32
+
+
 def version_of(table: Any) -> Any:
-    """Return what is known of a table without reading it: its file's size and time, its rows, or None."""
-    part = table[0] if isinstance(table, tuple) else table
-    if callable(part):
+    """Return what is known of a table without reading it; None: nothing.
+
+    The size and time of its file, or the number of its rows, with some of them spread over the table.
+    """
+    parts = table if isinstance(table, tuple) else (table,)
+    if callable(parts[0]):
         return None
     # Of the class: a frame's columns are attributes, too.
-    if hasattr(type(part), "file_version"):
-        return part.file_version
-    return part.num_rows if hasattr(part, "num_rows") else len(part) if hasattr(part, "__len__") else None
+    if hasattr(type(parts[0]), "file_version"):
+        return parts[0].file_version
+    sized = [part for part in parts if hasattr(part, "num_rows") or hasattr(part, "__len__")]
+    return [_glance(part) for part in sized] if sized else None
+
+
+def _glance(part: Any) -> tuple[int, str]:
+    """Return the number of rows, and some of these as text."""
+    size = int(part.num_rows if hasattr(part, "num_rows") else len(part))
+    step, rows = max(size // _GLANCE, 1), ""
+    # What a cell does when it is printed decides nothing.
+    with suppress(Exception):
+        if hasattr(part, "iloc"):
+            rows = repr(part.iloc[::step].to_numpy().tolist())
+        elif hasattr(part, "gather_every"):
+            rows = repr(part.gather_every(step).rows())
+        elif hasattr(part, "to_pydict"):
+            rows = repr(part.take(list(range(0, size, step))).to_pydict())
+        elif isinstance(part, np.ndarray):
+            rows = repr(part[::step].tolist())
+    return size, rows
 
 
 def check_batch_id(batch_id: Any) -> str:

@@ -17,6 +17,7 @@ from .._typing import FloatArray, IntArray
 from ..metrics._probabilities import BaseRate, estimate_base_rate, truncated_mean
 from ._release import ReleaseMechanism, TreeDesign
 from ._rows import NoisyHistogram, NumberCells
+from ._score_kernels import fill_spreads
 
 # Counts of the leaves of a tree: released estimates of private rows, their variance, and public rows.
 
@@ -540,7 +541,8 @@ def smooth_over_tree(
     Parameters
     ----------
     ancestors : ndarray of int32 of shape (max_depth + 1, n_leaves), or None
-        From `leaf_ancestors`: no node has more than two children. None: all leaves are children of the root.
+        From `leaf_ancestors`: no node has more than two children, side by side. None: all leaves are children
+        of the root.
     values : ndarray of shape (n_leaves, n_columns)
         Noisy values, whose sum over the columns is 0; every column is smoothed by itself, with the same
         variances.
@@ -566,11 +568,10 @@ def smooth_over_tree(
     for below, above in itertools.pairwise(ancestors[::-1]):
         parent = np.zeros(int(below.max()) + 1, dtype=np.int64)
         parent[below] = above
-        order = np.argsort(parent, kind="stable")
-        first, second = order[np.bincount(parent)[parent[order]] > 1].reshape(-1, 2).T
+        first = np.flatnonzero(parent[1:] == parent[:-1])
         spread = np.zeros(len(parent))
-        spread[first] = spread[second] = _spreads(
-            mean[first] - mean[second], noise[first] + noise[second], 2.0, largest, prior
+        spread[first] = spread[first + 1] = _spreads(
+            mean[first] - mean[first + 1], noise[first] + noise[first + 1], 2.0, largest, prior
         )
         messages.append((parent, mean, noise, spread))
         precision = 1.0 / (noise + spread)
@@ -602,16 +603,12 @@ def _spreads(
 ) -> FloatArray:
     """Posterior means of the variance of a deviation, from differences of so many deviations, with noise."""
     # Columns add up to 0: one of them is not free, and the others vary by more than the mean over all.
-    n_columns = differences.shape[1]
-    squares = np.sum(differences**2, axis=1, keepdims=True) / n_columns
-    variance = noise[:, np.newaxis] + n_deviations * largest * _SPREADS
-    surprise = 0.5 * (n_columns - 1) * (np.log(variance) + squares / variance)
-    likelihood = np.exp(surprise.min(axis=1, keepdims=True, initial=np.inf) - surprise)
-    by_level = likelihood @ _LOCAL.T
-    evidence = prior + np.sum(np.log(by_level), axis=0)
-    of_level = np.exp(evidence - evidence.max())
-    posterior = likelihood * ((of_level / by_level) @ _LOCAL)
-    return largest * (posterior @ _SPREADS) / posterior.sum(axis=1)
+    n_rows, n_columns = differences.shape
+    squares = np.einsum("ij,ij->i", differences, differences) / n_columns
+    scratch, out = np.empty((2, n_rows, len(_SPREADS))), np.empty(n_rows)
+    spreads = np.multiply(n_deviations * largest, _SPREADS, dtype=np.float64)
+    fill_spreads(squares, noise, 0.5 * (n_columns - 1), spreads, _LOCAL, prior, scratch[0], scratch[1], out)
+    return out / n_deviations
 
 
 # Class probabilities of the leaves, from released estimates and weighted public rows.

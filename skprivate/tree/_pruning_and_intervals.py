@@ -71,7 +71,8 @@ def leaf_ancestors(partition: Partition) -> NDArray[np.int32]:
     ancestors = np.empty((partition.max_depth + 1, len(node)), dtype=np.int32)
     for depth in range(partition.max_depth, -1, -1):
         node = np.where(partition.depth[node] > depth, parent[node], node)
-        ancestors[depth] = np.unique(node, return_inverse=True)[1]
+        kept = (partition.depth == depth) | ((partition.depth < depth) & (partition.leaf_index >= 0))
+        ancestors[depth] = (np.cumsum(kept) - 1)[node]
     return ancestors
 
 

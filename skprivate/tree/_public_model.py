@@ -96,7 +96,7 @@ class PublicModel:
             The rows have one class only, or the model cannot be fitted to them, predicts the same for all of
             them, or something else than probabilities, or than numbers.
         """
-        X = votes.X[:: votes.copies]
+        X = votes.X
         draw = partial(_exchange_columns, X, groups, seed)
         fit = _fit_labels if votes.shares is None else _fit_numbers
         fitted = fit(estimator, X, votes, classes, draw)

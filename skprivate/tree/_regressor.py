@@ -26,7 +26,14 @@ from ..accounting import PrivacyLedger
 from ..base import PublicShape, assign_roles, redact_errors
 from ..domain import TableDomain
 from ..noise._mechanisms import Entropy
-from ..randomizers import HadamardRandomizer, LabelRandomizer, LocalRandomizer, make_randomizer
+from ..randomizers import (
+    HadamardRandomizer,
+    LabelRandomizer,
+    LocalRandomizer,
+    SubsetRandomizer,
+    UnaryRandomizer,
+    make_randomizer,
+)
 from ..rounds._rows import check_target_bounds, check_target_width, read_numbered_rows
 from ..utils._compat import HasMethods, StrOptions
 from ..utils._public_module import public_module
@@ -428,6 +435,8 @@ class DPTreeRegressor(TreeRegressor):
 _LEVELS = (2, 3, 5, 9)
 # Leaves of the tree that the number of levels is chosen for; it changes little with them.
 _TYPICAL_LEAVES = 16
+# Of variances; the standard deviations differ by a quarter of a percent.
+_NEARLY_EQUAL = 1.005
 
 
 @public_module("skprivate.tree")
@@ -452,7 +461,7 @@ class LocallyPrivateTreeRegressor(TreeRegressor):
     mechanism : {"auto", "hadamard", "krr", "subset", "unary"}, default="auto"
         How a report is randomised: block-Hadamard response, k-ary randomised response on (leaf, level),
         subset selection, or one bit per (leaf, level). "auto": the cheapest to send whose exact variance is
-        within 1.05 of the least.
+        within 1.05 of the least, and not "subset" where that of "unary" is within 1.005 of it.
     rule : {"cart", "max-edge", "random"}, default="cart"
         "cart" takes the feature and the threshold that lower the variance of the public targets most, among
         at most 255 thresholds a feature; "max-edge" halves the longest edge of a cell that does; "random"
@@ -669,7 +678,13 @@ class LocallyPrivateTreeRegressor(TreeRegressor):
         if self.mechanism == "hadamard":
             # Signed reports would not show how full a leaf is.
             return HadamardRandomizer(self.epsilon, n_cells, n_levels, signed=False)
-        return make_randomizer(self.mechanism, self.epsilon, n_cells, n_levels, counts_cells=True)
+        made = make_randomizer(self.mechanism, self.epsilon, n_cells, n_levels, counts_cells=True)
+        if self.mechanism == "auto" and isinstance(made, SubsetRandomizer):
+            # As many bytes, and the sums of many reports are drawn in two draws a category.
+            bits = UnaryRandomizer(self.epsilon, n_cells, n_levels)
+            if bits.variance(1)[0] <= _NEARLY_EQUAL * made.variance(1)[0]:
+                return bits
+        return made
 
     def _make_randomizer(
         self, n_cells: int, n_labels: int, rows_per_unit: int, n_rows: int = 0, n_public: int = 0

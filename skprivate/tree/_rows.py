@@ -35,16 +35,17 @@ _GOLDEN = 0.6180339887498949
 
 @dataclass(frozen=True, eq=False)
 class PublicVotes:
-    """Public rows with labels; of a number there are copies, whose labels have its share of the width.
+    """Public rows with labels; a row with a number counts as copies, whose labels have its share.
 
     Attributes
     ----------
     X : ndarray of shape (n, d)
     labels : ndarray of int32 of shape (n,)
+        With copies, how many of them have the second label.
     n_labels : int
     copies : int
-        What a row is copied into; copies stand side by side.
-    shares : ndarray of shape (n / copies,) or None
+        What a row counts as.
+    shares : ndarray of shape (n,) or None
         The numbers, from 0 at the lower bound to 1; None of labels.
     """
 
@@ -59,26 +60,25 @@ class PublicVotes:
         """Return the copies of public rows with numbers from 0 to 1."""
         shift = (np.arange(len(shares)) * _GOLDEN) % 1.0
         place = (np.arange(_COPIES) + shift[:, np.newaxis]) / _COPIES
-        labels = (place < shares[:, np.newaxis]).astype(np.int32).ravel()
-        return cls(np.repeat(X, _COPIES, axis=0), labels, 2, _COPIES, shares)
+        labels = np.count_nonzero(place < shares[:, np.newaxis], axis=1).astype(np.int32)
+        return cls(X, labels, 2, _COPIES, shares)
 
     @property
     def n_rows(self) -> int:
         """Number of public rows."""
-        return len(self.labels) // self.copies
+        return len(self.labels)
 
     def within(self, old: NDArray[Any], new: NDArray[Any]) -> "PublicVotes":
         """Return the same numbers as shares of the width between other bounds."""
         if self.shares is None:
             return self
         numbers = (1 - self.shares) * old[0] + self.shares * old[1]
-        return PublicVotes.of_numbers(self.X[:: self.copies], shares_of(numbers, new))
+        return PublicVotes.of_numbers(self.X, shares_of(numbers, new))
 
     def where(self, kept: BoolArray) -> "PublicVotes":
         """Return the votes of some of the rows; `kept` has one place a row."""
-        each = np.repeat(kept, self.copies)
         shares = None if self.shares is None else self.shares[kept]
-        return PublicVotes(self.X[each], self.labels[each], self.n_labels, self.copies, shares)
+        return PublicVotes(self.X[kept], self.labels[kept], self.n_labels, self.copies, shares)
 
     def count(self, partition: Partition) -> IntArray | FloatArray:
         """Return the numbers of public rows by leaf and label; of numbers, their shares."""
@@ -86,13 +86,13 @@ class PublicVotes:
         if self.shares is None:
             count_leaves(partition.apply(self.X), self.labels, counts)
             return counts
-        leaf = partition.apply(self.X[:: self.copies])
+        leaf = partition.apply(self.X)
         upper = np.bincount(leaf, self.shares, partition.n_leaves)
         return np.column_stack([np.bincount(leaf, minlength=partition.n_leaves) - upper, upper])
 
     def sum_by(self, axis: Axis) -> FloatArray:
         """Return the numbers of public rows by the cells of an axis and label; of numbers, their shares."""
-        rows = PreparedRows(self.X[:: self.copies])
+        rows = PreparedRows(self.X)
         cell = axis.codes(rows)
         if self.shares is None:
             shares = np.eye(self.n_labels)[self.labels]
@@ -123,7 +123,7 @@ class PublicVotes:
         """
         if self.shares is None or len(self.shares) < 2:
             return 1.0
-        leaf = partition.apply(self.X[:: self.copies])
+        leaf = partition.apply(self.X)
         counts = np.bincount(leaf, minlength=partition.n_leaves)
         means = np.bincount(leaf, self.shares, partition.n_leaves) / np.maximum(counts, 1)
         square = float(np.sum((self.shares - means[leaf]) ** 2))
@@ -200,18 +200,28 @@ def shares_of(y: FloatArray, bounds: NDArray[Any]) -> FloatArray:
     low, high = (float(bound) for bound in bounds)
     center, half = low / 2 + high / 2, high / 2 - low / 2
     # Divided first: the difference of two bounds may overflow.
-    return np.clip((y / half - center / half + 1.0) / 2, 0.0, 1.0)
+    shares = y / half
+    shares -= center / half
+    shares += 1.0
+    shares /= 2
+    return np.clip(shares, 0.0, 1.0, out=shares)
 
 
 def round_at_random(
     shares: FloatArray, n_levels: int, random_bytes: Callable[[int], bytes]
 ) -> NDArray[np.int64]:
     """Return one of the levels 0 to n_levels - 1 for every share, whose mean is the share up to 2^-53."""
-    words = np.frombuffer(random_bytes(8 * len(shares)), dtype=np.uint64)
     place = shares * (n_levels - 1)
-    below = np.floor(place)
-    above = (words >> np.uint64(11)) * 2.0**-53 < place - below
-    return below.astype(np.int64) + above
+    below = place.astype(np.int64)
+    # A uniform number is below a share by its first 16 bits, or where these are the share's by the others.
+    place -= below
+    place *= 2.0**16
+    head, first = place.astype(np.uint16), np.frombuffer(random_bytes(2 * len(shares)), dtype=np.uint16)
+    above, tied = first < head, np.flatnonzero(first == head)
+    words = np.frombuffer(random_bytes(8 * len(tied)), dtype=np.uint64)
+    above[tied] = (words >> np.uint64(11)) * 2.0**-53 < place[tied] - head[tied]
+    below += above
+    return below
 
 
 # Leaf counts of a trusted curator, released with exact discrete Laplace noise; cells of numbers.

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Splits that private rows choose: order of levels, range of numbers, noisy scores, and their budget."""
 
+import functools
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -30,6 +31,7 @@ from ..rounds._plans.masses import (
 )
 from ..utils import check_epsilon
 from ._rows import NoisyHistogram, least_scale
+from ._score_kernels import fill_scores
 
 # Narrower bounds of numbers, by noisy counts of the private targets between the declared ones.
 
@@ -510,33 +512,47 @@ class SplitSelection:
 
         Candidates are numbered column by column, in each column from the lowest threshold to the highest.
         """
-        scores = np.concatenate([self._score(table) for table in self._plan.by_column(values)], axis=1)
+        scores = self._scores(values)
         allowed = ~np.isnan(self._plan.thresholds)
         scores[~allowed] = _NO_CANDIDATE
         chosen = NoisyMax(self._mechanism).randomize(scores, entropy)
         return np.where(allowed.any(axis=1), chosen, -1)
 
-    def _score(self, table: IntArray) -> IntArray:
-        masses = self._plan.masses if isinstance(self._plan, MassHistogramsPlan) else None
-        return contrast_scores(table, masses.bits) if type(masses) is NumberMasses else split_scores(table)
+    def _scores(self, values: IntArray) -> IntArray:
+        plan = self._plan
+        if isinstance(plan, MassHistogramsPlan) and type(plan.masses) is NumberMasses:
+            bits = plan.masses.bits
+            return np.concatenate([contrast_scores(table, bits) for table in plan.by_column(values)], axis=1)
+        return split_scores(values.reshape(plan.partition.n_leaves, plan.n_labels, -1), plan.n_bins)
 
 
-def split_scores(table: IntArray) -> IntArray:
+def split_scores(table: IntArray, n_bins: Sequence[int] | None = None) -> IntArray:
     """Return the scores of the thresholds between bins, in steps of 2^-10 rows: the higher, the purer.
 
     Parameters
     ----------
-    table : ndarray of int64 of shape (n_nodes, n_labels, n_bins)
-        Exact counts of rows, or of steps of their weights; at most 2^40 in a node.
+    table : ndarray of int64 of shape (n_nodes, n_labels, sum of n_bins)
+        Exact counts of rows, or of steps of their weights, by bins of every column; at most 2^40 in a node.
+    n_bins : sequence of int, default=None
+        Bins of every column; None: they are those of one.
 
     Returns
     -------
-    scores : ndarray of int64 of shape (n_nodes, n_bins - 1)
+    scores : ndarray of int64 of shape (n_nodes, sum of n_bins - 1)
         Minus the impurity of the bins before the threshold, and of those behind it.
     """
-    left = np.cumsum(table[:, :, :-1], axis=2)
-    right = table.sum(axis=2, keepdims=True) - left
-    return -(impurity(left) + impurity(right))
+    bins = np.array(table.shape[2:] if n_bins is None else n_bins, dtype=np.int32)
+    if table[:, :, : bins[0]].sum(axis=(1, 2)).max(initial=0) < _FITS:
+        scores = np.empty((len(table), table.shape[2] - len(bins)), dtype=np.int64)
+        scratch = np.empty(2 * table.shape[1], dtype=np.int64)
+        fill_scores(np.ascontiguousarray(table), bins, 2 ** (IMPURITY_BITS - 1), scratch, scores)
+        return scores
+    parts = []
+    for part in np.split(table, np.cumsum(bins)[:-1], axis=2):
+        left = np.cumsum(part[:, :, :-1], axis=2)
+        right = part.sum(axis=2, keepdims=True) - left
+        parts.append(-(impurity(left) + impurity(right)))
+    return np.concatenate(parts, axis=1)
 
 
 def impurity(counts: IntArray) -> IntArray:
@@ -721,7 +737,9 @@ class SplitBudget:
     order: NoisyLevelCounts | None = None
     target: NoisyHistogram | None = None
 
+    # A pure function of public numbers, which every fit asks for twice.
     @classmethod
+    @functools.lru_cache(maxsize=64)
     def divide(
         cls,
         epsilon: Fraction,

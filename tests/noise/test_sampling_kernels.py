@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The samplers against exact cell probabilities; each test has a false-alarm rate of 1e-7 over its seed."""
 
+import itertools
 import math
 from fractions import Fraction
 
@@ -9,12 +10,15 @@ import pytest
 from scipy import stats
 
 from skprivate.noise import DiscreteGaussianMechanism, DiscreteLaplaceMechanism, check_entropy, laplace_sum
+from skprivate.noise._mechanisms import Entropy
 from skprivate.noise._sampling_kernels import (
+    exceed_half_binomial,
     fill_below,
     fill_bernoulli,
     fill_binomial,
     fill_discrete_laplace,
     fill_laplace_sum,
+    tabulate_half_binomials,
 )
 from skprivate.noise._stream_kernels import WordStream
 from tests.marks import slow
@@ -168,6 +172,59 @@ def test_binomial_vectors_have_their_law(assert_law, trials) -> None:
     with WordStream(check_entropy(2), 10_000) as stream:
         fill_binomial(out, np.full(out.size, trials), np.array([2**64 // 3, 2**63], dtype=np.uint64), stream)
     assert_law(f"binomial {trials}", out, stats.binom.pmf(np.arange(trials + 1), trials, 1 / 3), first=0)
+
+
+@pytest.mark.parametrize("scale", [Fraction(1, 3), 1, 5, 2**10 + 1, Fraction(20480, 7), 2**20, 2**40 + 1])
+def test_as_many_words_are_planned_as_are_drawn(scale) -> None:
+    # 50,000 draws: the words that they take have a standard error of a percent at most.
+    drawn, noise = [], np.empty(50_000, dtype=np.int64)
+    source = np.random.default_rng(4)
+    entropy = Entropy("seeded", lambda size: drawn.append(size // 8) or source.bytes(size))
+    with WordStream(entropy, 1) as stream:
+        fill_discrete_laplace(noise, Fraction(scale).numerator, Fraction(scale).denominator, stream)
+    assert DiscreteLaplaceMechanism.from_scale(scale)._expected_words(50_000) == pytest.approx(
+        sum(drawn), rel=0.03
+    )
+
+
+@pytest.mark.parametrize("trials", [64, 200, 5000])
+def test_binomials_by_tables_have_their_law(assert_law, trials) -> None:
+    out, halves = np.empty(100_000, dtype=np.int64), tabulate_half_binomials()
+    with WordStream(check_entropy(3), 100_000) as stream:
+        fill_binomial(out, np.full(out.size, trials), np.array([2**64 // 3], dtype=np.uint64), stream, halves)
+    assert_law(f"binomial {trials}", out, stats.binom.pmf(np.arange(trials + 1), trials, 1 / 3), first=0)
+
+
+@pytest.mark.parametrize("power", [6, 9, 12])
+def test_a_table_of_half_binomials_holds_64_digits_of_the_distribution(power) -> None:
+    n, (first, *row) = 2**power, tabulate_half_binomials()[power - 6].tolist()
+    below = [(total << 64) >> n for total in itertools.accumulate(math.comb(n, k) for k in range(n))]
+    expected = [min(digits, 2**64 - 1) for digits in below[first:]] + len(row) * [2**64 - 1]
+    assert row[256:] == expected[: len(row) - 256]
+    assert max(below[:first], default=0) == 0
+    assert row[:256] == [sum(digits >> 56 < byte for digits in row[256:]) for byte in range(256)]
+
+
+def test_a_number_with_the_64_digits_of_a_probability_is_compared_further() -> None:
+    # Of 64 bits P(B <= k) has no further digits: a number that begins with them is not below it.
+    n, k = 64, 30
+    below = sum(math.comb(n, j) for j in range(k + 1))
+    assert exceed_half_binomial(n, below, 64) == k + 1
+    assert exceed_half_binomial(n, below - 1, 64) == k
+    # Of 128 bits it has 64 more.
+    n, k = 128, 60
+    below = sum(math.comb(n, j) for j in range(k + 1))
+    assert exceed_half_binomial(n, below >> 64, 64) == -1
+    assert [exceed_half_binomial(n, below - one, 128) for one in (0, 1)] == [k + 1, k]
+    digits = b"".join((below >> shift & 2**32 - 1).to_bytes(4, "little") for shift in (96, 64, 32, 0))
+    fixed = Entropy("seeded", lambda size: digits.ljust(size, bytes(1)))
+    out = np.empty(1, dtype=np.int64)
+    with WordStream(fixed, 4) as stream:
+        fill_binomial(
+            out, np.array([n]), np.array([2**63], dtype=np.uint64), stream, tabulate_half_binomials()
+        )
+    # With p = 1/2 those that drew 0 succeed.
+    assert out[0] == n - (k + 1)
 
 
 def test_noise_of_the_operating_system_has_its_law() -> None:

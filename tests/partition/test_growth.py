@@ -110,6 +110,21 @@ def test_truncation_equals_building_shallower(data, rule, min_samples_leaf):
     assert deep.truncate(12) == deep
 
 
+@pytest.mark.parametrize("rule", RULES)
+@pytest.mark.parametrize("n", [40, 3000])
+def test_copies_of_rows_need_not_be_made(rule, n):
+    rng = np.random.default_rng(n)
+    X, votes = rng.uniform(size=(n, 3)).round(3), rng.integers(0, 9, n)
+    options = {"lower": [0] * 3, "upper": [1] * 3, "max_depth": 6, "rule": rule}
+    for criterion, least in (("gini", 0), ("entropy", 3)):
+        counted = build_partition(X, votes, **options, criterion=criterion, min_samples_leaf=least, copies=8)
+        labels = (np.arange(8) < votes[:, np.newaxis]).ravel()
+        copied = build_partition(
+            np.repeat(X, 8, axis=0), labels, **options, criterion=criterion, min_samples_leaf=8 * least
+        )
+        assert counted == copied
+
+
 @settings(deadline=None, max_examples=60)
 @given(
     seed=st.integers(0, 10**6),

@@ -9,6 +9,9 @@ import threading
 from dataclasses import replace
 
 import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
 import pyarrow.dataset as ds
 import pytest
 
@@ -25,6 +28,7 @@ from skprivate.rounds._plans import boosting
 from skprivate.rounds._plans.boosting import CellGrid, CodedFeature, CodedRows, FeatureCodes
 from skprivate.rounds._rows import PreparedRows
 from skprivate.rounds._schema import RowSchema
+from skprivate.rounds._task import version_of
 from tests.rounds.examples import LABELS, NAMES, ROWS, Engine, N
 from tests.rounds.test_task import batch_of, task_of
 
@@ -208,3 +212,18 @@ def test_a_process_that_is_not_asked_forgets(monkeypatch):
     store.forget_when_idle(lambda: kept.forget("a run"), 0.01)
     assert gone.wait(30)
     assert not kept._stores
+
+
+@pytest.mark.parametrize("kind", ["pandas", "polars", "arrow", "numpy"])
+def test_other_values_in_as_many_rows_are_another_table(kind):
+    values, others = np.arange(200.0).reshape(100, 2), np.arange(200.0, 400.0).reshape(100, 2)
+
+    def table(rows):
+        frame = pd.DataFrame(rows, columns=["a", "b"])
+        if kind == "numpy":
+            return rows, rows[:, 0]
+        makers = {"pandas": lambda: frame, "polars": lambda: pl.from_pandas(frame)}
+        return makers.get(kind, lambda: pa.Table.from_pandas(frame))()
+
+    assert version_of(table(values)) == version_of(table(values.copy()))
+    assert version_of(table(values)) != version_of(table(others))

@@ -217,3 +217,10 @@ class TestRange:
         cost = Fraction(1, 2) * SPLIT_SHARE * RANGE_SHARE
         said = f"counts of targets by bins at epsilon {float(cost):g}, sensitivity 2; then report-noisy-max"
         assert said in tree.privacy_spent_.mechanism
+
+
+@pytest.mark.parametrize(("depth", "name"), [(3, "subset"), (9, "unary")])
+def test_bits_are_sent_where_subsets_have_hardly_less_variance(depth, name):
+    tree = LocallyPrivateTreeRegressor(1.0, bounds_X=(0, 1), bounds_y=(0, 1), max_depth=depth, split_share=0)
+    tree.fit(np.random.default_rng(0).random((500, 2)), np.zeros(500))
+    assert tree.mechanism_ == name

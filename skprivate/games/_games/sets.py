@@ -206,8 +206,9 @@ class Box(ConstraintSet):
 
     def project(self, points: FloatArray) -> FloatArray:
         """Return the rows, every coordinate clipped to its sides."""
-        clipped = np.maximum(points, self.lower)
-        return np.minimum(clipped, self.upper, out=clipped)
+        low, high = (_in_short(corner) for corner in (self.lower, self.upper))
+        clipped = np.maximum(points, low)
+        return np.minimum(clipped, high, out=clipped)
 
     def contains(self, points: FloatArray) -> BoolArray:
         """Return which rows lie in the box, up to rounding."""
@@ -528,6 +529,12 @@ def rows_all(entries: BoolArray) -> BoolArray:
 def rounding_slack(values: FloatArray) -> FloatArray:
     """Return what counts as rounding at these values; 0 at infinite ones."""
     return np.where(np.isfinite(values), _ROUNDING * np.maximum(1.0, np.abs(values)), 0.0)
+
+
+def _in_short(corner: FloatArray) -> FloatArray:
+    """Return one number for a point with equal coordinates: lines as short as a row would be slow."""
+    equal = corner.ndim == 1 and (corner == corner[0]).all()
+    return corner[0] if equal else corner
 
 
 def _describe_corner(corner: FloatArray) -> str:

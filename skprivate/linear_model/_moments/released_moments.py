@@ -11,7 +11,7 @@ are 4^k times as large; so are the sensitivities.
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
-from functools import cached_property
+from functools import cached_property, lru_cache
 from math import ceil, isqrt, sqrt
 from typing import Any, get_args
 
@@ -820,12 +820,15 @@ def _regularized(values: FloatArray, release: MomentRelease, n: FloatArray, rule
     return values
 
 
+_above_diagonal = lru_cache(maxsize=16)(np.triu_indices)
+
+
 def noise_level(release: MomentRelease) -> float:
     """Return the typical norm of the noise on the features' moments: smaller eigenvalues are mostly noise."""
     noise = release.noise_std[2:, 2:]
     d = len(noise)
     # Of one feature there is the noise of its square only.
-    single = noise[np.triu_indices(d, 1)] if d > 1 else noise
+    single = noise[_above_diagonal(d, 1)] if d > 1 else noise
     return 2.0 * float(np.mean(single)) * float(np.sqrt(d))
 
 

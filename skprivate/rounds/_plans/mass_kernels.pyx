@@ -2,7 +2,11 @@
 """Counts and masses of rows by node, cell, and bin of every column; masses of numbers and their sums."""
 
 from libc.math cimport fabs
-from libc.stdint cimport int32_t, int64_t
+from libc.stdint cimport int32_t, int64_t, uint8_t
+
+ctypedef fused bin_t:
+    uint8_t
+    int32_t
 
 
 cdef inline int32_t search(double x, int32_t k, const double* edges) noexcept nogil:
@@ -15,7 +19,7 @@ cdef inline int32_t search(double x, int32_t k, const double* edges) noexcept no
 
 
 cdef inline int32_t find_bin(double x, const double* about, const double* edges) noexcept nogil:
-    """Return the bin of a value in one column of a node; see `count_bins`."""
+    """Return the bin of a value in one column of a node; see `find_bins`."""
     cdef double guess = (x - about[0]) * about[1]
     cdef int32_t k
     # In this order NaN becomes 0.5: the first bin.
@@ -27,11 +31,11 @@ cdef inline int32_t find_bin(double x, const double* about, const double* edges)
     return k
 
 
-def count_bins(
-    const double[:, ::1] X, const int32_t[::1] nodes, const int32_t[::1] labels, const int32_t[::1] start,
-    const double[:, :, ::1] guesses, const double[:, ::1] edges, int32_t[:, :, ::1] counts,
+def find_bins(
+    const double[:, ::1] X, const int32_t[::1] nodes, const int32_t[::1] start,
+    const double[:, :, ::1] guesses, const double[:, ::1] edges, bin_t[:, ::1] bins,
 ):
-    """Add every row to `counts[node, label, start[j] + bin]` of every column j; node -1: it does not count.
+    """Fill in the bin of every value within its row's node; node -1: the row does not count.
 
     The bin is the number of thresholds at or below the value, none for NaN. `edges` are a node's thresholds
     in ascending order, each column's between -inf and NaN; those that are NaN have no value above them.
@@ -39,48 +43,74 @@ def count_bins(
     (x - origin) * scale is the bin wherever the rest is closer to 0.5 than `sure`. So the edges are read
     where it matters only: those of all nodes would not stay in the cache.
     """
-    cdef:
-        Py_ssize_t i, j, d = X.shape[1]
-        int32_t node
-        const int32_t* begin = &start[0]
-        const double* x
-        const double* about
-        const double* edge
-        int32_t* count
+    cdef Py_ssize_t i, j
+    cdef int32_t node
     with nogil:
         for i in range(X.shape[0]):
             node = nodes[i]
             if node < 0:
                 continue
-            x = &X[i, 0]
-            about = &guesses[node, 0, 0]
-            edge = &edges[node, 0]
-            count = &counts[node, labels[i], 0]
+            for j in range(X.shape[1]):
+                bins[i, j] = <bin_t>find_bin(X[i, j], &guesses[node, j, 0], &edges[node, start[j] + j])
+
+
+def move_rows(
+    const double[:, ::1] X, const int32_t[::1] feature, const double[::1] threshold,
+    const int32_t[::1] left, const int32_t[::1] start, const double[:, :, ::1] guesses,
+    const double[:, ::1] edges, int32_t[::1] nodes, bin_t[:, ::1] bins,
+):
+    """Move rows from their nodes to the children of these, whose boxes differ in one column only.
+
+    `feature` is what a node compares, -1 where it stays a leaf; `left` is the first child, or itself.
+    """
+    cdef Py_ssize_t i
+    cdef int32_t node, j
+    cdef double x
+    with nogil:
+        for i in range(X.shape[0]):
+            if nodes[i] < 0:
+                continue
+            j = feature[nodes[i]]
+            node = left[nodes[i]]
+            if j >= 0:
+                x = X[i, j]
+                node += x >= threshold[nodes[i]]
+                bins[i, j] = <bin_t>find_bin(x, &guesses[node, j, 0], &edges[node, start[j] + j])
+            nodes[i] = node
+
+
+def count_bins(
+    const bin_t[:, ::1] bins, const int32_t[::1] nodes, const int32_t[::1] labels, const int32_t[::1] start,
+    int32_t[:, :, ::1] counts,
+):
+    """Add every row to `counts[node, label, start[j] + bin]` of every column j."""
+    cdef Py_ssize_t i, j, d = bins.shape[1]
+    cdef const bin_t* bin
+    cdef int32_t* count
+    with nogil:
+        for i in range(bins.shape[0]):
+            if nodes[i] < 0:
+                continue
+            bin = &bins[i, 0]
+            count = &counts[nodes[i], labels[i], 0]
             for j in range(d):
-                count[begin[j] + find_bin(x[j], about, edge + begin[j] + j)] += 1
-                about += 4
+                count[start[j] + bin[j]] += 1
 
 
 def add_bins(
-    const double[:, ::1] X, const int32_t[::1] nodes, const int32_t[::1] first, const int64_t[:, ::1] masses,
-    const int32_t[::1] start, const double[:, :, ::1] guesses, const double[:, ::1] edges,
-    int64_t[:, :, ::1] sums,
+    const bin_t[:, ::1] bins, const int32_t[::1] nodes, const int32_t[::1] first,
+    const int64_t[:, ::1] masses, const int32_t[::1] start, int64_t[:, :, ::1] sums,
 ):
-    """Add masses of rows to `sums[node, cell, start[j] + bin]` of every column j, from the cell `first` on.
-
-    See `count_bins`.
-    """
-    cdef:
-        Py_ssize_t i, j, p, d = X.shape[1], neighbours = masses.shape[1], width = sums.shape[2]
-        int32_t node
-        int64_t* cell
+    """Add masses of rows to `sums[node, cell, start[j] + bin]` of every column j, from the cell `first` on."""
+    cdef Py_ssize_t i, j, p, width = sums.shape[2]
+    cdef int64_t* cell
     with nogil:
-        for i in range(X.shape[0]):
-            node = nodes[i]
-            for j in range(d):
-                cell = &sums[node, first[i], start[j]]
-                cell += find_bin(X[i, j], &guesses[node, j, 0], &edges[node, start[j] + j])
-                for p in range(neighbours):
+        for i in range(bins.shape[0]):
+            if nodes[i] < 0:
+                continue
+            for j in range(bins.shape[1]):
+                cell = &sums[nodes[i], first[i], start[j] + bins[i, j]]
+                for p in range(masses.shape[1]):
                     cell[p * width] += masses[i, p]
 
 

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Plans of sums by node of a partition: histograms of labels, and masses that rows share out."""
 
+import itertools
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -16,7 +17,7 @@ from .._codec import Record, integers, of_kind, record, records, refuse_sums, st
 from .._kept import AS_THEY_ARE, AsTheyAre
 from .._rows import PreparedRows
 from .cells import Axis, LabelAxis, LeafAxis, axis_from_dict
-from .mass_kernels import add_bins, add_masses, count_bins, fill_terms, multiply
+from .mass_kernels import add_bins, add_masses, count_bins, fill_terms, find_bins, move_rows, multiply
 from .moments import FINEST, SUM_BITS
 
 # Most sums of a plan, 1 GiB.
@@ -29,6 +30,8 @@ BLOCK_VALUES = 2**15
 _BLOCK_ROWS = 2**13
 # Rows whose counts fit 32 bits: counts of half the size stay in the cache longer.
 _MOST_ROWS = 2**30
+# Derived values that are kept from round to round: 256 MB.
+_MOST_COPIED = 2**25
 # Of a bin's width: more than a compiler that keeps more digits than it says could add to a guess.
 _SLACK = 2.0**-30
 #: Steps of the largest weight of a row: a weight is rounded by less than a thousandth of that.
@@ -92,13 +95,23 @@ class HistogramsPlan(Record):
         return self.partition.n_leaves * sum(self.n_bins) * self.n_labels
 
     @cached_property
+    def boxes(self) -> tuple[FloatArray, FloatArray]:
+        """Corners of the leaves' boxes."""
+        return self.partition.cells()
+
+    @cached_property
     def thresholds(self) -> FloatArray:
         """Thresholds of every leaf, of shape (n_leaves, sum of n_bins - 1): column by column, ascending.
 
         NaN where the box of the leaf has no width in the column.
         """
-        low, high = self.partition.cells()
-        cuts = [_thresholds(low[:, j], high[:, j], bins) for j, bins in enumerate(self.n_bins)]
+        low, high = self.boxes
+        # Neighbours with as many bins at once.
+        ends = np.flatnonzero(np.diff([*self.n_bins, 0])) + 1
+        cuts = [
+            _thresholds(low[:, first:last], high[:, first:last], self.n_bins[first]).reshape(len(low), -1)
+            for first, last in itertools.pairwise([0, *ends.tolist()])
+        ]
         return np.concatenate(cuts, axis=1)
 
     def by_column(self, values: IntArray) -> list[IntArray]:
@@ -112,29 +125,43 @@ class HistogramsPlan(Record):
         return np.cumsum([0, *self.n_bins[:-1]], dtype=np.int32)
 
     def sums(self, rows: PreparedRows) -> IntArray:
-        """Return the counts by leaf, label, and column and bin, the last fastest."""
-        X = np.ascontiguousarray(rows.X, dtype=np.float64)
-        labels = np.ascontiguousarray(LabelAxis(self.n_labels).codes(rows), dtype=np.int32)
-        left_out = _left_out(rows)
-        total = np.zeros(self.n_sums, dtype=np.int64)
-        for first in range(0, len(X), _MOST_ROWS):
-            here = slice(first, first + _MOST_ROWS)
-            total += self._count(X[here], labels[here], None if left_out is None else left_out[here])
+        """Return the sums by leaf, label or cell, and column and bin, the last fastest."""
+        total, left_out = np.zeros(self.n_sums, dtype=np.int64), _left_out(rows)
+        placed = self._place(rows)
+        for first in range(0, len(rows.X), _MOST_ROWS):
+            # Blocks of rows are placed and counted while they are in the cache.
+            table, last = self._table(), min(first + _MOST_ROWS, len(rows.X))
+            for start in blocks(first, last, max(BLOCK_VALUES // rows.X.shape[1], 1)):
+                binned = BinnedRows(self, rows.X[start], None if left_out is None else left_out[start])
+                self._add(binned, [part[start] for part in placed], table)
+            total += table.ravel()
         return total
 
-    def _count(
-        self, X: FloatArray, labels: NDArray[np.int32], left_out: BoolArray | None
-    ) -> NDArray[np.int32]:
-        counts = np.zeros((self.partition.n_leaves, self.n_labels, sum(self.n_bins)), dtype=np.int32)
-        step = max(BLOCK_VALUES // X.shape[1], 1)
-        for first in range(0, len(X), step):
-            here = slice(first, first + step)
-            columns = self.partition.derive(X[here])
-            nodes = self.partition.apply_derived(columns)
-            if left_out is not None:
-                nodes[left_out[here]] = -1
-            count_bins(columns, nodes, labels[here], self.first_bins, self.guesses, self.edges, counts)
-        return counts.ravel()
+    def binned_sums(
+        self, rows: PreparedRows, binned: "BinnedRows | None"
+    ) -> "tuple[IntArray, BinnedRows | None]":
+        """Return the sums of rows that stay at hand, and what the next plan may move to the leaves' children.
+
+        `binned` are the same rows as an earlier plan left them; None where there are none, or too many.
+        """
+        copied = self.partition.derived is not None or rows.X.dtype != np.float64
+        if len(rows.X) > _MOST_ROWS or (copied and len(rows.X) * len(self.n_bins) > _MOST_COPIED):
+            return self.sums(rows), None
+        if binned is None or not binned.move(self):
+            binned = BinnedRows(self, rows.X, _left_out(rows))
+        table = self._table()
+        self._add(binned, self._place(rows), table)
+        return table.ravel().astype(np.int64, copy=False), binned
+
+    def _table(self) -> IntArray | NDArray[np.int32]:
+        return np.zeros((self.partition.n_leaves, self.n_labels, sum(self.n_bins)), dtype=np.int32)
+
+    def _place(self, rows: PreparedRows) -> list[NDArray[Any]]:
+        """Return what is added of every row, and to which label or from which cell on."""
+        return [np.ascontiguousarray(LabelAxis(self.n_labels).codes(rows), dtype=np.int32)]
+
+    def _add(self, binned: "BinnedRows", placed: list[NDArray[Any]], table: NDArray[Any]) -> None:
+        count_bins(binned.bins, binned.nodes, placed[0], self.first_bins, table)
 
     @cached_property
     def guesses(self) -> FloatArray:
@@ -144,7 +171,7 @@ class HistogramsPlan(Record):
         at most m, a guess between k + m and k + 1 - m belongs to a value from threshold k on and below the
         next: the rest of it is closer to 0.5 than 0.5 - m. Where m is not below 0.5, nothing is sure.
         """
-        low, high = self.partition.cells()
+        low, high = self.boxes
         bins = np.array(self.n_bins)
         # Nothing here is finite in boxes that are a few subnormal numbers wide, or have no width.
         with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
@@ -158,9 +185,12 @@ class HistogramsPlan(Record):
     @cached_property
     def edges(self) -> FloatArray:
         """Thresholds as the kernel reads them: side by side, those of each column between -inf and NaN."""
-        ends = np.cumsum(np.array(self.n_bins) - 1)
-        padded = np.insert(self.thresholds, np.concatenate([[0], ends[:-1]]), -np.inf, axis=1)
-        return np.insert(padded, ends + np.arange(1, len(ends) + 1), np.nan, axis=1)
+        edges = np.full((self.partition.n_leaves, sum(self.n_bins) + len(self.n_bins)), np.nan)
+        before = self.first_bins + np.arange(len(self.n_bins))
+        inner = np.ones(edges.shape[1], dtype=bool)
+        inner[before] = inner[before + np.array(self.n_bins)] = False
+        edges[:, before], edges[:, inner] = -np.inf, self.thresholds
+        return edges
 
     def check_sums(self, values: IntArray, n_rows: int) -> None:
         """Refuse counts that no n_rows rows have."""
@@ -178,15 +208,51 @@ class HistogramsPlan(Record):
         self._require(self.n_sums <= MOST_COUNTS, "it has too many counts")
 
 
+class BinnedRows:
+    """Rows by leaf of a plan's partition, with the bins of their values in the leaf's box; private.
+
+    Parameters
+    ----------
+    plan : HistogramsPlan
+    X : ndarray of shape (n, n_features)
+    left_out : ndarray of bool of shape (n,), or None
+        Rows that do not count.
+    """
+
+    def __init__(self, plan: HistogramsPlan, X: NDArray[Any], left_out: BoolArray | None) -> None:
+        self._columns = plan.partition.derive(np.ascontiguousarray(X, dtype=np.float64))
+        self.nodes = plan.partition.apply_derived(self._columns)
+        if left_out is not None:
+            self.nodes[left_out] = -1
+        self.bins = np.zeros(self._columns.shape, dtype=np.uint8 if max(plan.n_bins) <= 256 else np.int32)
+        self._plan = plan
+        find_bins(self._columns, self.nodes, plan.first_bins, plan.guesses, plan.edges, self.bins)
+
+    def move(self, plan: HistogramsPlan) -> bool:
+        """Move the rows to the leaves of a plan whose partition splits these leaves; False: it does not."""
+        old, new = self._plan.partition, plan.partition
+        if plan.n_bins != self._plan.n_bins or new.derived is not old.derived:
+            return False
+        if new.max_depth > old.max_depth + 1 or new.truncate(old.max_depth) != old:
+            return False
+        node = np.flatnonzero(old.leaf_index >= 0)
+        feature = np.where(new.leaf_index[node] < 0, new.feature[node], -1).astype(np.int32)
+        left = new.leaf_index[new.left[node]]
+        where = plan.first_bins, plan.guesses, plan.edges
+        move_rows(self._columns, feature, new.threshold[node], left, *where, self.nodes, self.bins)
+        self._plan = plan
+        return True
+
+
 def _thresholds(low: FloatArray, high: FloatArray, n_bins: int) -> FloatArray:
     """Return the thresholds between bins of equal width, in (low, high] and ascending; NaN in no width."""
     share = np.arange(1, n_bins) / n_bins
     # The weights add up to 1, so that no box overflows but by a rounding, which is clipped.
     with np.errstate(over="ignore"):
         cuts = np.multiply.outer(low, 1 - share) + np.multiply.outer(high, share)
-    low, high = low[:, np.newaxis], high[:, np.newaxis]
+    low, high = low[..., np.newaxis], high[..., np.newaxis]
     # A box of a few units in the last place has fewer different thresholds than bins, rounded in any order.
-    cuts = np.maximum.accumulate(np.clip(cuts, np.nextafter(low, high), high), axis=1)
+    cuts = np.maximum.accumulate(np.clip(cuts, np.nextafter(low, high), high), axis=-1)
     return np.where(low < high, cuts, np.nan)
 
 
@@ -453,10 +519,14 @@ class MassesPlan(Record):
         self._require(0 < self.n_sums <= MOST_COUNTS, "it has no sums, or too many")
 
 
+def blocks(first: int, last: int, n_rows: int) -> Iterator[slice]:
+    """Yield slices of so many rows, or fewer."""
+    return (slice(start, min(start + n_rows, last)) for start in range(first, last, n_rows))
+
+
 def blocks_of(rows: PreparedRows, n_rows: int) -> Iterator[PreparedRows]:
     """Yield the rows, all of which count, so many at a time, as views: what masses read of them."""
-    for first in range(0, len(rows.X), n_rows):
-        here = slice(first, first + n_rows)
+    for here in blocks(0, len(rows.X), n_rows):
         y, labels, steps = (
             None if column is None else column[here] for column in (rows.y, rows.labels, rows.steps)
         )
@@ -506,14 +576,14 @@ class MassHistogramsPlan(HistogramsPlan):
         """Return the plan of these masses."""
         return cls(partition, n_bins, masses.n_cells, masses)
 
-    def sums(self, rows: PreparedRows) -> IntArray:
-        """Return the sums by leaf, cell, and column and bin, the last fastest."""
-        sums = np.zeros((self.partition.n_leaves, self.n_labels, sum(self.n_bins)), dtype=np.int64)
-        for block in blocks_of(rows.only_kept(), max(BLOCK_VALUES // rows.X.shape[1], 1)):
-            columns = self.partition.derive(np.ascontiguousarray(block.X, dtype=np.float64))
-            nodes, placed = self.partition.apply_derived(columns), self.masses.place(block)
-            add_bins(columns, nodes, *placed, self.first_bins, self.guesses, self.edges, sums)
-        return sums.ravel()
+    def _table(self) -> IntArray:
+        return np.zeros((self.partition.n_leaves, self.n_labels, sum(self.n_bins)), dtype=np.int64)
+
+    def _place(self, rows: PreparedRows) -> list[NDArray[Any]]:
+        return list(self.masses.place(rows))
+
+    def _add(self, binned: "BinnedRows", placed: list[NDArray[Any]], table: NDArray[Any]) -> None:
+        add_bins(binned.bins, binned.nodes, placed[0], placed[1], self.first_bins, table)
 
     def check_sums(self, values: IntArray, n_rows: int) -> None:
         """Refuse sums that no n_rows rows have."""
