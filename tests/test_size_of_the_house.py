@@ -25,7 +25,7 @@ TOP = Path(skprivate.__file__).parent
 FILES = sorted(path for path in TOP.rglob("*") if path.suffix in {".py", ".pyx"})
 MODULES = [path for path in FILES if path.name != "__init__.py"]
 
-MOST_MODULES = 247
+MOST_MODULES = 260
 MOST_LINES_OF_A_MODULE = 520
 MOST_FILES_OF_A_FIT = 25
 MOST_FILES_OF_A_PREDICTION = 12
@@ -38,7 +38,7 @@ MOST_LINES = {
     "rounds": 4979,
     "tree": 3638,
     "evaluation": 3379,
-    "games": 3617,
+    "games": 3686,
     "collaborative": 2870,
     "collection": 2020,
     "domain": 1672,
@@ -53,7 +53,7 @@ MOST_LINES = {
     "noise": 810,
     "label_privacy": 747,
     "datasets": 563,
-    "_demo": 453,
+    "_demo": 457,
     "metrics": 414,
     "files at the top": 247,
 }

@@ -12,6 +12,7 @@ from ..utils import check_int
 from ..utils._public_module import public_module
 from ._games.game import AggregativeGame
 from ._mediated import MediatedNashSolver
+from ._rounds import check_game
 
 # What players reach without a release: the public start, and responses to public things.
 _START = "the public start"
@@ -53,8 +54,9 @@ class GamePlan:
     def __str__(self) -> str:
         lines = [f"Expected regret at epsilon {self.epsilon:g}, delta {self.delta:g} (standard error):"]
         lines += [f"  {name:<55} {mean:9.3g} ({error:.2g})" for name, (mean, error) in self.regrets.items()]
-        best = f"{self.max_iter} rounds of a mediator"
-        advice = f"spend it on {best}" if self.worth_spending else "spend nothing, play the best above"
+        best = _name_of(self.max_iter)
+        free = "spend nothing, play the best of the first four"
+        advice = f"spend it on {best}" if self.worth_spending else free
         return "\n".join([*lines, f"Advice: {advice}."])
 
 
@@ -110,11 +112,17 @@ def plan_game(
     >>> plan.regrets["the public start"][0] > plan.regrets["responses to the equilibrium of a public draw"][0]
     True
     """
-    n_games = check_int(n_games, "n_games", least=2)
+    n_games, random_state = (
+        check_int(value, name, least=least)
+        for value, name, least in ((n_games, "n_games", 2), (random_state, "random_state", 0))
+    )
+    if not callable(draw):
+        raise TypeError("draw must be a function from a numpy.random.Generator to a game.")
     found: dict[str, list[float]] = {}
     with config_context(allow_seeds=True):
         for number in range(n_games):
             game, public = (draw(np.random.default_rng((random_state, number, side))) for side in (0, 1))
+            check_game(game)
             for name, regret in _regrets(game, public, epsilon, delta, (random_state, number)).items():
                 found.setdefault(name, []).append(regret)
     means = {name: float(np.mean(values)) for name, values in found.items()}

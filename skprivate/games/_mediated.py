@@ -19,19 +19,21 @@ from ..base import SHARED_CONSTRAINTS, PrivateEstimatorMixin, assign_roles, clai
 from ..noise import DiscreteGaussianMechanism
 from ..noise._mechanisms import Entropy, FitBudget, check_entropy
 from ..utils._compat import CallbackSupportMixin, Interval, StrOptions
-from ..utils._private_fit import progress
+from ..utils._private_fit import progress, warn_user
 from ..utils._public_module import public_module
 from ._games.game import AggregativeGame
-from ._games.sets import Box, Simplex
-from ._rounds import check_game, check_start, kept_of_step, last_responses
+from ._games.sets import ConstraintSet, inside_of_means
+from ._rounds import WEAK, check_game, check_start, kept_of_step, last_responses
 
 #: Sums the players' messages: int64 of shape (n_players, n_dims + 1) to (n_dims + 1,).
 Mediator = Callable[[IntArray], IntArray]
 
-# Whole numbers of a message per diameter of a set: rounding adds less than 1e-5 to the noise.
+# Whole numbers of a message per diameter of a set: rounding adds a part of sqrt(n) / 2^20 to the noise.
 _UNITS = 2**20
-# Slack of what a projection leaves outside a set, as a part of the diameter; sets count it as rounding.
+# Slack for the rounding of projections, as a part of the diameter.
 _OUTSIDE = 1e-8
+# Diameters, of the size of strategies and in all, for which a set's slack of 1e-9 and doubles leave that.
+_LEAST, _LARGEST = 1e-6, 1e100
 # Reach of a step's own length in a message, as a part of the diameter: it adds an eighth to the noise.
 _STEP_REACH = 0.5
 # Least step towards the responses.
@@ -113,9 +115,10 @@ class MediatedNashSolver(CallbackSupportMixin, PrivateEstimatorMixin, BaseEstima
     aggregate stays: 1 / (1 + Q / P) for a pseudo-gradient ``P x + Q aggregate``, for which the step is
     Newton's. The factor ``k = max(0, 1 - (n + 2 sqrt(2 n)) s^2 / |y - z|^2)``, s the standard deviation of
     the noise, shrinks steps that noise explains: by its expected square and two standard deviations of that.
-    In the last response a player expects the aggregate to move with it by ``e^2 / (e^2 + (d r)^2)`` of its
-    own change, e the norm of the noise and r its distance from where it stood (`AggregativeGame.respond`),
-    since responses amplify an error of the estimate where the game is steep.
+    The estimate is then moved to the nearest mean that the sets allow. In the last response a player expects
+    the aggregate to move with it by ``e^2 / (e^2 + (d r)^2)`` of its own change, e the norm of the noise and
+    r its distance from where it stood (`AggregativeGame.respond`), since responses amplify an error of the
+    estimate where the game is steep.
 
     References
     ----------
@@ -194,16 +197,20 @@ class MediatedNashSolver(CallbackSupportMixin, PrivateEstimatorMixin, BaseEstima
         Raises
         ------
         TypeError, ValueError
-            `game` is no game, or its set has no bound; `x0` has another shape or lies outside the set; delta
-            is 0; the mediator returns something else than a sum. All but the last before a charge.
+            `game` is no game, or its set has no bound or is a point; `x0` has another shape or lies outside
+            the set; delta is 0; the mediator returns something else than a sum. All but the last before a
+            charge.
         """
         check_game(game)
-        start = check_start(game, x0, inside=True)
+        # A point in the set's slack for rounding is moved inside.
+        start = game.constraint.project(check_start(game, x0, inside=True))
         entropy = check_entropy(self.random_state)
         budget = FitBudget.of(self.epsilon, self.delta, "gaussian")
         messages = Messages.of_game(game, start)
         n_rounds = self._n_rounds(messages, budget)
         noise = messages.noise(budget.amount / n_rounds)
+        if budget.epsilon > WEAK and entropy.private:
+            warn_user(f"epsilon={self.epsilon:g} protects hardly anything: take a smaller one.", UserWarning)
         self.announce_leaks([])
         spent = self._statement(budget, noise, n_rounds, entropy)
         self.charge(spent)
@@ -213,7 +220,7 @@ class MediatedNashSolver(CallbackSupportMixin, PrivateEstimatorMixin, BaseEstima
             for _ in range(n_rounds):
                 sent, state = messages.of_players(game, state)
                 total = noise.randomize(self._total(sent), entropy)
-                state, mean = messages.step(state, total, noise)
+                state, mean = messages.step(game.constraint, state, total, noise)
                 observed.append(mean)
                 on_progress()
         unknown = game.n_dims * noise.variance * (messages.unit / game.n_players) ** 2
@@ -253,7 +260,7 @@ class MediatedNashSolver(CallbackSupportMixin, PrivateEstimatorMixin, BaseEstima
             unit="player",
             noise_scale=noise.sigma,
             noise_source=entropy.source,  # type: ignore[arg-type]
-            deployment="simulated",
+            deployment="curator",
             public_inputs=("starting point", "constraint set"),
             unprotected={
                 "rounds": n_rounds,
@@ -308,10 +315,13 @@ class Messages:
                 "every player's set must be bounded: nothing else bounds what one player adds to the mean. "
                 "Pass bounds=(lower, upper) or Simplex(total)."
             )
-        if not isinstance(game.constraint, Box | Simplex):
-            # A user's projection is known up to what a set counts as rounding.
-            diameter += _OUTSIDE * sqrt(game.n_dims) * max(1.0, float(np.abs(start).max()) + diameter)
-        return cls(start, max(diameter, np.finfo(np.float64).tiny))
+        size = max(1.0, float(np.abs(start).max()))
+        if not _LEAST * size <= diameter <= _LARGEST:
+            raise ValueError(
+                f"every player's set must have a diameter between {_LEAST:g} of the strategies' size and "
+                f"{_LARGEST:g}: in a single point there is nothing to choose. Use other units or bounds."
+            )
+        return cls(start, diameter)
 
     @property
     def unit(self) -> float:
@@ -334,8 +344,9 @@ class Messages:
         public = np.broadcast_to(state.public, shape)
         held = game._responses(lambda x: game.pseudo_gradient(x, public), state.responses)
         alike = game._responses(lambda x: game.pseudo_gradient(x, public + x - path), held)
-        # A set of a user's own may return points that it does not contain.
-        held = np.where(game.constraint.contains(held)[:, None], held, self.start)
+        # A set of a user's own may return points that it does not contain, or that are further apart.
+        near = np.linalg.norm(held - self.start, axis=1) <= self.diameter * (1 + _OUTSIDE)
+        held = np.where((near & game.constraint.contains(held))[:, None], held, self.start)
         ways = held - path, alike - path
         squares = np.square(ways[0]).sum(axis=1)
         lengths = np.ones(len(path))
@@ -345,7 +356,7 @@ class Messages:
         return np.rint(sent).astype(np.int64), replace(state, responses=held)
 
     def step(
-        self, state: _State, total: IntArray, noise: DiscreteGaussianMechanism
+        self, constraint: ConstraintSet, state: _State, total: IntArray, noise: DiscreteGaussianMechanism
     ) -> tuple[_State, FloatArray]:
         """Return what follows from a published sum, and the mean that it stands for."""
         n_players, n_dims = self.start.shape
@@ -354,4 +365,5 @@ class Messages:
         way = mean - state.public
         length_here = length * kept_of_step(way, n_dims * noise.variance * (self.unit / n_players) ** 2)
         path = state.path + length_here * (state.responses - state.path)
-        return _State(state.responses, state.public + length_here * way, path, length), mean
+        public = inside_of_means(constraint, state.public + length_here * way)
+        return _State(state.responses, public, path, length), mean

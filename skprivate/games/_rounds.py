@@ -20,6 +20,9 @@ from ._games.sets import as_numbers
 from ._plan import Algorithm, Grid, Schedules
 from ._round_kernels import clip_rows, fill_broadcast
 
+# Epsilon above which differential privacy of one player is called weak: odds may change by a factor of 5e8.
+WEAK = 20
+
 
 def check_game(game: Any) -> None:
     """Refuse what is no game."""
@@ -247,7 +250,13 @@ class SolverState:
         history = {"observations": list(solver.observations_)} if hasattr(solver, "observations_") else {}
         history |= {name: list(path) for name, path in getattr(solver, "history_", {}).items()}
         players = PlayerStates(*solver._state)
-        return cls(solver.start_, mixing, (players, solver.n_iter_), history, list(solver.broadcast_means_))
+        return cls(
+            solver.start_,
+            mixing,
+            (players, solver.n_iter_),
+            history,
+            list(getattr(solver, "broadcast_means_", ())),
+        )
 
     @property
     def n_done(self) -> int:

@@ -25,9 +25,9 @@ from ..utils._public_module import public_module
 from ._communication_weights import MixingSchedule, check_same_rounds, make_mixing
 from ._games.game import AggregativeGame
 from ._leakage.guarantees import View, largest_player_epsilon, privacy_guarantee
-from ._mediated import MediatedNashSolver
+from ._mediated import MediatedNashSolver, Messages
 from ._plan import Algorithm, BroadcastMechanism, Grid, Schedules, extend_rounds, make_grid
-from ._rounds import Dynamics, SolverState, check_game, check_start, kept_of_step, last_responses
+from ._rounds import WEAK, Dynamics, SolverState, check_game, check_start, kept_of_step, last_responses
 
 # The solver: private Nash equilibrium seeking with noisy broadcasts of the players' estimates.
 
@@ -74,7 +74,9 @@ default=None
     last_step : {"update", "response"}, default="update"
         What players play in the end: what the last round left them, as in the papers, or their response, at
         home, to the public estimate of the aggregate that all broadcasts give (`AggregativeGame.respond`).
-        It has far less noise than a player's own estimate, and nothing more is broadcast.
+        That has far less noise than a player's own estimate, and nothing more is broadcast. The estimate is
+        moved towards the start by what noise explains of the difference, and the noise that is left sets the
+        conjecture.
     store : {"none", "observations", "all"}, default="none"
         What is kept of every round: nothing, the broadcasts, or strategies and estimates too.
     random_state : None, int, RandomState or Generator, default=None
@@ -263,6 +265,7 @@ default=None
         view: View | Literal["joint"] = "individual",
         prior: Any = None,
         rounds: int | Literal["auto"] = "auto",
+        x0: Any = None,
         **options: Any,
     ) -> "Self | MediatedNashSolver":
         """Return a solver whose noise and rounds follow from epsilon; nothing is run or charged.
@@ -281,8 +284,10 @@ default=None
             As in `privacy_guarantee`.
         rounds : int or "auto", default="auto"
             "auto": the number after which the noise in the public estimate is what is left.
+        x0 : array-like, default=None
+            As in `fit`, which must be given the same one.
         **options
-            Further parameters of the solver.
+            Further parameters of the solver, but for noise_scale and max_iter.
 
         Returns
         -------
@@ -294,12 +299,14 @@ default=None
         PrivacyUnboundedError
             No amount of noise reaches epsilon: nothing bounds what a broadcast leaks.
         TypeError, ValueError
-            Wrong types; a prior that does not fit; a mediator with another criterion.
+            Wrong types; a prior that does not fit; a mediator with another criterion, or a set without a
+            bound.
 
         Notes
         -----
-        **Privacy**: a function of public things. The guarantee of the fitted solver is at most epsilon, and
-        less by the resolution of the search.
+        **Privacy**: a function of public things. The guarantee after one `fit` of the solver, from this x0,
+        is at most epsilon, and less by the resolution of the search. `partial_fit` adds rounds, and spends
+        more.
 
         Examples
         --------
@@ -315,38 +322,49 @@ default=None
         """
         check_game(game)
         epsilon = float(check_positive(epsilon, "epsilon"))
+        for name in {"noise_scale", "max_iter"} & options.keys():
+            raise ValueError(
+                f"{name} follows from epsilon: leave it out (rounds= sets the number of rounds)."
+            )
+        if rounds != "auto":
+            check_int(rounds, "rounds", least=1)
         if view == "joint":
             if criterion != "dp" or prior is not None:
                 raise ValueError("view='joint' is for criterion='dp', without a prior.")
+            Messages.of_game(game, check_start(game, x0, inside=True))
             return MediatedNashSolver(epsilon, max_iter=rounds, **options)
         options = {"last_step": "response", **options}
-        tried = _ROUNDS if rounds == "auto" else (check_int(rounds, "rounds", least=1),)
+        tried = _ROUNDS if rounds == "auto" else (rounds,)
         found = []
         for n_rounds in tried:
             solver = cls(max_iter=n_rounds, **options)
-            solver.noise_scale = solver._scale_of(epsilon, game, prior, view, criterion)
+            solver.noise_scale = solver._scale_of(epsilon, game, x0, prior, view, criterion)
             noise = solver.noise_scale * math.sqrt(2 * game.n_dims / game.n_players / -(-n_rounds // 4))
             far = game.constraint.diameter if math.isfinite(game.constraint.diameter) else 1.0
             found.append((_LEFT**n_rounds * far + noise, solver))
         return min(found, key=lambda pair: pair[0])[1]
 
     def _scale_of(
-        self, epsilon: float, game: AggregativeGame, prior: Any, view: View, criterion: Criterion
+        self, epsilon: float, game: AggregativeGame, x0: Any, prior: Any, view: View, criterion: Criterion
     ) -> float:
         """Return the least constant scale of noise, to a part in a thousand, that reaches epsilon."""
-        start = check_start(game, None, inside=True)
+        start = check_start(game, x0, inside=self.algorithm == "wang_nedic")
 
         def leaked(exponent: int) -> float:
             schedules = Schedules.checked(1.001**exponent, self.step_size, self.consensus_step, self.max_iter)
-            grid = make_grid(schedules.noise_scales, largest_public_magnitude(game, start))
+            try:
+                grid = make_grid(schedules.noise_scales, largest_public_magnitude(game, start))
+            except ValueError:
+                # Strategies are too large for so little noise.
+                return math.inf
             mechanism = make_mechanism(self, game, schedules, grid)
             return privacy_guarantee(mechanism, prior, view=view, criterion=criterion).epsilon
 
         low, high = -_EXPONENTS, _EXPONENTS
         if not leaked(high) <= epsilon:
             raise PrivacyUnboundedError(
-                f"no noise reaches epsilon={epsilon:g}: what one player holds may move its broadcasts "
-                "without limit. Declare bounds, or set clip_norm."
+                f"no noise up to 1e13 reaches epsilon={epsilon:g}: what one player holds may move its "
+                "broadcasts too far. Declare bounds, set clip_norm, or take a larger epsilon."
             )
         while high - low > 1:
             middle = (low + high) // 2
@@ -534,7 +552,7 @@ default=None
             if self.is_strict() or self.ledger is not None:
                 raise PrivacyUnboundedError(message)
             warn_user(message, PrivacyLeakWarning)
-        elif epsilon > _WEAK and entropy.private:
+        elif epsilon > WEAK and entropy.private:
             warn_user(
                 f"One player's epsilon is {float(epsilon):.3g}, which protects hardly anything. "
                 "PrivateNashSolver.from_epsilon chooses noise and rounds for an epsilon.",
@@ -556,8 +574,6 @@ _TYPICAL_LENGTH = 0.5
 # Rounds that `from_epsilon` compares, what a round leaves of the distance to the equilibrium (the first steps
 # of the default schedule on five kinds of games), and exponents of 1.001 for scales from 1e-13 to 1e13.
 _ROUNDS, _LEFT, _EXPONENTS = (2, 3, 5, 10, 20, 50), 0.6, 30_000
-# Epsilon above which differential privacy of one player is called weak: odds may change by a factor of 5e8.
-_WEAK = 20
 
 
 def _estimate_variance(schedules: Schedules) -> float:
@@ -578,7 +594,7 @@ def _public_aggregate(solver: Any) -> FloatArray:
 def _n_last(solver: Any) -> int:
     """Return how many of the last rounds the public estimate is of."""
     noisy = solver.algorithm == "wang_nedic" and (solver.noise_scales_ > 0).all()
-    return -(-len(solver.noise_scales_) // 4) if noisy else 1
+    return min(-(-len(solver.noise_scales_) // 4), len(solver.broadcast_means_)) if noisy else 1
 
 
 def _responses(solver: Any, game: AggregativeGame) -> FloatArray:

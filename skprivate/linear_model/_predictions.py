@@ -209,7 +209,8 @@ def quantile_state(self: Any, X: ArrayLike, q: ArrayLike) -> goodness.States:
     >>> rng = np.random.default_rng(0)
     >>> load = rng.uniform(0, 10, size=(20000, 1))
     >>> hours = np.exp(9 - 0.2 * load[:, 0]) * rng.weibull(2.0, size=20000)
-    >>> model = DPLogLocationScaleRegressor(epsilon=1.0, bounds_X=(0, 10), bounds_y=(10, 20000))
+    >>> known = {"bounds_X": (0, 10), "bounds_y": (10, 20000), "random_state": 0}    # seeded for this page
+    >>> model = DPLogLocationScaleRegressor(epsilon=1.0, **known)
     >>> model.fit(load, hours).quantile_state([[5.0]], [0.1, 0.5])
     array([['known', 'known']], dtype='<U12')
     """
@@ -307,7 +308,8 @@ def predict_quantile_bound(
     >>> rng = np.random.default_rng(0)
     >>> load = rng.uniform(0, 10, size=(20000, 1))
     >>> hours = np.exp(9 - 0.2 * load[:, 0]) * rng.weibull(2.0, size=20000)
-    >>> model = DPLogLocationScaleRegressor(epsilon=1.0, bounds_X=(0, 10), bounds_y=(10, 20000))
+    >>> known = {"bounds_X": (0, 10), "bounds_y": (10, 20000), "random_state": 0}    # seeded for this page
+    >>> model = DPLogLocationScaleRegressor(epsilon=1.0, **known)
     >>> model = model.fit(load, hours)
     >>> b10 = model.predict_quantile([[5.0]], 0.1)
     >>> bool(model.predict_quantile_bound([[5.0]], 0.1)[0] < b10[0])
@@ -369,7 +371,8 @@ def b_lives(
     >>> rng = np.random.default_rng(0)
     >>> load = rng.uniform(0, 10, size=(20000, 1))
     >>> hours = np.exp(9 - 0.2 * load[:, 0]) * rng.weibull(2.0, size=20000)
-    >>> model = DPLogLocationScaleRegressor(epsilon=1.0, bounds_X=(0, 10), bounds_y=(10, 20000))
+    >>> known = {"bounds_X": (0, 10), "bounds_y": (10, 20000), "random_state": 0}    # seeded for this page
+    >>> model = DPLogLocationScaleRegressor(epsilon=1.0, **known)
     >>> table = model.fit(load, hours).b_lives([[0.0], [5.0]], [0.1, 0.5])
     >>> table.shape, bool((table["lower"] < table["bound"]).all())
     ((4, 8), True)

@@ -159,7 +159,7 @@ _METHODS = {
 # the unit is replaced, and a replaced unit may differ in its label alone.
 _IMPLIED: dict[Relation, tuple[Relation, ...]] = {
     "local": ("local", "replace-one", "label", "joint"),
-    "replace-one": ("replace-one", "label"),
+    "replace-one": ("replace-one", "label", "joint"),
     "add-remove": ("add-remove",),
     "label": ("label",),
     "joint": ("joint",),

@@ -58,7 +58,7 @@ _SHRINK = 0.6
 _GROW = 1.2
 # Shorter steps are taken as they are: near the smallest double nothing is gained by halving.
 _SMALLEST_STEP = 1e-300
-# Longest step of a row: where a gradient is flat, nothing else ends its growth.
+# Longest step of a row in its first ones: where a gradient is flat, nothing else ends its growth.
 _LONGEST_STEP = 1e12
 # Newton steps that one attempt may take; a guess of the sides in use settles in a few, or never.
 _NEWTON_STEPS = 30
@@ -112,19 +112,42 @@ class VariationalInequality:
 
 
 def row_solutions(
-    operator: Operator, constraint: ConstraintSet, start: FloatArray, tol: float, max_iter: int
+    operator: Operator,
+    constraint: ConstraintSet,
+    start: FloatArray,
+    reach: float,
+    first: FloatArray,
+    tol: float,
+    max_iter: int,
 ) -> FloatArray:
-    """Return strategies that solve the inequality of every row by itself.
+    """Return strategies that solve the inequality of every row by itself, in any units.
 
     Row i of `operator` is a function of row i alone. Steps, their lengths and their end are a row's own: what
     one player returns is a function of its own costs, to the last bit, as if it had computed at home.
+
+    Parameters
+    ----------
+    operator : callable
+    constraint : ConstraintSet
+    start : ndarray of shape (n_players, n_dims)
+    reach : float
+        How far strategies may be apart: a public scale of them.
+    first : ndarray of shape (n_players, n_dims)
+        Pseudo-gradients at the public start: a row's own scale.
+    tol : float
+        A row is solved where a step, that would have the length `reach` at the public start, has at most this
+        part of it.
+    max_iter : int
+        Most steps.
     """
-    x, sizes = start, np.ones(len(start))
-    gradients = operator(x)
+    steepness = np.sqrt(np.square(first).sum(axis=1))
+    known = np.isfinite(steepness) & (steepness > 0)
+    unit = np.divide(reach, steepness, out=np.ones(len(start)), where=known)
+    unit = np.where(np.isfinite(unit) & (unit > 0), unit, 1.0)
+    x, sizes, gradients = start, unit, operator(start)
     for _ in range(max_iter):
-        left = np.sqrt(np.square(x - constraint.project(x - gradients)).sum(axis=1))
-        scale = np.maximum(1.0, np.maximum(np.abs(x), np.abs(gradients)).max(axis=1))
-        going = ~(left <= tol * scale)
+        left = np.sqrt(np.square(x - constraint.project(x - unit[:, None] * gradients)).sum(axis=1))
+        going = (left > tol * reach) & np.isfinite(gradients).all(axis=1)
         if not going.any():
             break
         ahead = constraint.project(x - sizes[:, None] * gradients)
@@ -134,7 +157,7 @@ def row_solutions(
         moves = (going & short)[:, None]
         x = np.where(moves, constraint.project(x - sizes[:, None] * there), x)
         gradients = np.where(moves, operator(x), gradients)
-        sizes = np.where(short, np.minimum(sizes * _GROW, _LONGEST_STEP), sizes * _SHRINK)
+        sizes = np.where(short, np.minimum(sizes * _GROW, _LONGEST_STEP * unit), sizes * _SHRINK)
     return np.where(np.isfinite(x).all(axis=1, keepdims=True), x, start)
 
 

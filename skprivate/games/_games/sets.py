@@ -40,13 +40,15 @@ class ConstraintSet(ABC):
         Largest L1 distance of two points of one player's set; infinite if it is unbounded.
     expansion : float
         Bound on the L1 Lipschitz constant of the Euclidean projection.
+    euclidean_diameter : float
+        Bound on the Euclidean distance of two points of one player's set; `diameter` unless a set knows more.
 
     Notes
     -----
     A set that does not say how many dimensions it has (``Box(0, 1)``, ``Simplex()``) takes it from the game
     it is given to: ``game.constraint`` is the set with its dimensions.
 
-    **Privacy**: a set is public. Guarantees rest on its `diameter` and `expansion`: one that is too small
+    **Privacy**: a set is public. Guarantees rest on its diameters and `expansion`: one that is too small
     makes them wrong. A game refuses a set that two of some random points show to be larger, which proves
     nothing of others.
 
@@ -301,13 +303,18 @@ class Simplex(ConstraintSet):
            [4., 3., 3.]])
     """
 
+    # As in pickles of sets that had none.
+    upper: FloatArray | None = None
+
     def __init__(self, total: float | ArrayLike = 1.0, *, upper: float | ArrayLike | None = None) -> None:
         if np.ndim(total) == 0:
             self.total: Any = float(check_positive(total, "total"))
         else:
-            self.total = as_numbers(total, "total").astype(np.float64).reshape(-1, 1)
-            if not (np.isfinite(self.total) & (self.total > 0)).all():
+            totals = as_numbers(total, "total").astype(np.float64)
+            if totals.ndim != 1 or not (np.isfinite(totals) & (totals > 0)).all():
                 raise ValueError("total must be finite and above 0, one number for each player.")
+            self.total = totals[:, np.newaxis]
+            self.total.flags.writeable = False
         self.upper = None if upper is None else _corner(upper, "upper")
         if self.upper is not None and not (self.upper > 0).all():
             raise ValueError("upper must be above 0.")
@@ -373,10 +380,10 @@ class Simplex(ConstraintSet):
         """
         assert self.upper is not None
         shifted = points - points.max(axis=1, keepdims=True)
-        upper = np.broadcast_to(self.upper, points.shape)
+        rows, total = np.arange(len(points)), np.broadcast_to(np.ravel(self.total), len(points))
+        upper = np.minimum(np.broadcast_to(self.upper, points.shape), total[:, None])
         bends = np.sort(np.concatenate([shifted, shifted - upper], axis=1), axis=1)
         low, high = np.zeros(len(points), dtype=np.intp), np.full(len(points), bends.shape[1] - 1)
-        rows, total = np.arange(len(points)), np.broadcast_to(np.ravel(self.total), len(points))
         for _ in range(bends.shape[1].bit_length()):
             middle = (low + high) // 2
             above = np.clip(shifted - bends[rows, middle, None], 0.0, upper).sum(axis=1) >= total
@@ -386,10 +393,12 @@ class Simplex(ConstraintSet):
         fall = ends[0] - ends[1]
         part = np.divide(ends[0] - total, fall, out=np.zeros(len(points)), where=fall > 0)
         found: FloatArray = np.clip(shifted - left - part[:, None] * (right - left), 0.0, upper)
-        # What rounding of far points leaves of the total goes to the coordinates between their ends.
-        free = (found > 0) & (found < upper)
-        short = (total - found.sum(axis=1)) / np.maximum(free.sum(axis=1), 1)
-        return np.clip(found + free * short[:, None], 0.0, upper)
+        # What rounding of far points leaves of the total goes to coordinates with room for it.
+        for _ in range(points.shape[1] + 1):
+            short = total - found.sum(axis=1)
+            room = np.where(short[:, None] > 0, found < upper, found > 0)
+            found = np.clip(found + room * (short / np.maximum(room.sum(axis=1), 1))[:, None], 0.0, upper)
+        return found
 
     def contains(self, points: FloatArray) -> BoolArray:
         """Return which rows lie in the simplex, up to rounding."""
@@ -414,7 +423,8 @@ class Simplex(ConstraintSet):
         fitted = Simplex(self.total if np.ndim(self.total) == 0 else self.total[:, 0], upper=upper)
         fitted.n_dims = n_dims
         if upper is not None:
-            short = np.broadcast_to(upper.sum(axis=-1, keepdims=True) < self.total, (n_players, 1))
+            room = upper.sum(axis=-1, keepdims=True) * (1 + _ROUNDING)
+            short = np.broadcast_to(room < self.total, (n_players, 1))
             if short.any():
                 raise ValueError(
                     f"total of player {int(np.argmax(short))} is above the sum of its largest coordinates: "
@@ -426,6 +436,19 @@ class Simplex(ConstraintSet):
         total = repr(self.total) if np.ndim(self.total) == 0 else _describe_corner(self.total[:, 0])
         upper = "" if self.upper is None else f", upper={_describe_corner(self.upper)}"
         return f"Simplex(total={total}{upper})"
+
+
+def inside_of_means(constraint: ConstraintSet, point: FloatArray) -> FloatArray:
+    """Return the nearest mean of points of the players' sets; of a set that nobody knows, the point."""
+    sets: ConstraintSet = constraint
+    if isinstance(constraint, Box):
+        sets = Box(*(np.atleast_2d(side).mean(axis=0) for side in (constraint.lower, constraint.upper)))
+    elif isinstance(constraint, Simplex):
+        upper = None if constraint.upper is None else np.atleast_2d(constraint.upper).mean(axis=0)
+        sets = Simplex(float(np.mean(constraint.total)), upper=upper).fit_to(1, len(point))
+    else:
+        return point
+    return sets.project(point[np.newaxis])[0]
 
 
 def check_constraint(bounds: Bounds, n_players: int, n_dims: int) -> ConstraintSet:
@@ -473,12 +496,17 @@ def check_declared_sizes(constraint: ConstraintSet, n_players: int, n_dims: int)
             ends = [np.asarray(constraint.project(points.copy())) for points in pair]
             apart, before = _l1_rows(ends[0] - ends[1]), _l1_rows(pair[0] - pair[1])
             slack = _PAIR_ROUNDING * (before + _l1_rows(ends[0]) + _l1_rows(ends[1]))
-            limits = (("diameter", constraint.diameter), ("expansion", constraint.expansion * before))
-            for name, most in limits:
-                if (apart > most + slack).any():
+            straight = np.linalg.norm(ends[0] - ends[1], axis=1)
+            limits = (
+                ("diameter", apart, constraint.diameter),
+                ("expansion", apart, constraint.expansion * before),
+                ("euclidean_diameter", straight, constraint.euclidean_diameter),
+            )
+            for name, distance, most in limits:
+                if (distance > most + slack).any():
                     raise ValueError(
                         f"{name} is too small: {type(constraint).__name__} projects two points to points "
-                        "that are further apart in L1, the sum of absolute differences."
+                        "that are further apart (the first two in L1, the sum of absolute differences)."
                     )
 
 

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from skprivate.exceptions import UtilityWarning
-from skprivate.games import AggregativeGame
+from skprivate.games import AggregativeGame, Simplex
 from tests.games.conftest import N, n, nash
 
 
@@ -54,3 +54,16 @@ def test_regret_refuses_costs_that_are_not_finite_where_the_players_are():
     assert game.regret([0.5, 0.5, 0.5]) == pytest.approx(0.5, abs=1e-6)
     with pytest.raises(ValueError, match="not finite"):
         game.regret([0.5, 0.5, 0.95])
+
+
+@pytest.mark.parametrize(("unit", "cost"), [(1, 1e-8), (1, 1e8), (1e-3, 1e4), (1e3, 1e-4)])
+def test_responses_do_not_depend_on_units(unit, cost):
+    def responses(unit, cost):
+        def gradient(x, mean):
+            return cost * (2 * x / unit + np.array([2.0, 1.0, 0.0, 1.0]) + mean / unit) / unit
+
+        game = AggregativeGame(gradient, 5, 4, bounds=Simplex(8 * unit))
+        return game.respond(np.full(4, 2.0 * unit)) / unit
+
+    assert responses(unit, cost) == pytest.approx(responses(1, 1), abs=1e-6)
+    assert np.ptp(responses(1, 1)[0]) > 0.5

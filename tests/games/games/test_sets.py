@@ -154,3 +154,33 @@ def test_a_users_own_set_is_taken_as_it_is_unless_points_show_it_larger(radius, 
         check_constraint(Ball(2 * radius, widest, radius, middle), 4, 2)
     with pytest.raises(ValueError, match="expansion is too small"):
         check_constraint(Ball(longest, 1.0, radius, middle), 4, 2)
+
+
+def test_a_simplex_with_largest_coordinates_is_projected_on():
+    rng = np.random.default_rng(0)
+    for scale in (0.1, 1.0, 1e4):
+        upper, points = rng.uniform(0.1, 3, (200, 4)), scale * rng.normal(size=(200, 4))
+        total = rng.uniform(0.05, 1, 200) * upper.sum(axis=1)
+        low, high = points.min(axis=1) - 3.0, points.max(axis=1)
+        for _ in range(100):
+            middle = (low + high) / 2
+            above = np.clip(points - middle[:, None], 0, upper).sum(axis=1) > total
+            low, high = np.where(above, middle, low), np.where(above, high, middle)
+        found = Simplex(total, upper=upper).fit_to(200, 4).project(points)
+        assert found == pytest.approx(np.clip(points - low[:, None], 0, upper), abs=1e-9 * max(scale, 1))
+    for loose in (1e20, np.inf, [np.inf, 9, 9]):
+        assert Simplex(8, upper=loose).fit_to(1, 3).project([[5.0, 0, 1]]) == pytest.approx(
+            Simplex(8).project([[5.0, 0, 1]])
+        )
+    assert Simplex(5, upper=3).fit_to(1, 3).project([[1e20, 0.0, 0.0]]).tolist() == [[3.0, 1.0, 1.0]]
+
+
+def test_diameters_of_a_simplex_with_largest_coordinates_are_bounds():
+    rng = np.random.default_rng(1)
+    for _ in range(30):
+        upper = rng.uniform(0.1, 3, 5)
+        limits = Simplex(rng.uniform(0.1, 1) * upper.sum(), upper=upper).fit_to(400, 5)
+        ends = limits.project(rng.choice([-50.0, 0.0, 50.0], size=(400, 5)))
+        apart = ends[:, None] - ends
+        assert np.abs(apart).sum(axis=2).max() <= limits.diameter * (1 + 1e-9)
+        assert np.linalg.norm(apart, axis=2).max() <= limits.euclidean_diameter * (1 + 1e-9)
