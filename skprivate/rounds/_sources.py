@@ -485,6 +485,10 @@ class SourceRun:
     def prepare(self, number: int, plan: Plan) -> None:
         """Refuse what public facts forbid."""
         plan.check_room(self._facts.n_rows)
+        # Sites that agreed to certain rounds are asked before they are paid for.
+        ask = getattr(getattr(self._source.hook, "__self__", None), "before_charge", None)
+        if ask is not None:
+            ask(RoundTask(self._run, number, self._schema, plan))
 
     def sums(self, number: int, plan: Plan) -> IntArray:
         """Return the exact sums over all rows."""

@@ -1,0 +1,634 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""A site's state on disk: its key, its one roster, and what it answered, committed before it is sent."""
+
+import contextlib
+import hashlib
+import os
+import shutil
+import sqlite3
+import threading
+import warnings
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from .._typing import IntArray
+from .._version import __version__
+from ..domain import TableDomain
+from ..exceptions import ConsentError
+from ..rounds._kept import store_of
+from ..rounds._sources import InspectFunction
+from ..rounds._tables import TableColumns, arrow_records, has_names, holds_arrow
+from ..rounds._task import RoundTask
+from ..utils import check_int
+from ..utils._files import OWNER_ONLY
+from ..utils._json_documents import Fields, canonical, digest, unpack_bytes
+from ..utils._private_fit import redact_errors
+from ..utils._public_module import public_module
+from ._protocols.consortium import MOST_ROWS, Consortium, read_plain, without_key
+from ._protocols.keys import SiteKey, framed
+from ._protocols.messages import Query
+from ._site import CollaborativeSite, different_columns
+
+#: The id of a request, what makes the masked content of its reply, and the columns of its entry.
+Prepared = tuple[str, Callable[[str, bytes], bytes], Callable[[sqlite3.Connection], dict[str, Any]]]
+
+_VERSION = 1
+#: What a reply in the open begins with, to somebody who shares no secret with this site.
+REFUSED = b"skprivate refused: "
+#: What a sealed reply begins with.
+ANSWERED, DENIED = b"+", b"-"
+# Bytes of free disk before a fit: a thousand replies of the longest rounds of a tree.
+_LEAST_FREE = 2**26
+# Seconds to wait for another process of the same site.
+_TIMEOUT = 60.0
+# Bytes of memory for coded rows between the rounds of a fit; nothing of them is written to disk.
+_CACHE = 2**30
+_TABLES = (
+    "CREATE TABLE facts (name TEXT PRIMARY KEY, value) WITHOUT ROWID",
+    "CREATE TABLE log (number INTEGER PRIMARY KEY, at TEXT, kind TEXT, id TEXT UNIQUE, asker TEXT, "
+    "fit INTEGER, run TEXT, round INTEGER, n_rows INTEGER, note TEXT, asked BLOB, reply BLOB, chain BLOB)",
+)
+_SHOWN = ("at", "kind", "id", "asker", "fit", "run", "round", "n_rows", "note")
+_CHAINED = (*_SHOWN, "asked", "reply")
+#: Fields of every kind of request.
+_REQUESTS = {
+    "check": ("version", "task", "nonce"),
+    "facts": ("columns", "strict", "domain", "classes", "nonce"),
+    "sums": ("task",),
+    "join": ("nonce",),
+    "query": ("query", "total", "asker"),
+}
+
+
+@public_module("skprivate.collaborative")
+class SiteState:
+    """What a site keeps on disk for one study: its key, its roster, and every reply before it is sent.
+
+    A site that is killed and started again goes on as if nothing had happened: a request that it has answered
+    gets the same bytes, and everything that would use a mask twice is refused.
+
+    Parameters
+    ----------
+    path : path-like
+        The file, on a local disk. It is made, for its owner alone, if it is not there. Keep it as you keep
+        the rows; never copy it, and never put a backup in its place.
+    least : int, default=3
+        Fewest members of a roster that the site joins, at least 2.
+    most : int, default=None
+        Most rows of queries for predictions that one asker gets answers to. None: no limit.
+
+    Attributes
+    ----------
+    public : bytes of length 32
+        The site's public key, for the organiser's roster.
+    name : str or None
+        The site's name on the roster; None before it has joined.
+    fingerprint : str or None
+        Digest of the roster that was joined.
+
+    Raises
+    ------
+    ConsentError
+        The file is damaged, was moved, copied or put back, or is of another version.
+
+    See Also
+    --------
+    MaskedSites : The organiser's side.
+
+    Notes
+    -----
+    **Privacy.** Requests are sealed by the driver, replies to it. *A transport* learns who asks whom, when,
+    and lengths. *The driver* learns sums over all sites, and whether this site could answer: a refusal is one
+    of the texts in this module, or the name of the type of an error, and no value of a row. Where all members
+    but two tell it theirs, it learns the sum over these two (:doc:`/proofs/swapping`). *Other sites* learn
+    nothing. Sums over all sites are exact, and plans follow from noise that only the driver draws: a site
+    cannot check them, and plans can be made to isolate a row. So the driver is trusted with totals, as the
+    curator of any fit is. A site checks what can be checked: that the fit is one of the document's (how rows
+    are read, kinds of plans, numbers of rounds, rows a person), that each is begun as often as agreed, that
+    rounds increase, and that its own table stays the same.
+
+    *Why one roster.* If a site answered two rosters that differ in one member, the difference of two opened
+    sums would be that member's answer. So a file takes one document, for ever. Compare `fingerprint` with the
+    other sites, by telephone for example: whoever makes up members can read the others' sums.
+
+    *Why a file.* Two messages under one mask give away their difference. Every reply that holds a mask is
+    committed before it is sent, under the id of what was asked; the same request gets the same bytes, another
+    under that id is refused. Nothing depends on a clock: the log's times are for people.
+
+    *What is refused.* The file records its own place and number, and its entries are a chain of hashes. A
+    file that was changed, cut, moved or copied is not opened, and neither is one that is older than the mark
+    beside it (``path`` with ``.mark`` appended). A file that was put back together with its mark is not
+    noticed; what it has then forgotten may be asked again, of other rows.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from skprivate.collaborative import SiteState
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     state = SiteState(Path(folder, "north.state"))
+    ...     again = SiteState(Path(folder, "north.state"))
+    ...     state.public == again.public, state.name, state.log()
+    (True, None, [])
+    """
+
+    def __init__(self, path: str | os.PathLike[str], *, least: int = 3, most: int | None = None) -> None:
+        self._path = Path(os.path.realpath(path))
+        self.least = check_int(least, "least", least=2)
+        self.most = None if most is None else check_int(most, "most", least=0)
+        self._lock, self._head = threading.Lock(), (0, b"")
+        self._joined: Consortium | None = None
+        self._site: tuple[Any, Any, CollaborativeSite] | None = None
+        if not os.path.lexists(self._path):
+            self._create()
+        with self._open() as connection:
+            self._key = self._verify(connection)
+
+    # The file.
+
+    def _create(self) -> None:
+        unfinished = self._path.with_name(f".{self._path.name}.{os.urandom(8).hex()}.unfinished")
+        os.close(os.open(unfinished, os.O_CREAT | os.O_EXCL | os.O_RDWR, OWNER_ONLY))
+        try:
+            key = SiteKey.generate().to_bytes()
+            place = unfinished.stat().st_ino
+            with contextlib.closing(sqlite3.connect(unfinished)) as connection, connection:
+                for table in _TABLES:
+                    connection.execute(table)
+                facts = {"version": _VERSION, "key": key, "path": str(self._path), "place": place}
+                connection.executemany("INSERT INTO facts VALUES (?, ?)", facts.items())
+            # Before the file: one without a mark is refused.
+            self._write_mark(0)
+            # Fails where another process was first, whose file is then used.
+            with contextlib.suppress(FileExistsError):
+                os.link(unfinished, self._path)
+        finally:
+            unfinished.unlink()
+
+    @property
+    def _mark(self) -> Path:
+        return self._path.with_name(self._path.name + ".mark")
+
+    def _write_mark(self, count: int) -> None:
+        # One call, of one length, and no flush: a mark that is behind the file does no harm.
+        with open(os.open(self._mark, os.O_CREAT | os.O_WRONLY, OWNER_ONLY), "wb", buffering=0) as mark:
+            mark.write(b"%020d" % count)
+
+    def _damaged(self, how: str) -> ConsentError:
+        return ConsentError(
+            f"the state file {self._path} {how}: it is not used, since a mask might be used twice. Leave the "
+            "study, and join a new one with a new file."
+        )
+
+    @contextlib.contextmanager
+    def _open(self) -> Iterator[sqlite3.Connection]:
+        """Open the file for one transaction, which is committed at the end, and on the disk then."""
+        try:
+            address = f"{self._path.as_uri()}?mode=rw"
+            with contextlib.closing(
+                sqlite3.connect(address, uri=True, timeout=_TIMEOUT, isolation_level=None)
+            ) as connection:
+                connection.execute("PRAGMA synchronous = EXTRA")
+                connection.execute("BEGIN IMMEDIATE")
+                facts = dict(connection.execute("SELECT name, value FROM facts"))
+                if facts["version"] != _VERSION:
+                    raise self._damaged("is of another version of skprivate")
+                if facts["path"] != str(self._path) or facts["place"] != self._path.stat().st_ino:
+                    raise self._damaged("was moved, copied or put back")
+                number, chain = self._head
+                found = connection.execute("SELECT chain FROM log WHERE number = ?", (number,)).fetchone()
+                if number and (found is None or found[0] != chain):
+                    raise self._damaged("is older than it was")
+                yield connection
+                head = self._last(connection)
+                connection.execute("COMMIT")
+                if head != self._head:
+                    self._head = head
+                    self._write_mark(head[0])
+        except (sqlite3.Error, KeyError, OSError, UnicodeError) as error:
+            code = getattr(error, "sqlite_errorcode", 0) & 0xFF
+            if code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_FULL) or isinstance(error, OSError):
+                problem = (
+                    f"the state file {self._path} cannot be used now: {type(error).__name__}; try again."
+                )
+                raise ConsentError(problem) from None
+            raise self._damaged("is damaged") from None
+
+    @staticmethod
+    def _last(connection: sqlite3.Connection) -> tuple[int, bytes]:
+        row = connection.execute("SELECT number, chain FROM log ORDER BY number DESC LIMIT 1").fetchone()
+        return (0, b"") if row is None else (row[0], row[1])
+
+    def _verify(self, connection: sqlite3.Connection) -> SiteKey:
+        """Check the whole file, adopt what it holds, and return the site's key."""
+        if connection.execute("PRAGMA quick_check").fetchone() != ("ok",):
+            raise self._damaged("is damaged")
+        facts = dict(connection.execute("SELECT name, value FROM facts"))
+        chain = _start_of_chain(facts)
+        rows = connection.execute(f"SELECT number, chain, {', '.join(_CHAINED)} FROM log ORDER BY number")
+        count = 0
+        for count, (number, found, *values) in enumerate(rows, 1):
+            chain = _next(chain, values)
+            if (number, found) != (count, chain):
+                raise self._damaged("is damaged")
+        if not self._mark.is_file() or int(self._mark.read_bytes() or b"0") > count:
+            raise self._damaged("is older than the mark beside it, or the mark is gone")
+        self._head = count, chain if count else b""
+        key = SiteKey.from_bytes(facts["key"])
+        joined = connection.execute("SELECT reply FROM log WHERE kind = 'joined'").fetchone()
+        if joined is not None:
+            self._joined = Consortium(joined[0])
+            self._joined.name_of(key)
+        return key
+
+    def _append(self, connection: sqlite3.Connection, kind: str, **values: Any) -> None:
+        """Add an entry to the log."""
+        number, chain = self._last(connection)
+        if not number:
+            chain = _start_of_chain(dict(connection.execute("SELECT name, value FROM facts")))
+        at = datetime.now(UTC).isoformat(timespec="seconds")
+        entry = [{"kind": kind, "at": at, **values}.get(name) for name in _CHAINED]
+        connection.execute(
+            f"INSERT INTO log (number, chain, {', '.join(_CHAINED)}) VALUES (?{', ?' * (len(entry) + 1)})",
+            (number + 1, _next(chain, entry), *entry),
+        )
+
+    # What people do.
+
+    @property
+    def public(self) -> bytes:
+        """The site's public key."""
+        return self._key.public
+
+    @property
+    def name(self) -> str | None:
+        """The site's name on the roster; None before it has joined."""
+        return None if self._joined is None else self._joined.name_of(self._key)
+
+    @property
+    def fingerprint(self) -> str | None:
+        """Digest of the roster that was joined; None before."""
+        return None if self._joined is None else self._joined.fingerprint
+
+    def __repr__(self) -> str:
+        return f"SiteState({str(self._path)!r}, name={self.name!r}, public={self.public.hex()[:8]}...)"
+
+    def enrol(self, roster: bytes, fingerprint: str) -> str:
+        """Join a study, once and for ever.
+
+        Parameters
+        ----------
+        roster : bytes
+            The document that the organiser sent (`MaskedSites.roster`). Read it: it says who takes part,
+            what will be fitted, at which epsilon, and which ledger counts it.
+        fingerprint : str
+            What `MaskedSites.fingerprint` shows of the document, as you heard it from the other sites over a
+            channel that you trust, and not as it came with the document.
+
+        Returns
+        -------
+        name : str
+            This site's name.
+
+        Raises
+        ------
+        ConsentError
+            The document is no such roster, has another fingerprint, lacks this site's key, or has fewer
+            members than ``least``; or this file has joined another one.
+        """
+        consortium = Consortium(roster)
+        name = consortium.name_of(self._key)
+        if "".join(fingerprint.split()).lower() != consortium.fingerprint.replace(" ", ""):
+            raise ConsentError(
+                f"the document's fingerprint is {consortium.fingerprint}, and not the one that was given: "
+                "ask the organiser and the other sites which document they have."
+            )
+        if len(consortium.members) < self.least:
+            raise ConsentError(
+                f"the roster has fewer than {self.least} members: a sum would hide too little."
+            )
+        with self._lock, self._open() as connection:
+            found = connection.execute("SELECT reply FROM log WHERE kind = 'joined'").fetchone()
+            if found is not None and Consortium(found[0]).fingerprint != consortium.fingerprint:
+                raise ConsentError(
+                    "this file has joined another roster, and a site that answers two gives away sums of "
+                    "single sites: another roster is a new study, and a new file."
+                )
+            if found is None:
+                self._append(connection, "joined", id="joined", asked=consortium._digest, reply=bytes(roster))
+        self._joined = consortium
+        return name
+
+    def log(self) -> list[dict[str, Any]]:
+        """Return who asked what, and when, the oldest first; no reply and no row.
+
+        Returns
+        -------
+        entries : list of dict
+            With ``at`` (UTC, by this machine's clock), ``kind`` ("joined", "table", "facts", "sums", "join",
+            "total", "query" or "refused"), ``id``, ``asker`` (of a query, as the driver says), ``fit`` (place
+            in the document), ``run``, ``round``, ``n_rows`` (of a query) and ``note`` (of a refusal).
+        """
+        with self._lock, self._open() as connection:
+            rows = connection.execute(f"SELECT {', '.join(_SHOWN)} FROM log ORDER BY number").fetchall()
+        return [dict(zip(_SHOWN, row, strict=True)) for row in rows]
+
+    def answer(self, request: bytes, table: Any = None, model: Any = None) -> bytes:
+        """Answer one request of the driver; the whole work of a site's server.
+
+        Parameters
+        ----------
+        request : bytes
+            As it came.
+        table : data frame, Arrow table, dict, tuple (X, y), or function that returns one, default=None
+            This site's rows, the same in every round. None: the site takes part in no fit.
+        model : CollaborativeSite, or function from int or None to one, default=None
+            The model that answers queries. A function gets the number of rows of all sites, for a local
+            average to be refined to; None while that is not known. None: the site makes no predictions.
+
+        Returns
+        -------
+        reply : bytes
+            To be sent back, whatever it is: a refusal is a reply, too. Errors in reading rows are told to the
+            driver by the name of their type alone.
+        """
+        joined = self._joined
+        if joined is None:
+            return REFUSED + b"this site has not joined a study yet."
+        name = joined.name_of(self._key)
+        try:
+            plain = joined.read_request(name, self._key, bytes(request))
+        except ConsentError as error:
+            return REFUSED + str(error).encode()
+        try:
+            return self._answer(joined, name, plain, table, model)
+        except ConsentError as error:
+            problem = str(error)
+        except Exception as error:
+            problem = (
+                f"{type(error).__name__} while this request was answered; the site's own trial says why."
+            )
+        with contextlib.suppress(ConsentError), self._lock, self._open() as connection:
+            self._append(connection, "refused", asked=joined.binding(plain), note=problem)
+        return joined.seal_reply(name, self._key, plain, DENIED + problem.encode())
+
+    # What is answered.
+
+    def _answer(self, joined: Consortium, name: str, plain: bytes, table: Any, model: Any) -> bytes:
+        """Return the sealed reply to a request of the driver."""
+        content = read_plain(plain)
+        kind = content.get("ask")
+        if kind not in _REQUESTS:
+            raise ConsentError(
+                "the request is of an unknown kind: all parties need one version of skprivate."
+            )
+        fields = Fields(content, ("ask", *_REQUESTS[kind]), what="a request")
+        if kind == "check":
+            found = canonical({"problems": self._problems(joined, fields, table)})
+            return joined.seal_reply(name, self._key, plain, ANSWERED + found)
+        prepare = {"facts": self._facts, "sums": self._sums, "join": self._join, "query": self._query}[kind]
+        # What is asked, and how; what it takes long to make of the rows is made outside a transaction.
+        label, make, entry = prepare(joined, fields, table if kind in ("facts", "sums") else model)
+        asked = joined.binding(plain)
+        with self._lock, self._open() as connection:
+            reply = self._known(connection, label, asked)
+        if reply is not None:
+            return reply
+        masked = make(name, plain)
+        with self._lock, self._open() as connection:
+            reply = self._known(connection, label, asked)
+            if reply is None:
+                reply = joined.seal_reply(name, self._key, plain, ANSWERED + masked)
+                self._append(connection, kind, id=label, asked=asked, reply=reply, **entry(connection))
+        return reply
+
+    @staticmethod
+    def _known(connection: sqlite3.Connection, label: str, asked: bytes) -> bytes | None:
+        """Return the reply that was given under an id; ConsentError where it was to another request."""
+        found = connection.execute("SELECT asked, reply FROM log WHERE id = ?", (label,)).fetchone()
+        if found is None:
+            return None
+        if found[0] != asked:
+            raise ConsentError(
+                "this site has answered another request under the same id: other rows, or another task. A "
+                "second driver, or one that lost its checkpoint, must not go on."
+            )
+        return bytes(found[1])
+
+    def _problems(self, joined: Consortium, fields: Fields, table: Any) -> list[str]:
+        """Say what stands in the way at this site, of the round that is named if there is one."""
+        problems = []
+        if fields.text("version") != __version__:
+            problems.append(f"it has version {__version__} of skprivate, and the driver another one")
+        if shutil.disk_usage(self._path.parent).free < _LEAST_FREE:
+            problems.append("its disk is full")
+        text = fields.maybe(fields.text, "task")
+        if text is not None:
+            task = RoundTask.from_bytes(text.encode())
+            with self._lock, self._open() as connection:
+                self._admit(connection, joined, task)
+            schema, rows = task.schema, _rows_of(table)
+            try:
+                with warnings.catch_warnings():
+                    warnings.simplefilter("ignore")
+                    look = InspectFunction(schema.columns, schema.strict, schema.domain, schema.classes)
+                    look.inspect(rows, "sites")
+            except Exception as error:
+                problems.append(f"its table is not as the roster says ({type(error).__name__})")
+            else:
+                self._pin(task, rows)
+        return problems
+
+    def _admit(self, connection: sqlite3.Connection, joined: Consortium, task: RoundTask) -> int:
+        """Return which fit a round is of; ConsentError unless it is the next of a run that may be."""
+        fits = joined.matching(task.schema, task.plan.kind, task.number)
+        query = "SELECT fit, MAX(round) FROM log WHERE kind = 'sums' AND run = ? GROUP BY fit"
+        begun = connection.execute(query, (_run_of(task),)).fetchone()
+        if begun is not None:
+            fit, last = begun
+            if fit not in fits or task.number > last + 1:
+                raise ConsentError("a stale task: its round does not follow the last one of this run.")
+            return int(fit)
+        if task.number:
+            raise ConsentError("a stale task: this site knows nothing of the run that it goes on with.")
+        query = "SELECT COUNT(DISTINCT run) FROM log WHERE kind = 'sums' AND fit = ?"
+        for fit in fits:
+            if connection.execute(query, (fit,)).fetchone()[0] < joined.fits[fit]["runs"]:
+                return fit
+        raise ConsentError(
+            "this fit was begun as often as the roster allows: by another driver, or by one without its "
+            "checkpoint. Go on from the checkpoint; without it, a new study is needed."
+        )
+
+    def _pin(self, task: RoundTask, rows: Any) -> None:
+        """Note the digest of the rows, which stays here; ConsentError where they are others now."""
+        label, found = f"table {digest(without_key(task.schema))}", _table_digest(rows)
+        with self._lock, self._open() as connection:
+            row = connection.execute("SELECT asked FROM log WHERE id = ?", (label,)).fetchone()
+            if row is None:
+                self._append(connection, "table", id=label, asked=found, reply=b"")
+            elif row[0] != found:
+                raise ConsentError("this site's table is another than when the fit was checked.")
+
+    def _facts(self, joined: Consortium, fields: Fields, table: Any) -> Prepared:
+        """Prepare names and kinds of columns in the open, and numbers of rows and persons under masks."""
+        names = TableColumns._names()
+        columns = TableColumns._of_fields(Fields(fields.mapping("columns"), names))
+        domain = fields.maybe(fields.mapping, "domain")
+        asked, classes = columns.to_dict(), fields.maybe(fields.items, "classes")
+        for fit in joined.fits:
+            agreed = {name: fit["schema"][name] for name in names}
+            if asked["features"] is None:
+                agreed["features"] = None
+            if agreed == asked and fit["schema"]["domain"] == domain:
+                break
+        else:
+            raise ConsentError("no fit of the roster is of these columns, target and domain.")
+        known = None if domain is None else TableDomain.from_dict(domain)
+        look = InspectFunction(columns, fields.flag("strict"), known, classes)
+
+        def work(name: str, plain: bytes) -> bytes:
+            facts = look.inspect(_rows_of(table), "sites")
+            shown = canonical(replace(facts, n_rows=0, n_units=0).to_dict())
+            sizes = np.array([facts.n_rows, facts.n_units], dtype=np.int64)
+            return framed(shown) + joined.mask_integers(name, self._key, plain, sizes)
+
+        return f"facts {fields.text('nonce')}", work, lambda connection: {}
+
+    def _sums(self, joined: Consortium, fields: Fields, table: Any) -> Prepared:
+        """Prepare the sums of one round under masks, and the numbers of rows and persons behind them."""
+        task = RoundTask.from_bytes(fields.text("task").encode())
+
+        def work(name: str, plain: bytes) -> bytes:
+            with self._lock, self._open() as connection:
+                self._admit(connection, joined, task)
+            rows = _rows_of(table)
+            self._pin(task, rows)
+            return joined.mask_integers(name, self._key, plain, _sums_of(task, rows, str(self._path)))
+
+        def entry(connection: sqlite3.Connection) -> dict[str, Any]:
+            # Once more: another driver may have begun this fit meanwhile.
+            fit = self._admit(connection, joined, task)
+            return {"fit": fit, "run": _run_of(task), "round": task.number}
+
+        return f"sums {task.run} {task.number}", work, entry
+
+    def _join(self, joined: Consortium, fields: Fields, model: Any) -> Prepared:
+        """Prepare the number of rows behind the model, under masks."""
+
+        def work(name: str, plain: bytes) -> bytes:
+            site = _site_of(joined, model, None)
+            return joined.mask_integers(name, self._key, plain, np.array([site.n_samples], dtype=np.int64))
+
+        return f"join {fields.text('nonce')}", work, lambda connection: {}
+
+    def _query(self, joined: Consortium, fields: Fields, model: Any) -> Prepared:
+        """Prepare answers times rows, and rows, under masks."""
+        message, asker = unpack_bytes(fields.text("query")), fields.text("asker")
+        query, total = Query.from_bytes(message), fields.integer("total", 1, MOST_ROWS)
+        if query.roster != joined._digest:
+            raise ConsentError("the query was made for another roster.")
+
+        def work(name: str, plain: bytes) -> bytes:
+            if self._site is None or self._site[:2] != (model, total):
+                self._site = model, total, _site_of(joined, model, total)
+            site = self._site[2]
+            values = site.respond(message)
+            n_outputs = len((joined.predictions or {})["classes"] or [None])
+            if values.shape != (len(query.X), n_outputs):
+                raise ConsentError("this site's model has other classes than the roster.")
+            active = ~np.isnan(values).any(axis=1)
+            weight = min(site.n_samples, (joined.predictions or {})["most_rows"] or site.n_samples)
+            sizes = np.where(active, float(weight), 0.0)
+            numbers = np.nan_to_num(values) * sizes[:, np.newaxis]
+            return joined.mask_answers(name, self._key, plain, numbers, sizes)
+
+        def entry(connection: sqlite3.Connection) -> dict[str, Any]:
+            known = connection.execute("SELECT n_rows FROM log WHERE id = 'total'").fetchone()
+            if known is None:
+                self._append(connection, "total", id="total", n_rows=total)
+            elif known[0] != total:
+                raise ConsentError("the number of rows of all sites was another in earlier queries.")
+            sql = "SELECT COALESCE(SUM(n_rows), 0) FROM log WHERE kind = 'query' AND asker = ?"
+            asked = connection.execute(sql, (asker,)).fetchone()[0] + len(query.X)
+            if self.most is not None and asked > self.most:
+                raise ConsentError(f"this asker has asked more than the {self.most} rows that are allowed.")
+            return {"asker": asker, "n_rows": len(query.X)}
+
+        return f"query {query.query_id.hex()}", work, entry
+
+
+def _site_of(joined: Consortium, model: Any, total: int | None) -> CollaborativeSite:
+    """Return the site's model for so many rows of all sites, if its columns are those of the roster."""
+    if joined.predictions is None or model is None:
+        raise ConsentError("this study, or this site, makes no predictions.")
+    site = model if isinstance(model, CollaborativeSite) else model(total)
+    if site.columns is None:
+        raise ConsentError("this site's model has no names of columns.")
+    difference = different_columns(site.columns, joined.predictions["columns"])
+    if difference is not None:
+        raise ConsentError(f"this site's model has other columns than the roster: {difference}.")
+    classes = None if site.classes is None else [str(one) for one in np.asarray(site.classes).tolist()]
+    agreed = joined.predictions["classes"]
+    if classes != (None if agreed is None else [str(one) for one in agreed]):
+        raise ConsentError("this site's model has other classes than the roster.")
+    return site
+
+
+def _run_of(task: RoundTask) -> str:
+    """Return the run, and how its rows are read, which is the same in all of its rounds."""
+    return f"{task.run} {digest(task.schema.to_dict())}"
+
+
+@redact_errors
+def _sums_of(task: RoundTask, rows: Any, place: str) -> IntArray:
+    # Rows that are kept between rounds are this file's: a process may play several sites.
+    part = task.sum_batch(rows, place, store_of(task.run, _CACHE, False))
+    return np.append(part.values, [part.n_rows, part.n_units])
+
+
+def _rows_of(table: Any) -> Any:
+    if table is None:
+        raise ConsentError("this site takes part in no fit: its server was given no table.")
+    return table() if callable(table) else table
+
+
+def _table_digest(table: Any) -> bytes:
+    """Return a digest of all cells, and of the names of the columns; it never leaves the site."""
+    found = hashlib.sha256()
+
+    def add(name: Any, column: Any) -> None:
+        values = np.asarray(column)
+        # Objects by what they print as; numbers by their bytes.
+        plain = values.dtype.kind in "biufmM"
+        content = np.ascontiguousarray(values).tobytes() if plain else repr(values.tolist()).encode()
+        found.update(framed(str(name).encode(), str(values.dtype).encode(), str(values.shape).encode()))
+        found.update(hashlib.sha256(content).digest())
+
+    for part in table if isinstance(table, tuple) else (table,):
+        if holds_arrow(part):
+            for record in arrow_records(part)[1]:
+                for name in record.schema.names:
+                    add(name, record.column(name).to_numpy(zero_copy_only=False))
+        elif has_names(part):
+            for name in part.columns:
+                add(name, part[name])
+        elif isinstance(part, Mapping):
+            for name, column in part.items():
+                add(name, column)
+        else:
+            add("", part)
+    return found.digest()
+
+
+def _start_of_chain(facts: dict[str, Any]) -> bytes:
+    return hashlib.sha256(repr(sorted(facts.items())).encode()).digest()
+
+
+def _next(chain: bytes, entry: Sequence[Any]) -> bytes:
+    return hashlib.sha256(framed(chain, repr(tuple(entry)).encode())).digest()
