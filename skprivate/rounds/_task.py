@@ -29,6 +29,7 @@ from ._codec import Record, of_kind, record, stored
 from ._kept import AS_THEY_ARE, LostRows, RowStore, store_of
 from ._plans.boosting import CodeCountsPlan, ColumnResidualsPlan, ResidualsPlan
 from ._plans.cells import CellsPlan
+from ._plans.descriptions import DescriptionPlan
 from ._plans.linear_residuals import LinearResidualsPlan
 from ._plans.logits import ColumnMomentsPlan, LogitsPlan
 from ._plans.masses import HistogramsPlan, MassesPlan, MassHistogramsPlan
@@ -56,6 +57,7 @@ _PLANS = (
         LinearResidualsPlan,
     ),
     *(ColumnMomentsPlan, LogitsPlan, LooksPlan, MassesPlan, MassHistogramsPlan, ProbabilitiesPlan),
+    DescriptionPlan,
 )
 
 
@@ -283,6 +285,11 @@ class RoundTask(Record):
         TypeError, ValueError, OverflowError
             The batch cannot be read, or has too many rows.
         """
+        if isinstance(self.plan, DescriptionPlan):
+            if self.schema.domain is None:
+                raise ValueError("a description needs a domain.")
+            counts, n = self.plan.table_sums(table() if callable(table) else table, self.schema.domain)
+            return PartialSums.of_batch(self.id, batch_id, counts, n, n)
         # What a plan needs of the rows: where it does not say so, they are read.
         coding, version = getattr(self.plan, "coding", None), version_of(table)
         # The last round counts the rows of what may have changed unseen.
