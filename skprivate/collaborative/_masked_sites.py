@@ -280,7 +280,11 @@ class MaskedSites:
 
     @staticmethod
     def plan_predictions(
-        columns: Sequence[str], classes: Iterable[Any] | None = None, most_rows: int | None = None
+        columns: Sequence[str],
+        classes: Iterable[Any] | None = None,
+        *,
+        most_rows: int | None = None,
+        askers: Sequence[str] = ("",),
     ) -> dict[str, Any]:
         """Describe joint predictions for the document.
 
@@ -293,6 +297,8 @@ class MaskedSites:
         most_rows : int, default=None
             Most rows that a site's answers are weighted by, however many it has: a site then has at most
             ``most_rows`` shares, and one that claims many rows does not decide everything. None: no limit.
+        askers : sequence of str, default=("",)
+            Names of those who may ask (`predict`), for the sites' limits.
 
         Returns
         -------
@@ -300,7 +306,8 @@ class MaskedSites:
             For `roster`.
         """
         listed = None if classes is None else np.asarray(list(classes)).tolist()
-        return {"columns": [str(name) for name in columns], "classes": listed, "most_rows": most_rows}
+        named = {"columns": list(map(str, columns)), "askers": list(map(str, askers))}
+        return {**named, "classes": listed, "most_rows": most_rows}
 
     # What `TableSource` asks for.
 
@@ -397,7 +404,7 @@ class MaskedSites:
         X : array-like or data frame of shape (n_queries, n_features)
             Coarsen them before (`TQMATransformer`): every site reads them.
         asker : str, default=""
-            Who asks, for the sites' limits and logs.
+            Who asks, one of the roster's, for the sites' limits and logs.
 
         Returns
         -------

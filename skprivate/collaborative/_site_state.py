@@ -38,6 +38,8 @@ from ._site import CollaborativeSite, different_columns
 Prepared = tuple[str, Callable[[str, bytes], bytes], Callable[[sqlite3.Connection], dict[str, Any]]]
 
 _VERSION = 1
+# What SQLite reports of a file that holds something else; other errors are of the disk, or pass.
+_DAMAGE = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_ERROR)
 #: What a reply in the open begins with, to somebody who shares no secret with this site.
 REFUSED = b"skprivate refused: "
 #: What a sealed reply begins with.
@@ -80,7 +82,8 @@ class SiteState:
     least : int, default=3
         Fewest members of a roster that the site joins, at least 2.
     most : int, default=None
-        Most rows of queries for predictions that one asker gets answers to. None: no limit.
+        Most rows of queries for predictions that one asker gets answers to, ever. None: no limit. Askers are
+        those of the roster; which of them asks is the driver's word.
 
     Attributes
     ----------
@@ -133,8 +136,8 @@ class SiteState:
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     state = SiteState(Path(folder, "north.state"))
     ...     again = SiteState(Path(folder, "north.state"))
-    ...     state.public == again.public, state.name, state.log()
-    (True, None, [])
+    ...     state.public == again.public, state.name, [entry["kind"] for entry in state.log()]
+    (True, None, ['created'])
     """
 
     def __init__(self, path: str | os.PathLike[str], *, least: int = 3, most: int | None = None) -> None:
@@ -162,6 +165,7 @@ class SiteState:
                     connection.execute(table)
                 facts = {"version": _VERSION, "key": key, "path": str(self._path), "place": place}
                 connection.executemany("INSERT INTO facts VALUES (?, ?)", facts.items())
+                self._append(connection, "created")
             # Before the file: one without a mark is refused.
             self._write_mark(0)
             # Fails where another process was first, whose file is then used.
@@ -211,8 +215,9 @@ class SiteState:
                     self._head = head
                     self._write_mark(head[0])
         except (sqlite3.Error, KeyError, OSError, UnicodeError) as error:
-            code = getattr(error, "sqlite_errorcode", 0) & 0xFF
-            if code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_FULL) or isinstance(error, OSError):
+            # The low byte is the primary code.
+            code = getattr(error, "sqlite_errorcode", None)
+            if isinstance(error, OSError) or (code is not None and code & 0xFF not in _DAMAGE):
                 problem = (
                     f"the state file {self._path} cannot be used now: {type(error).__name__}; try again."
                 )
@@ -226,7 +231,7 @@ class SiteState:
 
     def _verify(self, connection: sqlite3.Connection) -> SiteKey:
         """Check the whole file, adopt what it holds, and return the site's key."""
-        if connection.execute("PRAGMA quick_check").fetchone() != ("ok",):
+        if connection.execute("PRAGMA integrity_check").fetchone() != ("ok",):
             raise self._damaged("is damaged")
         facts = dict(connection.execute("SELECT name, value FROM facts"))
         chain = _start_of_chain(facts)
@@ -236,15 +241,17 @@ class SiteState:
             chain = _next(chain, values)
             if (number, found) != (count, chain):
                 raise self._damaged("is damaged")
-        if not self._mark.is_file() or int(self._mark.read_bytes() or b"0") > count:
+        mark = self._mark.read_bytes() if self._mark.is_file() else b""
+        if not mark.isdigit() or int(mark) > count:
             raise self._damaged("is older than the mark beside it, or the mark is gone")
-        self._head = count, chain if count else b""
-        key = SiteKey.from_bytes(facts["key"])
+        self._head = count, chain
+        self._joined = self._roster(connection)
+        return SiteKey.from_bytes(facts["key"])
+
+    @staticmethod
+    def _roster(connection: sqlite3.Connection) -> Consortium | None:
         joined = connection.execute("SELECT reply FROM log WHERE kind = 'joined'").fetchone()
-        if joined is not None:
-            self._joined = Consortium(joined[0])
-            self._joined.name_of(key)
-        return key
+        return None if joined is None else Consortium(joined[0])
 
     def _append(self, connection: sqlite3.Connection, kind: str, **values: Any) -> None:
         """Add an entry to the log."""
@@ -313,8 +320,8 @@ class SiteState:
                 f"the roster has fewer than {self.least} members: a sum would hide too little."
             )
         with self._lock, self._open() as connection:
-            found = connection.execute("SELECT reply FROM log WHERE kind = 'joined'").fetchone()
-            if found is not None and Consortium(found[0]).fingerprint != consortium.fingerprint:
+            found = self._roster(connection)
+            if found is not None and found.fingerprint != consortium.fingerprint:
                 raise ConsentError(
                     "this file has joined another roster, and a site that answers two gives away sums of "
                     "single sites: another roster is a new study, and a new file."
@@ -330,7 +337,7 @@ class SiteState:
         Returns
         -------
         entries : list of dict
-            With ``at`` (UTC, by this machine's clock), ``kind`` ("joined", "table", "facts", "sums", "join",
+            With ``at`` (UTC, by this machine's clock), ``kind`` ("created", "joined", "table", "facts", "sums", "join",
             "total", "query" or "refused"), ``id``, ``asker`` (of a query, as the driver says), ``fit`` (place
             in the document), ``run``, ``round``, ``n_rows`` (of a query) and ``note`` (of a refusal).
         """
@@ -357,11 +364,15 @@ class SiteState:
             To be sent back, whatever it is: a refusal is a reply, too. Errors in reading rows are told to the
             driver by the name of their type alone.
         """
-        joined = self._joined
-        if joined is None:
-            return REFUSED + b"this site has not joined a study yet."
-        name = joined.name_of(self._key)
         try:
+            if self._joined is None:
+                # Another process of this site may have joined meanwhile.
+                with self._lock, self._open() as connection:
+                    self._joined = self._roster(connection)
+            joined = self._joined
+            if joined is None:
+                return REFUSED + b"this site has not joined a study yet."
+            name = joined.name_of(self._key)
             plain = joined.read_request(name, self._key, bytes(request))
         except ConsentError as error:
             return REFUSED + str(error).encode()
@@ -554,6 +565,8 @@ class SiteState:
                 self._append(connection, "total", id="total", n_rows=total)
             elif known[0] != total:
                 raise ConsentError("the number of rows of all sites was another in earlier queries.")
+            if asker not in (joined.predictions or {})["askers"]:
+                raise ConsentError("this asker is not on the roster.")
             sql = "SELECT COALESCE(SUM(n_rows), 0) FROM log WHERE kind = 'query' AND asker = ?"
             asked = connection.execute(sql, (asker,)).fetchone()[0] + len(query.X)
             if self.most is not None and asked > self.most:

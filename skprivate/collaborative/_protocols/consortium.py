@@ -47,7 +47,7 @@ from .roster import Roster
 FORMAT, VERSION = "skprivate.consortium", 1
 _FIELDS = ("title", "members", "driver", "ledger", "fits", "predictions")
 _FIT = ("estimator", "parameters", "runs", "schema")
-_PREDICTIONS = ("columns", "classes", "most_rows")
+_PREDICTIONS = ("columns", "classes", "most_rows", "askers")
 #: Words behind the sums that must open as zeros.
 _ZEROS = 2
 _WORD = np.dtype("<u8")
@@ -274,4 +274,5 @@ def _check_predictions(content: dict[str, Any]) -> None:
     fields = Fields(content, _PREDICTIONS, what="the predictions")
     check_columns(fields.texts("columns"), len(fields.texts("columns")))
     fields.maybe(fields.items, "classes")
+    fields.texts("askers")
     fields.maybe(fields.integer, "most_rows", 1, MOST_ROWS)

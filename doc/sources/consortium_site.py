@@ -1,0 +1,68 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""A site of a study: python consortium_site.py key | join ROSTER FINGERPRINT | serve [PORT] | log."""
+
+import functools
+import sys
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+
+import pandas as pd
+
+from skprivate import LocalAverageRegressor
+from skprivate.collaborative import CollaborativeSite, SiteState
+
+FEATURES, MOST_BYTES = ["age", "dose"], 2**26
+BOUNDS = {"age": (20, 90), "dose": (0, 10)}
+
+
+def rows():
+    """Read the site's own rows, the same in every round."""
+    return pd.read_csv("rows.csv")
+
+
+@functools.cache
+def model(total=None):
+    """Return the site's own model, refined to the rows of all sites without choosing a bandwidth anew."""
+    own = rows()
+    bandwidth = "cv" if total is None else model().estimator.bandwidth_cv_
+    average = LocalAverageRegressor(bandwidth=bandwidth, refine_to=total, bounds=BOUNDS)
+    return CollaborativeSite("own", average.fit(own[FEATURES], own["response"]), len(own))
+
+
+class Handler(BaseHTTPRequestHandler):
+    """Hands bytes to the state, and its bytes back: a refusal is a reply, too."""
+
+    protocol_version = "HTTP/1.1"
+    disable_nagle_algorithm = True  # without it a reply waits 40 ms for an acknowledgement
+    timeout = 600
+
+    def do_POST(self):
+        length = int(self.headers.get("Content-Length", -1))
+        if not 0 <= length <= MOST_BYTES:
+            return self.send_error(413)
+        reply = self.server.state.answer(self.rfile.read(length), rows, model)
+        self.send_response(200)
+        self.send_header("Content-Length", str(len(reply)))
+        self.end_headers()
+        self.wfile.write(reply)
+
+    def log_message(self, *_):
+        """Write nothing: `log` shows what was asked."""
+
+
+def main(what, *given):
+    state = SiteState("site.state", least=3, most=1000)
+    if what == "key":
+        print(state.public.hex())
+    elif what == "join":
+        print("joined as", state.enrol(Path(given[0]).read_bytes(), given[1]))
+    elif what == "log":
+        print(pd.DataFrame(state.log()).to_string())
+    elif what == "serve":
+        server = ThreadingHTTPServer(("", int(given[0]) if given else 8080), Handler)
+        server.state = state
+        server.serve_forever()
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
