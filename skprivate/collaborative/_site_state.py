@@ -8,6 +8,7 @@ import shutil
 import sqlite3
 import threading
 import warnings
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -337,9 +338,10 @@ class SiteState:
         Returns
         -------
         entries : list of dict
-            With ``at`` (UTC, by this machine's clock), ``kind`` ("created", "joined", "table", "facts", "sums", "join",
-            "total", "query" or "refused"), ``id``, ``asker`` (of a query, as the driver says), ``fit`` (place
-            in the document), ``run``, ``round``, ``n_rows`` (of a query) and ``note`` (of a refusal).
+            With ``at`` (UTC, by this machine's clock), ``kind`` ("created", "joined", "table", "facts",
+            "sums", "join", "total", "query" or "refused"), ``id``, ``asker`` (of a query, as the driver
+            says), ``fit`` (place in the document), ``run``, ``round``, ``n_rows`` (of a query) and ``note``
+            (the kind of the plan, or why something was refused).
         """
         with self._lock, self._open() as connection:
             rows = connection.execute(f"SELECT {', '.join(_SHOWN)} FROM log ORDER BY number").fetchall()
@@ -458,19 +460,21 @@ class SiteState:
     def _admit(self, connection: sqlite3.Connection, joined: Consortium, task: RoundTask) -> int:
         """Return which fit a round is of; ConsentError unless it is the next of a run that may be."""
         fits = joined.matching(task.schema, task.plan.kind, task.number)
-        query = "SELECT fit, MAX(round) FROM log WHERE kind = 'sums' AND run = ? GROUP BY fit"
-        begun = connection.execute(query, (_run_of(task),)).fetchone()
-        if begun is not None:
-            fit, last = begun
-            if fit not in fits or task.number > last + 1:
-                raise ConsentError("a stale task: its round does not follow the last one of this run.")
+        # Beside MAX(round) SQLite returns the row that has it: a run is of the fit that its last round is of.
+        runs = connection.execute("SELECT run, MAX(round), fit FROM log WHERE kind = 'sums' GROUP BY run")
+        begun = {run: (last, fit) for run, last, fit in runs}
+        last, fit = begun.pop(_run_of(task), (-1, None))
+        if task.number > last + 1:
+            raise ConsentError("a stale task: its round does not follow the last one of this run here.")
+        # Two fits may have the same first rounds; then later ones show which it is.
+        known = connection.execute("SELECT DISTINCT note FROM log WHERE run = ?", (_run_of(task),)).fetchall()
+        fits = [one for one in fits if {note for (note,) in known} <= joined.kinds_of(one)]
+        if fit in fits:
             return int(fit)
-        if task.number:
-            raise ConsentError("a stale task: this site knows nothing of the run that it goes on with.")
-        query = "SELECT COUNT(DISTINCT run) FROM log WHERE kind = 'sums' AND fit = ?"
-        for fit in fits:
-            if connection.execute(query, (fit,)).fetchone()[0] < joined.fits[fit]["runs"]:
-                return fit
+        others = Counter(fit for _, fit in begun.values())
+        for one in fits:
+            if others[one] < joined.fits[one]["runs"]:
+                return one
         raise ConsentError(
             "this fit was begun as often as the roster allows: by another driver, or by one without its "
             "checkpoint. Go on from the checkpoint; without it, a new study is needed."
@@ -525,7 +529,7 @@ class SiteState:
         def entry(connection: sqlite3.Connection) -> dict[str, Any]:
             # Once more: another driver may have begun this fit meanwhile.
             fit = self._admit(connection, joined, task)
-            return {"fit": fit, "run": _run_of(task), "round": task.number}
+            return {"fit": fit, "run": _run_of(task), "round": task.number, "note": task.plan.kind}
 
         return f"sums {task.run} {task.number}", work, entry
 

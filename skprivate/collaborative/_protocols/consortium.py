@@ -158,6 +158,10 @@ class Consortium(Roster):
             )
         return found
 
+    def kinds_of(self, place: int) -> frozenset[str]:
+        """Return the kinds of plans of one of the fits."""
+        return PLAN_KINDS[self.fits[place]["estimator"]]
+
     # Messages.
 
     def binding(self, request: bytes) -> bytes:
