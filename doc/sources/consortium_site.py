@@ -12,7 +12,7 @@ from skprivate import LocalAverageRegressor
 from skprivate.collaborative import CollaborativeSite, SiteState
 
 FEATURES, MOST_BYTES = ["age", "dose"], 2**26
-BOUNDS = {"age": (20, 90), "dose": (0, 10)}
+BOUNDS = [20, 0], [90, 10]
 
 
 def rows():
@@ -26,7 +26,8 @@ def model(total=None):
     own = rows()
     bandwidth = "cv" if total is None else model().estimator.bandwidth_cv_
     average = LocalAverageRegressor(bandwidth=bandwidth, refine_to=total, bounds=BOUNDS)
-    return CollaborativeSite("own", average.fit(own[FEATURES], own["response"]), len(own))
+    average.fit(own[FEATURES].to_numpy(), own["response"])
+    return CollaborativeSite("own", average, len(own), columns=FEATURES)
 
 
 class Handler(BaseHTTPRequestHandler):

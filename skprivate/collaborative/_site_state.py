@@ -8,6 +8,7 @@ import shutil
 import sqlite3
 import threading
 import warnings
+import weakref
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -56,6 +57,7 @@ _TABLES = (
     "CREATE TABLE log (number INTEGER PRIMARY KEY, at TEXT, kind TEXT, id TEXT UNIQUE, asker TEXT, "
     "fit INTEGER, run TEXT, round INTEGER, n_rows INTEGER, note TEXT, asked BLOB, reply BLOB, chain BLOB)",
 )
+_INHERITED: list[sqlite3.Connection] = []
 _SHOWN = ("at", "kind", "id", "asker", "fit", "run", "round", "n_rows", "note")
 _CHAINED = (*_SHOWN, "asked", "reply")
 #: Fields of every kind of request.
@@ -146,6 +148,8 @@ class SiteState:
         self.least = check_int(least, "least", least=2)
         self.most = None if most is None else check_int(most, "most", least=0)
         self._lock, self._head = threading.Lock(), (0, b"")
+        self._connection: sqlite3.Connection | None = None
+        self._process = 0
         self._joined: Consortium | None = None
         self._site: tuple[Any, Any, CollaborativeSite] | None = None
         if not os.path.lexists(self._path):
@@ -162,6 +166,8 @@ class SiteState:
             key = SiteKey.generate().to_bytes()
             place = unfinished.stat().st_ino
             with contextlib.closing(sqlite3.connect(unfinished)) as connection, connection:
+                # A log that is written ahead, beside the file while it is open: one flush a commit.
+                connection.execute("PRAGMA journal_mode = WAL")
                 for table in _TABLES:
                     connection.execute(table)
                 facts = {"version": _VERSION, "key": key, "path": str(self._path), "place": place}
@@ -194,27 +200,23 @@ class SiteState:
     def _open(self) -> Iterator[sqlite3.Connection]:
         """Open the file for one transaction, which is committed at the end, and on the disk then."""
         try:
-            address = f"{self._path.as_uri()}?mode=rw"
-            with contextlib.closing(
-                sqlite3.connect(address, uri=True, timeout=_TIMEOUT, isolation_level=None)
-            ) as connection:
-                connection.execute("PRAGMA synchronous = EXTRA")
-                connection.execute("BEGIN IMMEDIATE")
-                facts = dict(connection.execute("SELECT name, value FROM facts"))
-                if facts["version"] != _VERSION:
-                    raise self._damaged("is of another version of skprivate")
-                if facts["path"] != str(self._path) or facts["place"] != self._path.stat().st_ino:
-                    raise self._damaged("was moved, copied or put back")
-                number, chain = self._head
-                found = connection.execute("SELECT chain FROM log WHERE number = ?", (number,)).fetchone()
-                if number and (found is None or found[0] != chain):
-                    raise self._damaged("is older than it was")
-                yield connection
-                head = self._last(connection)
-                connection.execute("COMMIT")
-                if head != self._head:
-                    self._head = head
-                    self._write_mark(head[0])
+            connection = self._connect()
+            connection.execute("BEGIN IMMEDIATE")
+            facts = dict(connection.execute("SELECT name, value FROM facts"))
+            if facts["version"] != _VERSION:
+                raise self._damaged("is of another version of skprivate")
+            if facts["path"] != str(self._path) or facts["place"] != self._path.stat().st_ino:
+                raise self._damaged("was moved, copied or put back")
+            number, chain = self._head
+            found = connection.execute("SELECT chain FROM log WHERE number = ?", (number,)).fetchone()
+            if number and (found is None or found[0] != chain):
+                raise self._damaged("is older than it was")
+            yield connection
+            head = self._last(connection)
+            connection.execute("COMMIT")
+            if head != self._head:
+                self._head = head
+                self._write_mark(head[0])
         except (sqlite3.Error, KeyError, OSError, UnicodeError) as error:
             # The low byte is the primary code.
             code = getattr(error, "sqlite_errorcode", None)
@@ -224,6 +226,23 @@ class SiteState:
                 )
                 raise ConsentError(problem) from None
             raise self._damaged("is damaged") from None
+        finally:
+            if self._connection is not None and self._connection.in_transaction:
+                self._connection.rollback()
+
+    def _connect(self) -> sqlite3.Connection:
+        """Return this process's connection, which stays open: one flush a commit, and none to close it."""
+        if self._connection is None or self._process != os.getpid():
+            if self._connection is not None:
+                # A fork must neither use nor close its parent's.
+                _INHERITED.append(self._connection)
+            address = f"{self._path.as_uri()}?mode=rw"
+            options: dict[str, Any] = {"uri": True, "timeout": _TIMEOUT, "isolation_level": None}
+            connection = sqlite3.connect(address, check_same_thread=False, **options)
+            self._connection, self._process = connection, os.getpid()
+            weakref.finalize(self, _close, connection, self._process)
+            connection.execute("PRAGMA synchronous = EXTRA")
+        return self._connection
 
     @staticmethod
     def _last(connection: sqlite3.Connection) -> tuple[int, bytes]:
@@ -553,7 +572,7 @@ class SiteState:
             if self._site is None or self._site[:2] != (model, total):
                 self._site = model, total, _site_of(joined, model, total)
             site = self._site[2]
-            values = site.respond(message)
+            values = site.respond(site._rows(query))
             n_outputs = len((joined.predictions or {})["classes"] or [None])
             if values.shape != (len(query.X), n_outputs):
                 raise ConsentError("this site's model has other classes than the roster.")
@@ -578,6 +597,11 @@ class SiteState:
             return {"asker": asker, "n_rows": len(query.X)}
 
         return f"query {query.query_id.hex()}", work, entry
+
+
+def _close(connection: sqlite3.Connection, process: int) -> None:
+    if process == os.getpid():
+        connection.close()
 
 
 def _site_of(joined: Consortium, model: Any, total: int | None) -> CollaborativeSite:
