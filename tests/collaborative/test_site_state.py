@@ -267,6 +267,7 @@ class TestTasks:
 
     def test_outside_the_study(self, fitted, task):
         new = replace(task, run="another", number=0)
+        grid = MomentGrid(lower=np.zeros(2), upper=np.ones(2), target=(0.0, 1.0), exponent=8)
         far = replace(task.schema, upper=np.array([1.0, 2.0]))
         for other in (
             replace(new, schema=far),
