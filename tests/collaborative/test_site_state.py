@@ -272,12 +272,7 @@ class TestTasks:
         for other in (
             replace(new, schema=far),
             replace(new, schema=replace(task.schema, bounds_y=(-2.0, 5.0))),
-            replace(
-                new,
-                plan=ColumnMomentsPlan(
-                    MomentGrid(lower=np.zeros(2), upper=np.ones(2), target=(0.0, 1.0), exponent=8)
-                ),
-            ),
+            replace(new, plan=ColumnMomentsPlan(grid)),
             replace(task, number=task.number + 1000),
         ):
             assert "outside the study" in self.told(fitted, other)
