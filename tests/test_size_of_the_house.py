@@ -25,21 +25,21 @@ TOP = Path(skprivate.__file__).parent
 FILES = sorted(path for path in TOP.rglob("*") if path.suffix in {".py", ".pyx"})
 MODULES = [path for path in FILES if path.name != "__init__.py"]
 
-MOST_MODULES = 260
+MOST_MODULES = 261
 MOST_LINES_OF_A_MODULE = 520
 MOST_FILES_OF_A_FIT = 25
 MOST_FILES_OF_A_PREDICTION = 12
 MOST_CLASSES = 4
-MOST_LINES_BESIDE = {"tests": 43_150, "benchmarks": 9_570}
+MOST_LINES_BESIDE = {"tests": 44_036, "benchmarks": 9_570}
 MOST_LINES = {
     "linear_model": 6086,
     "audit": 4517,
     "accounting": 4223,
-    "rounds": 4877,
+    "rounds": 5185,
     "tree": 3498,
-    "evaluation": 3384,
+    "evaluation": 3220,
     "games": 3089,
-    "collaborative": 2870,
+    "collaborative": 3722,
     "collection": 1953,
     "domain": 1688,
     "ensemble": 1857,

@@ -192,8 +192,8 @@ class SiteState:
 
     def _damaged(self, how: str) -> ConsentError:
         return ConsentError(
-            f"the state file {self._path} {how}: it is not used, since a mask might be used twice. Leave the "
-            "study, and join a new one with a new file."
+            f"the state file {self._path.name} {how}: it is not used, as a mask might be used twice. Leave "
+            "the study, and join a new one with a new file."
         )
 
     @contextlib.contextmanager
@@ -222,7 +222,7 @@ class SiteState:
             code = getattr(error, "sqlite_errorcode", None)
             if isinstance(error, OSError) or (code is not None and code & 0xFF not in _DAMAGE):
                 problem = (
-                    f"the state file {self._path} cannot be used now: {type(error).__name__}; try again."
+                    f"the state file {self._path.name} cannot be used now: {type(error).__name__}; try again."
                 )
                 raise ConsentError(problem) from None
             raise self._damaged("is damaged") from None

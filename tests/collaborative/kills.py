@@ -15,6 +15,7 @@ import signal
 import socket
 import sys
 import threading
+import traceback
 import warnings
 from collections import Counter, defaultdict
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -76,12 +77,9 @@ def kill_around(folder, owner, name, place):
 
 def serve(folder, name, port, table):
     """A site, from its file on."""
-    for owner, function, place in (
-        (RoundTask, "sum_batch", "sums"),
-        (SiteState, "_append", "entry"),
-        (SiteState, "_write_mark", "mark, behind the commit"),
-    ):
-        kill_around(folder, owner, function, place)
+    kill_around(folder, RoundTask, "sum_batch", "sums")
+    kill_around(folder, SiteState, "_append", "entry")
+    kill_around(folder, SiteState, "_write_mark", "mark, behind the commit")
     read = Consortium.read_request
 
     def asked(self, own, key, message):
@@ -179,9 +177,7 @@ def fork(function, *args):
         random.seed()
         function(*args)
         code = 0
-    except BaseException:
-        import traceback
-
+    except Exception:
         traceback.print_exc()
     finally:
         os._exit(code)

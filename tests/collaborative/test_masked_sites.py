@@ -17,11 +17,11 @@ from skprivate import (
     life_data,
     private_describe,
 )
-from skprivate.collaborative import CollaborativeSite, LocalAverageRegressor, MaskedSites, SiteState
+from skprivate.collaborative import CollaborativeSite, LocalAverageRegressor, MaskedSites
 from skprivate.collaborative import _masked_sites as module
 from skprivate.collaborative._protocols.consortium import Consortium
 from skprivate.domain import TableDomain
-from skprivate.exceptions import BudgetExceededError, ConsentError
+from skprivate.exceptions import ConsentError
 from skprivate.rounds import TableSource, fit_rounds
 from tests.collaborative.studies import COLUMNS, FEATURES, MODEL, NAMES, Study
 
@@ -102,11 +102,6 @@ class TestWhatTravels:
         # Uniform words are above 2^63 half of the time: six deviations, false alarms once in 1e9.
         assert abs((words >= 2**63).mean() - 0.5) < 3 / np.sqrt(len(words))
 
-    def test_a_message_of_64_sums_is_small(self, tmp_path):
-        study = Study(tmp_path, [MaskedSites.plan_fit(FITS["lives"][0], n_rows=3000, **LIVES)])
-        fit_rounds(clone(FITS["lives"][0]), study.source(**LIVES))
-        assert max(len(reply) for *_, reply in study.sent) < 8 * 200
-
 
 class TestBeforeTheCharge:
     def refused(self, study, match, **changes):
@@ -141,14 +136,6 @@ class TestBeforeTheCharge:
         self.refused(study, "outside the study", bounds_y=(-2, 5))
         with pytest.raises(TypeError, match="has no rounds"):
             MaskedSites.plan_fit(LogisticRegression(), n_rows=10, features=["a"])
-
-    def test_a_site_that_joined_nothing(self, tmp_path):
-        study = Study(tmp_path)
-        state = study.states["west"]
-        study.states["west"] = SiteState(tmp_path / "new")
-        self.refused(study, "not joined a study")
-        study.states["west"] = state
-        fit_rounds(clone(MODEL), study.source())
 
 
 class TestStops:
@@ -192,13 +179,6 @@ class TestStops:
         found = private_describe(TableSource(study.driver()), DOMAIN, 1.0, **options)
         assert found == private_describe(study.rows[list(DOMAIN.names)], DOMAIN, 1.0, **CURVE)
         assert len(ledger.entries()) == 1
-
-    def test_a_budget_that_is_spent_asks_for_no_sums(self, tmp_path):
-        study = Study(tmp_path)
-        ledger = PrivacyLedger(tmp_path / "ledger", epsilon=0.5)
-        with pytest.raises(BudgetExceededError):
-            fit_rounds(clone(MODEL).set_params(ledger=ledger), study.source())
-        assert all(entry["kind"] != "sums" for entry in study.states["north"].log())
 
     @pytest.mark.parametrize("kind", ["doubled", "old reply", "cut", "altered", "lost", "of another site"])
     def test_a_transport_that_errs_now_and_then_changes_nothing(self, tmp_path, kind):
@@ -277,7 +257,3 @@ class TestPredictions:
         del study.states["south"]
         with pytest.raises(ConsentError, match="site 'south' is missing"):
             study.sites.predict(GAP)
-
-    def test_a_study_without_predictions_makes_none(self, tmp_path):
-        with pytest.raises(ConsentError, match="makes no predictions"):
-            Study(tmp_path).sites.predict(GAP)

@@ -75,13 +75,6 @@ class TestTheSameBytes:
         assert len(set(found)) == 1
         assert sites.members == NAMES
 
-    def test_of_two_objects_on_one_file(self, study):
-        other = SiteState(study.folder / "north")
-        study.models["north"] = model_of(study.tables["north"])
-        plain = canonical({"ask": "join", "nonce": "1"})
-        request = Consortium(study.roster).seal_request(study.key, "north", plain)
-        assert study.post("north", request) == other.answer(request, None, study.models["north"])
-
 
 def model_of(table):
     average = LocalAverageRegressor(bandwidth=0.2, bounds=(0, 1))
