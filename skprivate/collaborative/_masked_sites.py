@@ -82,7 +82,7 @@ class MaskedSites:
     **Privacy.** *This process* (the driver) learns the exact sums over all sites in every round, and numbers
     of rows and of persons over all sites; no site's. It is trusted with these totals, charges the ledger, and
     draws the noise of a release once: what it releases has the privacy of the estimator's ``fit`` to all rows
-    together. The document says so: deployment "curator". *The transport* sees lengths and times.
+    together. *The transport* sees lengths and times. Proof: :doc:`/proofs/swapping`.
 
     A fit needs every site in every round. `ConsentError` names those that are missing; nothing is opened
     then, and with ``checkpoint=`` the fit goes on later, with one charge. A site that has left for good ends

@@ -5,7 +5,6 @@
 leaves a site is noted before it does: two replies to one request show, as each may hold a mask.
 """
 
-import contextlib
 import hashlib
 import http.client
 import json
@@ -194,11 +193,10 @@ def main(folder, n_fits):
     (folder / "driver.key").write_bytes(key.to_bytes())
     for state in states.values():
         state.enrol(roster, MaskedSites.fingerprint_of(roster))
-    ports = {}
-    for name in NAMES:
-        with contextlib.closing(socket.socket()) as free:
-            free.bind(("127.0.0.1", 0))
-            ports[name] = free.getsockname()[1]
+    free = [socket.create_server(("127.0.0.1", 0)) for _ in NAMES]
+    ports = {name: one.getsockname()[1] for name, one in zip(NAMES, free, strict=True)}
+    for one in free:
+        one.close()
     servers = {fork(serve, folder, name, ports[name], tables[name]): name for name in NAMES}
     failed = []
     for number in range(n_fits):
@@ -211,12 +209,9 @@ def main(folder, n_fits):
                 if status != signal.SIGKILL:
                     failed.append(f"site {name}: {status}")
                 continue
-            done = status == 0
             if status not in (0, signal.SIGKILL):
                 failed.append(f"driver {number}: {status}")
-            driver = None if done or failed else fork(drive, folder, number, ports)
-        if failed:
-            break
+            driver = fork(drive, folder, number, ports) if status == signal.SIGKILL and not failed else None
     for child in servers:
         os.kill(child, signal.SIGKILL)
         os.waitpid(child, 0)

@@ -82,10 +82,6 @@ class TestTheSameBits:
         assert found == private_describe(every_fit.rows[list(DOMAIN.names)], DOMAIN, 1.0, **CURVE)
         assert len(ledger.entries()) == 1
 
-    def test_of_many_sites(self, tmp_path):
-        study = Study(tmp_path, names=[f"site {number:02}" for number in range(12)])
-        same(fit_rounds(clone(MODEL), study.source()), pooled(MODEL, COLUMNS, study.rows), study.rows)
-
 
 class TestWhatTravels:
     def test_no_site_s_sum_is_in_what_the_driver_reads(self, tmp_path):
@@ -158,11 +154,8 @@ class TestStops:
             study.restart(name)
         with pytest.raises(ConsentError, match="as often as the roster allows"):
             fit_rounds(clone(MODEL), study.source())
-        same(
-            fit_rounds(model, study.source(), checkpoint=checkpoint),
-            pooled(MODEL, COLUMNS, study.rows),
-            study.rows,
-        )
+        found = fit_rounds(model, study.source(), checkpoint=checkpoint)
+        same(found, pooled(MODEL, COLUMNS, study.rows), study.rows)
         assert len(ledger.entries()) == 1
 
     def test_a_description_goes_on_for_one_charge(self, tmp_path):
@@ -191,14 +184,9 @@ class TestStops:
             if kind == "lost":
                 raise TimeoutError
             others = [old for site, _, old in study.sent if (site == name) == (kind == "old reply")]
-            bent = {
-                "doubled": study.post(name, request),
-                "old reply": others[0] if others else b"",
-                "of another site": others[-1] if others else b"",
-                "cut": reply[:-1],
-                "altered": reply[:40] + bytes([reply[40] ^ 1]) + reply[41:],
-            }
-            return bent[kind]
+            altered = reply[:40] + bytes([reply[40] ^ 1]) + reply[41:]
+            bent = {"doubled": study.post(name, request), "cut": reply[:-1], "altered": altered}
+            return bent.get(kind, others[0] if others else b"")
 
         sites = MaskedSites(post, study.roster, study.key, patience=30)
         found = fit_rounds(clone(MODEL), TableSource(sites, **COLUMNS))

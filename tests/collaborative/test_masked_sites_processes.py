@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Sites as processes: the guide's programs over loopback, and a study in which everything is killed."""
 
-import contextlib
 import json
 import os
 import re
@@ -36,8 +35,7 @@ def run(folder, *words, timeout=120, **environment):
 
 
 def free_port():
-    with contextlib.closing(socket.socket()) as free:
-        free.bind(("127.0.0.1", 0))
+    with socket.create_server(("127.0.0.1", 0)) as free:
         return free.getsockname()[1]
 
 
