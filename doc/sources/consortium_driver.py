@@ -56,7 +56,7 @@ def write_roster():
         MaskedSites.plan_fit(MODEL, n_rows=1500, **COLUMNS),
         MaskedSites.plan_description(DOMAIN, 1.0, **CURVE),
     ]
-    predictions = MaskedSites.plan_predictions(FEATURES, most_rows=1000, askers=["ward 3"])
+    predictions = MaskedSites.plan_predictions(FEATURES, n_rows=1500, most_rows=1000, askers=["ward 3"])
     roster = MaskedSites.roster(
         publics, driver_key().public, fits, predictions=predictions, ledger="study.ledger", title="Survival"
     )

@@ -16,11 +16,14 @@ from sklearn.base import BaseEstimator, clone
 
 from .._version import __version__
 from ..domain import TableDomain
+from ..domain._life_data import EventCoding
 from ..exceptions import ConsentError
+from ..noise import check_entropy
+from ..rounds._plans.descriptions import DescriptionPlan, Tree, plan_tables
 from ..rounds._schema import RowSchema
 from ..rounds._sources import InspectFunction, SourceFacts, TableFacts, TableSource
 from ..rounds._tables import TableColumns
-from ..rounds._task import PartialSums, PartitionFunction, RoundTask
+from ..rounds._task import PartialSums, PartitionFunction, Plan, RoundTask
 from ..utils import check_int
 from ..utils._json_documents import canonical, parse_json, seal_document
 from ..utils._public_module import public_module
@@ -29,6 +32,7 @@ from ._protocols.consortium import (
     PLAN_KINDS,
     VERSION,
     Consortium,
+    plan_digest,
     without_key,
 )
 from ._protocols.keys import SiteKey
@@ -133,7 +137,6 @@ class MaskedSites:
         self._study = Consortium(roster)
         self._study.require_driver(key)
         self._pool = ThreadPoolExecutor(len(self._study.members), "skprivate-site")
-        self._total: int | None = None
 
     @property
     def members(self) -> tuple[str, ...]:
@@ -249,12 +252,26 @@ class MaskedSites:
         model: Any = clone(estimator)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            schema, _ = model._open_source(found, facts, public)
-        return _fit_entry(names[0], estimator.get_params(deep=False), runs, schema)
+            schema, open_rounds = model._open_source(found, facts, public)
+            # The first plan follows from what is public, and from no noise.
+            rounds = open_rounds(check_entropy(0).source)
+            plan = next(rounds).plan
+            rounds.close()
+        return _fit_entry(names[0], estimator.get_params(deep=False), runs, schema, plan)
 
     @staticmethod
     def plan_description(
-        domain: TableDomain, epsilon: Any, *, runs: int = 1, strict: bool = False, **parameters: Any
+        domain: TableDomain,
+        epsilon: Any,
+        *,
+        runs: int = 1,
+        strict: bool = False,
+        columns: Sequence[str] | None = None,
+        crosstabs: Sequence[Any] = (),
+        survival: Sequence[Any] | None = None,
+        happened: Any = None,
+        censored: Any = None,
+        **parameters: Any,
     ) -> dict[str, Any]:
         """Describe a `skprivate.private_describe` of all rows for the document, survival curves included.
 
@@ -266,6 +283,9 @@ class MaskedSites:
             How often it may be begun.
         strict : bool, default=False
             Whether strict mode will be on.
+        columns, crosstabs, survival, happened, censored
+            As it will be called: sites answer no other tables. How fine their bins are follows from the
+            number of rows, which no site knows: a site cannot check it.
         **parameters
             Others that it will be called with, for people.
 
@@ -274,15 +294,21 @@ class MaskedSites:
         fit : dict
             For `roster`.
         """
-        columns = TableColumns(domain.names)
-        schema = RowSchema(columns=columns, n_features=len(domain.names), domain=domain, strict=strict)
-        return _fit_entry("private_describe", {"epsilon": epsilon, **parameters}, runs, schema)
+        schema = RowSchema(
+            columns=TableColumns(domain.names), n_features=len(domain.names), domain=domain, strict=strict
+        )
+        tree, coding = Tree(2, 1), EventCoding.of(happened, censored)
+        tables = plan_tables(domain, columns, crosstabs, survival, tree, 1, 1, coding)
+        given = {"epsilon": epsilon, "columns": columns, "crosstabs": crosstabs, "survival": survival}
+        plan = DescriptionPlan.of(tables, tree, 1, 1, coding)
+        return _fit_entry("private_describe", given | parameters, runs, schema, plan)
 
     @staticmethod
     def plan_predictions(
         columns: Sequence[str],
         classes: Iterable[Any] | None = None,
         *,
+        n_rows: int,
         most_rows: int | None = None,
         askers: Sequence[str] = ("",),
     ) -> dict[str, Any]:
@@ -294,6 +320,9 @@ class MaskedSites:
             Names of the features, in the order of all sites' models.
         classes : sequence, default=None
             Of classifiers; None: regressors.
+        n_rows : int
+            About how many rows all sites have, which a local average is refined to: agreed on paper, at least
+            as many as the largest site has. Too large a number narrows the averages, to single rows at last.
         most_rows : int, default=None
             Most rows that a site's answers are weighted by, however many it has: a site then has at most
             ``most_rows`` shares, and one that claims many rows does not decide everything. None: no limit.
@@ -307,7 +336,12 @@ class MaskedSites:
         """
         listed = None if classes is None else np.asarray(list(classes)).tolist()
         named = {"columns": list(map(str, columns)), "askers": list(map(str, askers))}
-        return {**named, "classes": listed, "most_rows": most_rows}
+        return {
+            **named,
+            "classes": listed,
+            "n_rows": check_int(n_rows, "n_rows", least=1),
+            "most_rows": most_rows,
+        }
 
     # What `TableSource` asks for.
 
@@ -318,32 +352,22 @@ class MaskedSites:
         if not isinstance(function, PartitionFunction):
             raise TypeError("sites answer the functions of a TableSource alone.")
         task = RoundTask.from_bytes(function.task)
-        self._study.matching(task.schema, task.plan.kind, task.number)
-        n_sums = task.plan.n_sums
-        sums = self._study.add_integers(
-            self._ask({"ask": "sums", "task": function.task.decode("ascii")}), n_sums + 2
-        )
+        self._study.matching(task)
+        replies = self._ask({"ask": "sums", "task": function.task.decode("ascii")})
+        sums = self._study.add_integers(replies, task.plan.n_sums + 2)
         n_rows, n_units = sums[-2:].tolist()
         return [PartialSums.of_batch(task.id, "sites", sums[:-2], n_rows, n_units).to_bytes()]
 
     def before_charge(self, task: RoundTask) -> None:
         """Ask every site whether it will answer a round, before the round is charged: for `TableSource`."""
-        self._study.matching(task.schema, task.plan.kind, task.number)
+        self._study.read_task(task.to_bytes().decode("ascii"))
         if not task.number:
             self.check(task)
 
     def _facts(self, look: InspectFunction) -> TableFacts:
-        classes = None if look.classes is None else np.asarray(look.classes).tolist()
-        content = {
-            "ask": "facts",
-            "columns": look.columns.to_dict(),
-            "strict": look.strict,
-            "domain": None if look.domain is None else look.domain.to_dict(),
-            "classes": classes,
-            "nonce": os.urandom(16).hex(),
-        }
+        place = self._study.place_of(look)
         shown, sizes = [], []
-        for reply in self._ask(content):
+        for reply in self._ask({"ask": "facts", "fit": place, "nonce": os.urandom(16).hex()}):
             length = int.from_bytes(reply[:4], "big")
             shown.append(TableFacts.from_dict(parse_json(reply[4 : 4 + length])))
             sizes.append(reply[4 + length :])
@@ -359,7 +383,9 @@ class MaskedSites:
         """Ask every site whether it is ready, before anything is charged.
 
         Checked are version, roster, and free space on the disk; with a round, as `fit_rounds` passes it, also
-        whether it is of the study, and the columns of the site's table.
+        whether it is of the study, and the columns of the site's table. Then the sites are told, one after
+        the other in the order of their names, that the fit begins: of two drivers at once the second is
+        refused by the first site, and pays nothing.
 
         Parameters
         ----------
@@ -371,7 +397,7 @@ class MaskedSites:
             Names every site that does not answer, refuses, or is not ready, and says why.
         """
         text = None if task is None else task.to_bytes().decode("ascii")
-        content = {"ask": "check", "version": __version__, "task": text, "nonce": os.urandom(16).hex()}
+        content = {"ask": "check", "task": text, "nonce": os.urandom(16).hex()}
         problems = {
             name: "; ".join(parse_json(reply)["problems"])
             for name, reply in zip(self._study._order, self._ask(content), strict=True)
@@ -379,25 +405,16 @@ class MaskedSites:
         told = [f"site {name!r}: {problem}" for name, problem in problems.items() if problem]
         if told:
             raise ConsentError(f"Nothing was charged: {'. '.join(told)}.")
+        for name in () if task is None else self._study._order:
+            self._ask({"ask": "begin", "task": text}, [name])
 
     # Predictions.
 
-    def join(self) -> int:
-        """Return the number of rows behind all sites' models, from one masked sum.
-
-        Sites refine their local averages to it when they are asked the first query, and never again.
-
-        Returns
-        -------
-        n_rows : int
-        """
-        if self._total is None:
-            replies = self._ask({"ask": "join", "nonce": os.urandom(16).hex()})
-            self._total = int(self._study.add_integers(replies, 1)[0])
-        return self._total
-
     def predict(self, X: Any, *, asker: str = "") -> NDArray[Any]:
-        """Return the sites' answers to queries, weighted by their rows; no answer is opened.
+        """Return the sites' answers to queries, weighted by their rows.
+
+        Opened are two sums: of answers times rows, and of rows, over the sites that have rows near a query.
+        Where that is one site alone, they are its answer and its number of rows, up to ``most_rows``.
 
         Parameters
         ----------
@@ -419,10 +436,9 @@ class MaskedSites:
         agreed = self._study.predictions
         if agreed is None:
             raise ConsentError("this study makes no predictions.")
-        total = self.join()
         query = make_query(X, agreed["columns"], self._study._digest)
         message = base64.b64encode(query.to_bytes()).decode("ascii")
-        replies = self._ask({"ask": "query", "query": message, "total": total, "asker": asker})
+        replies = self._ask({"ask": "query", "query": message, "asker": asker})
         n_outputs = len(agreed["classes"] or [None])
         values, sizes = self._study.add_answers(replies, len(query.X) * n_outputs)
         with np.errstate(invalid="ignore"):
@@ -431,10 +447,10 @@ class MaskedSites:
 
     # The transport.
 
-    def _ask(self, content: dict[str, Any]) -> list[bytes]:
-        """Return all sites' replies to one request, in the order of their names."""
-        request, deadline = canonical(content), time.monotonic() + self._patience
-        names = self._study._order
+    def _ask(self, content: dict[str, Any], names: Sequence[str] | None = None) -> list[bytes]:
+        """Return sites' replies to one request, in the order of their names; None: of all."""
+        request = canonical({"version": __version__, **content})
+        deadline, names = time.monotonic() + self._patience, names or self._study._order
         found = list(self._pool.map(lambda name: self._ask_one(name, request, deadline), names))
         told = [
             f"site {name!r} {reply}" for name, reply in zip(names, found, strict=True) if type(reply) is str
@@ -450,6 +466,7 @@ class MaskedSites:
         """Return one site's reply, or what is wrong; the same request is sent until it is answered."""
         message, wait, refusals = self._study.seal_request(self._key, name, request), _FIRST_WAIT, 0
         while True:
+            reply = b""
             try:
                 reply = bytes(self._post(name, message))
                 content = self._study.read_reply(self._key, name, request, reply)
@@ -478,7 +495,9 @@ class _Nowhere:
         raise ValueError("a plan reads no rows.")
 
 
-def _fit_entry(name: str, parameters: Mapping[str, Any], runs: int, schema: RowSchema) -> dict[str, Any]:
+def _fit_entry(
+    name: str, parameters: Mapping[str, Any], runs: int, schema: RowSchema, plan: Plan
+) -> dict[str, Any]:
     texts = {key: repr(value) for key, value in sorted(parameters.items()) if key not in _NOT_PARAMETERS}
     read = without_key(schema)
-    return {"estimator": name, "parameters": texts, "runs": runs, "schema": read}
+    return {"estimator": name, "parameters": texts, "runs": runs, "schema": read, "plan": plan_digest(plan)}

@@ -20,24 +20,24 @@ import numpy as np
 
 from .._typing import IntArray
 from .._version import __version__
-from ..domain import TableDomain
 from ..exceptions import ConsentError
 from ..rounds._kept import store_of
-from ..rounds._sources import InspectFunction
-from ..rounds._tables import TableColumns, arrow_records, has_names, holds_arrow
+from ..rounds._schema import RowSchema
+from ..rounds._sources import InspectFunction, TableFacts
+from ..rounds._tables import arrow_records, has_names, holds_arrow
 from ..rounds._task import RoundTask
 from ..utils import check_int
 from ..utils._files import OWNER_ONLY
 from ..utils._json_documents import Fields, canonical, digest, unpack_bytes
 from ..utils._private_fit import redact_errors
 from ..utils._public_module import public_module
-from ._protocols.consortium import MOST_ROWS, Consortium, read_plain, without_key
+from ._protocols.consortium import Consortium, read_plain, without_key
 from ._protocols.keys import SiteKey, framed
 from ._protocols.messages import Query
 from ._site import CollaborativeSite, different_columns
 
-#: The id of a request, what makes the masked content of its reply, and the columns of its entry.
-Prepared = tuple[str, Callable[[str, bytes], bytes], Callable[[sqlite3.Connection], dict[str, Any]]]
+#: The id of a request, the columns of its entry, and what makes the masked content of its reply.
+Prepared = tuple[str, Callable[[sqlite3.Connection], dict[str, Any]], Callable[[], bytes]]
 
 _VERSION = 1
 # What SQLite reports of a file that holds something else; other errors are of the disk, or pass.
@@ -60,14 +60,16 @@ _TABLES = (
 _INHERITED: list[sqlite3.Connection] = []
 _SHOWN = ("at", "kind", "id", "asker", "fit", "run", "round", "n_rows", "note")
 _CHAINED = (*_SHOWN, "asked", "reply")
-#: Fields of every kind of request.
+#: Fields of every kind of request, beside the version.
 _REQUESTS = {
-    "check": ("version", "task", "nonce"),
-    "facts": ("columns", "strict", "domain", "classes", "nonce"),
+    "check": ("task", "nonce"),
+    "begin": ("task",),
+    "facts": ("fit", "nonce"),
     "sums": ("task",),
-    "join": ("nonce",),
-    "query": ("query", "total", "asker"),
+    "query": ("query", "asker"),
 }
+# Of rows, of a model, of a request without form: the driver learns no cause, as one may be a value of a row.
+_FAILED = "this request could not be answered here; the site's log names the type of the error."
 
 
 @public_module("skprivate.collaborative")
@@ -151,7 +153,7 @@ class SiteState:
         self._connection: sqlite3.Connection | None = None
         self._process = 0
         self._joined: Consortium | None = None
-        self._site: tuple[Any, Any, CollaborativeSite] | None = None
+        self._site: tuple[Any, CollaborativeSite] | None = None
         if not os.path.lexists(self._path):
             self._create()
         with self._open() as connection:
@@ -400,13 +402,11 @@ class SiteState:
         try:
             return self._answer(joined, name, plain, table, model)
         except ConsentError as error:
-            problem = str(error)
+            problem = note = str(error)
         except Exception as error:
-            problem = (
-                f"{type(error).__name__} while this request was answered; the site's own trial says why."
-            )
+            problem, note = _FAILED, type(error).__name__
         with contextlib.suppress(ConsentError), self._lock, self._open() as connection:
-            self._append(connection, "refused", asked=joined.binding(plain), note=problem)
+            self._append(connection, "refused", asked=joined.binding(plain), note=note)
         return joined.seal_reply(name, self._key, plain, DENIED + problem.encode())
 
     # What is answered.
@@ -415,82 +415,85 @@ class SiteState:
         """Return the sealed reply to a request of the driver."""
         content = read_plain(plain)
         kind = content.get("ask")
+        if content.get("version") != __version__:
+            raise ConsentError(f"it has version {__version__} of skprivate, and the driver another one.")
         if kind not in _REQUESTS:
-            raise ConsentError(
-                "the request is of an unknown kind: all parties need one version of skprivate."
-            )
-        fields = Fields(content, ("ask", *_REQUESTS[kind]), what="a request")
+            raise ConsentError("the request is of an unknown kind.")
+        fields = Fields(content, ("ask", "version", *_REQUESTS[kind]), what="a request")
         if kind == "check":
             found = canonical({"problems": self._problems(joined, fields, table)})
             return joined.seal_reply(name, self._key, plain, ANSWERED + found)
-        prepare = {"facts": self._facts, "sums": self._sums, "join": self._join, "query": self._query}[kind]
-        # What is asked, and how; what it takes long to make of the rows is made outside a transaction.
-        label, make, entry = prepare(joined, fields, table if kind in ("facts", "sums") else model)
-        asked = joined.binding(plain)
+        prepare = {"facts": self._facts, "query": self._query}.get(kind, self._sums)
+        label, entry, work = prepare(joined, fields, plain, model if kind == "query" else table)
+        asked = joined.binding(canonical(content | {"ask": "sums"}) if kind == "begin" else plain)
         with self._lock, self._open() as connection:
-            reply = self._known(connection, label, asked)
-        if reply is not None:
-            return reply
-        masked = make(name, plain)
-        with self._lock, self._open() as connection:
-            reply = self._known(connection, label, asked)
-            if reply is None:
-                reply = joined.seal_reply(name, self._key, plain, ANSWERED + masked)
-                self._append(connection, kind, id=label, asked=asked, reply=reply, **entry(connection))
+            # Before any row is read: another request under this id is refused even where this one fails.
+            found = connection.execute("SELECT asked FROM log WHERE id = ?", (label,)).fetchone()
+            if found is None:
+                columns = entry(connection)
+                self._append(connection, "asked", id=label, asked=asked, **columns)
+            elif found[0] != asked:
+                raise ConsentError(
+                    "this site was asked otherwise under the same id: other rows, or another task. A second "
+                    "driver, or one that lost its checkpoint, must not go on."
+                )
+            reply = self._reply(connection, label)
+        if kind == "begin":
+            return joined.seal_reply(name, self._key, plain, ANSWERED)
+        if reply is None:
+            # What takes long is made outside a transaction.
+            masked = work()
+            with self._lock, self._open() as connection:
+                reply = self._reply(connection, label)
+                if reply is None:
+                    reply = joined.seal_reply(name, self._key, plain, ANSWERED + masked)
+                    row = connection.execute("SELECT run, round FROM log WHERE id = ?", (label,)).fetchone()
+                    told = {"run": row[0], "round": row[1], "reply": reply}
+                    self._append(connection, kind, id=f"answer to {label}", **told)
         return reply
 
     @staticmethod
-    def _known(connection: sqlite3.Connection, label: str, asked: bytes) -> bytes | None:
-        """Return the reply that was given under an id; ConsentError where it was to another request."""
-        found = connection.execute("SELECT asked, reply FROM log WHERE id = ?", (label,)).fetchone()
-        if found is None:
-            return None
-        if found[0] != asked:
-            raise ConsentError(
-                "this site has answered another request under the same id: other rows, or another task. A "
-                "second driver, or one that lost its checkpoint, must not go on."
-            )
-        return bytes(found[1])
+    def _reply(connection: sqlite3.Connection, label: str) -> bytes | None:
+        """Return the reply that was given under an id."""
+        row = connection.execute("SELECT reply FROM log WHERE id = ?", (f"answer to {label}",)).fetchone()
+        return None if row is None else bytes(row[0])
 
     def _problems(self, joined: Consortium, fields: Fields, table: Any) -> list[str]:
         """Say what stands in the way at this site, of the round that is named if there is one."""
         problems = []
-        if fields.text("version") != __version__:
-            problems.append(f"it has version {__version__} of skprivate, and the driver another one")
         if shutil.disk_usage(self._path.parent).free < _LEAST_FREE:
             problems.append("its disk is full")
         text = fields.maybe(fields.text, "task")
         if text is not None:
-            task = RoundTask.from_bytes(text.encode())
+            task = joined.read_task(text)
             with self._lock, self._open() as connection:
                 self._admit(connection, joined, task)
-            schema, rows = task.schema, _rows_of(table)
             try:
-                with warnings.catch_warnings():
-                    warnings.simplefilter("ignore")
-                    look = InspectFunction(schema.columns, schema.strict, schema.domain, schema.classes)
-                    look.inspect(rows, "sites")
-            except Exception as error:
-                problems.append(f"its table is not as the roster says ({type(error).__name__})")
+                _look(task.schema, _rows_of(table))
+            except Exception:
+                problems.append("its table is not as the roster says")
             else:
-                self._pin(task, rows)
+                self._pin(task, _rows_of(table))
         return problems
 
     def _admit(self, connection: sqlite3.Connection, joined: Consortium, task: RoundTask) -> int:
         """Return which fit a round is of; ConsentError unless it is the next of a run that may be."""
-        fits = joined.matching(task.schema, task.plan.kind, task.number)
-        # Beside MAX(round) SQLite returns the row that has it: a run is of the fit that its last round is of.
-        runs = connection.execute("SELECT run, MAX(round), fit FROM log WHERE kind = 'sums' GROUP BY run")
-        begun = {run: (last, fit) for run, last, fit in runs}
-        last, fit = begun.pop(_run_of(task), (-1, None))
-        if task.number > last + 1:
+        fits, run = joined.matching(task), _run_of(task)
+        # A round that could not be answered ends its run here, unless the same request can be later.
+        sql = "SELECT COALESCE(MAX(round), -1) FROM log WHERE kind = 'sums' AND run = ?"
+        if task.number > connection.execute(sql, (run,)).fetchone()[0] + 1:
             raise ConsentError("a stale task: its round does not follow the last one of this run here.")
+        # Beside MAX(round) SQLite returns the row that has it: a run is of the fit that its last round is of.
+        runs = connection.execute("SELECT run, MAX(round), fit FROM log WHERE kind = 'asked' GROUP BY run")
+        begun = {one: fit for one, _, fit in runs}
+        fit = begun.pop(run, None)
         # Two fits may have the same first rounds; then later ones show which it is.
-        known = connection.execute("SELECT DISTINCT note FROM log WHERE run = ?", (_run_of(task),)).fetchall()
+        sql = "SELECT DISTINCT note FROM log WHERE kind = 'asked' AND run = ?"
+        known = connection.execute(sql, (run,)).fetchall()
         fits = [one for one in fits if {note for (note,) in known} <= joined.kinds_of(one)]
         if fit in fits:
             return int(fit)
-        others = Counter(fit for _, fit in begun.values())
+        others = Counter(begun.values())
         for one in fits:
             if others[one] < joined.fits[one]["runs"]:
                 return one
@@ -509,94 +512,64 @@ class SiteState:
             elif row[0] != found:
                 raise ConsentError("this site's table is another than when the fit was checked.")
 
-    def _facts(self, joined: Consortium, fields: Fields, table: Any) -> Prepared:
-        """Prepare names and kinds of columns in the open, and numbers of rows and persons under masks."""
-        names = TableColumns._names()
-        columns = TableColumns._of_fields(Fields(fields.mapping("columns"), names))
-        domain = fields.maybe(fields.mapping, "domain")
-        asked, classes = columns.to_dict(), fields.maybe(fields.items, "classes")
-        for fit in joined.fits:
-            agreed = {name: fit["schema"][name] for name in names}
-            if asked["features"] is None:
-                agreed["features"] = None
-            if agreed == asked and fit["schema"]["domain"] == domain:
-                break
-        else:
-            raise ConsentError("no fit of the roster is of these columns, target and domain.")
-        known = None if domain is None else TableDomain.from_dict(domain)
-        look = InspectFunction(columns, fields.flag("strict"), known, classes)
+    def _facts(self, joined: Consortium, fields: Fields, plain: bytes, table: Any) -> Prepared:
+        """Prepare names and kinds of a fit's columns in the open, and numbers of rows under masks."""
+        schema = joined.schemas[fields.integer("fit", 0, len(joined.fits) - 1)]
 
-        def work(name: str, plain: bytes) -> bytes:
-            facts = look.inspect(_rows_of(table), "sites")
+        def work() -> bytes:
+            facts = _look(schema, _rows_of(table))
             shown = canonical(replace(facts, n_rows=0, n_units=0).to_dict())
             sizes = np.array([facts.n_rows, facts.n_units], dtype=np.int64)
-            return framed(shown) + joined.mask_integers(name, self._key, plain, sizes)
+            return framed(shown) + joined.mask_integers(self._key, plain, sizes)
 
-        return f"facts {fields.text('nonce')}", work, lambda connection: {}
+        return f"facts {fields.text('nonce')}", lambda connection: {}, work
 
-    def _sums(self, joined: Consortium, fields: Fields, table: Any) -> Prepared:
+    def _sums(self, joined: Consortium, fields: Fields, plain: bytes, table: Any) -> Prepared:
         """Prepare the sums of one round under masks, and the numbers of rows and persons behind them."""
-        task = RoundTask.from_bytes(fields.text("task").encode())
-
-        def work(name: str, plain: bytes) -> bytes:
-            with self._lock, self._open() as connection:
-                self._admit(connection, joined, task)
-            rows = _rows_of(table)
-            self._pin(task, rows)
-            return joined.mask_integers(name, self._key, plain, _sums_of(task, rows, str(self._path)))
+        task = joined.read_task(fields.text("task"))
 
         def entry(connection: sqlite3.Connection) -> dict[str, Any]:
-            # Once more: another driver may have begun this fit meanwhile.
             fit = self._admit(connection, joined, task)
             return {"fit": fit, "run": _run_of(task), "round": task.number, "note": task.plan.kind}
 
-        return f"sums {task.run} {task.number}", work, entry
+        def work() -> bytes:
+            self._pin(task, _rows_of(table))
+            return joined.mask_integers(self._key, plain, _sums_of(task, _rows_of(table), str(self._path)))
 
-    def _join(self, joined: Consortium, fields: Fields, model: Any) -> Prepared:
-        """Prepare the number of rows behind the model, under masks."""
+        return f"sums {task.run} {task.number}", entry, work
 
-        def work(name: str, plain: bytes) -> bytes:
-            site = _site_of(joined, model, None)
-            return joined.mask_integers(name, self._key, plain, np.array([site.n_samples], dtype=np.int64))
-
-        return f"join {fields.text('nonce')}", work, lambda connection: {}
-
-    def _query(self, joined: Consortium, fields: Fields, model: Any) -> Prepared:
+    def _query(self, joined: Consortium, fields: Fields, plain: bytes, model: Any) -> Prepared:
         """Prepare answers times rows, and rows, under masks."""
-        message, asker = unpack_bytes(fields.text("query")), fields.text("asker")
-        query, total = Query.from_bytes(message), fields.integer("total", 1, MOST_ROWS)
-        if query.roster != joined._digest:
-            raise ConsentError("the query was made for another roster.")
-
-        def work(name: str, plain: bytes) -> bytes:
-            if self._site is None or self._site[:2] != (model, total):
-                self._site = model, total, _site_of(joined, model, total)
-            site = self._site[2]
-            values = site.respond(site._rows(query))
-            n_outputs = len((joined.predictions or {})["classes"] or [None])
-            if values.shape != (len(query.X), n_outputs):
-                raise ConsentError("this site's model has other classes than the roster.")
-            active = ~np.isnan(values).any(axis=1)
-            weight = min(site.n_samples, (joined.predictions or {})["most_rows"] or site.n_samples)
-            sizes = np.where(active, float(weight), 0.0)
-            numbers = np.nan_to_num(values) * sizes[:, np.newaxis]
-            return joined.mask_answers(name, self._key, plain, numbers, sizes)
+        query, asker = Query.from_bytes(unpack_bytes(fields.text("query"))), fields.text("asker")
+        agreed = joined.predictions
+        if agreed is None or model is None:
+            raise ConsentError("this study, or this site, makes no predictions.")
+        if query.roster != joined._digest or list(query.names or ()) != agreed["columns"]:
+            raise ConsentError("the query was made for another roster, or of other columns.")
+        if asker not in agreed["askers"]:
+            raise ConsentError("this asker is not on the roster.")
 
         def entry(connection: sqlite3.Connection) -> dict[str, Any]:
-            known = connection.execute("SELECT n_rows FROM log WHERE id = 'total'").fetchone()
-            if known is None:
-                self._append(connection, "total", id="total", n_rows=total)
-            elif known[0] != total:
-                raise ConsentError("the number of rows of all sites was another in earlier queries.")
-            if asker not in (joined.predictions or {})["askers"]:
-                raise ConsentError("this asker is not on the roster.")
-            sql = "SELECT COALESCE(SUM(n_rows), 0) FROM log WHERE kind = 'query' AND asker = ?"
+            sql = "SELECT COALESCE(SUM(n_rows), 0) FROM log WHERE kind = 'asked' AND asker = ?"
             asked = connection.execute(sql, (asker,)).fetchone()[0] + len(query.X)
             if self.most is not None and asked > self.most:
                 raise ConsentError(f"this asker has asked more than the {self.most} rows that are allowed.")
             return {"asker": asker, "n_rows": len(query.X)}
 
-        return f"query {query.query_id.hex()}", work, entry
+        def work() -> bytes:
+            if self._site is None or self._site[0] != model:
+                self._site = model, _site_of(agreed, model)
+            site = self._site[1]
+            values = site.respond(site._rows(query))
+            if values.shape != (len(query.X), len(agreed["classes"] or [None])):
+                raise ConsentError("this site's model has other classes than the roster.")
+            active = ~np.isnan(values).any(axis=1, keepdims=True)
+            weight = float(min(site.n_samples, agreed["most_rows"] or site.n_samples))
+            sizes = np.where(active, weight, 0.0)
+            numbers = np.where(active, values, 0.0) * sizes
+            return joined.mask_answers(self._key, plain, numbers, sizes[:, 0])
+
+        return f"query {query.query_id.hex()}", entry, work
 
 
 def _close(connection: sqlite3.Connection, process: int) -> None:
@@ -604,21 +577,25 @@ def _close(connection: sqlite3.Connection, process: int) -> None:
         connection.close()
 
 
-def _site_of(joined: Consortium, model: Any, total: int | None) -> CollaborativeSite:
-    """Return the site's model for so many rows of all sites, if its columns are those of the roster."""
-    if joined.predictions is None or model is None:
-        raise ConsentError("this study, or this site, makes no predictions.")
-    site = model if isinstance(model, CollaborativeSite) else model(total)
+def _site_of(agreed: Mapping[str, Any], model: Any) -> CollaborativeSite:
+    """Return the site's model for the agreed number of rows of all sites, if its columns are the roster's."""
+    site = model if isinstance(model, CollaborativeSite) else model(agreed["n_rows"])
     if site.columns is None:
         raise ConsentError("this site's model has no names of columns.")
-    difference = different_columns(site.columns, joined.predictions["columns"])
+    difference = different_columns(site.columns, agreed["columns"])
     if difference is not None:
         raise ConsentError(f"this site's model has other columns than the roster: {difference}.")
     classes = None if site.classes is None else [str(one) for one in np.asarray(site.classes).tolist()]
-    agreed = joined.predictions["classes"]
-    if classes != (None if agreed is None else [str(one) for one in agreed]):
+    if classes != (None if agreed["classes"] is None else [str(one) for one in agreed["classes"]]):
         raise ConsentError("this site's model has other classes than the roster.")
     return site
+
+
+def _look(schema: RowSchema, rows: Any) -> TableFacts:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        look = InspectFunction(schema.columns, schema.strict, schema.domain, schema.classes)
+        return look.inspect(rows, "sites")
 
 
 def _run_of(task: RoundTask) -> str:
@@ -629,7 +606,8 @@ def _run_of(task: RoundTask) -> str:
 @redact_errors
 def _sums_of(task: RoundTask, rows: Any, place: str) -> IntArray:
     # Rows that are kept between rounds are this file's: a process may play several sites.
-    part = task.sum_batch(rows, place, store_of(task.run, _CACHE, False))
+    # Whether there is room is the driver's to check, of the total: an error here would tell of this site's.
+    part = task.sum_batch(rows, place, store_of(task.run, _CACHE, False), room=False)
     return np.append(part.values, [part.n_rows, part.n_units])
 
 

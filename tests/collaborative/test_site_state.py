@@ -15,20 +15,20 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from skprivate import DPTreeClassifier
+from skprivate import DPTreeClassifier, __version__
 from skprivate.collaborative import CollaborativeSite, LocalAverageRegressor, MaskedSites, SiteKey, SiteState
 from skprivate.collaborative import _site_state as module
 from skprivate.collaborative._protocols.consortium import Consortium
 from skprivate.exceptions import ConsentError
 from skprivate.rounds import fit_rounds
-from skprivate.rounds._plans.cells import CellsPlan, LabelAxis
+from skprivate.rounds._plans.cells import CellsPlan, LabelAxis, TargetAxis
 from skprivate.rounds._plans.logits import ColumnMomentsPlan
 from skprivate.rounds._plans.moments import MomentGrid
 from skprivate.rounds._task import RoundTask
 from skprivate.utils._json_documents import canonical
 from tests.collaborative.studies import FEATURES, MODEL, NAMES, Study
 
-PREDICTIONS = MaskedSites.plan_predictions(FEATURES, askers=["ward", "lab"])
+PREDICTIONS = MaskedSites.plan_predictions(FEATURES, n_rows=3000, askers=["ward", "lab"])
 
 
 @pytest.fixture
@@ -49,7 +49,7 @@ def last_request(study, name="north"):
 
 def ask(study, name="north", **content):
     """Return what one site says to a request of the true driver."""
-    consortium, plain = Consortium(study.roster), canonical(content)
+    consortium, plain = Consortium(study.roster), canonical({"version": __version__, **content})
     reply = study.post(name, consortium.seal_request(study.key, name, plain))
     return consortium.read_reply(study.key, name, plain, reply)
 
@@ -62,8 +62,8 @@ class TestTheSameBytes:
 
     def test_to_many_threads_at_once(self, study):
         sites, found = study.driver(), []
-        consortium, plain = Consortium(study.roster), canonical({"ask": "join", "nonce": "1"})
-        study.models["north"] = model_of(study.tables["north"])
+        plain = canonical({"ask": "facts", "fit": 0, "nonce": "1", "version": __version__})
+        consortium = Consortium(study.roster)
         request = consortium.seal_request(study.key, "north", plain)
         threads = [
             threading.Thread(target=lambda: found.append(study.post("north", request))) for _ in range(8)
@@ -204,7 +204,7 @@ class TestTheFile:
 
     def test_that_is_gone_while_the_site_runs_gives_no_answer(self, fitted):
         (fitted.folder / "north").rename(fitted.folder / "away")
-        assert b"cannot be used now" in ask(fitted, ask="join", nonce="1")
+        assert b"cannot be used now" in ask(fitted, ask="facts", fit=0, nonce="1")
 
     def test_depends_on_no_clock(self, study, monkeypatch):
         times = iter(range(10**6, 0, -1000))
@@ -241,7 +241,7 @@ class TestTasks:
         return reply.decode()
 
     def test_another_one_under_the_same_id(self, fitted, task):
-        other = replace(task, plan=CellsPlan(((LabelAxis(2),),)))
+        other = replace(task, plan=replace(task.plan, clip=0.5))
         assert "same id: other rows, or another task" in self.told(fitted, other)
 
     def test_of_a_run_that_it_does_not_know(self, fitted, task):
@@ -251,8 +251,32 @@ class TestTasks:
         assert "does not follow" in self.told(fitted, replace(task, number=task.number + 2))
 
     def test_of_a_second_run(self, fitted, task):
-        first = replace(task, run="another", number=0)
+        read, key = Consortium(fitted.roster).read_request, fitted.states["north"]._key
+        plains = [read("north", key, request) for name, request, _ in fitted.sent if name == "north"]
+        first = next(json.loads(plain)["task"] for plain in plains if b'"ask":"sums"' in plain)
+        first = replace(RoundTask.from_bytes(first.encode()), run="another")
         assert "as often as the roster allows" in self.told(fitted, first)
+        new = replace(task, run="another", number=0)
+        assert "outside the study" in self.told(fitted, new)
+
+    def test_that_some_rows_would_fail_is_refused_before_any_is_read(self, fitted, task):
+        fitted.tables["north"] = None
+        nan = TargetAxis(1e10, 2.0 / np.finfo(float).max, 4)
+        for axis in (nan, LabelAxis(1)):
+            bad = replace(task, number=task.number + 1, plan=CellsPlan(((axis,),)))
+            assert "cannot count all rows" in self.told(fitted, bad)
+
+    def test_that_could_not_be_answered_tells_no_cause_and_has_used_its_id(self, fitted, task):
+        table, number = fitted.tables["north"], task.number + 1
+        new = replace(task, number=number, plan=CellsPlan(((TargetAxis(1.0, 3.0, 4),),)))
+        fitted.tables["north"] = lambda: 1 / 0
+        reply = ask(fitted, ask="sums", task=new.to_bytes().decode())
+        assert b"could not be answered here" in reply
+        assert fitted.states["north"].log()[-1]["note"] == "ZeroDivisionError"
+        fitted.tables["north"] = table
+        assert "same id" in self.told(fitted, replace(task, number=number))
+        assert "does not follow" in self.told(fitted, replace(task, number=number + 1))
+        assert ask(fitted, ask="sums", task=new.to_bytes().decode())[:1] == module.ANSWERED
 
     def test_outside_the_study(self, fitted, task):
         new = replace(task, run="another", number=0)
@@ -266,11 +290,10 @@ class TestTasks:
         ):
             assert "outside the study" in self.told(fitted, other)
 
-    def test_of_another_kind_of_plan(self, study):
+    def test_of_other_columns(self, study):
         tree = DPTreeClassifier(1.0, bounds=(0, 1), classes=[0, 1])
         with pytest.raises(ConsentError, match="no fit of the roster is of these columns"):
             fit_rounds(tree, study.source(features=FEATURES, target="label"))
-        assert study.states["north"].log()[-1]["kind"] == "refused"
 
     def test_with_other_rows(self, fitted, task):
         fitted.tables["north"] = fitted.tables["north"].assign(y=0.0)
@@ -306,7 +329,7 @@ class TestQueries:
         assert ("ward", 2) in shown
         assert ("lab", 2) in shown
 
-    def test_other_rows_under_the_same_id_and_another_total(self, asked):
+    def test_other_rows_under_the_same_id(self, asked):
         asked.sites.predict(asked.rows[FEATURES][:2], asker="ward")
         request, _ = last_request(asked)
         consortium = Consortium(asked.roster)
@@ -314,10 +337,8 @@ class TestQueries:
         content = json.loads(plain)
         assert b"same id: other rows" in ask(asked, **content | {"asker": "lab"})
         assert ask(asked, **content)[:1] == module.ANSWERED
-        sites = asked.driver()
-        sites._total = 10**6
-        with pytest.raises(ConsentError, match="was another in earlier queries"):
-            sites.predict(asked.rows[FEATURES][:2], asker="ward")
+        # The roster says to how many rows models are refined.
+        assert ask(asked, **content | {"total": 2**53})[:1] == module.DENIED
 
     def test_a_model_of_other_columns(self, asked):
         average, table = LocalAverageRegressor(bandwidth=0.2, bounds=(0, 1)), asked.tables["west"]

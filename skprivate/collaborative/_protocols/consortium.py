@@ -30,29 +30,38 @@ over the others and nothing else; of fewer than all replies, nothing.
 
 import hashlib
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from ..._typing import IntArray
+from ...domain import TableDomain
+from ...domain._labels import declared_classes
 from ...exceptions import ConsentError
+from ...rounds._plans.descriptions import DescriptionPlan
+from ...rounds._rows import CODES, PreparedRows, on_model_scale
 from ...rounds._schema import RowSchema
+from ...rounds._sources import InspectFunction
+from ...rounds._task import Plan, RoundTask
 from ...utils._arguments import KEY_BYTES as PERSON_KEY_BYTES
-from ...utils._json_documents import UNREADABLE, Fields, canonical, parse_json, read_sealed
+from ...utils._json_documents import UNREADABLE, Fields, canonical, digest, parse_json, read_sealed
 from .keys import KEY_BYTES, SiteKey, framed, key_stream, seal, stretch, unseal
-from .masked_sum import MaskedSum
+from .masked_sum import MaskedSum, _as_pairs
 from .messages import check_columns
 from .roster import Roster
 
 FORMAT, VERSION = "skprivate.consortium", 1
 _FIELDS = ("title", "members", "driver", "ledger", "fits", "predictions")
-_FIT = ("estimator", "parameters", "runs", "schema")
-_PREDICTIONS = ("columns", "classes", "most_rows", "askers")
+_FIT = ("estimator", "parameters", "runs", "schema", "plan")
+_PREDICTIONS = ("columns", "classes", "n_rows", "most_rows", "askers")
 #: Words behind the sums that must open as zeros.
 _ZEROS = 2
 _WORD = np.dtype("<u8")
 _MOST_RUNS = 1000
 MOST_ROWS = 2**53
+# Of a round: 64 MiB from each site. A level of a tree has some 10,000.
+_MOST_SUMS = 2**23
 
 _CELLS = "cells"
 _TREES = frozenset({_CELLS, "histograms", "masses", "mass-histograms"})
@@ -89,6 +98,53 @@ def without_key(schema: RowSchema) -> dict[str, Any]:
     return {name: value for name, value in schema.to_dict().items() if name != "key"}
 
 
+def plan_digest(plan: Plan) -> str:
+    """Return the digest of a plan that a document agrees on; of a description, all but how fine its bins are.
+
+    Bins follow from the number of rows, which is not known before the sites have joined.
+    """
+    content = plan.to_dict()
+    if isinstance(plan, DescriptionPlan):
+        fine = ("branches", "n_levels", "n_times", "every", "sizes")
+        content = {name: value for name, value in content.items() if name not in fine}
+    return digest(content)
+
+
+def try_plan(plan: Plan, schema: RowSchema) -> None:
+    """Raise if a plan fails for some rows that a schema may read: whether it does must not depend on them.
+
+    It is tried on made-up rows: every label, every kind of observation, and the least and the largest
+    numbers, where an axis, a grid or a loss fails if it does for any number.
+    """
+    if isinstance(plan, DescriptionPlan):
+        # No cell is an error.
+        return
+    if getattr(plan, "largest", 1) != 1:
+        raise ValueError("the rows have no weights, for which room would be made by their number")
+    most = np.finfo(np.float64).max
+    sides = [np.zeros(schema.n_features) if side is None else side for side in (schema.lower, schema.upper)]
+    columns = np.array([np.full(schema.n_features, one) for one in (-most, 0.0, most)] + sides)
+    n = max(20, 0 if schema.classes is None else len(schema.classes))
+    at = np.arange(n)
+    X, y, labels, event, start, entry = columns[at % 5], None, None, None, None, None
+    if schema.classes is not None:
+        labels = at.astype(np.min_scalar_type(n))
+        labels %= len(schema.classes)
+    elif schema.bounds_y is not None:
+        low, high = on_model_scale(schema.bounds_y, schema.log_target)
+        y = np.array([-most, 0.0, most, low, high])[at % 5]
+        if schema.structured or schema.log_target:
+            y = np.clip(y, low, high)
+        kinds = (
+            [CODES[kind] for kind in schema.kinds if kind in CODES] if schema.structured else [CODES["exact"]]
+        )
+        event = np.array(kinds, dtype=np.uint8)[at // 5 % len(kinds)]
+        start = np.full(n, low) if CODES["interval"] in kinds else None
+        entry = np.where(at % 2, low, -np.inf) if "entry" in schema.kinds else None
+    with np.errstate(all="ignore"):
+        plan.sums(PreparedRows(X, y=y, labels=labels, event=event, start=start, entry=entry))
+
+
 class Consortium(Roster):
     """The members of a study, and what they agreed to answer.
 
@@ -111,7 +167,8 @@ class Consortium(Roster):
             fields = Fields(content, ("format", "version", *_FIELDS), what="the document")
             self.title, self.ledger = fields.text("title"), fields.text("ledger")
             members = {name: _key(text) for name, text in fields.mapping("members").items()}
-            self.fits = [_read_fit(fit) for fit in fields.items("fits")]
+            self.fits = fields.items("fits")
+            self.schemas = [_read_fit(fit) for fit in self.fits]
             self.predictions = fields.maybe(fields.mapping, "predictions")
             if self.predictions is not None:
                 _check_predictions(self.predictions)
@@ -143,20 +200,47 @@ class Consortium(Roster):
         """Refuse another key than the driver's."""
         self._check_receiver(key)
 
-    def matching(self, schema: RowSchema, kind: str, number: int) -> list[int]:
+    def read_task(self, text: str) -> RoundTask:
+        """Read a round; ConsentError unless it can be of this study, and fails for no rows at all."""
+        task = RoundTask.from_bytes(text.encode())
+        self.matching(task)
+        try:
+            try_plan(task.plan, task.schema)
+        except Exception:
+            raise ConsentError("the plan cannot count all rows that the roster allows.") from None
+        return task
+
+    def matching(self, task: RoundTask) -> list[int]:
         """Return which fits a round can be of; ConsentError if it is of none."""
-        read = without_key(schema)
+        read, plan, number = without_key(task.schema), task.plan, task.number
+        first = None if number else plan_digest(plan)
         found = [
             place
             for place, fit in enumerate(self.fits)
-            if kind in PLAN_KINDS[fit["estimator"]] and number < most_rounds(fit) and fit["schema"] == read
+            if plan.kind in PLAN_KINDS[fit["estimator"]]
+            and number < most_rounds(fit)
+            and fit["schema"] == read
+            and first in (None, fit["plan"])
         ]
-        if not found:
+        if not found or plan.n_sums > _MOST_SUMS:
             raise ConsentError(
-                "the task is outside the study: no fit of the roster reads the rows in this way, or has "
-                "plans of this kind, or so many rounds. Fit the estimator with the parameters of the roster."
+                "the task is outside the study: no fit of the roster reads the rows in this way, begins with "
+                "this plan, has plans of this kind, or so many rounds or sums. Fit the estimator with the "
+                "parameters of the roster."
             )
         return found
+
+    def place_of(self, look: InspectFunction) -> int:
+        """Return the first fit whose rows a source looks at; ConsentError if there is none."""
+        classes = None if look.classes is None else declared_classes(look.classes)
+        for place, schema in enumerate(self.schemas):
+            columns = schema.columns
+            if look.columns.features is None:
+                columns = replace(columns, features=None)
+            found = (columns.to_dict(), schema.strict, _plain(schema.domain), _texts(schema.classes))
+            if found == (look.columns.to_dict(), look.strict, _plain(look.domain), _texts(classes)):
+                return place
+        raise ConsentError("no fit of the roster is of these columns, target, classes, mode and domain.")
 
     def kinds_of(self, place: int) -> frozenset[str]:
         """Return the kinds of plans of one of the fits."""
@@ -199,23 +283,18 @@ class Consortium(Roster):
 
     # Sums.
 
-    def _streams(self, name: str, key: SiteKey, binding: bytes, length: int) -> list[tuple[bool, Any]]:
-        """Return the words shared with every other member, and whether it comes later."""
-        found = []
+    def mask_integers(self, key: SiteKey, request: bytes, values: IntArray) -> bytes:
+        """Return integers under masks, with two zeros behind them."""
+        name, binding = self.name_of(key), self.binding(request)
+        total = np.zeros(len(values) + _ZEROS, dtype=_WORD)
+        total[:-_ZEROS] = values.astype("<i8").view(_WORD)
         for peer in self._order:
             if peer != name:
                 secret = key.agree(self._members[peer], self._protocol)
                 stream = key_stream(stretch(secret, b"integers" + binding, KEY_BYTES))
-                found.append((peer > name, np.frombuffer(stream.update(bytes(8 * length)), dtype=_WORD)))
-        return found
-
-    def mask_integers(self, name: str, key: SiteKey, request: bytes, values: IntArray) -> bytes:
-        """Return integers under masks, with two zeros behind them."""
-        total = np.zeros(len(values) + _ZEROS, dtype=_WORD)
-        total[:-_ZEROS] = values.astype("<i8").view(_WORD)
-        for later, words in self._streams(name, key, self.binding(request), len(total)):
-            total = total + words if later else total - words
-        return total.astype(_WORD).tobytes()
+                words = np.frombuffer(stream.update(bytes(total.nbytes)), dtype=_WORD)
+                total = total + words if peer > name else total - words
+        return total.tobytes()
 
     def add_integers(self, contents: Sequence[bytes], length: int) -> IntArray:
         """Return the sum of what every site masked; ConsentError where the masks do not cancel."""
@@ -228,11 +307,13 @@ class Consortium(Roster):
             raise ConsentError("Nothing was opened: the masks do not cancel; a site was asked otherwise.")
         return total[:-_ZEROS].astype(np.uint64).view(np.int64)
 
-    def mask_answers(self, name: str, key: SiteKey, request: bytes, values: Any, sizes: Any) -> bytes:
-        """Return answers times sizes, and sizes, under masks of numbers modulo 2^256, with a row of zeros."""
-        pairs = np.zeros((values.size + 1, 2))
-        pairs[:-1, 0], pairs[:-1, 1] = values.ravel(), np.repeat(sizes, values.shape[1])
-        return self._floats._masked(name, key, self.binding(request), pairs)
+    def mask_answers(self, key: SiteKey, request: bytes, values: Any, sizes: Any) -> bytes:
+        """Return answers times sizes, and sizes, under masks of numbers modulo 2^256, with a row of zeros.
+
+        ValueError where an answer is infinite, or too large for sums to be exact.
+        """
+        pairs = _as_pairs(np.append(values, 0.0), np.append(np.repeat(sizes, values.shape[1]), 0.0))
+        return self._floats._masked(self.name_of(key), key, self.binding(request), pairs)
 
     def add_answers(self, contents: Sequence[bytes], n_rows: int) -> tuple[Any, Any]:
         """Return the sums of values and of sizes; ConsentError where the masks do not cancel."""
@@ -252,6 +333,14 @@ def read_plain(request: bytes) -> dict[str, Any]:
     return content
 
 
+def _plain(domain: TableDomain | None) -> Any:
+    return None if domain is None else domain.to_dict()
+
+
+def _texts(classes: Any) -> list[str] | None:
+    return None if classes is None else [repr(one) for one in classes.tolist()]
+
+
 def _key(text: Any) -> bytes:
     key = bytes.fromhex(text) if type(text) is str else b""
     if len(key) != KEY_BYTES or key.hex() != text:
@@ -259,19 +348,20 @@ def _key(text: Any) -> bytes:
     return key
 
 
-def _read_fit(content: Any) -> dict[str, Any]:
+def _read_fit(content: Any) -> RowSchema:
     fields = Fields(content, _FIT, what="a fit")
     fields.integer("runs", 1, _MOST_RUNS)
+    fields.text("plan")
     if fields.text("estimator") not in PLAN_KINDS:
         raise ValueError("a fit is of an estimator that has no rounds")
     if not all(type(value) is str for value in fields.mapping("parameters").values()):
         raise ValueError("the parameters of a fit must be texts")
     schema = fields.mapping("schema")
     grouped = schema.get("max_rows_per_unit") is not None
-    key = "00" * PERSON_KEY_BYTES if grouped else ""
-    if without_key(RowSchema.from_dict({**schema, "key": key})) != schema:
-        raise ValueError("a schema is not in the one form that is written")
-    return dict(content)
+    found = RowSchema.from_dict({**schema, "key": "00" * PERSON_KEY_BYTES if grouped else ""})
+    if without_key(found) != schema or found.columns.features is None:
+        raise ValueError("a schema is not in the one form that is written, or names no columns")
+    return found
 
 
 def _check_predictions(content: dict[str, Any]) -> None:
@@ -279,4 +369,5 @@ def _check_predictions(content: dict[str, Any]) -> None:
     check_columns(fields.texts("columns"), len(fields.texts("columns")))
     fields.maybe(fields.items, "classes")
     fields.texts("askers")
+    fields.integer("n_rows", 1, MOST_ROWS)
     fields.maybe(fields.integer, "most_rows", 1, MOST_ROWS)

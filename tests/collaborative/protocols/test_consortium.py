@@ -30,7 +30,7 @@ def parties(fixed_keys):
 def masked(parties, request, values):
     study, keys, _ = parties
     return [
-        study.mask_integers(name, keys[name], request, np.array(row, dtype=np.int64))
+        study.mask_integers(keys[name], request, np.array(row, dtype=np.int64))
         for name, row in zip(sorted(NAMES), values, strict=True)
     ]
 
@@ -69,11 +69,11 @@ def test_no_word_of_a_mask_occurs_twice(parties):
 def test_answers_are_added_exactly_and_refused_where_masks_do_not_cancel(parties):
     study, keys, _ = parties
     values, sizes = np.array([[0.5, 1.0], [-2.0, 0.25]]), np.array([3.0, 0.0])
-    contents = [study.mask_answers(name, keys[name], b"asked", values, sizes) for name in sorted(NAMES)]
+    contents = [study.mask_answers(keys[name], b"asked", values, sizes) for name in sorted(NAMES)]
     found, weights = study.add_answers(contents, 4)
     assert found.tolist() == [2.0, 4.0, -8.0, 1.0]
     assert weights.tolist() == [12.0, 12.0, 0.0, 0.0]
-    contents[1] = study.mask_answers(sorted(NAMES)[1], keys[sorted(NAMES)[1]], b"other", values, sizes)
+    contents[1] = study.mask_answers(keys[sorted(NAMES)[1]], b"other", values, sizes)
     with pytest.raises(ConsentError, match="Nothing was opened"):
         study.add_answers(contents, 4)
 
@@ -115,8 +115,16 @@ def changed(document, **fields):
         {"fits": [FIT | {"estimator": "DPNothing"}]},
         {"fits": [FIT | {"runs": 0}]},
         {"fits": [FIT | {"schema": FIT["schema"] | {"n_features": "2"}}]},
-        {"predictions": {"columns": ["a", "a"], "classes": None, "most_rows": None, "askers": [""]}},
-        {"predictions": {"columns": ["a"], "classes": None, "most_rows": 0, "askers": [""]}},
+        {
+            "predictions": {
+                "columns": ["a", "a"],
+                "classes": None,
+                "n_rows": 9,
+                "most_rows": None,
+                "askers": [""],
+            }
+        },
+        {"predictions": {"columns": ["a"], "classes": None, "n_rows": 9, "most_rows": 0, "askers": [""]}},
     ],
     ids=lambda fields: " ".join(fields),
 )
