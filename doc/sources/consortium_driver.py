@@ -4,6 +4,7 @@
 import http.client
 import json
 import os
+import pickle
 import sys
 import threading
 from pathlib import Path
@@ -78,10 +79,16 @@ def main(what):
     elif what == "fit":
         model = MODEL.set_params(ledger=ledger)
         fit_rounds(model, TableSource(sites, **COLUMNS), checkpoint="fit.checkpoint")
+        # The checkpoint stays, and gives the same fit again: delete it once the model is saved.
+        Path("model.pickle").write_bytes(pickle.dumps(model.set_params(ledger=None)))
+        Path("fit.checkpoint").unlink()
         print("coefficients", dict(zip(FEATURES, model.coef_.round(4).tolist(), strict=True)))
     elif what == "curve":
         source = TableSource(sites)
-        print(private_describe(source, DOMAIN, 1.0, ledger=ledger, checkpoint="curve.checkpoint", **CURVE))
+        curve = private_describe(source, DOMAIN, 1.0, ledger=ledger, checkpoint="curve.checkpoint", **CURVE)
+        Path("curve.txt").write_text(str(curve))
+        Path("curve.checkpoint").unlink()
+        print(curve)
     elif what == "predict":
         coarse = TQMATransformer(depth=4, bounds=BOUNDS, quasi_identifiers=["age"])
         patients = pd.DataFrame({"age": [43.0, 71.0], "dose": [2.0, 6.5]})

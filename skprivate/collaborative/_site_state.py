@@ -111,8 +111,10 @@ class SiteState:
     Notes
     -----
     **Privacy.** Requests are sealed by the driver, replies to it. *A transport* learns who asks whom, when,
-    and lengths. *The driver* learns sums over all sites, and whether this site could answer: a refusal is one
-    of the texts in this module, or the name of the type of an error, and no value of a row. Where all members
+    and lengths. *The driver* learns sums over all sites, and whether this site could answer. Refusals are
+    decided by the request, the log, the roster, and two facts of the table: whether it is as the roster says,
+    and as it was. Plans that would fail for some rows are refused before any is read; whatever fails then
+    gets one text, has used its id, and no other round of its run is answered. Where all members
     but two tell it theirs, it learns the sum over these two (:doc:`/proofs/swapping`). *Other sites* learn
     nothing. Sums over all sites are exact, and plans follow from noise that only the driver draws: a site
     cannot check them, and plans can be made to isolate a row. So the driver is trusted with totals, as the
@@ -128,10 +130,11 @@ class SiteState:
     committed before it is sent, under the id of what was asked; the same request gets the same bytes, another
     under that id is refused. Nothing depends on a clock: the log's times are for people.
 
-    *What is refused.* The file records its own place and number, and its entries are a chain of hashes. A
+    *What is refused.* The file records its own path and inode, and its entries are a chain of hashes. A
     file that was changed, cut, moved or copied is not opened, and neither is one that is older than the mark
-    beside it (``path`` with ``.mark`` appended). A file that was put back together with its mark is not
-    noticed; what it has then forgotten may be asked again, of other rows.
+    beside it (``path`` with ``.mark`` appended). A file that was put back together with its mark under the
+    same path and inode number, as a copied disk has them, is not noticed; what it has then forgotten may be
+    asked again, of other rows. (Numbers of devices are not compared: they may change when a machine starts.)
 
     Examples
     --------
@@ -188,9 +191,11 @@ class SiteState:
         return self._path.with_name(self._path.name + ".mark")
 
     def _write_mark(self, count: int) -> None:
-        # One call, of one length, and no flush: a mark that is behind the file does no harm.
+        # One call, of one length, and no flush but of the first: a mark that is behind the file does no harm.
         with open(os.open(self._mark, os.O_CREAT | os.O_WRONLY, OWNER_ONLY), "wb", buffering=0) as mark:
             mark.write(b"%020d" % count)
+            if not count:
+                os.fsync(mark.fileno())
 
     def _damaged(self, how: str) -> ConsentError:
         return ConsentError(
@@ -205,6 +210,8 @@ class SiteState:
             connection = self._connect()
             connection.execute("BEGIN IMMEDIATE")
             facts = dict(connection.execute("SELECT name, value FROM facts"))
+            if not {"version", "key", "path", "place"} <= facts.keys():
+                raise self._damaged("is damaged")
             if facts["version"] != _VERSION:
                 raise self._damaged("is of another version of skprivate")
             if facts["path"] != str(self._path) or facts["place"] != self._path.stat().st_ino:
@@ -219,7 +226,7 @@ class SiteState:
             if head != self._head:
                 self._head = head
                 self._write_mark(head[0])
-        except (sqlite3.Error, KeyError, OSError, UnicodeError) as error:
+        except (sqlite3.Error, OSError, UnicodeError) as error:
             # The low byte is the primary code.
             code = getattr(error, "sqlite_errorcode", None)
             if isinstance(error, OSError) or (code is not None and code & 0xFF not in _DAMAGE):
@@ -359,10 +366,10 @@ class SiteState:
         Returns
         -------
         entries : list of dict
-            With ``at`` (UTC, by this machine's clock), ``kind`` ("created", "joined", "table", "facts",
-            "sums", "join", "total", "query" or "refused"), ``id``, ``asker`` (of a query, as the driver
-            says), ``fit`` (place in the document), ``run``, ``round``, ``n_rows`` (of a query) and ``note``
-            (the kind of the plan, or why something was refused).
+            With ``at`` (UTC, by this machine's clock), ``kind`` ("created", "joined", "table", "asked",
+            then "facts", "sums" or "query" where it was answered, or "refused"), ``id``, ``asker`` (of a
+            query, as the driver says), ``fit`` (place in the document), ``run``, ``round``, ``n_rows`` (of a
+            query) and ``note`` (the kind of the plan, why something was refused, or the type of an error).
         """
         with self._lock, self._open() as connection:
             rows = connection.execute(f"SELECT {', '.join(_SHOWN)} FROM log ORDER BY number").fetchall()
@@ -376,16 +383,18 @@ class SiteState:
         request : bytes
             As it came.
         table : data frame, Arrow table, dict, tuple (X, y), or function that returns one, default=None
-            This site's rows, the same in every round. None: the site takes part in no fit.
-        model : CollaborativeSite, or function from int or None to one, default=None
-            The model that answers queries. A function gets the number of rows of all sites, for a local
-            average to be refined to; None while that is not known. None: the site makes no predictions.
+            This site's rows, the same in every round; of a stream, a function that opens it, which is called
+            two or three times in a round. None: the site takes part in no fit.
+        model : CollaborativeSite, or function from int to one, default=None
+            The model that answers queries, the same for all: no roster says which it is. A function gets the
+            roster's number of rows of all sites, for a local average to be refined to, and is kept with its
+            model until another is given. None: the site makes no predictions.
 
         Returns
         -------
         reply : bytes
-            To be sent back, whatever it is: a refusal is a reply, too. Errors in reading rows are told to the
-            driver by the name of their type alone.
+            To be sent back, whatever it is: a refusal is a reply, too. Of errors in reading rows, and in
+            models, the driver learns no more than that there was one; the log has the name of their type.
         """
         try:
             if self._joined is None:
@@ -618,31 +627,34 @@ def _rows_of(table: Any) -> Any:
 
 
 def _table_digest(table: Any) -> bytes:
-    """Return a digest of all cells, and of the names of the columns; it never leaves the site."""
-    found = hashlib.sha256()
+    """Return a digest of all cells, and of the names of the columns; it never leaves the site.
 
-    def add(name: Any, column: Any) -> None:
-        values = np.asarray(column)
-        # Objects by what they print as; numbers by their bytes.
-        plain = values.dtype.kind in "biufmM"
-        content = np.ascontiguousarray(values).tobytes() if plain else repr(values.tolist()).encode()
-        found.update(framed(str(name).encode(), str(values.dtype).encode(), str(values.shape).encode()))
-        found.update(hashlib.sha256(content).digest())
+    Each column is hashed over all chunks, however many there are.
+    """
+    found: dict[bytes, Any] = {}
 
-    for part in table if isinstance(table, tuple) else (table,):
-        if holds_arrow(part):
-            for record in arrow_records(part)[1]:
-                for name in record.schema.names:
-                    add(name, record.column(name).to_numpy(zero_copy_only=False))
-        elif has_names(part):
-            for name in part.columns:
-                add(name, part[name])
-        elif isinstance(part, Mapping):
-            for name, column in part.items():
-                add(name, column)
+    def add(part: int, name: Any, values: Any) -> None:
+        if values.dtype.kind in "biufmM":
+            content = np.ascontiguousarray(values).tobytes()
         else:
-            add("", part)
-    return found.digest()
+            # Objects by what they print as.
+            content = "".join(f"{one!r}\0" for one in values.tolist()).encode()
+        column = framed(str((part, name, values.dtype, values.shape[1:])).encode())
+        found.setdefault(column, hashlib.sha256()).update(content)
+
+    for part, rows in enumerate(table if isinstance(table, tuple) else (table,)):
+        if holds_arrow(rows):
+            for record in arrow_records(rows)[1]:
+                for name, column in zip(record.schema.names, record.columns, strict=True):
+                    # Missing cells apart: they would give the others of their chunk another type.
+                    add(part, (name, "missing"), column.is_null().to_numpy(zero_copy_only=False))
+                    add(part, name, column.drop_null().to_numpy(zero_copy_only=False))
+        elif isinstance(rows, Mapping) or has_names(rows):
+            for name in rows if isinstance(rows, Mapping) else rows.columns:
+                add(part, name, np.asarray(rows[name]))
+        else:
+            add(part, "", np.asarray(rows))
+    return hashlib.sha256(b"".join(name + one.digest() for name, one in found.items())).digest()
 
 
 def _start_of_chain(facts: dict[str, Any]) -> bytes:

@@ -315,7 +315,8 @@ def release_sums(
     facts = {"plan": plan.to_dict(), "spent": repr(spent)}
     with open_record(checkpoint, hashlib.sha256(canonical(facts)).hexdigest()) as record:
         record.begin(b"")
-        noisy = drive(rounds(), open_run(record.run), entropy, charge, record) / weights
-        record.end()
+        run = open_run(record.run)
+        noisy = drive(rounds(), run, entropy, charge, record) / weights
+        run.finish(record)
     n_rows = more["unprotected"].get("n_rows")
     return NoisyTables(np.split(noisy, np.cumsum(plan.sizes)[:-1]), n_rows, noise, spent)

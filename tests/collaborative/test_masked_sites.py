@@ -156,6 +156,8 @@ class TestStops:
             fit_rounds(clone(MODEL), study.source())
         found = fit_rounds(model, study.source(), checkpoint=checkpoint)
         same(found, pooled(MODEL, COLUMNS, study.rows), study.rows)
+        # A driver that is killed before it has saved the model gets it again.
+        same(fit_rounds(clone(model), study.source(), checkpoint=checkpoint), found, study.rows)
         assert len(ledger.entries()) == 1
 
     def test_of_two_drivers_at_once_the_second_is_refused_and_pays_nothing(self, tmp_path):
@@ -188,6 +190,8 @@ class TestStops:
         assert len(ledger.entries()) == 1
         found = private_describe(TableSource(study.driver()), DOMAIN, 1.0, **options)
         assert found == private_describe(study.rows[list(DOMAIN.names)], DOMAIN, 1.0, **CURVE)
+        with pytest.raises(ConsentError, match="outside the study"):
+            private_describe(TableSource(study.driver()), DOMAIN, 1.0, crosstabs=[("sex", "died")], **CURVE)
         assert len(ledger.entries()) == 1
 
     @pytest.mark.parametrize("kind", ["doubled", "old reply", "cut", "altered", "lost", "of another site"])

@@ -14,6 +14,7 @@ from types import SimpleNamespace
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.dummy import DummyRegressor
 
 from skprivate import DPTreeClassifier, __version__
 from skprivate.collaborative import CollaborativeSite, LocalAverageRegressor, MaskedSites, SiteKey, SiteState
@@ -287,6 +288,7 @@ class TestTasks:
             replace(new, schema=replace(task.schema, bounds_y=(-2.0, 5.0))),
             replace(new, plan=ColumnMomentsPlan(grid)),
             replace(task, number=task.number + 1000),
+            replace(task, plan=CellsPlan(((TargetAxis(0.0, 1.0, 2**23 + 1),),))),
         ):
             assert "outside the study" in self.told(fitted, other)
 
@@ -300,6 +302,16 @@ class TestTasks:
         assert "table is another" in self.told(fitted, replace(task, number=task.number + 1))
         fitted.tables["north"] = None
         assert "no table" in self.told(fitted, replace(task, number=task.number + 1))
+
+    def test_the_digest_of_a_table_is_of_its_cells_however_they_come(self, study):
+        arrow = pytest.importorskip("pyarrow")
+        rows = study.tables["north"][["age", "sex"]].assign(
+            days=[None, *range(1, len(study.tables["north"]))]
+        )
+        table = arrow.Table.from_pandas(rows, preserve_index=False)
+        cut = arrow.concat_tables([table.slice(0, 5), table.slice(5)])
+        digests = [module._table_digest(one) for one in (table, cut, cut.to_reader(), table.slice(1))]
+        assert digests[0] == digests[1] == digests[2] != digests[3]
 
     def test_an_error_while_rows_are_read_repeats_none(self, study):
         study.tables["north"] = study.tables["north"].assign(y=["x98765"] * len(study.tables["north"]))
@@ -340,6 +352,12 @@ class TestQueries:
         # The roster says to how many rows models are refined.
         assert ask(asked, **content | {"total": 2**53})[:1] == module.DENIED
 
+    def test_an_answer_that_sums_have_no_room_for(self, asked):
+        constant = DummyRegressor(strategy="constant", constant=1e60).fit([[0.0, 0.0]], [1e60])
+        asked.models["west"] = CollaborativeSite("own", constant, 10, columns=FEATURES)
+        with pytest.raises(ConsentError, match="site 'west' refused: this request could not be answered"):
+            asked.sites.predict(asked.rows[FEATURES][:1], asker="ward")
+
     def test_a_model_of_other_columns(self, asked):
         average, table = LocalAverageRegressor(bandwidth=0.2, bounds=(0, 1)), asked.tables["west"]
         average.fit(table[["age", "days"]], table["y"])
@@ -351,6 +369,7 @@ class TestQueries:
 def test_a_request_of_no_form_is_refused(study):
     for content in ({"ask": "nothing"}, {"ask": "sums"}, {"ask": "sums", "task": "{}"}, {"ask": 5}, {}):
         assert ask(study, **content)[:1] == module.DENIED
+    assert b"another one" in ask(study, version="0.0", ask="facts", fit=0, nonce="1")
     consortium = Consortium(study.roster)
     for plain in (b"", b"[]", b'{"ask": "check"}', b"\xff"):
         reply = study.post("north", consortium.seal_request(study.key, "north", plain))

@@ -115,6 +115,7 @@ def changed(document, **fields):
         {"fits": [FIT | {"estimator": "DPNothing"}]},
         {"fits": [FIT | {"runs": 0}]},
         {"fits": [FIT | {"schema": FIT["schema"] | {"n_features": "2"}}]},
+        {"fits": [FIT | {"schema": FIT["schema"] | {"features": None}}]},
         {
             "predictions": {
                 "columns": ["a", "a"],
