@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """A site of a study: python consortium_site.py key | join ROSTER FINGERPRINT | serve [PORT] | log."""
 
-import functools
 import sys
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -11,7 +10,7 @@ import pandas as pd
 from skprivate import LocalAverageRegressor
 from skprivate.collaborative import CollaborativeSite, SiteState
 
-FEATURES, MOST_BYTES = ["age", "dose"], 2**26
+FEATURES, MOST_BYTES = ["age", "dose"], 2**22
 BOUNDS = [20, 0], [90, 10]
 
 
@@ -20,13 +19,12 @@ def rows():
     return pd.read_csv("rows.csv")
 
 
-@functools.cache
-def model(total=None):
+def model(total):
     """Return the site's own model, refined to the rows of all sites without choosing a bandwidth anew."""
     own = rows()
-    bandwidth = "cv" if total is None else model().estimator.bandwidth_cv_
-    average = LocalAverageRegressor(bandwidth=bandwidth, refine_to=total, bounds=BOUNDS)
-    average.fit(own[FEATURES].to_numpy(), own["response"])
+    X, y = own[FEATURES].to_numpy(), own["response"]
+    chosen = LocalAverageRegressor(bandwidth="cv", bounds=BOUNDS).fit(X, y).bandwidth_cv_
+    average = LocalAverageRegressor(bandwidth=chosen, refine_to=total, bounds=BOUNDS).fit(X, y)
     return CollaborativeSite("own", average, len(own), columns=FEATURES)
 
 
