@@ -135,7 +135,7 @@ class MaskedSites:
             raise TypeError("post must be a function of a site's name and bytes.")
         self._post, self._key, self._patience = post, key, float(patience)
         self._study = Consortium(roster)
-        self._study.require_driver(key)
+        self._study._check_receiver(key)
         self._pool = ThreadPoolExecutor(len(self._study.members), "skprivate-site")
 
     @property
@@ -244,7 +244,7 @@ class MaskedSites:
         names = [one.__name__ for one in type(estimator).__mro__ if one.__name__ in PLAN_KINDS]
         if not names or not getattr(type(estimator), "_has_rounds", False):
             raise TypeError(f"{type(estimator).__name__} has no rounds: fit it to rows in memory.")
-        source = TableSource(_Nowhere(), features=list(features), **columns)
+        source = TableSource(lambda: None, features=list(features), **columns)
         n_rows, found = check_int(n_rows, "n_rows", least=1), source.columns
         roles = tuple(sorted(found.roles))
         width = len(features)
@@ -486,13 +486,6 @@ class MaskedSites:
                 return problem
             time.sleep(wait)
             wait = min(2 * wait, _LONGEST_WAIT)
-
-
-class _Nowhere:
-    """Tables that nobody reads: a source of them says how columns are named."""
-
-    def map_partitions(self, function: Any) -> list[bytes]:
-        raise ValueError("a plan reads no rows.")
 
 
 def _fit_entry(

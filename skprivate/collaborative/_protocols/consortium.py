@@ -30,13 +30,11 @@ over the others and nothing else; of fewer than all replies, nothing.
 
 import hashlib
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from ..._typing import IntArray
-from ...domain import TableDomain
 from ...domain._labels import declared_classes
 from ...exceptions import ConsentError
 from ...rounds._plans.descriptions import DescriptionPlan
@@ -126,23 +124,20 @@ def try_plan(plan: Plan, schema: RowSchema) -> None:
     columns = np.array([np.full(schema.n_features, one) for one in (-most, 0.0, most)] + sides)
     n = max(20, 0 if schema.classes is None else len(schema.classes))
     at = np.arange(n)
-    X, y, labels, event, start, entry = columns[at % 5], None, None, None, None, None
+    rows: dict[str, Any] = {"X": columns[at % 5]}
     if schema.classes is not None:
-        labels = at.astype(np.min_scalar_type(n))
-        labels %= len(schema.classes)
+        rows["labels"] = at % len(schema.classes)
     elif schema.bounds_y is not None:
         low, high = on_model_scale(schema.bounds_y, schema.log_target)
         y = np.array([-most, 0.0, most, low, high])[at % 5]
         if schema.structured or schema.log_target:
             y = np.clip(y, low, high)
-        kinds = (
-            [CODES[kind] for kind in schema.kinds if kind in CODES] if schema.structured else [CODES["exact"]]
-        )
-        event = np.array(kinds, dtype=np.uint8)[at // 5 % len(kinds)]
-        start = np.full(n, low) if CODES["interval"] in kinds else None
-        entry = np.where(at % 2, low, -np.inf) if "entry" in schema.kinds else None
+        kinds = [CODES[kind] for kind in (schema.kinds if schema.structured else ("exact",)) if kind in CODES]
+        rows |= {"y": y, "event": np.array(kinds, dtype=np.uint8)[at // 5 % len(kinds)]}
+        rows["start"] = np.full(n, low) if CODES["interval"] in kinds else None
+        rows["entry"] = np.where(at % 2, low, -np.inf) if "entry" in schema.kinds else None
     with np.errstate(all="ignore"):
-        plan.sums(PreparedRows(X, y=y, labels=labels, event=event, start=start, entry=entry))
+        plan.sums(PreparedRows(**rows))
 
 
 class Consortium(Roster):
@@ -196,10 +191,6 @@ class Consortium(Roster):
             raise ConsentError("this site's public key is not on the roster.")
         return found[0]
 
-    def require_driver(self, key: SiteKey) -> None:
-        """Refuse another key than the driver's."""
-        self._check_receiver(key)
-
     def read_task(self, text: str) -> RoundTask:
         """Read a round; ConsentError unless it can be of this study, and fails for no rows at all."""
         task = RoundTask.from_bytes(text.encode())
@@ -232,13 +223,13 @@ class Consortium(Roster):
 
     def place_of(self, look: InspectFunction) -> int:
         """Return the first fit whose rows a source looks at; ConsentError if there is none."""
-        classes = None if look.classes is None else declared_classes(look.classes)
-        for place, schema in enumerate(self.schemas):
-            columns = schema.columns
-            if look.columns.features is None:
-                columns = replace(columns, features=None)
-            found = (columns.to_dict(), schema.strict, _plain(schema.domain), _texts(schema.classes))
-            if found == (look.columns.to_dict(), look.strict, _plain(look.domain), _texts(classes)):
+        domain = None if look.domain is None else look.domain.to_dict()
+        classes = None if look.classes is None else declared_classes(look.classes).tolist()
+        asked = look.columns.to_dict() | {"strict": look.strict, "domain": domain, "classes": classes}
+        for place, fit in enumerate(self.fits):
+            agreed = {name: fit["schema"][name] for name in asked}
+            # A source may leave features unnamed; the roster's are looked at.
+            if agreed == asked or agreed | {"features": None} == asked:
                 return place
         raise ConsentError("no fit of the roster is of these columns, target, classes, mode and domain.")
 
@@ -331,14 +322,6 @@ def read_plain(request: bytes) -> dict[str, Any]:
     if not isinstance(content, dict) or canonical(content) != request:
         raise ValueError("a request must be canonical JSON")
     return content
-
-
-def _plain(domain: TableDomain | None) -> Any:
-    return None if domain is None else domain.to_dict()
-
-
-def _texts(classes: Any) -> list[str] | None:
-    return None if classes is None else [repr(one) for one in classes.tolist()]
 
 
 def _key(text: Any) -> bytes:
