@@ -39,7 +39,7 @@ MOST_LINES = {
     "tree": 3498,
     "evaluation": 3221,
     "games": 3089,
-    "collaborative": 3785,
+    "collaborative": 3770,
     "collection": 1953,
     "domain": 1688,
     "ensemble": 1857,
