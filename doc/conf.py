@@ -53,7 +53,7 @@ html_theme_options = {
 sphinx_gallery_conf = {
     "examples_dirs": "../examples",
     "gallery_dirs": "auto_examples",
-    "filename_pattern": r"/(plot|federated)_",
+    "filename_pattern": r"/plot_",
     "abort_on_example_error": True,
     "download_all_examples": False,
     "show_memory": False,

@@ -25,7 +25,7 @@ TOP = Path(skprivate.__file__).parent
 FILES = sorted(path for path in TOP.rglob("*") if path.suffix in {".py", ".pyx"})
 MODULES = [path for path in FILES if path.name != "__init__.py"]
 
-MOST_MODULES = 260
+MOST_MODULES = 261
 MOST_LINES_OF_A_MODULE = 520
 MOST_FILES_OF_A_FIT = 25
 MOST_FILES_OF_A_PREDICTION = 12

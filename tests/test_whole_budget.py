@@ -494,7 +494,8 @@ for kind, relation, persons in itertools.product(MECHANISMS, RELATIONS, (1, 3)):
         def describe(data):
             rows, groups = pd.DataFrame(data["X"], columns=["a", "b"]), data.get("groups")
             return private_describe(
-                rows,
+                # Without persons as a source, whose bits are those of the table.
+                TableSource(rows) if groups is None else rows,
                 domain,
                 EPSILON,
                 crosstabs=[(("a", [0]), ("b", [0]))],

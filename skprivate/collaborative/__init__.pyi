@@ -13,10 +13,12 @@ from ._local_average.regressor import LaplaceModel as LaplaceModel
 from ._local_average.regressor import LocalAverageRegressor as LocalAverageRegressor
 from ._local_average.regressor import NeighborsModel as NeighborsModel
 from ._local_average.regressor import PartitionModel as PartitionModel
+from ._masked_sites import MaskedSites as MaskedSites
 from ._protocols.consent import ConsentBox as ConsentBox
 from ._protocols.keys import SiteKey as SiteKey
 from ._protocols.masked_sum import MaskedSum as MaskedSum
 from ._site import CollaborativeSite as CollaborativeSite
+from ._site_state import SiteState as SiteState
 
 __all__ = [
     "BSTDAggregator",
@@ -26,7 +28,9 @@ __all__ = [
     "CollaborativeSite",
     "ConsentBox",
     "LocalAverageRegressor",
+    "MaskedSites",
     "MaskedSum",
     "SecureSumAggregator",
     "SiteKey",
+    "SiteState",
 ]

@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Release of tables of counts, in each of which a row is counted once: plan, charge, noise."""
 
+import hashlib
 import math
-from collections.abc import Sequence
+import os
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from numbers import Real
@@ -16,9 +18,13 @@ from ..base import SHARED_CONSTRAINTS, claim_of
 from ..base._mixin import warn_of_delta
 from ..noise import DiscreteGaussianMechanism, DiscreteLaplaceMechanism, check_entropy
 from ..noise._mechanisms import resolve_mechanism
+from ..rounds._driver import Round, Rounds, drive, open_record
+from ..rounds._plans.descriptions import DescriptionPlan
+from ..rounds._sources import SourceRun
 from ..utils import check_epsilon, check_probability
 from ..utils._arguments import KEY_BYTES, RowUnits
 from ..utils._compat import Interval, StrOptions
+from ..utils._json_documents import canonical
 
 #: Binary digits below one row in which noise is drawn. Its scale is a whole number of steps, rounded up by
 #: less than a thousandth of a row.
@@ -251,3 +257,66 @@ def release_counts(
         ledger.charge(spent, estimator=name)
     noisy = noise.randomize(np.concatenate(counts), entropy, np.repeat(noise.weights, sizes))
     return NoisyTables(np.split(noisy, np.cumsum(sizes)[:-1]), n_rows, noise, spent)
+
+
+@dataclass(frozen=True, eq=False)
+class _WeighedNoise:
+    """Noise of counts times their weights, in steps."""
+
+    noise: CountsNoise
+    weights: IntArray
+
+    def randomize(self, values: IntArray, entropy: Any) -> IntArray:
+        return self.noise.mechanism.randomize(values * self.weights, entropy)
+
+
+def release_sums(
+    plan: DescriptionPlan,
+    open_run: Callable[[str], SourceRun],
+    noise: CountsNoise,
+    *,
+    entropy: Any,
+    name: str,
+    what: str,
+    ledger: PrivacyLedger | None,
+    checkpoint: str | os.PathLike[str] | None,
+    **more: Any,
+) -> NoisyTables:
+    """Do what `release_counts` does, with counts of tables elsewhere: they are read after the charge.
+
+    Parameters
+    ----------
+    plan : DescriptionPlan
+    open_run : callable
+        Returns the source of the sums for the id of a run.
+    noise : CountsNoise
+        From `plan_noise`, for the tables of the plan.
+    entropy : Entropy
+    name, what, ledger, **more
+        As of `release_counts`.
+    checkpoint : path-like or None
+        File by which a release that was stopped goes on for one charge.
+
+    Returns
+    -------
+    released : NoisyTables
+    """
+    spent = noise.describe(what, False, entropy.source, **claim_of((), entropy.source), **more)
+    warn_of_delta(spent)
+    weights = np.repeat(noise.weights, plan.sizes)
+
+    def rounds() -> Rounds[IntArray]:
+        return (yield Round(plan, _WeighedNoise(noise, weights), spent))
+
+    def charge(spent: PrivacySpent, **charge_id: Any) -> None:
+        if ledger is not None:
+            ledger.charge(spent, estimator=name, **charge_id)
+
+    facts = {"plan": plan.to_dict(), "spent": repr(spent)}
+    with open_record(checkpoint, hashlib.sha256(canonical(facts)).hexdigest()) as record:
+        record.begin(b"")
+        run = open_run(record.run)
+        noisy = drive(rounds(), run, entropy, charge, record) / weights
+        run.finish(record)
+    n_rows = more["unprotected"].get("n_rows")
+    return NoisyTables(np.split(noisy, np.cumsum(plan.sizes)[:-1]), n_rows, noise, spent)

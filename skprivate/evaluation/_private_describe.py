@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """A private description of a table: Table One, from one release of noisy counts."""
 
+import copy
 import math
-from collections.abc import Sequence
+import os
+from collections.abc import Callable, Sequence
 from fractions import Fraction
 from numbers import Integral, Real
 from typing import Any, Literal
@@ -25,11 +27,16 @@ from ..domain import TableDomain
 from ..domain._columns import Column
 from ..domain._life_data import EventCoding
 from ..noise import check_entropy
+from ..rounds._fit import find_facts
+from ..rounds._plans import descriptions as tables
+from ..rounds._schema import RowSchema
+from ..rounds._sources import SourceFacts, SourceRun, TableSource
+from ..rounds._tables import TableColumns
 from ..utils._arguments import number_units
 from ..utils._compat import Interval, StrOptions, validate_parameter_constraints
 from ..utils._private_fit import failures_counted, public_errors
-from ._counts import COUNT_CONSTRAINTS, CountsNoise, level_shares, plan_noise, release_counts
-from ._description import estimates, tables
+from ._counts import COUNT_CONSTRAINTS, CountsNoise, level_shares, plan_noise, release_counts, release_sums
+from ._description import estimates
 from ._description.result import ColumnDescription, Crosstab, SurvivalCurve, TableDescription
 
 # Rows where their number is not public.
@@ -83,6 +90,7 @@ def private_describe(
     max_rows_per_group: int = 1,
     ledger: PrivacyLedger | None = None,
     random_state: RandomSource = None,
+    checkpoint: str | os.PathLike[str] | None = None,
 ) -> TableDescription:
     """Describe a table under differential privacy: what a study prints as Table One.
 
@@ -93,8 +101,11 @@ def private_describe(
 
     Parameters
     ----------
-    table : data frame, Arrow table, dict, array or list of shape (n_rows, n_columns)
-        Private rows, as `TableDomain.encode` takes them, with all columns of the domain.
+    table : data frame, Arrow table, dict, array or list of shape (n_rows, n_columns), or TableSource
+        Private rows, as `TableDomain.encode` takes them, with all columns of the domain. Of a source every
+        table is read where it is, whole, and counts come back; with a seed the result is that of one table
+        bit for bit, unless a column of numbers or dates is described, whose rounding is drawn where the rows
+        are.
     domain : TableDomain
         What is publicly known of the columns. Missing cells are counted, whatever it says of them.
     epsilon : float or Fraction
@@ -137,6 +148,9 @@ def private_describe(
         Charged before any noise is drawn.
     random_state : None, int, RandomState or Generator, default=None
         None: entropy of the operating system. Anything else makes the result reproducible, and not private.
+    checkpoint : path-like, default=None
+        With a source: file by which a description that was stopped goes on, for one charge, as in
+        `skprivate.rounds.fit_rounds`.
 
     Returns
     -------
@@ -211,6 +225,7 @@ def private_describe(
     validate_parameter_constraints(CONSTRAINTS, parameters, "private_describe")
     refuse_seed(random_state, "private_describe")
     entropy: Any = check_entropy(random_state)
+    source = _described(table, domain, groups, checkpoint)
     with failures_counted([] if ledger is None else [ledger], "private_describe"):
         rows_per_unit = 1 if groups is None else int(max_rows_per_group)
         with public_errors():
@@ -223,9 +238,13 @@ def private_describe(
             plan = tables.plan_tables(domain, columns, crosstabs, survival, tree, _FEWEST, 1, coding)
             budget = epsilon, delta, mechanism, relation, rows_per_unit
             noise = plan_noise(len(plan.tables), *budget)
-        readings = domain.read_columns(table, plan.read)
-        n_rows = len(next(iter(readings.values()))[0])
         is_public = groups is None and relation == "replace-one"
+        if source is None:
+            readings = domain.read_columns(table, plan.read)
+            n_rows = len(next(iter(readings.values()))[0])
+        else:
+            facts = find_facts(source, len(domain.names), domain=domain, n_is_public=is_public)
+            n_rows = facts.n_rows
         with public_errors():
             if is_public:
                 _refuse_hopeless(n_rows, noise, confidence)
@@ -241,23 +260,25 @@ def private_describe(
                 tree = choose_tree(noise.std, noise.name, known or _USUAL_ROWS, share)
             plan = tables.plan_tables(domain, columns, crosstabs, survival, tree, n_times, every, coding)
             noise = plan_noise(plan.n_levels, *budget)
-        units = number_units(groups, np.ones(n_rows, dtype=bool), strict=get_config()["strict"])
+        told: dict[str, Any] = {
+            "name": "private_describe",
+            "what": "counts of columns, crosstabs and survival",
+            "ledger": ledger,
+            "public_inputs": ("domain",),
+            "unprotected": {} if not is_public else {"n_rows": n_rows},
+        }
+        if source is not None:
+            sums = tables.DescriptionPlan.of(plan, tree, n_times, every, coding)
+            run = _open_run(source, domain, facts)
+            released = release_sums(sums, run, noise, entropy=entropy, checkpoint=checkpoint, **told)
+        else:
+            units = number_units(groups, np.ones(n_rows, dtype=bool), strict=get_config()["strict"])
 
-        def toss(n: int) -> FloatArray:
-            return np.frombuffer(entropy.random_bytes(8 * n), dtype="<u8") / 2.0**64
+            def toss(n: int) -> FloatArray:
+                return np.frombuffer(entropy.random_bytes(8 * n), dtype="<u8") / 2.0**64
 
-        released = release_counts(
-            plan.codes(readings, toss),
-            plan.sizes,
-            noise,
-            name="private_describe",
-            what="counts of columns, crosstabs and survival",
-            units=units,
-            ledger=ledger,
-            random_state=entropy,
-            public_inputs=("domain",),
-            unprotected={} if not is_public else {"n_rows": n_rows},
-        )
+            codes = plan.codes(readings, toss)
+            released = release_counts(codes, plan.sizes, noise, units=units, random_state=entropy, **told)
     are_trees = [isinstance(one, tables.NumberTable) for one in plan.tables]
     total, counts = estimates.table_counts(released, plan.n_levels, are_trees, float(confidence))
     description = TableDescription(
@@ -271,6 +292,29 @@ def private_describe(
     )
     _warn_of_mistakes(description, domain)
     return description
+
+
+def _described(table: Any, domain: TableDomain, groups: Any, checkpoint: Any) -> TableSource | None:
+    """Return a source whose tables are read for the columns of the domain; None for a table."""
+    if not isinstance(table, TableSource):
+        if checkpoint is not None:
+            raise ValueError("checkpoint is for a TableSource.")
+        return None
+    if groups is not None or table.columns.others:
+        raise ValueError(
+            "a source is described by the columns of the domain: it names no target, event or groups, and "
+            "the unit is the row. Pass survival=(time, event) for curves."
+        )
+    source = copy.copy(table)
+    source.columns = TableColumns(tuple(domain.names))
+    return source
+
+
+def _open_run(source: TableSource, domain: TableDomain, facts: SourceFacts) -> Callable[[str], SourceRun]:
+    """Return what makes the run of a source, by its id."""
+    strict = get_config()["strict"]
+    schema = RowSchema(columns=source.columns, n_features=len(domain.names), domain=domain, strict=strict)
+    return lambda run: SourceRun(source, schema, facts, run)
 
 
 def choose_bins(std: float, n_rows: int | None) -> int:

@@ -50,9 +50,10 @@ def fit_rounds(
     checkpoint : path-like, default=None
         File that keeps what was released so far. A fit that was stopped, by a kill or an error, and is called
         again with the same file goes on after its last complete round, and the ledger counts its cost once.
-        The file is deleted when the fit is complete; an empty file ``.lock`` stays. Copy no such file, and
-        put none back: every copy that goes on draws noise of its own for one charge. None: a fit that stops
-        starts anew, and costs anew.
+        The file is deleted when the fit is complete; an empty file ``.lock`` stays. Of a fit to
+        `skprivate.collaborative.MaskedSites` it stays, too, and the same call gives the same fit again:
+        delete it when the model is saved. Copy no such file, and put none back: every copy that goes on draws
+        noise of its own for one charge. None: a fit that stops starts anew, and costs anew.
 
     Returns
     -------
@@ -139,7 +140,7 @@ def _fit_source(estimator: Any, source: TableSource, public: Any, checkpoint: An
         stack.callback(run.end)
         drive(open_rounds(entropy.source), run, entropy, estimator.charge, record)
         estimator._after_release()
-        record.end()
+        run.finish(record)
     return estimator
 
 

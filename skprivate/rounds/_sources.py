@@ -23,6 +23,7 @@ from ..utils._json_documents import Fields, restore_in_silence, seal_document
 from ..utils._private_fit import public_errors, redact_errors
 from ..utils._public_module import public_module
 from ._codec import Record, maybe, stored, texts
+from ._driver import RunRecord
 from ._kept import forget, store_of
 from ._rows import check_form, find_roles
 from ._schema import RowSchema
@@ -481,10 +482,14 @@ class SourceRun:
 
     def __init__(self, source: TableSource, schema: RowSchema, facts: SourceFacts, run: str) -> None:
         self._source, self._schema, self._facts, self._run = source, schema, facts, run
+        self._engine: Any = getattr(source.hook, "__self__", None)
 
     def prepare(self, number: int, plan: Plan) -> None:
         """Refuse what public facts forbid."""
         plan.check_room(self._facts.n_rows)
+        # Sites that agreed to certain rounds are asked before they are paid for.
+        if hasattr(self._engine, "before_charge"):
+            self._engine.before_charge(RoundTask(self._run, number, self._schema, plan))
 
     def sums(self, number: int, plan: Plan) -> IntArray:
         """Return the exact sums over all rows."""
@@ -497,13 +502,17 @@ class SourceRun:
             raise ValueError("the source does not have the number of rows that was declared.")
         return values
 
+    def finish(self, record: RunRecord) -> None:
+        """Delete the record of a fit, unless it is of sites, who would not answer the lost one again."""
+        if not hasattr(self._engine, "before_charge"):
+            record.end()
+
     def end(self) -> None:
         """Forget the rows that this process has kept."""
         forget(self._run)
-        partitions = getattr(self._source.hook, "__self__", None)
-        if isinstance(partitions, DaskPartitions):
+        if isinstance(self._engine, DaskPartitions):
             # The next fit may have another cluster.
-            partitions.marked = []
+            self._engine.marked = []
 
 
 def _hook_of(tables: Any, columns: TableColumns) -> Callable[[Any], Iterable[bytes]] | None:

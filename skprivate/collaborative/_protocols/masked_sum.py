@@ -2,7 +2,7 @@
 """Sums of the parties' answers under pairwise masks, in fixed-point numbers modulo 2^256."""
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -215,14 +215,21 @@ class MaskedSum(Roster):
         """
         asked, binding = self._bind(query)
         self._check_receiver(platform_key)
-        total = np.zeros((2 * asked.n_rows, WORDS), dtype=np.int64)
-        for name, message in zip(self._order, self._complete(messages), strict=True):
-            content = unseal(
+        contents = (
+            unseal(
                 self._link(platform_key, self._members[name], b"message", binding),
                 self._unpack(binding, message),
                 self._context(b"message", binding, name),
             )
-            if len(content) != asked.n_rows * _ROW_BYTES:
+            for name, message in zip(self._order, self._complete(messages), strict=True)
+        )
+        return self._add(contents, asked.n_rows)
+
+    def _add(self, contents: Iterable[bytes], n_rows: int) -> tuple[FloatArray, FloatArray]:
+        """Return the sums of what all sites masked."""
+        total = np.zeros((2 * n_rows, WORDS), dtype=np.int64)
+        for content in contents:
+            if len(content) != n_rows * _ROW_BYTES:
                 raise ConsentError("Nothing was opened: a site answered another number of queries.")
             total += np.frombuffer(content, dtype="<u4").reshape(total.shape)
         values, sizes = to_floats(total).reshape(-1, 2).T

@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Tables of a description, planned from the domain alone, and the cell of each that a row is in."""
+"""Plan of a description: tables that the domain alone decides, and the cell of each that a row is in."""
 
+import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -12,6 +13,9 @@ from ..._typing import BoolArray, FloatArray, IntArray
 from ...domain import TableDomain
 from ...domain._columns import CategoricalColumn, Column, DateColumn, NumberColumn
 from ...domain._life_data import TRUE_OR_FALSE, EventCoding
+from ...utils._json_documents import Fields
+from .._codec import Record, integers, maybe, refuse_sums, stored, texts
+from .._tables import has_names
 
 #: What `TableDomain.read_columns` returns: values and where they are unusable.
 Readings = Mapping[str, tuple[FloatArray, BoolArray]]
@@ -219,6 +223,102 @@ class TablePlan:
         """Return for every table, of one with levels for each, the cell of every row."""
         found = [table.codes(readings, coins) for table in self.tables]
         return [code for codes in found for code in (codes if isinstance(codes, list) else [codes])]
+
+
+@dataclass(frozen=True, eq=False)
+class DescriptionPlan(Record):
+    """Counts of a `TablePlan`, of tables that are read where they are.
+
+    Attributes
+    ----------
+    names : tuple of str
+    crosstabs, survival : as `plan_tables` takes them, every cut point given
+    branches, n_levels, n_times, every : int
+    happened, censored : list
+        The coding of events.
+    sizes : tuple of int
+        Numbers of cells.
+    """
+
+    names: tuple[str, ...] = stored(texts)
+    crosstabs: list[Any] = stored(Fields.items)
+    survival: list[Any] | None = stored(maybe, Fields.items)
+    branches: int = stored(Fields.integer, 2, MOST_CELLS)
+    n_levels: int = stored(Fields.integer, 1, 22)
+    n_times: int = stored(Fields.integer, 1, MOST_CELLS)
+    every: int = stored(Fields.integer, 1, MOST_CELLS)
+    happened: list[Any] = stored(Fields.items)
+    censored: list[Any] = stored(Fields.items)
+    sizes: tuple[int, ...] = stored(integers, 1, MOST_CELLS, "a plan: sizes must be positive whole numbers")
+    kind: ClassVar[str] = "description"
+
+    @classmethod
+    def of(
+        cls, plan: TablePlan, tree: Tree, n_times: int, every: int, coding: EventCoding
+    ) -> "DescriptionPlan":
+        """Return the plan of these tables, in JSON values."""
+
+        def side(axis: Axis) -> Any:
+            return [axis.name, list(axis.cuts)] if is_measured(axis.column) else axis.name
+
+        pairs = [[side(one.first), side(one.second)] for one in plan.tables if isinstance(one, CrossTable)]
+        lives = [one for one in plan.tables if isinstance(one, SurvivalTable)]
+        survival = None
+        if lives:
+            group = lives[0].group
+            survival = [lives[0].time, lives[0].event, *([] if group is None else [side(group)])]
+        values = list(coding.happened), list(coding.censored)
+        shape = tree.branches, tree.n_levels, n_times, every
+        return cls(plan.names, pairs, survival, *shape, *values, tuple(plan.sizes))
+
+    @property
+    def n_sums(self) -> int:
+        """Number of cells."""
+        return sum(self.sizes)
+
+    def table_sums(self, table: Any, domain: TableDomain) -> tuple[IntArray, int]:
+        """Return the counts of a table, and its number of rows; numbers are rounded by coins of this process.
+
+        No cell is an error.
+        """
+        coding, tree = EventCoding.of(self.happened or None, self.censored or None), Tree(*self._tree)
+        plan = plan_tables(
+            domain, self.names, self.crosstabs, self.survival, tree, self.n_times, self.every, coding
+        )
+        if tuple(plan.sizes) != self.sizes:
+            raise ValueError("the plan is not one of this domain")
+        readings = domain.read_columns(_declared(table, list(domain.names)), plan.read)
+        codes = plan.codes(readings, lambda n: np.frombuffer(os.urandom(8 * n), dtype="<u8") / 2.0**64)
+        counts = [np.bincount(code, minlength=size) for code, size in zip(codes, self.sizes, strict=True)]
+        return np.concatenate(counts).astype(np.int64), len(codes[0])
+
+    @property
+    def _tree(self) -> tuple[int, int]:
+        return self.branches, self.n_levels
+
+    def sums(self, rows: Any) -> IntArray:
+        """Not used: the cells of a table are read by its domain, not as features and a target."""
+        raise TypeError("a description reads tables: see table_sums.")
+
+    def check_sums(self, values: IntArray, n_rows: int) -> None:
+        """Refuse counts that no n_rows rows have."""
+        found = np.split(values, np.cumsum(self.sizes)[:-1])
+        refuse_sums((values < 0).any() or any(int(table.sum()) != n_rows for table in found))
+
+    def check_room(self, n_rows: int) -> None:
+        """Refuse rows that the sums have no room for: counts have room for all."""
+
+    def _check_fields(self) -> None:
+        self._require(self.n_sums <= MOST_CELLS, "it has too many cells")
+
+
+def _declared(table: Any, names: list[str]) -> Any:
+    """Return the columns that the domain declares; a table elsewhere may have others, for fits."""
+    if isinstance(table, Mapping):
+        return {name: table[name] for name in names if name in table}
+    if has_names(table):
+        return table[[name for name in names if name in table.columns]]
+    return table.select(names) if hasattr(table, "select") else table
 
 
 def plan_tables(
