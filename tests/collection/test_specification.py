@@ -140,3 +140,15 @@ def test_pack_and_unpack(mechanism):
     if specification.randomizer.report_bytes > 1:
         with pytest.raises(ValueError, match="no whole number of reports"):
             specification.unpack(data[:-1])
+
+
+@pytest.mark.parametrize("text", ["a\nSent: nothing", "\u202eno", "a\u2028b", "\u200b"])
+def test_names_and_classes_are_what_people_see(text):
+    partition = Partition.from_splits([0, -1, -1], [40.0], [0.0], [100.0])
+    for classes, features, label in (
+        (["no", text], ["a"], "y"),
+        ([0, 1], [text], "y"),
+        ([0, 1], ["a"], text),
+    ):
+        with pytest.raises(ValueError, match="do not see"):
+            TreeSpecification(partition, HadamardRandomizer(1.0, n_cells=2), classes, features, label)
