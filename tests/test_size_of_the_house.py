@@ -30,7 +30,7 @@ MOST_LINES_OF_A_MODULE = 520
 MOST_FILES_OF_A_FIT = 25
 MOST_FILES_OF_A_PREDICTION = 12
 MOST_CLASSES = 4
-MOST_LINES_BESIDE = {"tests": 43_988, "benchmarks": 9_570}
+MOST_LINES_BESIDE = {"tests": 43_991, "benchmarks": 9_570}
 MOST_LINES = {
     "linear_model": 6086,
     "audit": 4517,

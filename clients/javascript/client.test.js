@@ -111,7 +111,7 @@ test("refuses every randomizer that is not what its label says", async () => {
 		krr: [base, { subset_size: 1e12 }, { subset_size: 1 }, { epsilon: "-1/-10", threshold: `${most}` }, { n_cells: -4, n_labels: -2 },
 			{ n_cells: 16, n_labels: 0.5 }, { n_labels: 1 }, { n_cells: "4" }, { epsilon: 2 }, { epsilon: "2/0" },
 			{ epsilon: "0x2" }, { epsilon: "2.0" }, { epsilon: ["2"] }, { threshold: 2 ** 62 }, { threshold: `${2n ** 64n + 2n ** 62n}` },
-			{ threshold: "-1" }, { threshold: "0" }, { threshold: undefined }, { epsilon: "1/10" }],
+			{ threshold: "-1" }, { threshold: "0" }, { n_cells: 2 ** 32, threshold: `${2n ** 31n}` }, { threshold: undefined }, { epsilon: "1/10" }],
 		mechanisms: [base, ...[["krr"], ["label-rr"], ["signed-laplace"], "toString", "__proto__", "none", "", null, 1].map((mechanism) => ({ mechanism }))],
 		hadamard: [{ ...hadamard, threshold: half }, { n_cells: 2 ** 130 }, { n_cells: 2 ** 32 }, { n_blocks: 3 }, { n_blocks: 8 }, { n_blocks: 0 },
 			{ n_blocks: -1 }, { n_blocks: "1" }, { signed: 1 }, { signed: "true" }, { subset_size: 2 }, { n_labels: 3 }],

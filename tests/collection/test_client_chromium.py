@@ -225,3 +225,7 @@ def test_the_page_shows_the_label_asks_for_consent_and_retries(browser, study):
         page.wait(f"{STATE}.includes('answered already')")
         assert page.run("Object.values(localStorage)") == first
         assert len(first) == 1
+        # Another person at this browser.
+        page.open(f"{address}#{tokens[0]}")
+        page.wait(f"{STATE}.includes('with another link')")
+        assert page.run("document.getElementById('form').hidden && document.getElementById('retry').hidden")
