@@ -50,8 +50,9 @@ CREATE TABLE IF NOT EXISTS study (hash TEXT PRIMARY KEY) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS tokens (hash BLOB PRIMARY KEY, used INTEGER DEFAULT 0) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS reports (id BLOB PRIMARY KEY, report BLOB, batch TEXT) WITHOUT ROWID;
 """
-# Reports by which the status page moves on: nobody who looks at it sees what one report adds.
+# Reports by which the status page moves on: who looks at it does not see what one report adds.
 NEW_AT_ONCE = 100
+POLICY = "default-src 'self' 'unsafe-inline'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 ONE, BATCH = "application/octet-stream", "application/json"
 SECONDS, MOST_WAITING, MOST_IN_A_GROUP, MOST_IN_A_BATCH = 10, 5000, 500, 1000
 log = logging.getLogger("collection")
@@ -68,7 +69,22 @@ def open_database(path, specification):
     if database.execute("SELECT count(*) FROM study").fetchone()[0] > 1:
         database.execute("DELETE FROM study WHERE hash = ?", (specification.hash,))
         raise SystemExit(f"{path} holds reports of another specification: choose another file.")
+    forget_order(database)
     return database
+
+
+def forget_order(database):
+    """Write the pages anew in the order of the keys, and empty the log: both still tell who came when."""
+    with contextlib.suppress(sqlite3.Error):
+        database.execute("VACUUM")
+    empty_log(database)
+
+
+def empty_log(database):
+    """Empty the database's own log, where no reader hinders it: nobody waits for that."""
+    with contextlib.suppress(sqlite3.Error):
+        database.executescript("PRAGMA busy_timeout = 0; PRAGMA wal_checkpoint(TRUNCATE)")
+    database.execute("PRAGMA busy_timeout = 5000")
 
 
 def store(database, requests):
@@ -108,8 +124,7 @@ async def store_groups(database, waiting):
                 answer.set_result(code)
         if waiting.empty():
             # The log of the database holds tokens and reports in the order in which they came.
-            with contextlib.suppress(sqlite3.Error):
-                await asyncio.to_thread(database.executescript, "PRAGMA wal_checkpoint(TRUNCATE)")
+            await asyncio.to_thread(empty_log, database)
 
 
 async def read_body(request, most):
@@ -127,16 +142,20 @@ async def read_body(request, most):
     return body
 
 
+def kind_of(request):
+    return request.headers.get("content-type", "").partition(";")[0].strip().lower()
+
+
 def read_pairs(request, body, specification):
     """Return the hashes of tokens, and the reports, of a request."""
     size = specification.randomizer.report_bytes
     try:
-        if request.headers["content-type"] == BATCH:
+        if kind_of(request) == BATCH:
             batch = json.loads(body)
             tokens, reports = batch["tokens"], [bytes.fromhex(text) for text in batch["reports"]]
         else:
             kind, _, token = request.headers.get("authorization", "").partition(" ")
-            tokens, reports = [token] if kind == "Bearer" else [], [body]
+            tokens, reports = [token] if kind.lower() == "bearer" else [], [body]
         pairs = [
             (hashlib.sha256(token.encode()).digest(), one) for token, one in zip(tokens, reports, strict=True)
         ]
@@ -193,7 +212,7 @@ class Service:
 
     async def accept(self, request):
         """Return when the reports of a request are on disk; else raise `Refused`."""
-        kind, size = request.headers.get("content-type"), self.specification.randomizer.report_bytes
+        kind, size = kind_of(request), self.specification.randomizer.report_bytes
         if kind not in (ONE, BATCH):
             raise Refused(415, "content type")
         if request.headers.get("specification") != self.specification.hash:
@@ -230,7 +249,7 @@ class Service:
 
     async def file(self, request):
         name, media_type = FILES[request.url.path]
-        return FileResponse(name, media_type=media_type)
+        return FileResponse(name, media_type=media_type, headers={"content-security-policy": POLICY})
 
     @contextlib.asynccontextmanager
     async def live(self, _):
@@ -239,6 +258,7 @@ class Service:
         task.cancel()
         with contextlib.suppress(asyncio.CancelledError):
             await task
+        forget_order(self.database)
         self.database.close()
 
 
@@ -265,6 +285,7 @@ def export(state, path, folder):
             if not file.exists():
                 with ReportWriter(file, specification, batch_id=batch) as writer:
                     writer.write(b"".join(report for (report,) in rows))
+        forget_order(database)
 
 
 def main():

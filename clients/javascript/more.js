@@ -1,6 +1,21 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/** What few specifications need: a first phase, stresses, unary and Laplace reports. Import it for them. */
-import { Draws, WORD, big, cells, check, expBelow, laws, mechanisms, pack, subset } from "./skprivate-client.js";
+/** Declared columns, a first phase, and reports by subsets, unary and Laplace. A page may always import it. */
+import { Draws, WORD, big, cells, check, clip, declared, expBelow, leaf, mechanisms, pack, trim } from "./skprivate-client.js";
+
+function subset({ K, T, d }, category, draws) {
+	const k = (K - 1n).toString(2).length, width = Math.min(k + 6, 64 - k), size = 1n << big(width);
+	const own = big(draws.isBelow(T));
+	let set = own << category;
+	// Floyd's algorithm on the others, from the category on.
+	for (let n = K - d + own; n < K; n++) {
+		let product;
+		do product = n * draws.bits(width);
+		while (product % size < size % n);
+		const drawn = (category + 1n + product / size) % K;
+		set |= 1n << ((set >> drawn) & 1n ? (category + n) % K : drawn);
+	}
+	return pack(set, Math.ceil(Number(K) / 8));
+}
 
 function unary({ K, T }, category, draws) {
 	let set = 0n;
@@ -23,20 +38,67 @@ function unary({ K, T }, category, draws) {
 	return pack(big.asUintN(Number(K), set), Math.ceil(Number(K) / 8));
 }
 
-mechanisms.unary = [unary, () => 1n];
+mechanisms.subset = [subset, (r) => r.K - r.d, "subset_size", "threshold"];
+mechanisms.unary = [unary, () => 1n, "threshold"];
 mechanisms.column = [
 	(r, _, draws, categories, source) => {
 		const column = new Draws(source(2)).below(big(r.n_columns));
 		return Uint8Array.of(...pack(column, 2), ...subset(r, categories[column], draws));
 	},
-	mechanisms.subset[1],
+	(r) => r.n_columns <= 65536 && r.K - r.d,
+	"n_columns", "subset_size", "threshold",
 ];
+
+const flags = { __proto__: null, true: 1, yes: 1, 1: 1, false: 0, no: 0, 0: 0 };
+const flagOf = (cell) => flags[String(cell).toLowerCase()] ?? NaN;
+
+/** Milliseconds since 1970 of an ISO 8601 date, or time of UTC. */
+function timeOf(cell) {
+	const text = String(cell);
+	const at = /^\d{4}-\d\d-\d\d(T\d\d:\d\d(:\d\d)?)?$/.test(text) ? Date.parse(text.length > 10 ? `${text}Z` : text) : NaN;
+	// The 30th of February is none.
+	return new Date(at || 0).toJSON().startsWith(text.slice(0, 10)) ? at : NaN;
+}
+
+/** What numbers are encoded as. */
+const laws = { undefined: (value) => value };
+
+/** The value of a cell by its declaration; NaN where it has none. */
+function valueOf({ kind, levels, law, lower }, cell) {
+	if (kind === "boolean") return flagOf(cell);
+	if (kind === "date") return ((timeOf(cell) - timeOf(lower)) * 1000) / 864e8;
+	if (levels) {
+		const place = levels.indexOf(typeof levels[0] === "boolean" ? [false, true][flagOf(cell)] : cell);
+		return place < 0 ? NaN : place;
+	}
+	const value = typeof cell === "number" ? laws[law](cell) : NaN;
+	return isFinite(value) ? value : NaN;
+}
+
+/** The encoded columns of a cell. */
+function encode(column, cell) {
+	const { name, kind, missing, fill, levels, ordered, lower, upper } = column;
+	if (typeof cell === "string") cell = trim(cell);
+	let value = valueOf(column, cell);
+	const absent = cell == null || cell === "" || cell !== cell
+		|| column.missing_values.some((mark) => String(mark) === String(cell) || valueOf(column, mark) === value);
+	check(!absent || missing !== "error", `${name} is missing`);
+	if (absent) {
+		const ends = levels ?? (kind === "boolean" ? [false, true] : [lower, upper]);
+		const [low, high] = [ends[0], ends.at(-1)].map((end) => valueOf(column, end));
+		value = fill !== null ? valueOf(column, fill) : levels && !ordered ? -1 : low / 2 + high / 2;
+	}
+	check(value === value, `${name} has no such value`);
+	const own = levels && !ordered ? levels.map((_, place) => Number(place === value)) : [value];
+	return missing === "indicator" ? [...own, Number(absent)] : own;
+}
+declared.encode = encode;
 
 const law = (zero, encode) => (stress) => (stress - zero > 0 ? encode(stress - zero) : NaN);
 const perEv = (kelvin) => 1.602176634e-19 / 1.380649e-23 / kelvin;
 Object.assign(laws, { arrhenius: law(-273.15, perEv), "arrhenius-kelvin": law(0, perEv), "inverse-power": law(0, Math.log) });
 
-cells.columns = ({ groups, lower, upper, n_bins: n }, x) => {
+function columns({ groups, lower, upper, n_bins: n }, x) {
 	let start = 0;
 	return (groups ?? lower.map(() => ({ n_levels: 0, values: [] }))).map(({ n_levels, values, indicator }) => {
 		const at = start;
@@ -55,7 +117,26 @@ cells.columns = ({ groups, lower, upper, n_bins: n }, x) => {
 		const above = cuts.findIndex((cut) => cut > x[at]);
 		return above < 0 ? cuts.length : above;
 	});
-};
+}
+
+cells.columns = [columns, ({ groups, lower, n_bins: n }) => {
+	const bins = ({ values, indicator }) => (values.length > 1 && values.length <= n ? values.length : n) + (indicator ? 1 : 0);
+	const sizes = groups?.map((group) => (group.n_levels ? Math.min(group.n_levels, 128) + 1 : bins(group)));
+	return [sizes ? Math.max(...sizes) : n, (groups ?? lower).length];
+}];
+
+function derive({ kind, column, indicator, place, lower, upper, start, places, absent }, x) {
+	const missing = x[indicator] > 0.5;
+	if (kind === "value") return x[column];
+	if (kind === "filled") return missing ? place : clip(x[column], lower, upper);
+	if (missing) return places.at(-1);
+	const n = places.length - (indicator === null ? 0 : 1);
+	return places[x.slice(start, start + n).indexOf(1)] ?? absent;
+}
+cells.derived = [
+	(partition, x) => [leaf(partition, partition.derived.columns.map((column) => derive(column, x)))],
+	cells.leaf[1],
+];
 
 /** True with probability a / b, by digits of base 256. */
 function ratio(draws, a, b) {
@@ -112,5 +193,9 @@ function laplace(r, category, draws) {
 }
 
 for (const [name, distance] of [["laplace", 4n], ["signed-laplace", 2n]]) {
-	mechanisms[name] = [laplace, (r, p, q) => (distance << big(r.exponent)) * q <= big(r.noise_scale) * p];
+	const fits = (r, p, q) => {
+		const scale = big(r.noise_scale);
+		return r.n_labels === 2 && scale < 2n ** 63n && (distance << big(r.exponent)) * q <= scale * p;
+	};
+	mechanisms[name] = [laplace, fits, "exponent", "noise_scale"];
 }

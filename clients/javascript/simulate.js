@@ -17,7 +17,7 @@ async function browser() {
 		const held = new Map();
 		const store = { getItem: (key) => held.get(key) ?? null, setItem: (key, value) => held.set(key, value) };
 		const client = new Client(specification, { store });
-		await client.answer(...live(), client.label);
+		await client.answer(...live(), client.label, token);
 		await client.send(new URL("reports", address), token);
 	}
 }

@@ -10,7 +10,7 @@ export const big = BigInt, WORD = big(2) ** 64n;
 export const check = (holds, message) => {
 	if (!holds) throw new Error(message);
 };
-const clip = (x, low, high) => Math.min(Math.max(x, low), high);
+export const clip = (x, low, high) => Math.min(Math.max(x, low), high);
 const bitLength = (n) => (n ? n.toString(2).length : 0);
 
 /** @type {Words} */
@@ -27,6 +27,7 @@ export class Draws {
 	}
 
 	bits(k) {
+		check(k >= 0 && k <= 64, "a draw of too many bits");
 		if (k === 64) return this.next();
 		let value = this.rest, left = this.size - k;
 		if (left < 0) {
@@ -68,15 +69,17 @@ export function expBelow(p, q) {
 	return sum;
 }
 
-
 function response(r, category, draws) {
 	const n = r.mechanism === "krr" ? r.K : big(r.n_labels);
 	const own = category % n;
 	return pack(category - own + draws.answer(r.T, own, n), r.K <= 65536 ? 2 : 4);
 }
 
+/** Number of codes, the next power of two. */
+const padded = (r) => 1n << big(bitLength((r.signed ? big(r.n_cells) : r.K) - 1n));
+
 function hadamard(r, category, draws) {
-	const B = big(r.n_blocks), L = 1n << big(bitLength((r.signed ? big(r.n_cells) : r.K) - 1n));
+	const B = big(r.n_blocks), L = padded(r);
 	const [code, label] = r.signed ? [category >> 1n, category & 1n] : [category, 1n];
 	const rows = bitLength(L / B) - 1, shift = big(rows), row = draws.bits(rows);
 	const ones = big((row & code).toString(2).replaceAll("0", "").length);
@@ -84,40 +87,42 @@ function hadamard(r, category, draws) {
 	return pack((((answer >> 1n << shift) | row) << 1n) | (answer & 1n), L <= 32768 ? 2 : 4);
 }
 
-export function subset({ K, T, d }, category, draws) {
-	const k = bitLength(K - 1n), width = Math.min(k + 6, 64 - k), size = 1n << big(width);
-	const own = big(draws.isBelow(T));
-	let set = own << category;
-	// Floyd's algorithm on the others, from the category on.
-	for (let n = K - d + own; n < K; n++) {
-		let product;
-		do product = n * draws.bits(width);
-		while (product % size < size % n);
-		const drawn = (category + 1n + product / size) % K;
-		set |= 1n << ((set >> drawn) & 1n ? (category + n) % K : drawn);
-	}
-	return pack(set, Math.ceil(Number(K) / 8));
+function blocks(r) {
+	const B = big(r.n_blocks), L = padded(r);
+	return L <= 2n ** 31n && B <= L && !(B & (B - 1n)) && (!r.signed || r.n_labels === 2) && 2n * B - 1n;
 }
 
-/** By name: the draw of a report, and the number of other answers, times `subset_size` where there is one. */
+/** By name: the draw of a report, the number of other answers (false: impossible sizes), and its own fields. */
 export const mechanisms = {
-	hadamard: [hadamard, (r) => 2n * big(r.n_blocks) - 1n],
-	krr: [response, (r) => r.K - 1n],
-	"label-rr": [response, (r) => big(r.n_labels) - 1n],
-	subset: [subset, (r) => r.K - r.d],
+	hadamard: [hadamard, blocks, "n_blocks", "signed", "threshold"],
+	krr: [response, (r) => r.K - 1n, "threshold"],
+	"label-rr": [response, (r) => big(r.n_labels) - 1n, "threshold"],
 };
 
-/** The cell of encoded columns, or one in every declared column. */
-export const cells = { leaf: (partition, x) => [leaf(partition, x)] };
+/** By kind of partition: the cell of encoded columns, or one in every declared column; numbers of cells, and of columns. */
+export const cells = { leaf: [(partition, x) => [leaf(partition, x)], ({ feature }) => [feature.filter((split) => split < 0).length]] };
+const kindOf = ({ feature, derived }) => (feature ? (derived ? "derived" : "leaf") : "columns");
 
-/** Check that the integers of a specification's randomizer cost at most epsilon = p / q. */
+const whole = /^[1-9]\d{0,9}$/, digits = /^"[1-9]\d{0,19}"$/;
+/** How JSON writes the fields of a randomizer. */
+const forms = {
+	mechanism: /./, epsilon: /^"[1-9]\d{0,299}(\/[1-9]\d{0,299})?"$/, n_cells: whole, n_labels: whole, n_blocks: whole, subset_size: whole,
+	n_columns: whole, signed: /^(true|false)$/, threshold: digits, noise_scale: digits, exponent: /^"([1-5]?\d|60)"$/,
+};
+
+/** Check that a specification's randomizer costs at most epsilon = p / q, and holds nothing else. */
 export function certify(plan) {
-	const [draw, others] = mechanisms[plan.mechanism] ?? [], [p, q = 1n] = plan.epsilon.split("/").map(big);
-	const T = big(plan.threshold ?? 0), d = big(plan.subset_size ?? 1), K = big(plan.n_cells * plan.n_labels);
-	const r = { ...plan, draw, T, d, K }, most = expBelow(p > 200n * q ? 200n * q : p, q), n = draw && others(r, p, q);
+	const { mechanism, n_cells, n_labels } = plan;
+	check(typeof mechanism === "string" && Object.hasOwn(mechanisms, mechanism), "unknown mechanism, or one of more.js");
+	const [draw, others, ...own] = mechanisms[mechanism], names = ["mechanism", "epsilon", "n_cells", "n_labels", ...own];
+	const fits = names.every((name) => forms[name].test(JSON.stringify(plan[name])));
+	check(fits && Object.keys(plan).length === names.length, "wrong fields of the randomizer");
+	const [p, q = 1n] = plan.epsilon.split("/").map(big), K = big(n_cells) * big(n_labels);
+	const T = big(plan.threshold ?? 0), d = big(plan.subset_size ?? 1), r = { ...plan, draw, T, d, K };
+	const most = expBelow(p > 200n * q ? 200n * q : p, q), n = n_labels > 1 && K <= 2n ** 32n && others(r, p, q);
 	// The odds of the true answer and of another, both ways.
 	const odds = (one, other) => one * WORD ** 8n <= other * most;
-	check(n === true || (n && T < WORD && odds(T * n, (WORD - T) * d) && odds((WORD - T) * d, T * n)), "no such epsilon");
+	check(n === true || (n > 0n && T < WORD && odds(T * n, (WORD - T) * d) && odds((WORD - T) * d, T * n)), "no such epsilon");
 	return r;
 }
 
@@ -128,66 +133,22 @@ export function randomize(r, categories, source) {
 	return r.draw(r, known[0], new Draws(source(3)), known, source);
 }
 
-function leaf({ feature, threshold, derived }, x) {
-	const z = derived ? derived.columns.map((column) => derive(column, x)) : x;
+export function leaf({ feature, threshold }, z) {
 	let leaves = 0, inner = 0, node = 0;
 	const place = feature.map((split) => (split < 0 ? leaves++ : inner++));
 	while (feature[node] >= 0) node = 2 * place[node] + (z[feature[node]] >= threshold[place[node]] ? 2 : 1);
 	return place[node];
 }
 
-function derive({ kind, column, indicator, place, lower, upper, start, places, absent }, x) {
-	const missing = x[indicator] > 0.5;
-	if (kind === "value") return x[column];
-	if (kind === "filled") return missing ? place : clip(x[column], lower, upper);
-	if (missing) return places.at(-1);
-	const n = places.length - (indicator === null ? 0 : 1);
-	return places[x.slice(start, start + n).indexOf(1)] ?? absent;
+/** Text without the spaces around it. */
+export function trim(text) {
+	// Other languages do not agree on whether these are spaces.
+	check(!/[\x1c-\x1f\x85\ufeff]/.test(text), "a control character");
+	return text.trim();
 }
 
-const flags = { __proto__: null, true: 1, yes: 1, 1: 1, false: 0, no: 0, 0: 0 };
-const flagOf = (cell) => flags[String(cell).toLowerCase()] ?? NaN;
-
-/** Milliseconds since 1970 of an ISO 8601 date, or time of UTC. */
-function timeOf(cell) {
-	const text = String(cell);
-	const at = /^\d{4}-\d\d-\d\d(T\d\d:\d\d(:\d\d)?)?$/.test(text) ? Date.parse(text.length > 10 ? `${text}Z` : text) : NaN;
-	// The 30th of February is none.
-	return new Date(at || 0).toJSON().startsWith(text.slice(0, 10)) ? at : NaN;
-}
-
-/** What numbers are encoded as. */
-export const laws = { undefined: (value) => value };
-
-/** The value of a cell by its declaration; NaN where it has none. */
-function valueOf({ kind, levels, law, lower }, cell) {
-	if (kind === "boolean") return flagOf(cell);
-	if (kind === "date") return ((timeOf(cell) - timeOf(lower)) * 1000) / 864e8;
-	if (levels) {
-		const place = levels.indexOf(typeof levels[0] === "boolean" ? [false, true][flagOf(cell)] : cell);
-		return place < 0 ? NaN : place;
-	}
-	const value = typeof cell === "number" ? laws[law](cell) : NaN;
-	return isFinite(value) ? value : NaN;
-}
-
-/** The encoded columns of a cell. */
-function encode(column, cell) {
-	const { name, kind, missing, fill, levels, ordered, lower, upper } = column;
-	if (typeof cell === "string") cell = cell.trim();
-	let value = valueOf(column, cell);
-	const absent = cell == null || cell === "" || cell !== cell
-		|| column.missing_values.some((mark) => String(mark) === String(cell) || valueOf(column, mark) === value);
-	check(!absent || missing !== "error", `${name} is missing`);
-	if (absent) {
-		const ends = levels ?? (kind === "boolean" ? [false, true] : [lower, upper]);
-		const [low, high] = [ends[0], ends.at(-1)].map((end) => valueOf(column, end));
-		value = fill !== null ? valueOf(column, fill) : levels && !ordered ? -1 : low / 2 + high / 2;
-	}
-	check(value === value, `${name} has no such value`);
-	const own = levels && !ordered ? levels.map((_, place) => Number(place === value)) : [value];
-	return missing === "indicator" ? [...own, Number(absent)] : own;
-}
+/** How a cell of a declared column is encoded. */
+export const declared = {};
 
 /**
  * Draw one person's report and forget it, for tests: a `Client` answers once.
@@ -199,13 +160,13 @@ export function report({ content, randomizer }, x, y, source = () => systemWords
 	const { features, domain, target, partition, label } = content, { n_labels } = randomizer;
 	check(Object.keys(x).length === features.length, "x must hold the columns");
 	const row = features.flatMap((name, i) => {
-		if (domain) return encode(domain.columns[i], x[name]);
+		if (domain) return declared.encode(domain.columns[i], x[name]);
 		check(Number.isFinite(x[name]), `${name} must be a number`);
 		return x[name];
 	});
 	let level;
 	if (target.classes) {
-		const plain = (one) => (typeof one === "string" ? one.trim() : Number(one));
+		const plain = (one) => (typeof one === "string" ? trim(one) : Number(one));
 		level = target.classes.findIndex((one) => plain(one) === plain(y ?? ""));
 		check(level >= 0, `${label} must be one of the classes`);
 	} else {
@@ -215,24 +176,33 @@ export function report({ content, randomizer }, x, y, source = () => systemWords
 		level = Math.floor(place);
 		if (Number(source(1)() >> 11n) < (place - level) * 2 ** 53) level++;
 	}
-	const own = cells[partition.feature ? "leaf" : "columns"](partition, row);
+	const own = cells[kindOf(partition)][0](partition, row);
 	return randomize(randomizer, own.map((cell) => n_labels * cell + (level % n_labels)), source);
 }
 
 const hex = (bytes) => Array.from(bytes, (byte) => byte.toString(16).padStart(2, 0)).join("");
 
+const sha256 = async (text) => hex(new Uint8Array(await crypto.subtle.digest("SHA-256", new TextEncoder().encode(text))));
+
 /**
- * Check a specification's version, hash and integers.
+ * Check a specification's version, hash, integers and sizes.
  * @param {string} text
  * @param {string} [hash] As published at a second place.
  */
 export async function readSpecification(text, hash) {
-	const content = JSON.parse(text);
+	const content = JSON.parse(text), { features, label, partition, target, domain } = content;
 	check(content.format === "skprivate.tree" && content.version === 6, "no specification of version 6");
-	const rest = text.trim().replace(`"hash":"${content.hash}",`, "");
-	const digest = hex(new Uint8Array(await crypto.subtle.digest("SHA-256", new TextEncoder().encode(rest))));
+	const digest = await sha256(text.trim().replace(`"hash":"${content.hash}",`, ""));
 	check(content.hash === digest && (hash ?? digest) === digest, "changed specification");
-	return { content, hash: digest, randomizer: certify(content.randomizer) };
+	const randomizer = certify(content.randomizer), kind = kindOf(partition);
+	check(cells[kind] && (declared.encode || !domain), "more.js is needed");
+	const [n_cells, n_columns] = cells[kind][1](partition), n_labels = target.classes?.length ?? target.levels;
+	const sizes = n_cells === randomizer.n_cells && n_columns === randomizer.n_columns && n_labels === randomizer.n_labels;
+	check(sizes, "the randomizer is for other cells or labels");
+	const names = [...features, label, ...(target.classes ?? [])];
+	check(!/[\p{Cc}\p{Cf}\p{Co}\p{Cs}\p{Zl}\p{Zp}]/u.test(names.join("")), "names of invisible characters");
+	check(!domain?.columns.some((column) => column.format), "dates are by ISO 8601 here");
+	return { content, hash: digest, randomizer };
 }
 
 /** Answers for one person, once. */
@@ -245,33 +215,43 @@ export class Client {
 		const { content, hash, randomizer: r } = specification, { target, features, label } = content;
 		check(labelOnly || r.mechanism !== "label-rr", "the label alone is hidden");
 		Object.assign(this, { specification, store, key: `skprivate ${hash}` });
-		const asked = target.classes?.join(", ") ?? `a number from ${target.lower} to ${target.upper}`, [p, q = 1] = r.epsilon.split("/");
-		this.label = `Asked: ${features.join(", ")}; and ${label} (${asked}).
-Sent: one report, drawn at random, at most ${Math.exp(p / q).toPrecision(3)} times as likely for you as for others (epsilon ${r.epsilon}).
-Hidden: ${r.mechanism === "label-rr" ? `${label} alone; the others show` : "all answers"}. Not hidden: that you answered, and when.
+		// Quoted, so that no name passes for a line of the label.
+		const quote = (names) => names.map((one) => JSON.stringify(one)).join(", "), name = quote([label]), [p, q = 1] = r.epsilon.split("/");
+		this.label = `Sent: one report, drawn at random, at most ${Math.exp(p / q).toPrecision(3)} times as likely for you as for others (epsilon ${r.epsilon}).
+Hidden: ${r.mechanism === "label-rr" ? `${name} alone; the others show` : "all answers"}. Not hidden: that you answered, and when.
+Asked: ${quote(features)}; and ${name} (${target.classes ? `one of ${quote(target.classes)}` : `a number between ${quote([target.lower, target.upper])}`}).
 Specification: ${hash}`;
 	}
 
-	/** The drawn report in hexadecimal, or null. */
-	get drawn() {
-		return this.store.getItem(this.key);
+	/** The drawn report in hexadecimal, and the hash of its token; or nothing. */
+	get kept() {
+		return this.store.getItem(this.key)?.split(" ") ?? [];
+	}
+
+	/** The report that was drawn with this token. */
+	async drawn(token) {
+		const [report, hash] = this.kept;
+		check(report, "no report is stored");
+		check(hash === (await sha256(token)), "somebody answered here with another link");
+		return report;
 	}
 
 	/** Draw and store the report, once. `shown` is the label that the person agreed to. */
-	async answer(x, y, shown) {
+	async answer(x, y, shown, token) {
 		check(shown === this.label, "show the label");
-		const own = this.drawn ?? hex(report(this.specification, x, y));
+		check(token, "no token");
+		const own = this.kept[0] ? "" : `${hex(report(this.specification, x, y))} ${await sha256(token)}`;
 		const keep = () => {
-			if (!this.drawn) this.store.setItem(this.key, own);
+			if (!this.kept[0]) this.store.setItem(this.key, own);
 		};
 		// One of two windows wins.
 		await (globalThis.navigator?.locks?.request(this.key, keep) ?? keep());
-		check(this.drawn, "not stored");
+		await this.drawn(token);
 	}
 
 	/** Send the stored report; a retry sends the same. */
 	async send(url, token) {
-		const body = Uint8Array.from(this.drawn.match(/../g), (digits) => parseInt(digits, 16));
+		const own = await this.drawn(token), body = Uint8Array.from(own.match(/../g), (pair) => parseInt(pair, 16));
 		const headers = {
 			authorization: `Bearer ${token}`, "content-type": "application/octet-stream", specification: this.specification.hash,
 		};

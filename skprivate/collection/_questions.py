@@ -2,6 +2,7 @@
 """Columns and targets of a specification: what is declared, and the question that one client answers."""
 
 import math
+import unicodedata
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
@@ -20,6 +21,9 @@ from ..tree._rows import round_at_random, shares_of
 from ..utils import as_column, check_characters
 from ..utils._json_documents import Fields
 from ..utils._tables import is_temporal, numbers_of, refuse_kinds, within_bounds
+
+# Unicode's categories of characters that are not shown or break lines; unassigned ones vary by its version.
+_UNSEEN = {"Cc", "Cf", "Co", "Cs", "Zl", "Zp"}
 
 # Columns.
 
@@ -75,9 +79,18 @@ def check_names(features: Any, label: Any, n_features: int) -> tuple[str, ...]:
     if len({*names, label}) != n_features + 1:
         raise ValueError("features and label must be different names")
     for name in (*names, label):
-        check_characters(name, "a name of features and label")
+        _check_shown(name, "a name of features and label")
     # np.str_ is a str, but not for ever: names end in JSON and in messages.
     return tuple(str(name) for name in names)
+
+
+def _check_shown(text: Any, what: str) -> None:
+    """Refuse what a page that shows it would not show as it is: it could pass for something else."""
+    if not isinstance(text, str):
+        return
+    check_characters(text, what)
+    if not _UNSEEN.isdisjoint(map(unicodedata.category, text)):
+        raise ValueError(f"{what} holds control, formatting or private characters, which people do not see.")
 
 
 # Targets.
@@ -96,6 +109,8 @@ class LabelTarget:
 
     def __init__(self, classes: Any) -> None:
         self.classes = tuple(plain_classes(list(classes)))
+        for label in self.classes:
+            _check_shown(label, "a label of classes")
 
     @classmethod
     def from_dict(cls, state: Any) -> Self:

@@ -99,9 +99,10 @@ class ReportWriter:
     ) -> None:
         self.specification = specification
         self.n_reports = 0
+        self._torn = False
         self._path, self._durable = path, durable
         self._batch_id = os.urandom(16) if batch_id is None else bytes.fromhex(batch_id)
-        if len(self._batch_id) != 16:
+        if len(self._batch_id) != 16 or len(batch_id or 32 * "0") != 32:
             raise ValueError("batch_id must be 32 hexadecimal digits.")
         self._stack = contextlib.ExitStack()
 
@@ -119,9 +120,14 @@ class ReportWriter:
             One of them cannot be a report of this specification; none is written then.
         OSError
             The disk is full, say; none of a durable file's is written then.
+        RuntimeError
+            There is no file yet, or a write into this durable file failed in the middle: a copy that was made
+            meanwhile may begin otherwise. End the block, and go on in another file.
         """
         if not hasattr(self, "_file"):
             raise RuntimeError("reports are written in a `with` block of the writer: there is no file yet.")
+        if self._torn:
+            raise RuntimeError("a write failed in the middle: end this file, and go on in another.")
         array = reports if isinstance(reports, np.ndarray) else self.specification.unpack(reports)
         # A gateway refuses a bad report when it comes in; in the file it would hold up all that follow.
         self.specification.randomizer.aggregate(array)
@@ -133,6 +139,7 @@ class ReportWriter:
                 data = data[self._file.write(data) :]
         except BaseException:
             if self._durable:
+                self._torn = self._file.tell() != end
                 # Half a report would shift all that follow.
                 self._file.truncate(end)
                 self._file.seek(end)

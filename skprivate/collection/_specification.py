@@ -385,7 +385,7 @@ class TreeSpecification:
         return _target_of(self.classes, self.bounds_y, self.randomizer)
 
     def _content(self) -> dict[str, Any]:
-        version: int = self.__dict__["_version"]
+        version: int = self.__dict__.get("_version", _WITHOUT_INTEGERS)  # pickles of version 5 have none
         integers = {} if version == _WITHOUT_INTEGERS else self.randomizer.drawn_by()
         return {
             "format": _FORMAT,

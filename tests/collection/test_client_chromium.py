@@ -50,7 +50,7 @@ WORDS = """{
 }"""
 FILL = """{
     const form = document.getElementById("form");
-    for (const [name, value] of Object.entries(%s)) form.elements[name].value = value;
+    for (const [name, value] of Object.entries(%s)) form.elements["value " + name].value = value;
     document.getElementById("consent").checked = %s;
     form.requestSubmit();
 }"""
@@ -102,8 +102,8 @@ def test_the_words_of_the_browser_give_the_distribution(page, kind):
         chances = {r: (true if r in honest else (1 - true) / (n_answers - 1)) / n_rows for r in reports}
     plan = json.dumps(randomizer.to_dict() | randomizer.drawn_by())
     counts = page.run(
-        f"""import('/skprivate-client.js').then(({{ certify, randomize }}) => {{
-            const r = certify({plan}), counts = {{}};
+        f"""import('/more.js').then(() => import('/skprivate-client.js')).then((js) => {{
+            const {{ certify, randomize }} = js, r = certify({plan}), counts = {{}};
             const words = () => crypto.getRandomValues(new BigUint64Array(1))[0];
             for (let i = 0; i < {N_REPORTS}; i++) {{
                 const bytes = randomize(r, [{category}], () => words);
@@ -196,7 +196,12 @@ def test_the_page_shows_the_label_asks_for_consent_and_retries(browser, study):
     with Page(browser, url) as page:
         page.wait("document.getElementById('form')?.hidden === false")
         label = page.run("document.getElementById('label').textContent")
-        for part in ("age, job, owns, rooms", "sick (no, yes)", "epsilon 4", curator.specification.hash):
+        for part in (
+            '"age", "job", "owns", "rooms"',
+            '"sick" (one of "no", "yes")',
+            "epsilon 4",
+            curator.specification.hash,
+        ):
             assert part in label
         x = {"age": 30, "job": "clerk", "owns": True, "rooms": 3}
         fill(page, x, "yes", consent="false")
@@ -220,3 +225,7 @@ def test_the_page_shows_the_label_asks_for_consent_and_retries(browser, study):
         page.wait(f"{STATE}.includes('answered already')")
         assert page.run("Object.values(localStorage)") == first
         assert len(first) == 1
+        # Another person at this browser.
+        page.open(f"{address}#{tokens[0]}")
+        page.wait(f"{STATE}.includes('with another link')")
+        assert page.run("document.getElementById('form').hidden && document.getElementById('retry').hidden")

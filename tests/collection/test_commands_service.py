@@ -116,6 +116,14 @@ def test_codes(service, study, caplog, monkeypatch):
         (413, post(curator, report + b"x", tokens[3])),
         (413, post(curator, report, tokens[3], **{"content-length": "10000000000"})),
         (415, post(curator, report, tokens[3], **{"content-type": "text/plain"})),
+        (
+            204,
+            post(
+                curator,
+                report,
+                **{"authorization": f"bearer {tokens[0]}", "content-type": f"{KINDS['one']}; x=1"},
+            ),
+        ),
         (422, post(curator, b"\xff" * size, tokens[3])),
         (408, post(curator, [report[:1], None], tokens[3])),
         (404, ("GET", "/study.db", {}, b"")),
@@ -181,6 +189,31 @@ def test_no_order_is_common_to_tokens_and_reports(service, study):
         with pytest.raises(sqlite3.OperationalError, match="rowid"):
             database.execute("SELECT rowid FROM reports")
     assert columns == {"study": ["hash"], "tokens": ["hash", "used"], "reports": ["id", "report", "batch"]}
+
+
+def test_a_crash_leaves_no_order_and_a_reader_does_not_hold_the_service_up(service, study):
+    curator, _, hashes, path = study
+    service.make_app(curator.to_bytes(), path, hashes)
+    log, database = Path(f"{path}-wal"), service.open_database(path, curator.specification)
+    for number, one in enumerate(hashes):
+        assert service.store(database, [[(bytes.fromhex(one), bytes([number, 0]))]]) == [204]
+    with sqlite3.connect(path) as reader:
+        reader.execute("BEGIN")
+        assert stored(path) == reader.execute("SELECT count(*), count(*) FROM reports").fetchone() == (30, 30)
+        service.empty_log(database)  # does not wait for the reader
+        assert log.stat().st_size
+    reader.close()
+
+    def places():
+        data = Path(path).read_bytes()
+        return [data.rfind(one) for (one,) in database.execute("SELECT id FROM reports ORDER BY id")]
+
+    # Killed here; what starts again finds a log.
+    again = service.open_database(path, curator.specification)
+    assert log.stat().st_size == 0
+    assert places() == sorted(places(), reverse=True)
+    for one in (database, again):
+        one.close()
 
 
 def test_a_full_disk_stores_nothing_and_says_so(service, study, caplog):

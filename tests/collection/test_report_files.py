@@ -158,6 +158,9 @@ def test_a_full_disk_leaves_whole_reports(tmp_path, monkeypatch):
         with pytest.raises(OSError, match="No space"):
             writer.write(TEN)
         writer._file = whole
+        # A copy that was made meanwhile may hold some of the ten: nothing else may stand in their place.
+        with pytest.raises(RuntimeError, match="another"):
+            writer.write(TEN)
     (first,) = [chunk for _, chunk in read(path, PLAIN)]
     np.testing.assert_array_equal(first, TEN)
     with ReportWriter(tmp_path / "other.bin", PLAIN) as writer, pytest.raises(RuntimeError, match="durable"):

@@ -140,3 +140,24 @@ def test_pack_and_unpack(mechanism):
     if specification.randomizer.report_bytes > 1:
         with pytest.raises(ValueError, match="no whole number of reports"):
             specification.unpack(data[:-1])
+
+
+def test_pickles_of_version_5_are_read():
+    partition = Partition.from_splits([0, -1, -1], [40.0], [0.0], [100.0])
+    old = TreeSpecification(partition, HadamardRandomizer(1.0, n_cells=2), [0, 1])
+    del old.__dict__["_version"]
+    again = pickle.loads(pickle.dumps(old))
+    assert again.to_dict()["version"] == 5
+    assert TreeSpecification.from_json(again.to_json()) == again
+
+
+@pytest.mark.parametrize("text", ["a\nSent: nothing", "\u202eno", "a\u2028b", "\u200b"])
+def test_names_and_classes_are_what_people_see(text):
+    partition = Partition.from_splits([0, -1, -1], [40.0], [0.0], [100.0])
+    for classes, features, label in (
+        (["no", text], ["a"], "y"),
+        ([0, 1], [text], "y"),
+        ([0, 1], ["a"], text),
+    ):
+        with pytest.raises(ValueError, match="do not see"):
+            TreeSpecification(partition, HadamardRandomizer(1.0, n_cells=2), classes, features, label)
