@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The inner loops of a round: a noisy broadcast on a grid, averages of many, and the clipping of gradients."""
+"""The inner loops of a round: a noisy broadcast on a grid, averages of many, clipped gradients."""
 
 from libc.math cimport INFINITY, fabs, trunc
 from libc.stdint cimport int32_t, int64_t

@@ -101,7 +101,7 @@ def add_bins(
     const bin_t[:, ::1] bins, const int32_t[::1] nodes, const int32_t[::1] first,
     const int64_t[:, ::1] masses, const int32_t[::1] start, int64_t[:, :, ::1] sums,
 ):
-    """Add masses of rows to `sums[node, cell, start[j] + bin]` of every column j, from the cell `first` on."""
+    """Add masses of rows to `sums[node, cell, start[j] + bin]` of every column j, from cell `first` on."""
     cdef Py_ssize_t i, j, p, width = sums.shape[2]
     cdef int64_t* cell
     with nogil:
