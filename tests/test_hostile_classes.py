@@ -48,6 +48,7 @@ REASONS = {
     "CollaborativeLARRegressor": NOT_DP,
     "CollaborativeRegressor": NOT_DP,
     "LocalAverageRegressor": NOT_DP,
+    "MaskedSites": "its rows are at sites, each of which reads its own",
     "MediatedNashSolver": "its input is a game",
     "PrivateNashSolver": "its input is a game",
     "PublicEstimator": "what it does is done by the estimator inside, which is its owner's",
