@@ -133,10 +133,10 @@ def row_solutions(
     reach : float
         How far strategies may be apart: a public scale of them.
     first : ndarray of shape (n_players, n_dims)
-        Pseudo-gradients at the public start: a row's own scale.
+        Pseudo-gradients at a public point: a row's own scale.
     tol : float
-        A row is solved where a step, that would have the length `reach` at the public start, has at most this
-        part of it.
+        A row is solved where a step, that would have the length `reach` at that point, has at most this part
+        of it.
     max_iter : int
         Most steps.
     """

@@ -483,7 +483,10 @@ class AggregativeGame:
     def _responses(self, operator: Operator, start: FloatArray) -> FloatArray:
         origin, reach = self.constraint.start(self.n_players, self.n_dims), self.constraint.euclidean_diameter
         reach = reach if 0 < reach < np.inf else max(1.0, float(np.abs(origin).max()))
-        scale = operator(origin)
+        # Of two public points the one where the row's gradient is larger: at one of them it may be all but 0.
+        ends = [operator(point) for point in (origin, self.constraint.project(origin + reach))]
+        larger = np.square(ends[0]).sum(axis=1) >= np.square(ends[1]).sum(axis=1)
+        scale = np.where(larger[:, np.newaxis], *ends)
         return row_solutions(operator, self.constraint, start, reach, scale, _RESPONSE_TOL, _RESPONSE_STEPS)
 
     def solve(
