@@ -17,6 +17,7 @@ from skops.io.exceptions import UntrustedTypesFoundException
 
 from skprivate import (
     BoundsScaler,
+    DPBoostingClassifier,
     DPLogLocationScaleRegressor,
     DPTreeClassifier,
     DPTreeRegressor,
@@ -181,7 +182,11 @@ def test_the_list_holds_every_estimator_and_nothing_that_is_not_needed():
     assert PRIVATE_PATH.findall(pickle.dumps(of_levels)) == []
     alone = clone(LIFE.estimator).set_params(bounds_X=None)
     population = alone.fit(None, arguments(LIFE)["y"])
-    for model in (tree_of_levels(), tree_around_a_model(), of_levels, lives_with_residuals(), population):
+    # Whether others have random cells depends on their noise.
+    cells = DPBoostingClassifier(8.0, bounds=(-1, 1), classes=[0, 1], interactions=1)
+    cells = cells.fit(arguments(CENTRAL)["X"], arguments(CENTRAL)["y"])
+    models = (tree_of_levels(), tree_around_a_model(), of_levels, lives_with_residuals(), population, cells)
+    for model in models:
         needed |= set(skops.io.get_untrusted_types(data=skops.io.dumps(model)))
     assert set(trusted_types()) == needed - {NODES_OF_TREES}
 

@@ -103,10 +103,12 @@ class TestEstimates:
 
 
 class TestClaims:
+    @MAY_BE_USELESS
     def test_bounds_from_rows_are_a_leak(self, rows):
         with pytest.warns(PrivacyLeakWarning) as caught:
             fit = DPLogLocationScaleRegressor(epsilon=8.0).fit(*rows)
-        assert len(caught) == 1
+        # Others may say that little is known: the noise has no seed.
+        assert len([one for one in caught if one.category is PrivacyLeakWarning]) == 1
         assert len(fit.privacy_spent_.reasons) == 2
         with config_context(strict=True), pytest.raises(PrivacyLeakError):
             DPLogLocationScaleRegressor().fit(*rows)
