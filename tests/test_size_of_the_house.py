@@ -38,7 +38,7 @@ MOST_LINES = {
     "rounds": 5293,
     "tree": 3638,
     "evaluation": 3216,
-    "games": 3688,
+    "games": 3689,
     "collaborative": 3770,
     "collection": 2038,
     "domain": 1672,

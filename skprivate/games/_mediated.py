@@ -36,11 +36,11 @@ _OUTSIDE = 1e-8
 _LEAST, _LARGEST = 1e-6, 1e100
 # Reach of a step's own length in a message, as a part of the diameter: it adds an eighth to the noise.
 _STEP_REACH = 0.5
-# Least step towards the responses.
+# Least step towards the responses, so that noise cannot stop a run.
 _LEAST_STEP = 0.02
 # Rounds: what a round leaves of the distance to the equilibrium, and the distance at the start as a part of
-# the diameter. On five kinds of games, 100 to 1,000 players and epsilon from .5 to 4 the numbers of rounds
-# that follow had at most twice the regret of the best number.
+# the diameter. By hand, on charging, market, quadratic and vaccination games of 100 to 1,000 players with 1
+# to 4 rounds and epsilon from .5 to 4; not tested on others.
 _LEFT, _FAR, _MOST_ROUNDS = 0.4, 0.25, 8
 
 

@@ -571,8 +571,8 @@ default=None
 
 # Where own costs and the aggregate count the same.
 _TYPICAL_LENGTH = 0.5
-# Rounds that `from_epsilon` compares, what a round leaves of the distance to the equilibrium (the first steps
-# of the default schedule on five kinds of games), and exponents of 1.001 for scales from 1e-13 to 1e13.
+# Rounds that `from_epsilon` compares; what a round leaves of the distance to the equilibrium, a guess that
+# was not tuned; and exponents of 1.001 for scales from 1e-13 to 1e13.
 _ROUNDS, _LEFT, _EXPONENTS = (2, 3, 5, 10, 20, 50), 0.6, 30_000
 
 
@@ -602,9 +602,11 @@ def _responses(solver: Any, game: AggregativeGame) -> FloatArray:
     scales = solver.noise_scales_[-_n_last(solver) :]
     unknown = 0.0 if (scales == 0).any() else 2 * game.n_dims / game.n_players / float((1 / scales**2).sum())
     start, way = solver.start_.mean(axis=0), solver.public_aggregate_ - solver.start_.mean(axis=0)
-    way = way * kept_of_step(way, unknown)
-    reference = game.constraint.project(solver.start_ + way)
-    return last_responses(game, start + way, reference, unknown, _TYPICAL_LENGTH)
+    kept = way * kept_of_step(way, unknown)
+    reference = game.constraint.project(solver.start_ + kept)
+    # What was taken away may have been the aggregate's.
+    doubt = unknown + float(np.square(way - kept).sum())
+    return last_responses(game, start + kept, reference, doubt, _TYPICAL_LENGTH)
 
 
 # The public mechanism of a solver's run, the epsilon of one player, and its `PrivacySpent`.
