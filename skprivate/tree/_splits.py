@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Splits that private rows choose: order of levels, range of numbers, noisy scores, and their budget."""
 
-import functools
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -737,9 +736,7 @@ class SplitBudget:
     order: NoisyLevelCounts | None = None
     target: NoisyHistogram | None = None
 
-    # A pure function of public numbers, which every fit asks for twice.
     @classmethod
-    @functools.lru_cache(maxsize=64)
     def divide(
         cls,
         epsilon: Fraction,
