@@ -66,7 +66,7 @@ sphinx_gallery_conf = {
     "backreferences_dir": "auto_examples/backreferences",
     "doc_module": ("skprivate",),
     "filename_pattern": r"/plot_",
-    "ignore_pattern": r"/collection_service\.py",
+    "ignore_pattern": "^(?!plot_)",
     # After matplotlib's own settings.
     "reset_modules": ("matplotlib", "gallery_pictures.start_anew"),
     "abort_on_example_error": True,
