@@ -196,7 +196,7 @@ class FeatureCodes(Record):
     def codes(self, X: NDArray[Any]) -> NDArray[Any]:
         """Return the codes, uint8 or uint16 of shape (n_features, n); a row decides about its own."""
         if X.shape[1] < self.n_columns:
-            raise ValueError("the rows do not have so many columns.")
+            raise ValueError("the rows have too few columns.")
         found = np.empty((len(self.features), len(X)), dtype=self._dtype)
         for code, feature in zip(found, self.features, strict=True):
             feature.fill(X, code)
@@ -523,7 +523,7 @@ class CodeCountsPlan(Record):
 
     @property
     def coding(self) -> FeatureCodes:
-        """What is kept of rows."""
+        """Coding of the rows that are kept."""
         return self.codes
 
     @property
@@ -546,11 +546,11 @@ class CodeCountsPlan(Record):
         return np.concatenate([*counts, np.zeros(0, dtype=np.int64)]).astype(np.int64, copy=False)
 
     def check_sums(self, values: IntArray, n_rows: int) -> None:
-        """Refuse counts that no n_rows rows have."""
+        """Raise ValueError if counts are impossible for n_rows rows."""
         refuse_sums((values < 0).any() or any(int(counts.sum()) != n_rows for counts in self.by_grid(values)))
 
     def check_room(self, n_rows: int) -> None:
-        """Refuse rows that the sums have no room for: counts have room for all."""
+        """Counts never overflow."""
 
     def _check_fields(self) -> None:
         for grid in self.grids:
@@ -682,7 +682,7 @@ class ResidualsPlan(Record):
         return out.ravel()
 
     def check_sums(self, values: IntArray, n_rows: int) -> None:
-        """Refuse sums that no n_rows rows have."""
+        """Raise ValueError if sums are impossible for n_rows rows."""
         table = values.reshape(-1, self.loss.n_outputs)
         most = n_rows * 2**self.bits
         norm = 1 if self.loss.n_outputs == 1 else 2
@@ -690,7 +690,7 @@ class ResidualsPlan(Record):
         refuse_sums(not zero or sum(abs(int(value)) for value in values) > norm * most)
 
     def check_room(self, n_rows: int) -> None:
-        """Refuse rows that the sums have no room for."""
+        """Raise OverflowError if the sums of so many rows might overflow."""
         if n_rows * 2**self.bits > _MOST_SUM:
             raise OverflowError("too many rows for the grid: its exact sums do not fit 64-bit integers.")
 
@@ -725,7 +725,7 @@ class ColumnResidualsPlan(Record):
 
     @property
     def coding(self) -> FeatureCodes | None:
-        """What is kept of rows."""
+        """Coding of the rows that are kept."""
         return self.parts[0].coding
 
     @cached_property
@@ -751,12 +751,12 @@ class ColumnResidualsPlan(Record):
         return np.concatenate([part.coded_sums(rows) for part in self.parts])
 
     def check_sums(self, values: IntArray, n_rows: int) -> None:
-        """Refuse sums that no n_rows rows have."""
+        """Raise ValueError if sums are impossible for n_rows rows."""
         for part, sums in zip(self.parts, self.by_grid(values), strict=True):
             part.check_sums(sums, n_rows)
 
     def check_room(self, n_rows: int) -> None:
-        """Refuse rows that the sums have no room for."""
+        """Raise OverflowError if the sums of so many rows might overflow."""
         self.parts[0].check_room(n_rows)
 
     def _check_fields(self) -> None:

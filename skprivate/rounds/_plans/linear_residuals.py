@@ -129,12 +129,12 @@ class LinearResidualsPlan(Record):
         return np.minimum(1.0, self.radius**2 / np.maximum(squares, 1)) * _BELOW
 
     def check_sums(self, values: IntArray, n_rows: int) -> None:
-        """Refuse sums that no n_rows rows have."""
+        """Raise ValueError if sums are impossible for n_rows rows."""
         most = n_rows * self.radius * 2**self.bits
         refuse_sums(any(abs(int(value)) > most for value in values))
 
     def check_room(self, n_rows: int) -> None:
-        """Refuse rows that the sums have no room for."""
+        """Raise OverflowError if the sums of so many rows might overflow."""
         if n_rows * self.radius * 2**self.bits > _MOST_SUM:
             raise OverflowError("too many rows for the grid: its exact sums do not fit 64-bit integers.")
 
