@@ -59,10 +59,7 @@ SOURCES_TYPES = {
     "four parts": (source([(1, 2, 3, 4)]), "X, y"),
     "a number": (source([3]), "a table must be"),
     "a stream": (source(pa.Table.from_pandas(ROWS).to_reader()), "read only once"),
-    "a tree without rounds": (
-        lambda: fit_rounds(LocallyPrivateTreeClassifier(), [ROWS]),
-        "cannot be fitted in rounds",
-    ),
+    "a tree without rounds": (lambda: fit_rounds(LocallyPrivateTreeClassifier(), [ROWS]), "cannot be fitted"),
 }
 
 # Batches
