@@ -98,9 +98,10 @@ class RowStore:
         Folder of the file for the rows beyond it. None: the system's folder for temporary files; False: no
         file.
 
-    Notes ----- **Privacy.** It holds private rows. Only the owner can read and write its file, which never
-    has a name: its space is free when the process ends, also after a crash. Deleted data may still be found
-    on the disk.
+    Notes
+    -----
+    **Privacy.** It holds private rows. Only the owner can read and write its file, which never has a name:
+    its space is free when the process ends, also after a crash. Deleted data may still be found on the disk.
     """
 
     def __init__(self, most_bytes: int, folder: Any) -> None:

@@ -370,13 +370,15 @@ class TableSource:
     fit_rounds : Fits an estimator to a source.
     MomentAccumulator : The same by hand, for one round.
 
-    Notes ----- **Privacy.** Tables receive the plan of a round and the schema of the columns, which are
-    public. They return exact sums, which are private. The trust boundary contains the driver, the holders of
-    the tables, and everybody who can read the engine's messages or its spilled files. Only the driver draws
-    noise. Rows that are kept between rounds are private. They stay in the processes that read them, and in
-    their temporary files, until the fit ends; on an engine, until ten minutes after its last task. Such a
-    file has mode 0600 and no name (on Windows: a name until it is closed). Freeing its space does not erase
-    the data on the disk.
+    Notes
+    -----
+    **Privacy.** Tables receive the plan of a round and the schema of the columns, which are public. They
+    return exact sums, which are private. The trust boundary contains the driver, the holders of the tables,
+    and everybody who can read the engine's messages or its spilled files. Only the driver draws noise. Rows
+    that are kept between rounds are private. They stay in the processes that read them, and in their
+    temporary files, until the fit ends; on an engine, until ten minutes after its last task. Such a file has
+    mode 0600 and no name (on Windows: a name until it is closed). Freeing its space does not erase the data
+    on the disk.
 
     Examples
     --------

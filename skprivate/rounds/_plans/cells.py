@@ -60,9 +60,10 @@ class CellsPlan(Record):
         Each table has one cell for every combination of its axes' cells; the cell of the last axis changes
         fastest. A table without axes has one cell. The sums contain one table after the other.
 
-    Notes ----- **Privacy.** A row is in exactly one cell of every table, which depends on this row alone.
-    Replacing the row changes the counts of a table by at most 2 in L1 and in squared L2; adding or removing
-    it, by 1.
+    Notes
+    -----
+    **Privacy.** A row is in exactly one cell of every table, which depends on this row alone. Replacing the
+    row changes the counts of a table by at most 2 in L1 and in squared L2; adding or removing it, by 1.
 
     Examples
     --------

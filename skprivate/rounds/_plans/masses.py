@@ -61,9 +61,11 @@ class HistogramsPlan(Record):
     n_labels : int
         Number of labels.
 
-    Notes ----- The bin of a value is the number of thresholds at or below it. The rows in the bins before a
-    threshold are therefore those that `Partition.apply` sends to the left. If the box of a node has no width
-    in a column, the node has no threshold there, and its rows are in the first bin.
+    Notes
+    -----
+    The bin of a value is the number of thresholds at or below it. The rows in the bins before a threshold are
+    therefore those that `Partition.apply` sends to the left. If the box of a node has no width in a column,
+    the node has no threshold there, and its rows are in the first bin.
 
     **Privacy.** A row is in one node, and there in one bin of every column. Adding or removing it changes one
     count of every column by 1; all of them belong to one node and one label. This also holds for derived
@@ -341,11 +343,12 @@ class NumberMasses(Record):
     largest : int
         Bound on a row's weight, in steps; 1: rows have no weights.
 
-    Notes ----- The terms add up to B^degree, exactly. Let c be the sums of the three cells, in units of
-    4^bits, with u on the grid. Then c_0 + c_1 + c_2 is the number of rows, c_2 - c_0 the sum of u, and c_0 -
-    c_1 + c_2 the sum of u^2. With weights, these are the sum of the steps, and sums of steps times u and u^2.
-    The sum of the three cells over all leaves is then private; without weights, it is the public number of
-    rows.
+    Notes
+    -----
+    The terms add up to B^degree, exactly. Let c be the sums of the three cells, in units of 4^bits, with u on
+    the grid. Then c_0 + c_1 + c_2 is the number of rows, c_2 - c_0 the sum of u, and c_0 - c_1 + c_2 the sum
+    of u^2. With weights, these are the sum of the steps, and sums of steps times u and u^2. The sum of the
+    three cells over all leaves is then private; without weights, it is the public number of rows.
 
     **Privacy.** Adding or removing a row changes sums of masses by at most ``total * largest`` in L1;
     replacing it, by at most twice that. The number of rows, the mean and the spread together thus cost as
@@ -454,10 +457,12 @@ class MassesPlan(Record):
     masses : Masses
         The amounts that a row adds to its cell of every axis.
 
-    Notes ----- **Privacy.** A row is in one cell of every axis, which depends on this row alone. Adding or
-    removing it changes the sums of an axis by at most ``masses.total * masses.largest`` in L1; replacing it,
-    by at most twice that. Without weights, the sum of all masses of an axis is ``masses.total`` times the
-    public number of rows. With weights, it is private.
+    Notes
+    -----
+    **Privacy.** A row is in one cell of every axis, which depends on this row alone. Adding or removing it
+    changes the sums of an axis by at most ``masses.total * masses.largest`` in L1; replacing it, by at most
+    twice that. Without weights, the sum of all masses of an axis is ``masses.total`` times the public number
+    of rows. With weights, it is private.
 
     Examples
     --------

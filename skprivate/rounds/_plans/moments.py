@@ -474,9 +474,11 @@ class LooksPlan(Record):
     bits : int
         r is rounded toward zero to a multiple of 2^-bits.
 
-    Notes ----- **Privacy.** The line and the clip are public, or functions of released values. A row's
-    integers depend only on the row and the plan: they are a bounded integer r times an integer row on the
-    grid. The sums of a block stay below 2^53, so that the result depends only on the set of rows.
+    Notes
+    -----
+    **Privacy.** The line and the clip are public, or functions of released values. A row's integers depend
+    only on the row and the plan: they are a bounded integer r times an integer row on the grid. The sums of a
+    block stay below 2^53, so that the result depends only on the set of rows.
     """
 
     grid: MomentGrid = stored(read_grid)
@@ -600,9 +602,11 @@ class GradientsPlan(Record):
     coarse : int or None
         Exponent of the rows in the curvature; None: no curvature.
 
-    Notes ----- **Privacy.** theta is public, or a function of released values. A row's integers depend only
-    on the row and the plan: the standardised error is summed in one fixed order, independent of the other
-    rows. The sums of a block stay below 2^53, so that the result depends only on the set of rows.
+    Notes
+    -----
+    **Privacy.** theta is public, or a function of released values. A row's integers depend only on the row
+    and the plan: the standardised error is summed in one fixed order, independent of the other rows. The sums
+    of a block stay below 2^53, so that the result depends only on the set of rows.
     """
 
     grid: MomentGrid = stored(read_grid)
@@ -621,8 +625,10 @@ class GradientsPlan(Record):
     def sums(self, rows: PreparedRows) -> IntArray:
         """Return the integers.
 
-        Notes ----- The number of events within the cuts, minus the corrections by `residuals_of`, is in units
-        of ``2**-residual_bits``. The gradient (index 0 the constant, 1 the target, then the features) is in
+        Notes
+        -----
+        The number of events within the cuts, minus the corrections by `residuals_of`, is in units of
+        ``2**-residual_bits``. The gradient (index 0 the constant, 1 the target, then the features) is in
         units of ``2**-(exponent + residual_bits)``, the curvature in units of ``2**-(2 coarse +
         curvature_bits)``. If `count_sums` is 2, the second number is the lost information about the scale, in
         the units of the number of events.

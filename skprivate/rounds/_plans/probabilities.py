@@ -93,11 +93,13 @@ class ProbabilitiesPlan(Record):
     bits : int
         Sums are in units of ``most * 2**-bits``. The probabilities of a row are rounded down.
 
-    Notes ----- **Privacy.** In these units, a row adds integers q_k >= 0 with a sum of at most ``one =
-    2**bits``, which is enforced on the integers. Adding or removing a row therefore changes the sums by at
-    most ``one`` in L1, and ``one**2`` in squared L2. Replacing it changes them by q - q'. With two classes,
-    this is one number between -one and one. With more classes, it is at most ``2 * one`` in L1, and the
-    squared L2 norm is |q|^2 + |q'|^2 - 2 q.q' <= ``2 * one**2``.
+    Notes
+    -----
+    **Privacy.** In these units, a row adds integers q_k >= 0 with a sum of at most ``one = 2**bits``, which
+    is enforced on the integers. Adding or removing a row therefore changes the sums by at most ``one`` in L1,
+    and ``one**2`` in squared L2. Replacing it changes them by q - q'. With two classes, this is one number
+    between -one and one. With more classes, it is at most ``2 * one`` in L1, and the squared L2 norm is |q|^2
+    + |q'|^2 - 2 q.q' <= ``2 * one**2``.
     """
 
     model: LinearModel | AdditiveModel = stored(_read_model)
