@@ -21,7 +21,9 @@ extensions = [
     "checked_html",
     "gallery_pictures",
     "mathml",
+    "method_groups",
     "reference_groups",
+    "whole_words",
 ]
 templates_path = ["_templates"]
 exclude_patterns = ["_build", "_ext", "auto_examples/**.ipynb", "**sg_execution_times.rst"]
