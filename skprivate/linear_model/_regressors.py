@@ -581,6 +581,7 @@ class BaseLogLocationScale(CallbackSupportMixin, PrivateEstimatorMixin, Regresso
         return cast(SpreadByLevel, self._level_model.spread(float(ndtri(0.5 + 0.5 * fitting.CONFIDENCE))))
 
     summary = _summary.summary
+    _study_figures = _summary.study_figures
     goodness_of_fit = goodness_of_fit
 
     predict = predictions.predict

@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from .._typing import BoolArray, FloatArray
 from ..accounting._privacy_amounts import show
 from ..accounting._statements.fields import escape_controls
-from ..accounting._statements.html import aligned, html_table
+from ..accounting._statements.html import Figures, aligned, html_table
 from ..utils._public_module import public_module
 from . import _fit as fitting
 from . import _goodness_of_fit as goodness
@@ -277,6 +277,20 @@ def summary(
     return ModelSummary(
         facts=tuple(facts), rows=tuple(rows), confidence=confidence, goodness_of_fit=said_of_law(self)
     )
+
+
+def study_figures(self: Any) -> Figures:
+    """Return what `study_page` shows: slopes, as time ratios of life models, then the other parameters."""
+    found = summary(self)
+    facts = dict(found.facts)
+    rows = []
+    for row in found.rows:
+        value, name = (row.estimate, row.lower, row.upper), row.name
+        if not np.isnan(row.time_ratio):
+            value, name = (row.time_ratio, row.ratio_lower, row.ratio_upper), f"time ratio of {row.name}"
+        rows.append((name, f"{value[0]:.4g}", f"{_interval(*value[1:])} ({row.state})"))
+    note = f"{facts['law']} model; rows: {facts['rows']}; events: {facts['events']}."
+    return Figures(rows, f"{note} Intervals of {found.confidence:.0%}.")
 
 
 def _explained_by_noise(

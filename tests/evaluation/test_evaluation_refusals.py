@@ -99,11 +99,7 @@ REFUSALS = [
             ({"happened": 2}, ValueError, "pass survival"),
             ({"quantiles": [1.5]}, ValueError, "quantiles"),
             ({"table": {"age": [1.0]}}, ValueError, "lacks"),
-            (
-                {"table": {**describing.make_rows(), "more": [0] * 400}},
-                ValueError,
-                "not declare: 'more'",
-            ),
+            ({"table": {**describing.make_rows(), "more": [0] * 400}}, ValueError, "not declare: 'more'"),
             ({"table": {**describing.make_rows(), "age": DAYS}}, TypeError, "'age'"),
             ({"groups": [1, 2]}, ValueError, "groups"),
         )
@@ -130,11 +126,7 @@ REFUSALS = [
     ),
     (of_groups(["a"] * 300, "a"), ValueError, "groups_of_interest"),
     (of_groups(["a"] * 300, []), ValueError, "groups_of_interest"),
-    (
-        of_groups(np.resize([1, 2], 300), ["1", "2"]),
-        TypeError,
-        "values of groups_of_interest are numbers",
-    ),
+    (of_groups(np.resize([1, 2], 300), ["1", "2"]), TypeError, "values of groups_of_interest are numbers"),
     (of_groups(np.resize(["1", "2"], 300), [1, 2]), TypeError, "values of groups_of_interest are text"),
     *((of_groups(SEEN, levels), ValueError, "must be different") for levels in (["all rows"], ["(other)"])),
     *((of_groups(SEEN, levels), ValueError, "must be different") for levels in ([1, "1"], [1, 1])),

@@ -7,12 +7,7 @@ import numpy as np
 import pytest
 
 from skprivate import DPNormalLLSRegressor
-from skprivate.model_selection._scoring import (
-    ErrorScore,
-    ScoringRows,
-    hold_out,
-    resolve_scorer,
-)
+from skprivate.model_selection._scoring import ErrorScore, ScoringRows, hold_out, resolve_scorer
 from skprivate.noise import check_entropy
 
 X = np.arange(5)[:, None]

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from html import escape as escape_markup
+from typing import NamedTuple
 
 from .._privacy_amounts import show
 from . import text as words
@@ -25,7 +26,7 @@ _THEMES = "".join(
 )
 _STYLE = f"""
 .skprivate-label{{{_LIGHT}}}
-@media (prefers-color-scheme:dark){{.skprivate-label{{{_DARK}}}}}
+@media screen and (prefers-color-scheme:dark){{.skprivate-label{{{_DARK}}}}}
 {_THEMES}"""
 _STYLE += """.skprivate-label{color:var(--fg);background:var(--bg);border:2px solid var(--line);
 box-sizing:border-box;max-width:42rem;margin:.8em 0;padding:.7em 1em;
@@ -50,8 +51,8 @@ vertical-align:top;background:none;color:inherit;white-space:normal;max-width:no
 """
 _PAGE_STYLE = """
 body{margin:1em auto;max-width:44rem;padding:0 1em;background:#fff}
-@media (prefers-color-scheme:dark){body{background:#161616}}
-@media print{body{margin:0}.skprivate-label{max-width:none}}
+@media screen and (prefers-color-scheme:dark){body{background:#161616}}
+@media print{body{margin:0;padding:0;max-width:none}.skprivate-label{max-width:none}}
 """
 _EPSILON, _DELTA = "\N{GREEK SMALL LETTER EPSILON}", "\N{GREEK SMALL LETTER DELTA}"
 NO_EPSILON = f"no {_EPSILON} holds"
@@ -79,6 +80,14 @@ class Label:
     section: str = ""
     caption: str = "What is stated"
     releases: Sequence[tuple[str, str]] = ()
+
+
+class Figures(NamedTuple):
+    """Released figures of one result, as a page on a study shows them: the most important rows first."""
+
+    rows: Sequence[tuple[str, str, str]]
+    note: str
+    is_table_one: bool = False
 
 
 class Labelled(ABC):
@@ -206,13 +215,22 @@ def amounts_figure(epsilon: Fraction | float, delta: Fraction | float) -> str:
 
 def label_page(labels: Sequence[Label], title: str = "Privacy facts") -> str:
     """Return a whole document."""
-    blocks = "\n".join(_block(label, title) for label in labels)
+    return document(label_blocks(labels, title), title)
+
+
+def label_blocks(labels: Sequence[Label], title: str) -> str:
+    """Return labels as they are in a whole document."""
+    return "\n".join(_block(label, title) for label in labels)
+
+
+def document(body: str, title: str, style: str = "") -> str:
+    """Return a whole document of this markup, with the style of labels and its own."""
     return (
         '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
         '<meta name="color-scheme" content="light dark">\n'
-        f"<title>{_escape(title)}</title>\n<style>{_STYLE}{_PAGE_STYLE}</style>\n</head>\n"
-        f"<body>\n<main>\n{blocks}\n</main>\n</body>\n</html>\n"
+        f"<title>{escape(title)}</title>\n<style>{_STYLE}{_PAGE_STYLE}{style}</style>\n"
+        f"</head>\n<body>\n<main>\n{body}\n</main>\n</body>\n</html>\n"
     )
 
 
@@ -233,35 +251,36 @@ def _block(label: Label, title: str, *, folded: bool = False) -> str:
     # A part of another document must not add to its outline.
     heading, small = ("p", " sp-small") if folded else ("h2" if label.section else "h1", "")
     title = label.section or title
-    parts = [f'<{heading} class="sp-title">{_escape(title)}</{heading}>']
+    parts = [f'<{heading} class="sp-title">{escape(title)}</{heading}>']
     if label.scope:
         # Above the verdict, and not folded away: the one without the other says too much.
-        parts.append(f"<p>{_escape(label.scope)}</p>")
-    parts.append(f"<p>{_escape(label.subject)}</p>")
+        parts.append(f"<p>{escape(label.scope)}</p>")
+    parts.append(f"<p>{escape(label.subject)}</p>")
     if label.figure:
-        parts.append(f'<p class="sp-figure">{_escape(label.figure)}</p>')
+        parts.append(f'<p class="sp-figure">{escape(label.figure)}</p>')
     kind = "sp-dp" if label.private else "sp-not"
     if label.verdict:
-        parts.append(f'<p class="sp-verdict {kind}">{_escape(label.verdict)}</p>')
+        parts.append(f'<p class="sp-verdict {kind}">{escape(label.verdict)}</p>')
     details = _table(label.rows, label.caption) if label.rows else ""
     if label.releases:
         table = _table(label.releases, "Every release, and its share of the total")
         details += f"<details><summary>Releases: {len(label.releases)}</summary>{table}</details>"
     if label.note:
-        details += f"<p><small>{_escape(label.note)}</small></p>"
+        details += f"<p><small>{escape(label.note)}</small></p>"
     fold = folded and label.rows
     parts.append(f"<details><summary>Details</summary>{details}</details>" if fold else details)
-    name = _escape(f"{title}: {label.subject}")
+    name = escape(f"{title}: {label.subject}")
     opening = f'<section class="skprivate-label{small}" aria-label="{name}">'
     return "\n".join([opening, *parts, "</section>"])
 
 
 def _table(rows: Sequence[tuple[str, str]], caption: str) -> str:
-    lines = [f'<tr><th scope="row">{_escape(name)}</th><td>{_escape(text)}</td></tr>' for name, text in rows]
-    return f"<table><caption>{_escape(caption)}</caption><tbody>\n" + "\n".join(lines) + "\n</tbody></table>"
+    lines = [f'<tr><th scope="row">{escape(name)}</th><td>{escape(text)}</td></tr>' for name, text in rows]
+    return f"<table><caption>{escape(caption)}</caption><tbody>\n" + "\n".join(lines) + "\n</tbody></table>"
 
 
-def _escape(text: str) -> str:
+def escape(text: str) -> str:
+    """Return a text without markup and without control characters."""
     return escape_markup(escape_controls(text))
 
 

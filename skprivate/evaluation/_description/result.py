@@ -11,7 +11,14 @@ from typing import Any
 from ...accounting import PrivacySpent
 from ...accounting._privacy_amounts import show
 from ...accounting._statements.fields import FrozenMapping, escape_controls
-from ...accounting._statements.html import aligned, label_fragment, label_of_spent, label_page
+from ...accounting._statements.html import (
+    Figures,
+    aligned,
+    document,
+    label_blocks,
+    label_fragment,
+    label_of_spent,
+)
 from ...utils._public_module import public_module
 from .estimates import Estimate
 
@@ -266,12 +273,27 @@ class TableDescription:
         -------
         page : str
         """
-        label = label_page([label_of_spent(self.privacy_spent.to_dict())], "Privacy facts")
-        page = label.replace("<main>\n", f"<main>\n{self._section()}\n", 1)
-        page = page.replace("<title>Privacy facts</title>", "<title>Table One</title>", 1)
+        label = label_blocks([label_of_spent(self.privacy_spent.to_dict())], "Privacy facts")
+        page = document(f"{self._section()}\n{label}", "Table One")
         if path is not None:
             Path(path).write_text(page, encoding="utf-8")
         return page
+
+    def _study_figures(self) -> Figures:
+        # First the ends of survival curves; then of each column the mean, the share of true, or of the
+        # commonest level.
+        first: list[Line] = []
+        if self.survival is not None:
+            n_times = len(self.survival.times)
+            first += list(self.survival.lines())[n_times - 1 :: n_times]
+        for column in self.columns.values():
+            shares = list(column.lines())[: len(column.levels) or 1]
+            first.append(
+                max(shares, key=lambda line: (line.statistic == "share of true", line.estimate.value))
+            )
+        lines = sorted(self.lines(), key=lambda line: (*first, line).index(line))
+        rows = [(f"{line.column}, {line.statistic}", line.value, line.interval) for line in lines]
+        return Figures(rows, f"{self._heading()}. Intervals of {self.confidence:.0%}.", is_table_one=True)
 
     def _repr_html_(self) -> str:
         return label_fragment([label_of_spent(self.privacy_spent.to_dict())]) + self._section()

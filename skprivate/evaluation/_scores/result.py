@@ -11,7 +11,7 @@ import numpy as np
 from ..._typing import FloatArray
 from ...accounting import PrivacySpent
 from ...accounting._statements.fields import escape_controls
-from ...accounting._statements.html import html_table
+from ...accounting._statements.html import Figures, html_table
 from ...base._likely_mistakes import empty_groups, errors_near_zero, hardly_any_rows
 from ...utils._public_module import public_module
 from .intervals import Estimate, quantile
@@ -232,6 +232,22 @@ class PrivateEvaluation:
         parts = [(ALL, self.metrics), *((str(level), found) for level, found in self.by_group.items())]
         return [(part, name, estimate) for part, found in parts for name, estimate in found.items()]
 
+    def _study_figures(self) -> Figures:
+        order = list(_ASKED_FOR)
+        rows = [(part, order.index(name), found) for part, name, found in self._rows() if name in _ASKED_FOR]
+        if self.classes:
+            rows.append((ALL, order.index(_CONSTANT), self.group_counts().commonest_class))
+        rows.sort(key=lambda row: (row[0] != ALL, row[1]))
+        shown = [
+            (
+                _ASKED_FOR[order[place]] + f", {part}" * (part != ALL),
+                f"{found.value:.3g}",
+                "says nothing" if found.says_nothing else f"{found.lower:.3g} to {found.upper:.3g}",
+            )
+            for part, place, found in rows
+        ]
+        return Figures(shown, f"Intervals of {self.confidence:.0%}. {_DECLARATIONS[self.on_training_rows]}")
+
     def to_dict(self) -> dict[str, Any]:
         """Return plain values: statistics, the declaration about the rows, and the statement of privacy."""
         rows = [
@@ -291,6 +307,19 @@ class PrivateEvaluation:
 
 
 _COLUMNS = ("value", "lower", "upper", "noise_std", "sampling_std", "says_nothing")
+# On a page for a committee, in this order.
+_CONSTANT = "constant"
+_ASKED_FOR = {
+    "auc": "AUC",
+    "accuracy": "accuracy",
+    _CONSTANT: "accuracy of a constant",
+    "log_loss": "log loss",
+    "rmse": "root mean squared error",
+    "mae": "mean absolute error",
+    "bias": "mean error",
+    "brier": "Brier score",
+    "calibration_slope": "calibration slope",
+}
 _NAMES = (
     *("accuracy", "auc", "balanced_accuracy", "bias", "brier", "calibration_in_the_large"),
     *("calibration_slope", "log_loss", "mae", "rmse"),

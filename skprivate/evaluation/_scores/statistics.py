@@ -259,6 +259,13 @@ class GroupCounts:
             found[f"absolute_error_quantile_{level:g}"] = self._error_quantile(level)
         return found
 
+    @property
+    def commonest_class(self) -> interval.Estimate:
+        """The share of the class with most released rows: the accuracy of a prediction that never changes."""
+        whole, rows = np.ones(self.counts.size, dtype=bool), np.zeros(self.counts.shape, dtype=bool)
+        rows[np.argmax(self.counts.reshape(len(self.counts), -1).sum(axis=1))] = True
+        return interval.proportion(self.cells, rows.ravel(), whole, self.z)
+
     def _of_labels(self, right: BoolArray) -> dict[str, interval.Estimate]:
         whole = np.ones(self.counts.size, dtype=bool)
         found = {"accuracy": interval.proportion(self.cells, right.ravel(), whole, self.z)}
