@@ -47,7 +47,7 @@ _NONE = np.empty(0)
 @public_module("skprivate.ensemble")
 @dataclass(frozen=True, eq=False)
 class CodedFeature(Record):
-    """A column of numbers in bins, or a category that stands in one column of X a level.
+    """A column of numbers in bins, or a category with one column of X a level.
 
     Attributes
     ----------
@@ -170,7 +170,7 @@ class FeatureCodes(Record):
         return coded
 
     def holds(self, other: Any) -> bool:
-        """Tell whether the cells of another description are made of these."""
+        """Return whether the cells of another description are unions of these."""
         same = isinstance(other, FeatureCodes) and len(other.features) == len(self.features)
         return same and all(
             replace(mine, thresholds=_NONE).to_dict() == replace(its, thresholds=_NONE).to_dict()
@@ -351,7 +351,7 @@ class AdditiveModel(Record):
 
     @cached_property
     def marks(self) -> list[tuple[Any, ...]]:
-        """What tells terms apart."""
+        """Features, groups and weights of the terms, by which they are compared."""
         return [
             (cells.features, *(groups.tobytes() for groups in cells.groups), weights.tobytes())
             for cells, weights in self.terms
@@ -490,7 +490,7 @@ class CodedRows:
 
 
 def _continues(before: AdditiveModel, model: AdditiveModel) -> bool:
-    """Tell whether a model is another one with another base, other tables and further terms."""
+    """Return whether a model is `before` with another base, other tables and further terms."""
     return (
         before.offsets == model.offsets
         and len(before.terms) <= len(model.terms)

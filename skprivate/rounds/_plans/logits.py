@@ -103,7 +103,7 @@ class GridCoding:
         return GridRows(found, rows.labels)
 
     def holds(self, other: Any) -> bool:
-        """Tell whether another coding is this one."""
+        """Return whether another coding is this one."""
         return other is self
 
 
