@@ -219,7 +219,7 @@ _STEPS = 25
 
 
 @dataclass(frozen=True, eq=False)
-class ClippedLaw:
+class ClippedErrors:
     """A distribution whose errors are clipped.
 
     Attributes
@@ -233,7 +233,7 @@ class ClippedLaw:
     errors: FloatArray
     std: float
 
-    @lru_cache(maxsize=64)  # noqa: B019 - laws are few, and kept
+    @lru_cache(maxsize=64)  # noqa: B019 - distributions are few, and kept
     def center(self, clip: float) -> float:
         """Return where the mean of errors about it, clipped to [-clip, clip], is 0."""
         # The mean falls with the centre; a bisection needs no derivative.
@@ -333,7 +333,7 @@ class ClippedLaw:
 
 
 @lru_cache(maxsize=8)
-def clipped_law(distribution: ErrorDistribution) -> ClippedLaw:
+def clipped_errors(distribution: ErrorDistribution) -> ClippedErrors:
     """Return the clipped errors of a distribution."""
     errors = distribution.quantile((np.arange(_N_NODES) + 0.5) / _N_NODES)
-    return ClippedLaw(errors, float(np.sqrt(distribution.variance)))
+    return ClippedErrors(errors, float(np.sqrt(distribution.variance)))

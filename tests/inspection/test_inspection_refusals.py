@@ -139,7 +139,7 @@ REFUSED = [
     (quantiles, ValueError, "q must be", {"feature": 0, "q": 1}),
     (quantiles, ValueError, "confidence must be", {"feature": 0, "confidence": 0}),
     (curves, ValueError, "one name for each row", ["a"]),
-    (residuals, ValueError, "nothing that was released shows whether the law is right", ()),
+    (residuals, ValueError, "no released value shows whether the distribution is right", ()),
     (ResidualDisplay.from_estimator, NotFittedError, "not fitted", DPLogLocationScaleRegressor()),
     (SurvivalCurveDisplay.from_estimator, NotFittedError, "not fitted", (DPLogLocationScaleRegressor(), X)),
     (QuantileDependenceDisplay.from_estimator, NotFittedError, "not fit", (DPLogLocationScaleRegressor(), 0)),

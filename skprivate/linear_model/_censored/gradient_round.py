@@ -259,14 +259,11 @@ def l1_gradient(residuals: Residuals, weights: moments.MomentWeights, relation: 
     more than that, and M >= 1 times it is gone.
     """
     target, features = Fraction(weights.target), Fraction(weights.features_l1)
-    return (
-        count_sums(residuals.observations)
-        - 1
-        + max(
-            abs(event - other) + abs(r - s) + (abs(r) + abs(s)) * features + (moment + second) * target
-            for (event, r, moment), (other, s, second) in _neighbouring_corners(residuals, relation)
-        )
+    largest = max(
+        abs(event - other) + abs(r - s) + (abs(r) + abs(s)) * features + (moment + second) * target
+        for (event, r, moment), (other, s, second) in _neighbouring_corners(residuals, relation)
     )
+    return count_sums(residuals.observations) - 1 + largest
 
 
 def squared_l2_gradient(residuals: Residuals, weights: moments.MomentWeights, relation: str) -> Fraction:
@@ -280,17 +277,14 @@ def squared_l2_gradient(residuals: Residuals, weights: moments.MomentWeights, re
     """
     target = Fraction(weights.target) ** 2
     features = weights.squared_l2 - 1 - target
-    return (
-        count_sums(residuals.observations)
-        - 1
-        + max(
-            (event - other) ** 2
-            + (r - s) ** 2
-            + (abs(r) + abs(s)) ** 2 * features
-            + (moment + second) ** 2 * target
-            for (event, r, moment), (other, s, second) in _neighbouring_corners(residuals, relation)
-        )
+    largest = max(
+        (event - other) ** 2
+        + (r - s) ** 2
+        + (abs(r) + abs(s)) ** 2 * features
+        + (moment + second) ** 2 * target
+        for (event, r, moment), (other, s, second) in _neighbouring_corners(residuals, relation)
     )
+    return count_sums(residuals.observations) - 1 + largest
 
 
 def _neighbouring_corners(residuals: Residuals, relation: str) -> Iterator[tuple[_Corner, _Corner]]:
@@ -483,8 +477,8 @@ class RoundPlan:
         of_curvature: tuple[FloatArray | None, FloatArray | None] = None, None
         if len(noisy) > size + first:
             unit = 2.0 ** (2 * self.coarse + self.curvature_bits)
-            above = slice(size + first, None)
-            of_curvature = mirrored(noisy[above] / unit, size), mirrored(std[above] / unit, size)
+            rest = [part[size + first :] / unit for part in (noisy, std)]
+            of_curvature = moments.mirrored(rest[0], size), moments.mirrored(rest[1], size)
         return GradientRound(theta, noisy[0] / fine, std[0] / fine, *of_gradient, *of_curvature, less)
 
 
@@ -537,10 +531,3 @@ class _RoundNoise:
         if matrix is not None:
             parts.append(matrix[np.triu_indices(len(matrix))])
         return self.scales.randomize(np.concatenate(parts), entropy)
-
-
-def mirrored(values: FloatArray, size: int) -> FloatArray:
-    """Return the symmetric matrix with these values on and above its diagonal."""
-    matrix, above = np.empty((size, size)), np.triu_indices(size)
-    matrix[above] = matrix.T[above] = values
-    return matrix

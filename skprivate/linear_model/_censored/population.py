@@ -62,19 +62,15 @@ class PopulationPlan:
     distribution : ErrorDistribution
     budget : FitBudget
     neighbours : Neighbours
-    limits : tuple of two floats
-        Least and greatest scale, in scaled units.
+    scale_bounds : tuple of two floats
+        In scaled units.
     """
 
     grid: MomentGrid
     distribution: ErrorDistribution
     budget: FitBudget
     neighbours: Neighbours
-    limits: tuple[float, float] = (1e-3, 10.0)
-
-    def within(self, grid: MomentGrid, scale_bounds: tuple[float, float]) -> "PopulationPlan":
-        """Return the plan for other bounds of the rows, and of the scale in scaled units."""
-        return replace(self, grid=grid, limits=scale_bounds)
+    scale_bounds: tuple[float, float] = (1e-3, 10.0)
 
 
 @public_module("skprivate.linear_model")
@@ -165,7 +161,7 @@ def population_rounds(
     on_progress()
     residuals = ResidualHistogram(chosen.edges, counts, float(step.noise.std[0]))  # type: ignore[attr-defined]
     law, settled = chosen.solve(residuals)
-    found = np.clip(scale * np.exp(law.log_scale), *plan.limits)
+    found = np.clip(scale * np.exp(law.log_scale), *plan.scale_bounds)
     fit = ScaledFit(place + scale * law.location, np.zeros(0), float(found))
     moved = residuals.moved(law.location, float(found) / scale)
     return PopulationRelease(histogram, moved, law, settled, fit, plan.budget.mechanism)

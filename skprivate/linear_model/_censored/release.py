@@ -8,7 +8,7 @@ import numpy as np
 from ..._typing import FloatArray
 from ...utils._public_module import public_module
 from .._distributions import ErrorDistribution
-from .._moments.released_moments import ScaledFit, varying_directions
+from .._moments.released_moments import ScaledFit, mirrored, varying_directions
 from .gradient_round import GradientRound
 from .histograms import Correction, HistogramRelease, ResidualHistogram, replicate
 from .newton import CurvatureEstimate, StepErrors, StepRule, correlation, to_fit
@@ -172,11 +172,7 @@ def _off(
 ) -> FloatArray:
     """Draw by how much a step is off, with errors of the gradient, where the information is noisy."""
     std, size = errors.curvature_std, len(errors.step)
-    above = np.triu_indices(size)
-    noise = np.empty((len(push), size, size))
-    noise[:, above[0], above[1]] = noise[:, above[1], above[0]] = _noise(
-        rng, mechanism, std[above], len(push)
-    )
+    noise = mirrored(_noise(rng, mechanism, std[np.triu_indices(size)], len(push)), size)
     model = errors.model
     noise[:, 1:, 1:] += model.total * (model.seen - model.covariance)
     if len(varying) < size - 2:
