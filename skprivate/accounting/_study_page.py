@@ -353,7 +353,9 @@ def _uncovered(named: Named, account: report.Account) -> Rows:
         "not charged": _said(name for name, spent in runs if _kind(spent) not in charged),
         "not private": _said(name for name, it, _ in named if not getattr(it, "private", True)),
         "not protected": _said(
-            one for _, spent in runs for one in (*spent.public_inputs, *spent.unprotected)
+            f"number of {one.removeprefix('n_')}" if one.endswith(("rows", "groups")) else one
+            for _, spent in runs
+            for one in (*spent.public_inputs, *spent.unprotected)
         ),
         "rows beyond the cap": rows_of_one and f"of one group, {rows_of_one} rows at most are used",
     }

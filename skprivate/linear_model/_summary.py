@@ -296,7 +296,7 @@ def study_figures(self: Any) -> Figures:
         if not np.isnan(row.time_ratio):
             value, name = (row.time_ratio, row.ratio_lower, row.ratio_upper), f"time ratio of {row.name}"
         rows.append((name, f"{value[0]:.4g}", f"{_interval(*value[1:])} ({row.state})"))
-    note = f"{facts['law']} model; rows: {facts['rows']}; events: {facts['events']}."
+    note = f"{facts['distribution']} model; rows: {facts['rows']}; events: {facts['events']}."
     return Figures(rows, f"{note} Intervals of {found.confidence:.0%}.")
 
 
