@@ -37,7 +37,7 @@ MOST_LINES = {
     "accounting": 4244,
     "rounds": 5299,
     "tree": 3636,
-    "evaluation": 3267,
+    "evaluation": 3263,
     "games": 3689,
     "collaborative": 3770,
     "collection": 2038,

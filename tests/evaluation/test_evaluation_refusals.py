@@ -107,7 +107,7 @@ REFUSALS = [
     *(
         (evaluated(**options), error, match)
         for options, error, match in (
-            ({"epsilon": 1e-3}, ValueError, "says nothing of 300 rows"),
+            ({"epsilon": 1e-3}, ValueError, "is too small for 300 rows"),
             ({"epsilon": -1}, ValueError, "epsilon"),
             ({"classes": [0, 5]}, ValueError, "classes must be those of the model"),
             ({"mechanism": "gaussian"}, ValueError, "needs a delta"),
@@ -133,7 +133,7 @@ REFUSALS = [
     *(
         (planned(**changes), error, match)
         for changes, error, match in (
-            ({"public": None}, ValueError, "neither|public rows, or|there is no plan"),
+            ({"public": None}, ValueError, "neither|public rows, or|a plan needs public rows"),
             ({"public": (X, np.zeros(200, int))}, ValueError, "at least two classes"),
             ({"public": (X[:20], LABELS[:20])}, ValueError, "30 public rows"),
             ({"public": (X, LABELS[:-1])}, ValueError, "as many targets as rows"),
