@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""One page on a whole study, for those who sign it: runs, claims, who saw what, and what epsilon means."""
+"""One page on a whole study for its signatories: runs, claims, persons, and the meaning of epsilon."""
 
 import math
 import os
@@ -23,25 +23,25 @@ _ODDS = {
     "replace-one": "between two possible values of the data of one {unit}",
     "add-remove": "that one {unit} is in the data",
     "local": "between two possible values that one {unit} reported on",
-    "joint": "between two possible values of the data of one {unit}, from all that others see",
+    "joint": "between two possible values of the data of one {unit}, from everything that others see",
     "label": "between two possible labels of one {unit}, whose features are not protected",
 }
 _NOT_COVERED = (
     (
         "other steps of a pipeline",
-        "what a scaler, an imputer or an encoder beside a model learned from the rows: a charge, and a claim "
-        "of one step, cover that step alone; privacy_report(pipeline) covers them all",
+        "values that a scaler, an imputer or an encoder in front of a model learned from the rows: a charge "
+        "and a claim of one step cover that step alone; privacy_report(pipeline) covers all steps",
     ),
-    ("choices by eye", "what was chosen after a look at private rows: columns, bounds, models, cut-offs"),
-    ("other releases", "whatever was published of the same rows without this ledger"),
+    ("choices by eye", "columns, bounds, models and cut-offs that were chosen after reading private rows"),
+    ("other releases", "results from the same rows that were published without this ledger"),
     (
-        "what holds for everybody",
-        "a result may reveal something about a person by what it shows about people like them, whether or "
-        "not that person's data were in it",
+        "facts about groups of people",
+        "a result about people like a person may reveal something about that person, whether or not that "
+        "person's data were used",
     ),
-    ("more rows than declared", "persons with rows in several units, or in groups declared disjoint"),
-    ("the rows themselves", "whoever may read them: access rights, copies and logs are no part of this page"),
-    ("the record", "purposes, persons and approvers are what the user said; nothing checks them"),
+    ("more rows than declared", "persons with rows in several units, or in several groups declared disjoint"),
+    ("the rows themselves", "their readers: access rights, copies and logs are not a part of this page"),
+    ("the record", "purposes, persons and approvers are statements of the user; nothing checks them"),
 )
 
 
@@ -60,41 +60,42 @@ def study_page(
     ledger : PrivacyLedger or LedgerAudit
         The account of the study.
     statements : mapping of str to statement, or sequence of statements, default=()
-        What is claimed for its results, by public names: `PrivacySpent`, `PrivacyReport`,
-        `PrivacyGuarantee`, `DisclosureRisk`, or an object with one of them as ``privacy_spent_`` or
+        The claims for its results, by public names. A statement is a `PrivacySpent`, `PrivacyReport`,
+        `PrivacyGuarantee` or `DisclosureRisk`, or an object with one of them as ``privacy_spent_`` or
         ``privacy_spent``, such as a fitted estimator. For a pipeline pass its `privacy_report`.
     title : str, default="Privacy record of a study"
         A public text.
     signatures : sequence of str, default=("Responsible for the study", "Responsible for privacy")
-        Who is to sign, a line for each.
+        Roles of the signatories, one line for each.
     path : str or path-like, default=None
-        A file to write the page to as well, which is replaced if it exists; never one of the ledger's own.
+        File to which the page is also written; an existing file is replaced. The ledger's own files are
+        refused.
 
     Returns
     -------
     page : str
-        A whole HTML document, without scripts or anything to load. All texts are escaped.
+        A whole HTML document without scripts and external resources. All texts are escaped.
 
     Raises
     ------
     TypeError, ValueError
-        If a parameter is of another type, or a text is empty.
+        A parameter has another type, or a text is empty.
     LedgerError
-        If the ledger's file cannot be used.
+        The ledger's file cannot be used.
 
     See Also
     --------
-    PrivacyLedger.record : Says for what, by whom and with whose approval.
+    PrivacyLedger.record : Records purpose, person, approver and expiry.
     PrivacyLedger.to_html : The account alone.
 
     Notes
     -----
-    What epsilon means is said of all entries together, by basic composition, with groups of disjoint data as
-    declared. It is a bound on what is learnt of one unit by whoever sees all results and knows all other
-    units, whose two hypotheses are even odds before. Numbers are rounded against the claim.
+    The page explains epsilon for all entries together, by basic composition, with groups of disjoint data as
+    declared. It bounds how much a reader learns about one unit. This reader sees all results, knows all other
+    units, and considers two hypotheses equally likely before. Numbers are rounded against the claim.
 
-    **Privacy**: the page is a function of the ledger, of the statements and of public texts; no row, and no
-    result of the study, is read.
+    **Privacy**: the page is a function of the ledger, of the statements and of public texts. It reads no row
+    and no result of the study.
 
     Examples
     --------
@@ -122,8 +123,8 @@ def study_page(
     labels = [
         _head(account, ledger._path.name),
         _meaning(account),
-        _section("What was run", "Every charge, by purpose, label and estimator.", _runs(account.entries)),
-        _section("Who saw what", "As the users said; nothing checks it.", _people(account.entries)),
+        _section("Runs", "Every charge, by purpose, label and estimator.", _runs(account.entries)),
+        _section("Who saw what", "Statements of the users; nothing checks them.", _people(account.entries)),
         *_claims(named),
         _section(
             "Refused and failed",
@@ -132,7 +133,7 @@ def study_page(
         ),
         _section(
             "What this does not cover",
-            "No epsilon bounds it.",
+            "No epsilon bounds these risks.",
             [*_uncharged(named, account.entries), *_exposed(account), *_NOT_COVERED],
         ),
         _section("Signatures", "Name, date and signature.", [(role, "_" * 40) for role in signatures]),
@@ -154,7 +155,7 @@ def _section(
 
 
 def _named(statements: Mapping[str, Any] | Sequence[Any]) -> list[tuple[str, Any]]:
-    """Return statements with their names; what only holds a statement is replaced by it."""
+    """Return statements with their names; an object that holds a statement is replaced by it."""
     if isinstance(statements, Mapping):
         named = list(statements.items())
     elif isinstance(statements, (list, tuple)):
@@ -171,13 +172,13 @@ def _named(statements: Mapping[str, Any] | Sequence[Any]) -> list[tuple[str, Any
                 f"DisclosureRisk, or have one as privacy_spent_, got {type(holder).__name__}. For a pipeline "
                 "or a search, pass skprivate.privacy_report(estimator)."
             )
-        # What inherits from a private estimator; a result of others is the word of whoever passes it.
+        # Only classes that inherit from a private estimator are checked. The user vouches for other objects.
         inherits = hasattr(type(holder), "_declares")
         doubt = reason_against(holder, "PrivateEstimatorMixin") if inherits else None
         if doubt is not None:
             raise TypeError(
                 f"The class of the statement {name!r} {doubt}. Pass skprivate.privacy_report(estimator), "
-                "which says so."
+                "which reports that."
             )
         found.append((name, inner))
     return found
@@ -187,13 +188,13 @@ def _claims(named: Sequence[tuple[str, Any]]) -> list[Label]:
     """Return the labels of the statements, each under its name."""
     labels = []
     for name, statement in named:
-        section = f"What is claimed: {name}"
+        section = f"Claim: {name}"
         labels += [replace(label, section=section) for label in statement._labels()]
     return labels
 
 
 def _uncharged(named: Sequence[tuple[str, Any]], entries: Sequence[LedgerEntry]) -> list[tuple[str, str]]:
-    """Return the claims for which nothing like them was charged."""
+    """Return the claims without a matching charge."""
     charged = {_kind(entry) for entry in entries}
     rows = []
     for name, statement in named:
@@ -223,28 +224,26 @@ def _head(account: report.Account, file: str) -> Label:
         verdict=report.verdict_of(entries),
         figure=f"{amounts_figure(*account.spent)} spent",
         rows=rows,
-        note="The sum is over every charge, as if all touched the same rows. The hash has no key: it finds "
+        note="The sum is over all charges, as if all touched the same rows. The hash has no key: it finds "
         "accidents, not adversaries.",
     )
 
 
 def _meaning(account: report.Account) -> Label:
-    """Return what the epsilon of all entries says, for each relation and unit that it holds for."""
+    """Return the meaning of the epsilon of all entries, for each relation and unit for which it holds."""
     parts = compose(account.entries).parts if account.entries else ()
     rows = [row for part in parts if part.holds and part.delta < 1 for row in _sentences(part)]
     holds = bool(rows) or not account.entries
     if holds and any(entry.data is not None for entry in account.entries):
         total = show_pair(*account.spent)
-        declared = "they were declared disjoint, and the dearest counts above"
-        rows.append(("if groups of data overlap", f"{declared}; else all of {total} counts"))
+        declared = "they were declared disjoint, and only the most expensive one counts above"
+        rows.append(("if groups of data overlap", f"{declared}; otherwise all of {total} counts"))
     if not holds:
-        why = (
-            "charges are not private, speak of different kinds of neighbours, or sum to a delta of 1 and more"
-        )
+        why = "charges are not private, have different neighbouring relations, or sum to a delta of 1 or more"
         rows = [("no bound", why)]
     return _section(
         "What epsilon means here",
-        "Of whoever sees every result, and already knows the data of all others.",
+        "For a reader who sees all results, and already knows the data of all others.",
         rows,
         private=holds,
         verdict="" if holds else "No sentence holds for all results together",
@@ -258,12 +257,12 @@ def _sentences(part: CompositionPart) -> list[tuple[str, str]]:
     delta = "0: the bound has no exception"
     if part.delta:
         delta = (
-            f"{show(part.delta)}: as if, with this probability at most, the results could reveal everything, "
-            "and else obeyed the bound"
+            f"{show(part.delta)}: as if the results could reveal everything with at most this probability, "
+            "and otherwise obeyed the bound"
         )
     return [
         ("epsilon", f"{show(part.epsilon)} ({part.relation}, {part.unit})"),
-        ("in odds", f"the odds {odds}: times {show_factor(epsilon)} at most, or divided by it"),
+        ("in odds", f"the odds {odds}: multiplied or divided by at most {show_factor(epsilon)}"),
         ("in belief", f"from even odds to at most {belief:.2f} % for either of the two"),
         ("delta", delta),
     ]
@@ -286,8 +285,8 @@ def _people(entries: Sequence[LedgerEntry]) -> list[tuple[str, str]]:
     groups = report.grouped(entries, lambda it: (it.person, it.data, it.approver, it.expiry))
     return [
         (
-            person or "person not said",
-            f"data: {data or 'all'}; approved by: {approver or 'not said'}; until: "
+            person or "person not stated",
+            f"data: {data or 'all'}; approved by: {approver or 'not stated'}; until: "
             f"{report.describe_expiry(group)}; "
             f"for: {', '.join(dict.fromkeys(it.purpose or 'no purpose' for it in group))} "
             f"({show_pair(*report.sums_of(group))})",
@@ -301,5 +300,5 @@ def _exposed(account: report.Account) -> list[tuple[str, str]]:
     rows = [("charges that are not private", f"{exposed} of {len(account.entries)}")] if exposed else []
     failed = account.state.failures
     if failed:
-        rows.append(("failed fits", f"that {failed} failed may reveal something about the rows"))
+        rows.append(("failed fits", f"{failed}; each may reveal something about the rows"))
     return rows
