@@ -239,12 +239,7 @@ REFUSED = [
     ),
     (partial(release, sensitivity=9, noise_scale=1, epsilon=9), ValueError, FIELD, {"times": Fraction(1, 9)}),
     (release, ValueError, "draws=0 must have", {"epsilon": 1, "draws": 0}),
-    (
-        partial(release, mechanism="none", noise_scale=1, epsilon=1),
-        ValueError,
-        "draws=0 must have",
-        {"draws": 0},
-    ),
+    (partial(release, mechanism="none", noise_scale=1, epsilon=1), ValueError, "no noise", {"draws": 0}),
     (release, ValueError, "epsilon must be greater", {"epsilon": 0}),
     (release, ValueError, "draws", {"epsilon": 1, "draws": -1}),
     (release, ValueError, "name must not be empty", {"epsilon": 1, "name": " "}),

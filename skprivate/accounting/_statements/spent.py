@@ -204,7 +204,7 @@ _CHOICES = {
 # The amounts that a ledger counts.
 _CHARGED = ("epsilon", "delta", "rho")
 # Fields that hold a record or None.
-_RECORDS = {"leakage": PrivacyGuarantee, "audit": AuditRecord, "package": PackageRecord}
+_RECORDS: dict[str, Any] = {"leakage": PrivacyGuarantee, "audit": AuditRecord, "package": PackageRecord}
 
 
 @public_module("skprivate.accounting")
