@@ -149,7 +149,7 @@ plt.show()
 # %%
 # The page to sign
 # ----------------
-# The page is one HTML file without scripts. It shows:
+# The page is one HTML file without scripts, which prints as one sheet of A4. The sheet shows:
 #
 # - the question, the purposes, who did it, who approved it and when;
 # - the AUC, the accuracy and the log loss with their intervals, and up to eight rows of Table One;

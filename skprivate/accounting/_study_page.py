@@ -53,7 +53,7 @@ _ODDS = {
     "replace-one": "between two possible values of the data of one {unit}",
     "add-remove": "that one {unit} is in the data",
     "local": "between two possible values that one {unit} reported on",
-    "joint": "between two possible values of the data of one {unit}, from all that others see",
+    "joint": "between two possible values of the data of one {unit}, from everything that others see",
     "label": "between two possible labels of one {unit}, whose features are not protected",
 }
 # Probabilities before the results: their names, and the odds against them.
@@ -102,7 +102,8 @@ def study_page(
     signatures : sequence of str, default=("Responsible for the study", "Responsible for privacy")
         The roles of those who sign. Each has a line for name, date and signature.
     path : str or path-like, default=None
-        A file to write the page to as well, which is replaced if it exists; never one of the ledger's own.
+        File to which the page is also written; an existing file is replaced. The ledger's own files are
+        refused.
 
     Returns
     -------
@@ -113,9 +114,9 @@ def study_page(
     Raises
     ------
     TypeError, ValueError
-        If a parameter is of another type, or a text is empty.
+        A parameter has another type, or a text is empty.
     LedgerError
-        If the ledger's file cannot be used.
+        The ledger's file cannot be used.
 
     See Also
     --------
@@ -216,13 +217,13 @@ def _named(statements: Mapping[str, Any] | Sequence[Any]) -> Named:
                 f"DisclosureRisk, or have one as privacy_spent_, got {type(holder).__name__}. For a pipeline "
                 "or a search, pass skprivate.privacy_report(estimator)."
             )
-        # What inherits from a private estimator; a result of others is the word of whoever passes it.
+        # Only classes that inherit from a private estimator are checked. The user vouches for other objects.
         inherits = hasattr(type(holder), "_declares")
         doubt = reason_against(holder, "PrivateEstimatorMixin") if inherits else None
         if doubt is not None:
             raise TypeError(
                 f"The class of the statement {name!r} {doubt}. Pass skprivate.privacy_report(estimator), "
-                "which says so."
+                "which reports that."
             )
         figures = getattr(type(holder), "_study_figures", None)
         # Nothing protects the figures of what is not private.
@@ -322,8 +323,8 @@ def _sentences(part: CompositionPart) -> Rows:
     delta = "0: the bound has no exception"
     if part.delta:
         delta = (
-            f"{show(part.delta)}: as if, with this probability at most, the results could reveal everything, "
-            "and else obeyed the bound"
+            f"{show(part.delta)}: as if the results could reveal everything with at most this probability, "
+            "and otherwise obeyed the bound"
         )
     return [
         ("epsilon", f"{show(part.epsilon)} ({part.relation}, {unit})"),
@@ -389,8 +390,8 @@ def _people(entries: Sequence[LedgerEntry]) -> list[tuple[str, str]]:
     groups = report.grouped(entries, lambda it: (it.person, it.data, it.approver, it.expiry))
     return [
         (
-            person or "person not said",
-            f"data: {data or 'all'}; approved by: {approver or 'not said'}; until: "
+            person or "person not stated",
+            f"data: {data or 'all'}; approved by: {approver or 'not stated'}; until: "
             f"{report.describe_expiry(group)}; "
             f"for: {', '.join(dict.fromkeys(it.purpose or 'no purpose' for it in group))} "
             f"({show_pair(*report.sums_of(group))})",

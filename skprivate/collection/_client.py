@@ -178,7 +178,7 @@ class TreeClient:
             the label is not among the classes, or the target is no finite number; the memory is damaged.
             Nothing is drawn or charged then, and no message shows a value.
         BudgetExceededError
-            The report would pass the ceiling; nothing is drawn or charged.
+            The report would exceed the ceiling; nothing is drawn or charged.
         RuntimeError
             The report was not drawn before a fork, and there is no memory that the processes share. Or the
             lock of the memory was deleted meanwhile; nothing is handed out or charged then.

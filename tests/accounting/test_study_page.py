@@ -45,7 +45,7 @@ def test_what_epsilon_means_is_rounded_against_the_claim(tmp_path, epsilon):
     belief = float(told.partition("to at most ")[2].partition(" %")[0]) / 100
     exact = 1 / (1 + math.exp(-epsilon))
     assert exact - 1e-9 <= belief <= exact + 1.01e-4
-    factor = told.partition(": times ")[2].partition(" ")[0]
+    factor = told.partition("divided by at most ")[2].partition(" ")[0]
     if epsilon < 700:
         assert math.exp(epsilon) * (1 - 1e-8) <= float(factor) <= 1.01 * math.exp(epsilon)
     else:

@@ -518,7 +518,7 @@ REFUSALS |= {
             *error,
         )
         for given, match, *error in (
-            ({"epsilon": 11.0}, "would pass the ceiling", BudgetExceededError),
+            ({"epsilon": 11.0}, "would exceed the ceiling", BudgetExceededError),
             ({"epsilon": -1.0}, "epsilon"),
             ({"epsilon": 1e-9}, "epsilon"),
             ({"epsilon": 1e-300}, "epsilon"),

@@ -115,7 +115,7 @@ def test_a_run_that_is_not_private_may_have_infinite_epsilon():
     assert "epsilon: infinite\n" in str(spent)
     assert "nominal" not in str(spent)
     assert pickle.loads(pickle.dumps(spent)) == spent
-    with pytest.raises(ValueError, match="epsilon must be finite when the claim is 'dp'"):
+    with pytest.raises(ValueError, match="epsilon must be finite if the claim is 'dp'"):
         make(math.inf)
 
 
