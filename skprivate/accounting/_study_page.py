@@ -328,7 +328,7 @@ def _sentences(part: CompositionPart) -> Rows:
         )
     return [
         ("epsilon", f"{show(part.epsilon)} ({part.relation}, {unit})"),
-        ("in odds", f"the odds {odds}: times {show_factor(epsilon)} at most, or divided by it"),
+        ("in odds", f"the odds {odds}: multiplied or divided by at most {show_factor(epsilon)}"),
         ("in belief", f"{', '.join(_belief(epsilon, *prior) for prior in _PRIORS)}: for either of the two"),
         ("delta", delta),
         ("unit", UNITS[unit].replace("`", "")),
