@@ -40,7 +40,7 @@ MOST_LINES = {
     "evaluation": 3216,
     "games": 3689,
     "collaborative": 3770,
-    "collection": 2038,
+    "collection": 2039,
     "domain": 1672,
     "ensemble": 1953,
     "partition": 1523,
