@@ -19,7 +19,7 @@ _LAPLACE = "skprivate.noise.DiscreteLaplaceMechanism"
 # Of a public model; its own type is the user's to trust.
 _TREE = (
     *(*_TABLE, "skprivate.base.TableModel", "skprivate.partition.Partition", _LAPLACE),
-    *_of("tree", "BaseRate LeafModel Mixture ModelWithOffsets"),
+    *_of("tree", "BaseRate LeafModel Mixture ModelWithOffsets TreeDesign"),
 )
 _LOCAL_TREE = (
     *(*_TREE, "numpy.dtype", "skprivate.tree.NaiveBayes"),
