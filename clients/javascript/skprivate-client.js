@@ -113,7 +113,7 @@ const forms = {
 /** Check that a specification's randomizer costs at most epsilon = p / q, and holds nothing else. */
 export function certify(plan) {
 	const { mechanism, n_cells, n_labels } = plan;
-	check(typeof mechanism === "string" && Object.hasOwn(mechanisms, mechanism), "unknown mechanism: import more.js, or use a newer client");
+	check(typeof mechanism === "string" && Object.hasOwn(mechanisms, mechanism), "unknown mechanism: load more.js");
 	const [draw, others, ...own] = mechanisms[mechanism], names = ["mechanism", "epsilon", "n_cells", "n_labels", ...own];
 	const fits = names.every((name) => forms[name].test(JSON.stringify(plan[name])));
 	check(fits && Object.keys(plan).length === names.length, "the randomizer has wrong fields");
@@ -122,7 +122,7 @@ export function certify(plan) {
 	const most = expBelow(p > 200n * q ? 200n * q : p, q), n = n_labels > 1 && K <= 2n ** 32n && others(r, p, q);
 	// The odds of the true answer and of another, both ways.
 	const odds = (one, other) => one * WORD ** 8n <= other * most;
-	check(n === true || (n > 0n && T < WORD && odds(T * n, (WORD - T) * d) && odds((WORD - T) * d, T * n)), "the randomizer costs more than its epsilon");
+	check(n === true || (n > 0n && T < WORD && odds(T * n, (WORD - T) * d) && odds((WORD - T) * d, T * n)), "it costs more than its epsilon");
 	return r;
 }
 
@@ -158,7 +158,7 @@ export const declared = {};
  */
 export function report({ content, randomizer }, x, y, source = () => systemWords) {
 	const { features, domain, target, partition, label } = content, { n_labels } = randomizer;
-	check(Object.keys(x).length === features.length, "x must hold exactly the columns of the specification");
+	check(Object.keys(x).length === features.length, "x must hold exactly the columns");
 	const row = features.flatMap((name, i) => {
 		if (domain) return declared.encode(domain.columns[i], x[name]);
 		check(Number.isFinite(x[name]), `${name} must be a number`);
@@ -195,13 +195,13 @@ export async function readSpecification(text, hash) {
 	const digest = await sha256(text.trim().replace(`"hash":"${content.hash}",`, ""));
 	check(content.hash === digest && (hash ?? digest) === digest, "the specification was changed or damaged");
 	const randomizer = certify(content.randomizer), kind = kindOf(partition);
-	check(cells[kind] && (declared.encode || !domain), "this specification needs more.js: import it");
+	check(cells[kind] && (declared.encode || !domain), "more.js is needed: load it");
 	const [n_cells, n_columns] = cells[kind][1](partition), n_labels = target.classes?.length ?? target.levels;
 	const sizes = n_cells === randomizer.n_cells && n_columns === randomizer.n_columns && n_labels === randomizer.n_labels;
 	check(sizes, "the randomizer is for other cells or labels");
 	const names = [...features, label, ...(target.classes ?? [])];
-	check(!/[\p{Cc}\p{Cf}\p{Co}\p{Cs}\p{Zl}\p{Zp}]/u.test(names.join("")), "a name or class holds invisible characters");
-	check(!domain?.columns.some((column) => column.format), "this client reads dates in ISO 8601 only");
+	check(!/[\p{Cc}\p{Cf}\p{Co}\p{Cs}\p{Zl}\p{Zp}]/u.test(names.join("")), "a name has invisible characters");
+	check(!domain?.columns.some((column) => column.format), "dates are in ISO 8601 only");
 	return { content, hash: digest, randomizer };
 }
 
@@ -213,11 +213,11 @@ export class Client {
 	 */
 	constructor(specification, { store = globalThis.localStorage, labelOnly = false } = {}) {
 		const { content, hash, randomizer: r } = specification, { target, features, label } = content;
-		check(labelOnly || r.mechanism !== "label-rr", "this specification hides the label alone: agree with labelOnly");
+		check(labelOnly || r.mechanism !== "label-rr", "the label alone is hidden: agree by labelOnly");
 		Object.assign(this, { specification, store, key: `skprivate ${hash}` });
 		// Quoted, so that no name can look like a line of the label.
 		const quote = (names) => names.map((one) => JSON.stringify(one)).join(", "), name = quote([label]), [p, q = 1] = r.epsilon.split("/");
-		this.label = `Sent: one report, drawn at random, at most ${Math.exp(p / q).toPrecision(3)} times as likely for your answers as for any others (epsilon ${r.epsilon}).
+		this.label = `Sent: one report, drawn at random, at most ${Math.exp(p / q).toPrecision(3)} times as likely for you as for others (epsilon ${r.epsilon}).
 Hidden: ${r.mechanism === "label-rr" ? `only ${name}, not the other answers` : "all answers"}. Not hidden: that you answered, and when.
 Asked: ${quote(features)}; and ${name} (${target.classes ? `one of ${quote(target.classes)}` : `a number between ${quote([target.lower, target.upper])}`}).
 Specification: ${hash}`;
@@ -238,8 +238,8 @@ Specification: ${hash}`;
 
 	/** Draw and store the report, once. `shown` is the label that the person agreed to. */
 	async answer(x, y, shown, token) {
-		check(shown === this.label, "show the label of this client, and pass it");
-		check(token, "no token: pass that of the person's link");
+		check(shown === this.label, "show the label, and pass it");
+		check(token, "no token: use the whole link");
 		const own = this.kept[0] ? "" : `${hex(report(this.specification, x, y))} ${await sha256(token)}`;
 		const keep = () => {
 			if (!this.kept[0]) this.store.setItem(this.key, own);

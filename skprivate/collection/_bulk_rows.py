@@ -54,7 +54,13 @@ def read_rows(
     """
     for table, labels in _batches(X, y):
         for features, own in _parts(table, labels, columns, classes):
-            cells = partition.apply(_within_box(encode(features), partition))
+            X = encode(features)
+            if X.shape[1] != partition.n_features:
+                raise ValueError(f"X must have {partition.n_features} columns.")
+            # A domain makes every cell a finite number, and derived columns are clipped.
+            if not isinstance(partition, Partition) or partition.derived is None:
+                X = within_bounds(X, partition.lower, partition.upper)
+            cells = partition.apply(X)
             # Doubles hold the numbers of cells exactly.
             yield np.column_stack([cells, read_target(own)])
 
@@ -130,12 +136,3 @@ def _parts(table: Any, labels: Any, columns: TableColumns, classes: Any) -> Iter
 
 def _rows(values: Any, here: slice) -> Any:
     return values.iloc[here] if hasattr(values, "iloc") else values[here]
-
-
-def _within_box(X: FloatArray, partition: Partition | ColumnBins | TableCells) -> FloatArray:
-    if X.shape[1] != partition.n_features:
-        raise ValueError(f"X must have {partition.n_features} columns.")
-    if isinstance(partition, Partition) and partition.derived is not None:
-        # A domain makes every cell a finite number, and derived columns are clipped.
-        return X
-    return within_bounds(X, partition.lower, partition.upper)

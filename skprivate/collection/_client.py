@@ -316,7 +316,7 @@ def _place(specification: TreeSpecification, x: Any, y: Any) -> tuple[IntArray, 
             row = domain.encode([values], strict=False)[0]
         except (TypeError, ValueError) as error:
             raise ValueError(f"x: {error}") from None
-    target = np.array([specification._read_target(y)])
+    target = np.array([specification._target.read(y, specification.label)])
     return specification.partition.apply(row[None]).astype(np.int64), target
 
 

@@ -217,7 +217,8 @@ class TreeCurator(ReportCounter):
         state, tree = self._state, clone(self._state.tree)
         external = self._external
         if external is not None:
-            design = replace(state.design, randomizer=external.mechanism)
+            # It has the members of a `ReleaseMechanism`.
+            design = replace(state.design, randomizer=external.mechanism)  # type: ignore[arg-type]
             spent = describe_external_spending(tree, design, external)
             tree._adopt(design, external.values.copy(), external.n_rows, spent)
             return tree

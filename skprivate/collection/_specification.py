@@ -378,10 +378,6 @@ class TreeSpecification:
         labels = labels if cells.ndim == 1 else labels[:, np.newaxis]
         return self.randomizer.randomize(self.randomizer.n_labels * cells + labels, entropy)
 
-    def _read_target(self, y: Any) -> float:
-        """Return one person's target for `_draw_reports`; ValueError, which shows no value."""
-        return self._target.read(y, self.label)
-
     @cached_property
     def _target(self) -> LabelTarget | NumberTarget:
         return _target_of(self.classes, self.bounds_y, self.randomizer)

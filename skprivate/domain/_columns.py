@@ -371,7 +371,7 @@ class CategoricalColumn(Column):
         if not isinstance(self.ordered, bool):
             raise TypeError("ordered must be True or False.")
         if self.ordered and len(self.levels) == 1:
-            raise ValueError("one level has no order.")
+            raise ValueError("a single level cannot be ordered.")
         if self.fill is not None:
             fill = texts.plain_level(self.fill)
             # Types are compared too: among levels, True is not 1.
@@ -596,7 +596,7 @@ def columns_from_dict(state: Any) -> dict[str, Column]:
     try:
         found = [_column_from_dict(one) for one in fields.items("columns")]
     except UNREADABLE as error:
-        raise ValueError(f"a column of it is no declaration: {error}") from None
+        raise ValueError(f"a column is not a valid declaration: {error}") from None
     if len(dict(found)) < len(found):
         raise ValueError("it declares a column twice")
     return dict(found)

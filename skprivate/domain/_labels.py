@@ -7,7 +7,6 @@ public: numbers with classes of text, or text with classes of numbers, raise an 
 objects have no such type, and their cells are read one by one.
 """
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -16,15 +15,15 @@ from numpy.typing import NDArray
 from .._typing import IndexArray
 from ..utils import as_column, as_labels, check_characters
 from ..utils._tables import holds_booleans, kind_of_labels
-from ._readers import Known, classify
+from ._readers import Known, classify, shown_levels
 
 Label = str | int | float | bool
 
 # Integers up to this one are different as floats.
 _LARGEST_LABEL = 2**53
 _NUMERIC = {int, float, bool, np.int64, np.float64, np.bool_}
-# Number of labels, and of characters of each, in a message.
-_SHOWN, _WIDTH = 3, 30
+# Largest number of classes whose codes are listed in a message.
+_SHOWN = 3
 
 
 def plain_classes(classes: Any) -> list[Label]:
@@ -55,7 +54,7 @@ def plain_classes(classes: Any) -> list[Label]:
             check_characters(label, "a label of classes")
         elif isinstance(label, int) and abs(label) > _LARGEST_LABEL:
             # One missing label turns a column into floats, which do not distinguish larger integers.
-            raise ValueError("classes must be at most 2^53 in magnitude: name them by text.")
+            raise ValueError("classes must be at most 2^53 in magnitude: declare them as text.")
     return labels
 
 
@@ -80,7 +79,7 @@ def find_classes(labels: Any) -> NDArray[Any]:
         classes = classes.astype(np.int64)
     if len(classes) < 2:
         raise ValueError(
-            "The rows that the classes are read from hold one class only; declare all with classes=[...]."
+            "The rows from which the classes are read hold one class only: declare all with classes=[...]."
         )
     return classes
 
@@ -117,20 +116,20 @@ def refuse_label_types(labels: Any, classes: Any, name: str = "y") -> None:
     if isinstance(declared[0], str) is (kind == "text"):
         if holds_booleans(labels) and not {0, 1} <= set(declared):
             raise TypeError(
-                f"{name} holds booleans, which are not in classes={_shown(declared)}: declare "
+                f"{name} holds booleans, which are not in classes=[{shown_levels(declared)}]: declare "
                 "classes=[False, True]."
             )
         return
+    known = f"classes=[{shown_levels(declared)}]"
     if kind == "text":
         raise TypeError(
-            f"{name} holds text, but classes={_shown(declared)} are numbers. Declare the classes as they are "
-            f"written in {name}, such as classes={_shown([str(label) for label in declared])}, or turn "
-            f"{name} into numbers."
+            f"{name} holds text, but {known} are numbers. Declare the classes as they are written in "
+            f"{name}, such as classes=[{shown_levels([*map(str, declared)])}], or turn {name} into numbers."
         )
     codes = str(list(range(len(declared)))) if len(declared) <= _SHOWN else f"range({len(declared)})"
     pairs = "" if len(declared) == 2 else ", or [0, 1] where every member is about two of them"
     raise TypeError(
-        f"{name} holds numbers or booleans, but classes={_shown(declared)} are text. Inside a meta-estimator "
+        f"{name} holds numbers or booleans, but {known} are text. Inside a meta-estimator "
         "that encodes labels (VotingClassifier, OneVsRestClassifier, cross_val_predict with "
         f"method='predict_proba', ...) declare classes={codes}{pairs}. Otherwise declare the classes as they "
         f"are in {name}, or turn {name} into text as it is in the classes."
@@ -146,9 +145,9 @@ def refuse_unknown_labels(public_labels: Any, classes: NDArray[Any]) -> None:
         plain = (label.item() if isinstance(label, np.generic) else label for label in unknown.tolist())
         found = {repr(label): label for label in plain}
         raise ValueError(
-            f"public rows have labels outside classes={_shown(np.asarray(classes).tolist())}: "
-            f"{_shown(list(found.values()))}. Declare these too, or correct the spelling of the classes or "
-            "of the labels."
+            f"public rows have labels outside classes=[{shown_levels(np.asarray(classes).tolist())}]: "
+            f"[{shown_levels(list(found.values()))}]. Declare these too, or correct the spelling of the "
+            "classes or of the labels."
         )
 
 
@@ -246,9 +245,3 @@ def _compared(labels: NDArray[Any], positions: dict[Any, int], elsewhere: int) -
             # Not with a mask, which takes seven times as long on labels in random order.
             np.maximum(found, np.multiply(labels == label, position - elsewhere, dtype=np.int32), out=found)
     return found + np.int32(elsewhere) if elsewhere else found
-
-
-def _shown(labels: Sequence[Any]) -> str:
-    """Return the representation of some public labels."""
-    shown = [repr(label)[:_WIDTH] for label in labels[:_SHOWN]]
-    return f"[{', '.join([*shown, '...'] if len(labels) > _SHOWN else shown)}]"

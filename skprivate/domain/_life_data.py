@@ -101,7 +101,7 @@ def life_data(
     roles = {"event": event, "time": time, "lower": lower, "upper": upper, "entry": entry}
     given = {role: column for role, column in roles.items() if column is not None}
     if set(given) - {"entry"} not in ({"time"}, {"time", "event"}, {"lower", "upper"}):
-        raise ValueError("pass time and event, or lower and upper, and no other of them; and entry, if any.")
+        raise ValueError("pass time and event, or lower and upper, but not both; and entry, if any.")
     coding = EventCoding.of(happened, censored)
     if coding.declared and event is None:
         raise ValueError("happened and censored declare the values of event: pass event, too.")
@@ -114,7 +114,7 @@ def life_data(
     values = {}
     for role, (numbers, unusable) in readings.items():
         if not strict and (unusable & ~np.isinf(numbers)).any():
-            raise ValueError(f"column {names[role]} holds a value that is no number.")
+            raise ValueError(f"column {names[role]} holds a value that is not a number.")
         values[role] = np.where(np.isnan(numbers), _UNKNOWN.get(role, np.nan), numbers)
     if "time" in values:
         found = (
@@ -203,13 +203,13 @@ class EventCoding:
 
     def _why_unknown(self, undeclared: bool, name: str) -> str:
         if not undeclared:
-            return f"column {name} does not say of every row whether the event happened."
+            return f"column {name} does not state for every row whether the event happened."
         if self.declared:
-            return f"column {name} holds a value that neither happened nor censored declares."
+            return f"column {name} holds a value that is declared neither in happened nor in censored."
         return (
             f"column {name} holds a value that is neither true nor false. Declare the values which mean that "
-            "the event happened: life_data(..., happened=2) where 2 does, and 1 is censored; or, say, "
-            "happened='dead'."
+            "the event happened: life_data(..., happened=2) if 2 means this and 1 is censored; or "
+            "happened='dead', for example."
         )
 
 
@@ -238,8 +238,8 @@ def _refuse_durations(columns: dict[str, Any], names: dict[str, str]) -> None:
     for role, column in columns.items():
         if is_temporal_type(getattr(column, "dtype", getattr(column, "type", None))) and role != "event":
             raise TypeError(
-                f"column {names[role]} holds dates or durations: its type is none of numbers. Pass durations "
-                "as numbers of one unit, such as durations.dt.total_seconds() / 86400."
+                f"column {names[role]} holds dates or durations: its type is not one of numbers. Pass "
+                "durations as numbers of one unit, such as durations.dt.total_seconds() / 86400."
             )
 
 

@@ -96,7 +96,7 @@ def _column_of(name: str, cells: Any, markers: Sequence[Marker], max_levels: int
     if not written:
         column = _levels(texts, marked, max_levels, doubt)
         if doubt and isinstance(column, CategoricalColumn):
-            warn_user(f"column {name!r} was taken as {len(column.levels)} levels: {doubt}", UserWarning)
+            warn_user(f"column {name!r} was read as {len(column.levels)} levels: {doubt}", UserWarning)
         return column
     if "format" in written:
         dates = reader_of(DateColumn(*_DATES, missing_values=markers, **written)).read(cells)
@@ -113,7 +113,7 @@ def _reading(column: Column, cells: Any) -> Reading | None:
         return None
     infinite = np.isinf(reading.values)
     if infinite.any() and not (reading.unusable & ~infinite).any():
-        raise ValueError("it holds infinity, which bounds nothing; declare it in columns.")
+        raise ValueError("it holds infinity, so it has no bounds; declare it in columns.")
     if np.isnan(reading.values).all() and not reading.unusable.any():
         raise ValueError("it holds no value; declare it in columns.")
     return None if reading.unusable.any() else reading
@@ -243,6 +243,6 @@ def _mixed(texts: Collection[str]) -> str:
     if not (written or doubt or plain or all(instant_of_text(text) is not None for text in rest)):
         return ""
     return (
-        f"most of its texts read as numbers or dates, and others do not: {sorted(others)[:_SHOWN]}. If these "
-        "stand for missing values, name them in missing_values; else declare the levels in columns."
+        f"most of its texts read as numbers or dates, but others do not: {sorted(others)[:_SHOWN]}. If these "
+        "mean missing values, list them in missing_values; otherwise declare the levels in columns."
     )

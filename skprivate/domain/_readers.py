@@ -132,8 +132,8 @@ class Reader:
     def _of_instants(self, instants: IntArray) -> FloatArray:
         """Return values of microseconds since 1970, NaN if the column has no such value."""
         raise ColumnTypeError(
-            "its type is one of dates, and dates are not what is declared. Declare the first and the last, "
-            "such as ('2001-01-31', '2020-12-31'), or turn the column into numbers."
+            "its type is one of dates, but no dates are declared. Declare the first and the last, "
+            "such as ('2001-01-31', '2020-12-31'), or convert the column to numbers."
         )
 
     def _refuse_numbers(self, dtype: np.dtype[Any]) -> None:
@@ -314,7 +314,7 @@ class DateReader(Reader):
 
     def _refuse_numbers(self, dtype: np.dtype[Any]) -> None:
         raise ColumnTypeError(
-            "its type is one of numbers, and dates are declared. Turn it into dates, or into text as declared"
+            "its type is one of numbers, but dates are declared. Convert it to dates, or to text as declared"
             f" ({self._format or 'ISO 8601'})." + when_empty(dtype)
         )
 
@@ -348,7 +348,7 @@ class LevelReader(Reader):
         # Infinity is not a level, and is placed behind the last one.
         self._numbers = np.array([*(number for number, _ in twins), np.inf])
         self._places = np.array([*(place for _, place in twins), 0], dtype=np.float64)
-        self._shown = shown_levels(column)
+        self._shown = shown_levels(levels)
         super().__init__(column)
 
     def _refuse_numbers(self, dtype: np.dtype[Any]) -> None:
@@ -356,8 +356,8 @@ class LevelReader(Reader):
             return
         codes = "bool" if dtype.kind == "b" else "[1, 2]"
         raise ColumnTypeError(
-            f"its type is one of numbers, and the declared levels {self._shown} are text that no number "
-            f"matches. Declare its codes, such as {codes}, or turn it into text as declared."
+            f"its type is one of numbers, but the declared levels {self._shown} are text that no number "
+            f"matches. Declare its codes, such as {codes}, or convert it to text as declared."
             + when_empty(dtype)
         )
 
@@ -400,11 +400,11 @@ def reader_of(column: Column) -> Reader:
     return _READERS[type(column)](column)
 
 
-def refusal(name: str, column: Column) -> str:
+def refusal(name: str, column: Any) -> str:
     """Return the message about a cell that is not a value of its column."""
-    what = _UNUSABLE.get(column.kind) or f"none of the declared levels {shown_levels(column)}"
+    what = _UNUSABLE.get(column.kind) or f"none of the declared levels {shown_levels(column.levels)}"
     return (
-        f"column {name!r} holds a value that is {what}, and is not declared as missing. Look at "
+        f"column {name!r} holds a value that is {what}, and is not declared as missing. Check "
         f"{hint_of(column)}."
     )
 
@@ -417,15 +417,15 @@ def hint_of(column: Column) -> str:
     if len(column.levels) == len(numbers) == 2 and numbers[0] < numbers[1]:
         ends = ", ".join(map(str, numbers))
         return f"the brackets: [{ends}] declares two levels, and ({ends}) all numbers between them"
-    return f"the spelling of the declared levels {shown_levels(column)}"
+    return f"the spelling of the declared levels {shown_levels(column.levels)}"
 
 
-def shown_levels(column: Any) -> str:
-    """Return the representation of some levels of a column."""
-    shown = [repr(level)[:_WIDTH] for level in column.levels[:_SHOWN]]
-    return ", ".join([*shown, "..."] if len(column.levels) > _SHOWN else shown)
+def shown_levels(levels: Sequence[Any]) -> str:
+    """Return the representation of some levels or labels."""
+    shown = [repr(level)[:_WIDTH] for level in levels[:_SHOWN]]
+    return ", ".join([*shown, "..."] if len(levels) > _SHOWN else shown)
 
 
 def when_empty(dtype: np.dtype[Any]) -> str:
     """Return the remedy for a column that has this type because all of its cells are missing."""
-    return " Where all cells are missing, too: column.astype('str')." if dtype.kind == "f" else ""
+    return " If all cells are missing: column.astype('str')." if dtype.kind == "f" else ""

@@ -100,7 +100,7 @@ def read_table(table: Any, record_names: Sequence[str] | None = None, *, strict:
             import pyarrow
         except ImportError:
             raise ImportError(
-                "a table that is handed over as Arrow's stream needs pyarrow: pip install pyarrow."
+                "a table that is passed as an Arrow stream needs pyarrow: pip install pyarrow."
             ) from None
         return _of_arrow(pyarrow.table(table))
     if isinstance(table, list | tuple):

@@ -131,7 +131,7 @@ def check_levels(levels: Any) -> tuple[Level, ...]:
         elif not math.isfinite(level) or abs(level) > _LARGEST_LEVEL:
             raise ValueError("levels that are numbers must be finite and at most 2^53.")
     if "" in found:
-        raise ValueError("a level is empty text, which stands for a missing value.")
+        raise ValueError("a level is empty text, which means a missing value.")
     if len(set(found)) < len(found):
         raise ValueError("a level is given twice.")
     return found
@@ -205,9 +205,9 @@ def check_style(decimal: Any, thousands: Any, unit: Any) -> None:
     """Refuse signs that cannot be distinguished from each other, or from a number."""
     for name, sign in (("decimal", decimal), ("thousands", thousands)):
         if not isinstance(sign, str) and not (sign is None and name == "thousands"):
-            raise TypeError(f"{name} must be one sign, such as ','.")
+            raise TypeError(f"{name} must be a single sign, such as ','.")
         if sign is not None and (len(sign) != 1 or sign.isalnum() or sign in "+-_"):
-            raise ValueError(f"{name} must be one sign, such as ','.")
+            raise ValueError(f"{name} must be a single sign, such as ','.")
     if decimal == thousands:
         raise ValueError("decimal and thousands must be different.")
     if unit is not None and not isinstance(unit, str):
@@ -215,7 +215,7 @@ def check_style(decimal: Any, thousands: Any, unit: Any) -> None:
     if unit is not None:
         check_characters(unit, "unit")
         if not unit.strip() or unit != unit.strip() or number_of_text(unit) is not None:
-            raise ValueError("unit must be text that is no number, without spaces around it.")
+            raise ValueError("unit must be text that is not a number, without spaces around it.")
 
 
 def check_format(form: Any) -> None:
@@ -229,7 +229,7 @@ def check_format(form: Any) -> None:
         raise ValueError("format may hold %Y, %y, %m, %d, %H, %M, %S and %f, and no other field.")
     probe = datetime(2001, 12, 31)
     if instant_of_text(probe.strftime(form), form) != instant_of_date(probe):
-        raise ValueError("format must say the year, the month and the day once, such as '%d/%m/%Y'.")
+        raise ValueError("format must contain the year, the month and the day once, such as '%d/%m/%Y'.")
 
 
 def check_order(lower: Any, upper: Any) -> None:

@@ -122,7 +122,8 @@ def build_partition(
         known = box.places, box.indicators
         rows = derived.apply(rows)
     if copies > 1 and rule != "cart":
-        rows, marks = np.repeat(rows, copies, axis=0), second_labels(marks, copies)
+        rows = np.repeat(rows, copies, axis=0)
+        marks = (np.arange(copies) < marks[:, np.newaxis]).astype(np.int32).ravel()
     # Without rows, edges cannot be compared.
     if rule == "random" or len(rows) == 0:
         splits = grow_by_halving(rows, marks, low, high, random_edges(seed), *limits, *known)
@@ -135,11 +136,6 @@ def build_partition(
         choose = purest_edges(_entropy_terms(criterion, len(rows)))
         splits = grow_by_halving(rows, marks, low, high, choose, *limits, *known)
     return Partition.from_splits(*splits, low, high, derived)
-
-
-def second_labels(votes: NDArray[np.int32], copies: int) -> NDArray[np.int32]:
-    """Return the labels of all copies of rows; `votes` are the numbers of label 1."""
-    return (np.arange(copies) < votes[:, np.newaxis]).astype(np.int32).ravel()
 
 
 def _entropy_terms(criterion: str, n_rows: int) -> FloatArray | None:

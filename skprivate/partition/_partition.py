@@ -192,7 +192,7 @@ class DerivedColumns:
         if not sources or sources[0] != 0 or not set(np.diff(sources)) <= {0, 1}:
             raise ValueError("derived columns: they are not in the order of the declared columns")
         if not all(0 <= read < self.n_features for column in self.columns for read in column._reads):
-            raise ValueError("derived columns: one of them reads a column that is not there")
+            raise ValueError("derived columns: one of them reads a column that does not exist")
 
     @property
     def n_columns(self) -> int:
@@ -546,7 +546,7 @@ class Partition:
         if not isinstance(state, Mapping) or set(state) != {"version", *names, "derived"}:
             raise ValueError(f"a partition has the keys 'version', {names} and 'derived'")
         if type(state["version"]) is not int or state["version"] != _VERSION:
-            raise ValueError(f"a partition of another version than {_VERSION}, the one that is read")
+            raise ValueError(f"the version of a partition must be {_VERSION}")
         feature = _check_list("feature", state["feature"], (int,), np.iinfo(np.int32).max)
         largest = sys.float_info.max
         threshold, lower, upper = (

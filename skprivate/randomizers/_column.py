@@ -194,7 +194,7 @@ class ColumnRandomizer(LocalRandomizer):
     def _aggregate(self, reports: NDArray[Any]) -> IntArray:
         columns = np.ascontiguousarray(reports[:, : _COLUMN.itemsize]).view(_COLUMN).ravel()
         if len(columns) and columns.max() >= self.n_columns:
-            raise ValueError(f"a report names no column of 0..{self.n_columns - 1}: another specification?")
+            raise ValueError(f"a report has no column of 0..{self.n_columns - 1}: another specification?")
         counts = np.zeros(self.counts_shape, dtype=np.int64)
         order = np.argsort(columns, kind="stable")
         ends = np.searchsorted(columns[order], np.arange(self.n_columns + 1))

@@ -187,7 +187,7 @@ class LocalRandomizer(ABC):
         if specification is not None and specification != self.specification:
             raise ValueError(
                 "these reports were made for another specification (mechanism, epsilon or partition); "
-                "aggregate them with the randomizer that they were made for."
+                "aggregate them with their own randomizer."
             )
         if isinstance(reports, np.ma.MaskedArray):
             raise TypeError("reports must not be a masked array: a hidden report would be counted.")

@@ -44,7 +44,7 @@ class _NoisyVectorRandomizer(LocalRandomizer):
         self._mechanism = DiscreteLaplaceMechanism(self.epsilon_requested, self.sensitivity)
         self.noise_scale: int = int(self._mechanism.scale)
         if self.noise_scale > _LARGEST_SCALE:
-            raise ValueError("epsilon is too small: sums of reports would leave 64-bit integers.")
+            raise ValueError("epsilon is too small: sums of reports would exceed 64-bit integers.")
         self.epsilon = Fraction(self.sensitivity, self.noise_scale)
 
     @abstractmethod

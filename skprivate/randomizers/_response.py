@@ -841,7 +841,7 @@ class HadamardRandomizer(LocalRandomizer):
         # Two labels are the two signs of a cell's code; more labels need their own codes.
         self.signed = self.n_labels == 2 if signed is None else bool(signed)
         if self.signed and self.n_labels > 2:
-            raise ValueError("signed reports are for two labels: each label needs a code of its own here.")
+            raise ValueError("signed reports are for two labels only: leave signed out.")
         self._n_codes = self.n_cells if self.signed else self.n_categories
         if self._n_codes > _LARGEST_CODES:
             counted = "n_cells" if self.signed else "n_cells * n_labels"

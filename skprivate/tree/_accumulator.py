@@ -1,10 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Accumulator over batches of counts by leaf and label, or of sums of numbers, which are released once."""
 
-import math
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from numbers import Real
 from typing import Any, Self, TypeVar
 
 import numpy as np
@@ -20,7 +18,7 @@ from ..rounds._plans.masses import WEIGHT_STEPS
 from ..rounds._schema import RowSchema
 from ..rounds._sources import SourceFacts
 from ..rounds._tables import TableColumns, has_names
-from ..utils import check_int
+from ..utils import check_int, check_positive
 from ..utils._private_fit import redact_errors, refused_within_another
 from ..utils._public_module import public_module
 from ..utils._tables import numbers_of
@@ -108,7 +106,8 @@ class LeafCountAccumulator(PlanAccumulator):
         target: str | None = None,
         max_sample_weight: float | None = None,
     ) -> None:
-        self._max_weight = _check_weight(max_sample_weight)
+        cap = max_sample_weight
+        self._max_weight = None if cap is None else float(check_positive(cap, "max_sample_weight"))
         names = None if feature_names is None else tuple(feature_names)
         self._columns, self._public = TableColumns(names, target), public
         count = check_int(n_rows, "n_rows", least=1)
@@ -249,9 +248,7 @@ class LeafCountAccumulator(PlanAccumulator):
         """
         self._require_unreleased()
         if self._n_rows != self._max_rows:
-            raise ValueError(
-                "the rows are not as many as was declared: n_rows is public, and the tree states it."
-            )
+            raise ValueError("the number of rows is not n_rows, which is public: declare the right number.")
         self._public = self._public if public is None else public
         fitted: CentralTree = clone(tree)
         fitted.announce_leaks([])
@@ -262,14 +259,3 @@ class LeafCountAccumulator(PlanAccumulator):
         self._drive(open_rounds(entropy.source), entropy, fitted.charge)
         self._wipe(fitted)
         return fitted
-
-
-def _check_weight(cap: Any) -> float | None:
-    """Return the declared bound on weights."""
-    if cap is None:
-        return None
-    if isinstance(cap, bool) or not isinstance(cap, Real):
-        raise TypeError("max_sample_weight must be a number.")
-    if not (math.isfinite(float(cap)) and float(cap) > 0):
-        raise ValueError("max_sample_weight must be finite and above 0.")
-    return float(cap)

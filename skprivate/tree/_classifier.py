@@ -227,7 +227,7 @@ def label_weights(class_weight: Any, classes: NDArray[Any], base: FloatArray | N
     else:
         known = classes.tolist()
         if any(label not in known for label in class_weight):
-            raise ValueError("class_weight names a class that is none of the tree's.")
+            raise ValueError("class_weight names a class that the tree does not have.")
         if not all(isinstance(weight, Real) for weight in class_weight.values()):
             raise TypeError("class_weight must hold a number for every class that it names.")
         weights = np.array([class_weight.get(label, 1.0) for label in known], dtype=np.float64)

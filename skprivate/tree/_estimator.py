@@ -409,8 +409,8 @@ class PrivateTree(PrivateEstimatorMixin, BaseEstimator):
             fitted = PublicModel.fit(model, votes, classes, self.partition_seed, groups)
         if fitted is None:
             warn_user(
-                "public_model predicts public rows that it has not seen no better than their base rate does; "
-                f"the tree is made without it. Are the public {self._targets} those of the public rows?",
+                "public_model predicts held-out public rows no better than their base rate; the tree is made "
+                f"without it. Check that the public {self._targets} belong to the public rows.",
                 UtilityWarning,
             )
         return fitted
@@ -420,8 +420,8 @@ class PrivateTree(PrivateEstimatorMixin, BaseEstimator):
             return DEEPEST
         if not n_public and self.max_depth > DEEPEST_COMPLETE:
             raise ValueError(
-                f"max_depth must be at most {DEEPEST_COMPLETE} without public rows: the tree is complete "
-                "then, with 2^max_depth leaves."
+                f"max_depth must be at most {DEEPEST_COMPLETE} without public rows: the tree is then "
+                "complete, with 2^max_depth leaves."
             )
         return int(self.max_depth)
 

@@ -116,7 +116,7 @@ def round_to_noise(size: float, error: float) -> int:
 # Warnings of likely mistakes, and the test on which they are based.
 
 _ONE_LEAF = "the tree has a single leaf, and predicts the same everywhere."
-_ELSEWHERE = "what the tree predicts beyond a constant rests on {source} alone."
+_ELSEWHERE = "beyond a constant, its predictions come from {source} alone."
 
 
 def warn_of_low_utility(tree: Any) -> None:
@@ -230,9 +230,7 @@ class NoisyTable:
         return counts.cell_sizes, counts.n_rows**2 * spread
 
 
-def leaves_differ(
-    table: NoisyTable, ancestors: NDArray[np.int32], n_candidates: int = 1, level: float = _LEVEL
-) -> bool:
+def leaves_differ(table: NoisyTable, ancestors: NDArray[np.int32], n_candidates: int = 1) -> bool:
     """Return whether released counts show that leaves, or nodes of some depth, differ in their labels.
 
     A function of released and public values. Public labels are not used, because they may be wrong. Public
@@ -246,9 +244,6 @@ def leaves_differ(
         Nodes of every depth, from `leaf_ancestors`.
     n_candidates : int, default=1
         Number of candidates among which the counted rows chose every split; 1 if they chose none.
-    level : float, default=0.01
-        Level of the test. It is divided by the number of depths, and by the number of trees of this shape
-        among which the rows chose (Bonferroni).
 
     Returns
     -------
@@ -257,6 +252,9 @@ def leaves_differ(
 
     Notes
     -----
+    The level of the test, 0.01, is divided by the number of depths, and by the number of trees of this shape
+    among which the rows chose (Bonferroni).
+
     ``SETTINGS=100 python -m benchmarks utility_warning`` draws 100 settings of two and 100 of four labels:
     500 to 50,000 rows, 2 to 10 features, epsilon 0.1 to 8, with and without public rows, which have no
     weight. In useless trees (permuted labels, a typo in the classes, or bounds 100 times too wide) the test
@@ -272,7 +270,7 @@ def leaves_differ(
     depths = len(ancestors) - 1
     for node in ancestors[:0:-1]:
         n_splits = int(node.max())
-        least = np.log(level / depths) - n_splits * np.log(n_candidates)
+        least = np.log(_LEVEL / depths) - n_splits * np.log(n_candidates)
         if log_p_value(table.aggregate(node)) < least:
             return True
     return False

@@ -52,8 +52,9 @@ class PublicModel:
 
     Attributes
     ----------
-    classifier : object
-        Fitted to public rows.
+    classifier : object or None
+        Fitted to public rows. None: the model was not sent on from where it was fitted, and the means of the
+        leaves replace it.
     classes : ndarray of shape (n_labels,)
         The tree's classes, sorted; those of the classifier are among them.
     temperature : float
@@ -138,18 +139,9 @@ class PublicModel:
         # The variance of a mean, with the sum of the weights as the number of rows; at most that of a
         # prediction.
         variances = np.minimum(within / np.maximum(weight, _WEIGHT_OF_DRAWN) ** 2, spread)
-        return LeafModel(
-            classifier=self.classifier,
-            classes=self.classes,
-            temperature=self.temperature,
-            shares=self.shares,
-            weights=self.weights,
-            slope=self.slope,
-            leaf=leaf,
-            means=means,
-            variances=variances,
-            base=self.base,
-        )
+        # The public rows stay where the model was fitted.
+        kept = {**vars(self), "X": self.X[:0]}
+        return LeafModel(**kept, leaf=leaf, means=means, variances=variances)
 
 
 @public_module("skprivate.tree")
@@ -181,24 +173,20 @@ class NumberModel:
         except Exception as error:
             raise ValueError(f"public_model cannot predict numbers: {error}") from error
         if found.shape != (len(X),) or not np.isfinite(found).all():
-            raise ValueError("public_model must predict one finite number a row.")
+            raise ValueError("public_model must predict one finite number for each row.")
         shares = np.clip(shares_of(found, np.array([self.low, self.high])), _LEAST_NUMBER, 1 - _LEAST_NUMBER)
         return np.column_stack([1 - shares, shares])
 
 
 @public_module("skprivate.tree")
-@dataclass(frozen=True, eq=False)
-class LeafModel:
+@dataclass(frozen=True, eq=False, kw_only=True)
+class LeafModel(PublicModel):
     """Predictions of a public model in the leaves of a partition.
 
-    It holds no public rows, only predictions of them.
+    It holds no public rows, only predictions of them: `X` is empty.
 
     Attributes
     ----------
-    classifier : object or None
-        None: the model was not sent on from where it was fitted, and the means of the leaves replace it.
-    classes, temperature, shares, weights, slope
-        As in `PublicModel`.
     leaf : ndarray of int32 of shape (n,)
         Leaf of every row of `shares`.
     means : ndarray of shape (n_leaves, n_labels)
@@ -207,16 +195,9 @@ class LeafModel:
         Variances of these means as estimates for private rows; a mean over the labels.
     """
 
-    classifier: Any | None
-    classes: NDArray[Any]
-    temperature: float
-    shares: FloatArray
-    weights: FloatArray
-    slope: float
     leaf: NDArray[np.int32]
     means: FloatArray
     variances: FloatArray
-    base: BaseRate | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """Return the facts about the leaves as JSON values; the classifier stays where it was fitted."""
@@ -243,7 +224,8 @@ class LeafModel:
         if not ((variances >= 0).all() and 0 <= slope <= 1):
             raise ValueError("a public model: a variance or the slope is out of range")
         leaves = np.arange(n_leaves, dtype=np.int32)
-        return cls(None, np.arange(n_labels), 1.0, means, np.ones(n_leaves), slope, leaves, means, variances)
+        public = None, np.arange(n_labels), 1.0, np.empty((0, 0)), means, np.ones(n_leaves), slope
+        return cls(*public, leaf=leaves, means=means, variances=variances)
 
     def predict(self, X: FloatArray, leaves: NDArray[np.int32]) -> FloatArray:
         """Return the model's class probabilities, of shape (n, n_labels), each at least 0.01 or so."""
@@ -259,7 +241,7 @@ def _fit_labels(
 ) -> _Fitted | None:
     labels = votes.labels
     if len(np.unique(labels)) < 2:
-        raise ValueError("public_model needs public rows of two classes at least.")
+        raise ValueError("public_model needs public rows of at least two classes.")
     classifier = fit_model(estimator, X, classes[labels])
     cross_fitted = cross_fit_shares(estimator, X, labels, classes)
     drawn = draw()

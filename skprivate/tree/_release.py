@@ -5,16 +5,17 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from .._typing import FloatArray, IntArray
 from ..accounting import PrivacySpent, ReleaseRecord
 from ..accounting._statements.spent import source_of_input
 from ..noise._mechanisms import Entropy
 from ..partition import DerivedColumns, Partition
+from ..randomizers import LocalRandomizer
 from ..rounds._driver import Round, Rounds
 from ..rounds._plans.cells import CellsPlan, LabelAxis, LeafAxis, TargetAxis
 from ..rounds._plans.masses import NUMBER_BITS, WEIGHT_STEPS, LabelMasses, Masses, MassesPlan, NumberMasses
@@ -189,40 +190,9 @@ def _sampling(counts: IntArray | FloatArray, base: FloatArray) -> FloatArray:
 # Design of a tree: partition, release mechanism, classes, bounds and public counts.
 
 
-class ReleaseMechanism(Protocol):
-    """A mechanism that releases counts of the private rows by leaf and label.
-
-    A `LocalRandomizer` is one: the counts are those of its reports. Its documentation describes the members.
-    """
-
-    name: str
-    relation: str
-    epsilon: Fraction
-    n_cells: int
-    n_labels: int
-
-    @property
-    def sensitivity(self) -> int | None:
-        """Integer L1 sensitivity, if there is additive noise."""
-
-    @property
-    def noise_scale(self) -> int | Fraction | None:
-        """Scale of the noise on the integers, if there is additive noise."""
-
-    def describe(self) -> str:
-        """Return a short description of the mechanism and its resolved parameters."""
-
-    def simulate(self, categories: ArrayLike, random_state: Any = None) -> IntArray:
-        """Draw the release about rows of the categories ``n_labels * leaf + label``."""
-
-    def estimate(self, counts: ArrayLike, n: int) -> FloatArray:
-        """Return signed sums, or numbers by label if there are more than two."""
-
-    def estimate_cells(self, counts: ArrayLike, n: int) -> FloatArray | None:
-        """Return unbiased estimates of the rows in the leaves; None if the release has none."""
-
-    def variance(self, n: int, cell_counts: ArrayLike | None = None) -> FloatArray:
-        """Return the variance of the difference of two labels' estimates in every leaf."""
+# A mechanism that releases counts of the private rows by leaf and label. Those of a curator and of planned
+# releases have the members of a `LocalRandomizer`, where these are described.
+ReleaseMechanism = LocalRandomizer | NoisyHistogram | PrivateSplitsMechanism | PlannedLeaves
 
 
 @public_module("skprivate.tree")

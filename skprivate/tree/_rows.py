@@ -394,7 +394,7 @@ def least_scale(epsilon: Fraction, sensitivity: int) -> Fraction:
     """Return nearly the smallest scale that the sampler accepts and that spends no more than epsilon."""
     exact = sensitivity / epsilon
     if exact > MAX_SCALE:
-        raise ValueError("epsilon is too small for the sensitivity: the scale of the noise passes 2^52.")
+        raise ValueError("epsilon is too small for the sensitivity: the scale of the noise exceeds 2^52.")
     if exact.numerator <= MAX_SCALE and exact.denominator <= MAX_SCALE:
         return exact
     # Rounded up to a fraction with about 50 binary digits in the numerator, and at most 52 in the

@@ -325,7 +325,7 @@ class FirstPhase:
         It is a function of the reports and of public quantities, and may be used like public rows.
         """
         if self.counts is None:
-            raise ValueError("the reports of the first phase are not there yet.")
+            raise ValueError("the reports of the first phase have not arrived yet.")
         randomizer = self.randomizer
         noise = randomizer.column_variances(self.counts)
         model = fit_naive_bayes(

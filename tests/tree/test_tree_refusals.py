@@ -372,7 +372,7 @@ def changed_randomizer(state, **changes):
             )
         ),
         (lambda: FirstPhase.from_dict(changed_randomizer(LEVELS, n_cells=99)), "not for its columns"),
-        (lambda: FEW.fit_model(0), "not there yet"),
+        (lambda: FEW.fit_model(0), "not arrived yet"),
         (lambda: selection_noise(1e-13), "epsilon is too small"),
         *(
             (
