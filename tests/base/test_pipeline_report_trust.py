@@ -380,4 +380,4 @@ def test_the_battery_wants_a_statement_of_an_undeclared_step():
     assert failed(BoundsScaler((0, 1))) == []
     assert failed(type("Promised", (BoundsScaler, StatelessMixin), {})((0, 1))) == []
     (reason,) = failed(type("Further", (BoundsScaler,), {})((0, 1)))
-    assert "nothing says what a fit spent" in reason
+    assert "nothing states the spent budget" in reason
