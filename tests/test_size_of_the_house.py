@@ -51,9 +51,9 @@ MOST_LINES = {
     "inspection": 1049,
     "preprocessing": 691,
     "noise": 810,
-    "label_privacy": 747,
-    "datasets": 563,
-    "_demo": 457,
+    "label_privacy": 744,
+    "datasets": 560,
+    "_demo": 452,
     "metrics": 414,
     "files at the top": 247,
 }
