@@ -45,7 +45,7 @@ class BoundsScaler(StrictMixin, StatelessMixin, OneToOneFeatureMixin, Transforme
 
     See Also
     --------
-    skprivate.privacy_report : Names every step of a pipeline that read private rows without paying.
+    skprivate.privacy_report : Names the steps of a pipeline that read private rows without spending budget.
 
     Notes
     -----

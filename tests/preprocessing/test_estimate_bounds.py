@@ -316,7 +316,7 @@ def test_an_estimate_counts_once_however_many_steps_take_it(estimates):
     report = privacy_report(pickle.loads(pickle.dumps(pipe)))
     assert [step.status for step in report.steps] == ["covered before", "stateless", "stateless", "covered"]
     assert (report.epsilon, report.effective_epsilon, report.private) == (2, 2.0, True)
-    assert "tqmatransformer > bounds (estimate_bounds): covered before: paid for separately" in str(report)
+    assert "tqmatransformer > bounds (estimate_bounds): covered before: charged separately" in str(report)
     assert skprivate.accounting.PrivacyReport.from_dict(report.to_dict()) == report
 
 
