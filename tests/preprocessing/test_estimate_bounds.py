@@ -135,7 +135,7 @@ def test_nothing_stands_out_gives_the_widest_bounds_and_a_warning():
     # 60 rows in one bin, or 2 in each of 30: the threshold is 0.75 log(401 * 3 / 1e-6) = 16 rows.
     spread = np.ldexp(1.0, np.arange(60) // 2)
     X = np.column_stack([spread, np.full(60, 50.0), -spread])
-    with pytest.warns(UserWarning, match="stands out of the noise in column 0, 2: the widest") as caught:
+    with pytest.warns(UserWarning, match="stands out of the noise in column 0, 2: its bounds") as caught:
         lower, upper = estimate_bounds(X, 8.0, random_state=0)
     assert caught[0].filename == __file__
     assert lower.tolist() == [-WIDEST, 32, -WIDEST]
