@@ -147,18 +147,23 @@ plt.show()
 # %%
 # The page to sign
 # ----------------
-# The page is one HTML file without scripts. It shows:
+# The page is one HTML file without scripts, which prints as one sheet of A4. The sheet shows:
 #
-# - what was run, by whom and with whose approval, and each claim;
-# - what epsilon means here, in plain sentences;
-# - what was refused, what failed, and what is not covered;
+# - the question, the purposes, who did it, who approved it and when;
+# - the AUC, the accuracy and the log loss with their intervals, and up to eight rows of Table One;
+# - what epsilon means here, in plain sentences, and what it does not cover;
+# - the budget: what was spent, what is left, what failed and what was refused;
 # - lines to sign.
+#
+# Every charge, every figure and every claim is in the details, which are folded behind the sheet. Unfold them
+# to print them on further pages. Figures of a result that is not private are not shown.
 from skprivate.accounting import study_page
 
 page = study_page(
     ledger,
     {"Table One": told, "model": model, "evaluation": result},
     title="Income study",
+    question="Who earns more than 50,000 a year?",
     path=folder / "study.html",
 )
 for entry in ledger.entries():
