@@ -191,7 +191,6 @@ def plan_study(
     given = {name: value for name, value in locals().items() if name in _CONSTRAINTS}
     validate_parameter_constraints(_CONSTRAINTS, given, "plan_study")
     grid = check_epsilons(epsilons)
-    trial_fits.check_domain(domain)
     labels = _predicts_labels(estimator)
     template = trial_fits.prepare(estimator, domain, target)
     name = trial_fits.epsilon_of(template, param_name)
