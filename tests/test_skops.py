@@ -183,8 +183,8 @@ def test_the_list_holds_every_estimator_and_nothing_that_is_not_needed():
     alone = clone(LIFE.estimator).set_params(bounds_X=None)
     population = alone.fit(None, arguments(LIFE)["y"])
     # Whether others have random cells depends on their noise.
-    cells = DPBoostingClassifier(8.0, bounds=(-1, 1), classes=[0, 1], interactions=1)
-    cells = cells.fit(arguments(CENTRAL)["X"], arguments(CENTRAL)["y"])
+    X = np.random.default_rng(0).uniform(size=(400, 3))
+    cells = DPBoostingClassifier(8.0, bounds=(0, 1), classes=[0, 1], interactions=1).fit(X, X[:, 0] > X[:, 1])
     models = (tree_of_levels(), tree_around_a_model(), of_levels, lives_with_residuals(), population, cells)
     for model in models:
         needed |= set(skops.io.get_untrusted_types(data=skops.io.dumps(model)))
