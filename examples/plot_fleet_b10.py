@@ -90,6 +90,8 @@ for q in (0.1, 0.5, 0.9):
     QuantileDependenceDisplay.from_estimator(model, "load", q=q, ax=axis)
 axis.plot(loads, truth, color="black", linestyle="--", linewidth=1)
 axis.set(ylabel="years", yscale="log")
+axis.set_yticks([5, 10, 20, 50], ["5", "10", "20", "50"])
+axis.minorticks_off()
 plt.show()
 
 

@@ -14,28 +14,10 @@ format, with some of its columns. For the real file, use ``adult.data`` and the 
 """
 
 import tempfile
-import warnings
 from pathlib import Path
 
-import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
-
-from skprivate import (
-    DPBoostingClassifier,
-    DPTreeClassifier,
-    PrivacyLedger,
-    TableDomain,
-    plan_study,
-    privacy_report,
-    private_describe,
-    private_evaluate,
-)
-from skprivate.accounting import study_page
-from skprivate.exceptions import BudgetExceededError, PrivacyLeakWarning
-from skprivate.inspection import PrivateEvaluationDisplay, ShapeFunctionDisplay
 
 folder = Path(tempfile.mkdtemp())  # use a folder of your own
 rng = np.random.default_rng(0)
@@ -57,6 +39,8 @@ people.to_csv(folder / "adult.csv", header=False, index=False)
 # --------------
 # First write down what is known about the columns. The survey's documentation states where ages are cut off,
 # which classes of workers exist, and that "?" marks a missing answer. None of this may come from the rows.
+from skprivate import TableDomain
+
 columns = {"age": (17, 90), "work": ["Private", "State-gov"], "years": (1, 16), "hours": (1, 99)}
 labels = ["<=50K", ">50K"]
 domain = TableDomain(columns, missing_values=["?"])
@@ -77,6 +61,8 @@ features = list(columns)
 # %%
 # Open the ledger first. It holds a ceiling that no call can exceed, and records who does what, with whose
 # approval.
+from skprivate import PrivacyLedger
+
 ledger = PrivacyLedger(folder / "study.ledger", epsilon=3, delta=1e-5)
 who = {"person": "A. Statistician", "approver": "ethics board, 12/26", "expiry": "2027-12-31"}
 
@@ -85,6 +71,8 @@ who = {"person": "A. Statistician", "approver": "ethics board, 12/26", "expiry":
 # ------------------
 # Table One shows shares, means and quantiles, with intervals that include the noise. All come from one
 # release of counts. ``to_html`` and ``to_frame`` give the same table for a paper or a program.
+from skprivate import private_describe
+
 with ledger.record(purpose="Table One", **who):
     told = private_describe(train, with_income, epsilon=0.5, ledger=ledger)
 print(told)
@@ -95,6 +83,8 @@ print(told)
 # Before the fit, estimate the accuracy of a private model of so many rows. Is it better than what the public
 # rows give without any budget? The plan uses public rows alone. It charges nothing, and lists what it cannot
 # know.
+from skprivate import DPBoostingClassifier, plan_study
+
 model = DPBoostingClassifier(epsilon=1.0, delta=1e-6, domain=domain, classes=labels, ledger=ledger)
 plan = plan_study(
     model,
@@ -120,6 +110,10 @@ print(model.privacy_spent_)
 # %%
 # ``model.shape_functions_`` holds the fitted model, one curve for each column. Read it before you use the
 # model.
+import matplotlib.pyplot as plt
+
+from skprivate.inspection import ShapeFunctionDisplay
+
 figure, axis = plt.subplots(layout="constrained")
 ShapeFunctionDisplay.from_estimator(model, "age", ax=axis)
 axis.set_title("SIMULATED people, epsilon 1")
@@ -132,6 +126,9 @@ plt.show()
 # :func:`~skprivate.evaluation.private_evaluate` spends budget on one histogram of scores and labels. It
 # computes AUC, log loss, calibration and all other statistics from this histogram, for all rows and for the
 # declared groups.
+from skprivate import private_evaluate
+from skprivate.inspection import PrivateEvaluationDisplay
+
 with ledger.record(purpose="evaluation", **who), ledger.data("rows to evaluate on"):
     result = private_evaluate(
         model,
@@ -143,7 +140,8 @@ with ledger.record(purpose="evaluation", **who), ledger.data("rows to evaluate o
         groups_of_interest=(test["work"], ["Private", "State-gov"]),
     )
 print(result)
-PrivateEvaluationDisplay.from_evaluation(result)
+figure, axis = plt.subplots(layout="constrained")
+PrivateEvaluationDisplay.from_evaluation(result, ax=axis)
 plt.show()
 
 # %%
@@ -159,6 +157,8 @@ plt.show()
 #
 # Every charge, every figure and every claim is in the details, which are folded behind the sheet. Unfold them
 # to print them on further pages. Figures of a result that is not private are not shown.
+from skprivate.accounting import study_page
+
 page = study_page(
     ledger,
     {"Table One": told, "model": model, "evaluation": result},
@@ -171,6 +171,8 @@ for entry in ledger.entries():
 
 # %%
 # A fourth run would exceed the ceiling. It is refused, changes nothing, and is listed.
+from skprivate.exceptions import BudgetExceededError
+
 try:
     model.fit(train[features], train["income"])
 except BudgetExceededError as error:
@@ -182,6 +184,11 @@ print(len(ledger.refusals()), "refusal")
 # --------------------------
 # Each of the following mistakes is reported, before or after the fit. None of these fits claims to be
 # ``private``. The first one reads bounds and classes from the rows:
+import warnings
+
+from skprivate import DPTreeClassifier
+from skprivate.exceptions import PrivacyLeakWarning
+
 numbers, income = train[["age", "years", "hours"]], train["income"]
 with warnings.catch_warnings(record=True) as caught:
     warnings.simplefilter("always", PrivacyLeakWarning)
@@ -196,6 +203,11 @@ print(seeded.privacy_spent_.private)
 
 # %%
 # A scaler reads the rows without spending budget. The report of the pipeline names it:
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from skprivate import privacy_report
+
 scaled = DPTreeClassifier(bounds=(-4, 4), classes=labels)
 report = privacy_report(make_pipeline(StandardScaler(), scaled).fit(numbers, income))
 print(report.private, [step.estimator for step in report.uncovered])

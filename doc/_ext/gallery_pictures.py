@@ -56,6 +56,7 @@ def start_anew(_gallery_conf: dict[str, Any], _path: str) -> None:
 
     skprivate.set_config(strict=False)
     rcParams.update({"font.size": _LETTERS, "axes.titlesize": "medium", "figure.figsize": _FIGURE})
+    rcParams["figure.constrained_layout.use"] = True
 
 
 def check(app: "Sphinx", exception: Exception | None) -> None:

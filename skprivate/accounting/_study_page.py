@@ -23,8 +23,8 @@ from ._statements.text import RELATIONS, UNITS, show_factor
 Rows = Sequence[tuple[str | None, ...]]
 Named = Sequence[tuple[str, Any, Figures | None]]
 
-# Rows of figures and characters of texts on the first page: so many leave a study with two evaluations, a
-# description and three signatures on one sheet of A4. See the test that prints it.
+# Most rows of figures and characters of texts on the first page. With them, a study with two evaluations, a
+# description and three signatures fits on one sheet of A4. See the test that prints it.
 _MOST_RESULTS, _MOST_OF_TABLE, _MOST_CHARACTERS, _MOST_OF_NAME = 6, 8, 70, 30
 _TAGS = ('th scope="row"', "td", "td", "td")
 _STYLE = """
@@ -125,10 +125,10 @@ def study_page(
 
     Notes
     -----
-    The first page shows who did what and when, the budget, at most 6 rows of results and 8 of Table One, what
-    the epsilon of all results means, what it does not cover, and lines to sign. Long texts are cut there. The
-    details hold every charge, every figure and every claim. A line is left to fill in where the ledger
-    records nothing.
+    The first page shows who did what and when, the budget, and at most 6 rows of results and 8 of Table One.
+    It states the meaning of the epsilon of all results and what epsilon does not cover, and has lines to
+    sign. Long texts are cut there. The details hold every charge, every figure and every claim. If the ledger
+    records nothing about a row, it is a line to fill in.
 
     The meaning of epsilon is stated for all entries together, by basic composition, with groups of disjoint
     data as declared. It bounds how much somebody learns about one unit who sees all results and knows all
@@ -328,7 +328,7 @@ def _sentences(part: CompositionPart) -> Rows:
         )
     return [
         ("epsilon", f"{show(part.epsilon)} ({part.relation}, {unit})"),
-        ("in odds", f"the odds {odds}: times {show_factor(epsilon)} at most, or divided by it"),
+        ("in odds", f"the odds {odds}: multiplied or divided by at most {show_factor(epsilon)}"),
         ("in belief", f"{', '.join(_belief(epsilon, *prior) for prior in _PRIORS)}: for either of the two"),
         ("delta", delta),
         ("unit", UNITS[unit].replace("`", "")),

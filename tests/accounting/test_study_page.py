@@ -115,7 +115,7 @@ def test_the_first_page_has_the_facts(study):
         "The caller declares that no fit of the model has used these rows.",
         f"ill, share of true {ill.value:.1%} {ill.lower:.1%} to {ill.upper:.1%}",
         "epsilon 1.5 (replace-one, row)",
-        "times 4.49 at most, or divided by it",
+        "multiplied or divided by at most 4.49",
         "from even odds to at most 81.76 %, from 1 % to at most 4.34 %",
         "not charged seeded",
         "not private seeded",

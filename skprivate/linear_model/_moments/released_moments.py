@@ -16,6 +16,7 @@ from math import ceil, isqrt, sqrt
 from typing import Any, get_args
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ..._typing import FloatArray, IndexArray, IntArray, MomentMethod, Regularization
 from ...accounting import ReleaseRecord
@@ -369,7 +370,7 @@ def pair_codes(rows: IndexArray, columns: IndexArray) -> IndexArray:
     return 3 * np.minimum(rows, 2) + np.minimum(columns, 2) + 9 * (rows == columns)
 
 
-def mirrored(values: FloatArray, size: int) -> FloatArray:
+def mirrored(values: NDArray[Any], size: int) -> FloatArray:
     """Return symmetric matrices with these values on and above the diagonal, of shape (..., size, size)."""
     matrix, (rows, columns) = np.empty((*values.shape[:-1], size, size)), np.triu_indices(size)
     matrix[..., rows, columns] = matrix[..., columns, rows] = values

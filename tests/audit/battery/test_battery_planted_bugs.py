@@ -438,7 +438,7 @@ def test_the_right_estimator_passes():
     skipped = {"check_epsilon_of_whole_fits", "check_partial_fit_spends", "check_runs_of_a_search"}
     # It states a total alone, and is told that this hides what a release costs.
     skipped |= {"check_releases", "check_releases_show_half_the_noise"}
-    assert "list them in PrivacySpent.releases" in told["check_releases"][1]
+    assert "List the releases in PrivacySpent.releases" in told["check_releases"][1]
     assert {name for name, (status, _) in told.items() if status != "passed"} == skipped, told
 
 
