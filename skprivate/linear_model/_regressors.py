@@ -725,9 +725,10 @@ class DPLogLocationScaleRegressor(BaseLogLocationScale):
         Slopes of the location, in the units of X, on the scale of the model (log time).
     slopes_kept_ : float
         Factor from 0 to 1 that the slopes of a fit to complete targets were multiplied by. It is below 1 only
-        if, by released values, the slopes predict no better than a constant, or if released values asked for
-        a check of the predictions. Other fits are not shrunk. Predictions follow the shrunk slopes. Intervals
-        are those of the fit before it was shrunk: an estimate need not be in the middle of its interval.
+        if, by released values, the slopes predict no better than a constant, or if released values, or public
+        numbers with few rows, asked for a check of the predictions. Other fits are not shrunk. Predictions
+        follow the shrunk slopes. Intervals are those of the fit before it was shrunk: an estimate need not be
+        in the middle of its interval.
     intercept_ : float
         Location at X = 0.
     scale_ : float
