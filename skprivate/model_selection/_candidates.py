@@ -7,7 +7,7 @@ import sys
 import traceback
 import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any, NamedTuple
@@ -434,8 +434,7 @@ class _Silence:
         """Ignore all warnings in a ``with`` block."""
         if getattr(sys.flags, "context_aware_warnings", False):
             # Python 3.14: each context has its own filters, and scikit-learn passes them to the workers.
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")
+            with warnings.catch_warnings(action="ignore"):
                 yield
             return
         block = object()
@@ -472,11 +471,9 @@ def _perform(
     try:
         # Another thread or process has another configuration. Seeds were announced.
         with config_context(strict=task.strict, allow_seeds=True):
-            if os.getpid() == parent:
-                return _fit_and_score(task, candidate, metadata, seed)
             # Another process has its own filters. In threads they are shared, and already set.
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")
+            other = os.getpid() != parent
+            with warnings.catch_warnings(action="ignore") if other else nullcontext():
                 return _fit_and_score(task, candidate, metadata, seed)
     except Exception as error:
         return Failure(isinstance(error, ScoreShapeError), _public_cause(error))
