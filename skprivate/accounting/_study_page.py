@@ -56,10 +56,7 @@ _NOT_COVERED = (
     ),
     ("choices by eye", "columns, bounds, models or cut-offs chosen after somebody saw private rows"),
     ("other releases", "what was published from the same rows without this ledger"),
-    (
-        "general results",
-        "what a result shows about people like you, with or without your data in it",
-    ),
+    ("general results", "facts about people like you, with or without your data in the result"),
     ("several units", "a person with rows in several units, or in groups of data declared disjoint"),
     ("access", "who may read the rows, copies of them, and logs"),
     ("the record", "purposes, persons and approvers are what the user said; nothing checks them"),

@@ -69,7 +69,13 @@ class Plan:
         costs, uncovered, most = [], {}, 1
         for path, step in steps_within(estimator):
             if is_private(step):
-                costs.append(_cost(step, any_public, grouped))
+                if grouped and not get_routing_for_object(step).consumes("fit", ["groups"]):
+                    raise ValueError(
+                        f"groups are passed, but {type(step).__name__} takes none: its unit of privacy would "
+                        "be the row."
+                    )
+                costs.append(step.planned_cost(any_public))
+                step._validate_params()
                 most = max(most, getattr(step, "max_rows_per_group", 1))
                 reason = reason_against(step, "PrivateEstimatorMixin")
             else:
@@ -120,15 +126,6 @@ class Plan:
             # The spending of a private step was planned, even if its class is not trusted.
             return step.status != "covered"
         return any(path.startswith(f"{known} > ") for known in self.uncovered if known)
-
-
-def _cost(step: Any, any_public: bool, grouped: bool) -> base.PlannedCost:
-    name = type(step).__name__
-    if grouped and not get_routing_for_object(step).consumes("fit", ["groups"]):
-        raise ValueError(f"groups are passed, but {name} takes none: its unit of privacy would be the row.")
-    cost: base.PlannedCost = step.planned_cost(any_public)
-    step._validate_params()
-    return cost
 
 
 def steps_within(estimator: Any, path: str = "") -> Iterator[tuple[str, Any]]:
