@@ -128,8 +128,7 @@ def run_world(
     if in_fit:
         steps = getattr(estimator, "steps", None)
         options[f"{steps[-1][0]}__is_public" if steps else "is_public"] = is_public
-    with config_context(allow_seeds=True), warnings.catch_warnings():
-        warnings.simplefilter("ignore")
+    with config_context(allow_seeds=True), warnings.catch_warnings(action="ignore"):
         if alone is not None:
             score_alone = float(scorer(alone.fit(safe_indexing(X, is_public), y[is_public]), test, y_test))
             few = np.arange(n + n_public) < n_public * (_FOLDS - 1) // _FOLDS
@@ -159,8 +158,7 @@ def cross_validate_quiet(
     estimator: Any, param_name: str, X: Any, y: Any, labels: bool, scorer: Any, seed: int
 ) -> FloatArray:
     """Return the scores of the estimator with hardly any noise, on each fold of the public rows."""
-    with config_context(allow_seeds=True), warnings.catch_warnings():
-        warnings.simplefilter("ignore")
+    with config_context(allow_seeds=True), warnings.catch_warnings(action="ignore"):
         quiet = quieten(estimator, param_name, seed)
         folds = splitter(y, labels, _FOLDS, seed)
         scores: FloatArray = cross_val_score(quiet, X, y, cv=folds, scoring=scorer)
@@ -192,8 +190,7 @@ def public_model(known: PublicRows, labels: bool, scorer: Scorer, seed: int) -> 
             "logistic regression": LogisticRegression(max_iter=1000),
         }
     found = []
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
+    with warnings.catch_warnings(action="ignore"):
         for name, model in models.items():
             steps = make_pipeline(SimpleImputer(keep_empty_features=True), StandardScaler(), model)
             folds = splitter(known.y, labels, _FOLDS, seed)
