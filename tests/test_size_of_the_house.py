@@ -40,7 +40,7 @@ MOST_LINES = {
     "evaluation": 3216,
     "games": 3689,
     "collaborative": 3770,
-    "collection": 2036,
+    "collection": 2035,
     "domain": 1668,
     "ensemble": 1953,
     "partition": 1522,

@@ -14,6 +14,7 @@ from .._typing import CentralRelation
 from ..domain._labels import refuse_label_types
 from ..exceptions import PrivacyLeakError
 from ..rounds._rows import refuse_other_forms
+from ..rounds._tables import count_columns
 from ..tree import LocallyPrivateTreeRegressor
 from ..tree._release import TreeDesign, shape_by_reports
 from ..tree._splits_by_clients import FIRST_SHARE, FirstPhase
@@ -449,10 +450,8 @@ def _names_without_rows(bounds: Any, given: Sequence[str] | None) -> list[str]:
 
 
 def _n_columns(bounds: Any) -> int:
-    """Number of columns of declared bounds."""
-    if isinstance(bounds, Mapping):
-        return len(bounds)
-    sizes = [np.size(side) for side in bounds if np.ndim(side)]
-    if not sizes:
+    """Return the number of columns of declared bounds."""
+    found = count_columns(bounds)
+    if found is None:
         raise ValueError("features must name the columns: the bounds do not say how many there are.")
-    return max(sizes)
+    return found
