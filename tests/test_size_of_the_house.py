@@ -36,7 +36,7 @@ MOST_LINES = {
     "audit": 4418,
     "accounting": 4186,
     "rounds": 5293,
-    "tree": 3544,
+    "tree": 3541,
     "evaluation": 3216,
     "games": 3689,
     "collaborative": 3770,

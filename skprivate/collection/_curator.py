@@ -348,10 +348,10 @@ class SplitCurator(ReportCounter):
             There are no reports.
         """
         n_clients = check_int(n_clients, "n_clients", least=1)
-        state = self._state
-        if state.design.first_phase is None or not state.n_reports:
+        state, plan = self._state, self._state.design.first_phase
+        if plan is None or not state.n_reports:
             raise ValueError("there are no reports yet: count some with update or update_file first.")
-        first = state.design.first_phase.with_counts(state.counts.copy(), state.n_reports)
+        first = replace(plan, counts=state.counts.copy(), n_reports=state.n_reports)
         design = shape_by_reports(clone(state.tree), state.design, first, n_clients)
         curator = TreeCurator.__new__(TreeCurator)
         curator._start(CuratorState.empty(state.tree, design, state.specification.label))
