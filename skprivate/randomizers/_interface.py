@@ -327,7 +327,7 @@ class LocalRandomizer(ABC):
         >>> print(KRRRandomizer(1.0, 2).leakage([0.4, 0.3, 0.2, 0.1]))
         Guarantee: pointwise maximal leakage of your report
           epsilon: 0.841435 nats
-          status: exact: no bound below it holds
+          status: exact: no smaller bound holds
           prior: 4 values with probabilities 0.4, 0.3, 0.2 and 0.1
           method: closed form for 4-ary randomised response on (cell, label)
         """

@@ -184,8 +184,8 @@ FITS = [
             (DummyClassifier(), "the same for all public rows"),
             (Broken("raises"), "could not be fitted"),
             (Broken("cannot predict"), "cannot predict probabilities"),
-            (Broken("nan"), "predicts no probabilities"),
-            (Broken("negative"), "predicts no probabilities"),
+            (Broken("nan"), "does not predict probabilities"),
+            (Broken("negative"), "does not predict probabilities"),
             (Broken("three columns"), "one column for each class"),
             *((wrong, "public_model") for wrong in (LinearSVC(), Ridge(), "forest")),
         )
