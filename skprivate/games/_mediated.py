@@ -352,8 +352,8 @@ class Messages:
         """Return what all players send, and what they remember; each row is a player's own."""
         shape, path = self.start.shape, state.path
         public = np.broadcast_to(state.public, shape)
-        held = game._responses(lambda x: game.pseudo_gradient(x, public), state.responses)
-        alike = game._responses(lambda x: game.pseudo_gradient(x, public + x - path), held)
+        held, _ = game._responses(lambda x: game.pseudo_gradient(x, public), state.responses)
+        alike, _ = game._responses(lambda x: game.pseudo_gradient(x, public + x - path), held)
         # A set of a user's own may return points that it does not contain, or that are further apart.
         near = np.linalg.norm(held - self.start, axis=1) <= self.diameter * (1 + _OUTSIDE)
         held = np.where((near & game.constraint.contains(held))[:, None], held, self.start)

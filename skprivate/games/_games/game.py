@@ -446,14 +446,19 @@ class AggregativeGame:
         ValueError
             Wrong shape, not finite, or a conjecture outside of [0, 1].
 
+        Warns
+        -----
+        ConvergenceWarning
+            Some responses are not found to that tolerance, as where a cost is 10,000 times as steep in one
+            direction as in another.
+
         Notes
         -----
         A player solves ``F_i(x, aggregate + conjecture (x - reference_i)) = 0`` in its set. An aggregate that
         is off by e moves the responses by about ``Q e / P`` with the conjecture 0, for a pseudo-gradient
         ``P x + Q aggregate``, and by ``Q e / (P + Q)`` with the conjecture 1, which keeps to the reference
-        where players differ. Steps are projected extragradient steps, 5,000 at most, to 1e-8 of the set's
-        diameter: of a cost that is far steeper in one direction than in another (by 1,000) the result may be
-        off by more.
+        where players differ. Steps are projected gradient steps of spectral lengths, with extragradient steps
+        where those fail, 5,000 at most, to 1e-8 of the set's diameter.
 
         **Privacy**: nothing is published. Responses to a private estimate are its post-processing, joined
         with the player's own data: no guarantee about broadcasts covers a response that others see.
@@ -475,12 +480,21 @@ class AggregativeGame:
         held = np.broadcast_to(near, shape)
         if reference is None:
             start = self.constraint.start(*shape)
-            known = self._responses(lambda x: self.pseudo_gradient(x, held), start)
+            known, _ = self._responses(lambda x: self.pseudo_gradient(x, held), start)
         else:
             known = self._check_strategies(reference)
-        return self._responses(lambda x: self.pseudo_gradient(x, held + share * (x - known)), known)
+        found, solved = self._responses(lambda x: self.pseudo_gradient(x, held + share * (x - known)), known)
+        if not solved:
+            from sklearn.exceptions import ConvergenceWarning
 
-    def _responses(self, operator: Operator, start: FloatArray) -> FloatArray:
+            warn_user(
+                "Some responses are not found to 1e-8 of the set: a cost is far steeper in one direction "
+                "than in another, or has kinks. Use units in which slopes are alike.",
+                ConvergenceWarning,
+            )
+        return found
+
+    def _responses(self, operator: Operator, start: FloatArray) -> tuple[FloatArray, bool]:
         origin, reach = self.constraint.start(self.n_players, self.n_dims), self.constraint.euclidean_diameter
         reach = reach if 0 < reach < np.inf else max(1.0, float(np.abs(origin).max()))
         # Of two public points the one where the row's gradient is larger: at one of them it may be all but 0.
