@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What a mediated game is expected to be worth at an epsilon, by simulation, beside what no epsilon gives."""
+"""Expected regret of a mediated game at an epsilon, by simulation, beside what needs no epsilon."""
 
 import warnings
 from collections.abc import Callable
@@ -70,13 +70,13 @@ def plan_game(
     n_games: int = 10,
     random_state: int = 0,
 ) -> GamePlan:
-    """Simulate what a `MediatedNashSolver` is worth at an epsilon, before anything private is touched.
+    """Simulate the regret of a `MediatedNashSolver` at an epsilon, before any private value is used.
 
     Parameters
     ----------
     draw : callable
-        Takes a `numpy.random.Generator` and returns a game whose private parts are drawn from a public
-        distribution, of the size and the sets of the real game.
+        Takes a `numpy.random.Generator` and returns a game of the size and the sets of the real game. Its
+        private parts are drawn from a public distribution.
     epsilon : float, default=1.0
         Of one player, > 0.
     delta : float, default=1e-6
@@ -98,8 +98,9 @@ def plan_game(
 
     Notes
     -----
-    The public draw is independent of the game and of the same distribution. Where the real players may differ
-    from it, let `draw` draw the distribution, too: that row of the plan is then what such a shift leaves.
+    The public draw is independent of the game and of the same distribution. If the real players may differ
+    from it, let `draw` draw the distribution, too. That row of the plan then shows the effect of such a
+    shift.
 
     **Privacy**: games are simulated. Nothing private is read, and seeded noise protects nobody.
 

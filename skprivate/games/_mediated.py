@@ -53,9 +53,9 @@ _LEFT, _MOST_ROUNDS = 0.4, 8
 class MediatedNashSolver(GameSolver):
     """Seek a Nash equilibrium with a mediator who publishes noisy means; epsilon comes first.
 
-    In every round each player computes at home what it would play against the public estimate of the
-    aggregate, and sends that to a trusted mediator. The mediator publishes the mean with Gaussian noise, and
-    nothing else. After the last round each player plays, at home, its response to the public estimate.
+    In every round each player computes at home its response to the public estimate of the aggregate, and
+    sends it to a trusted mediator. The mediator publishes the mean with Gaussian noise, and nothing else.
+    After the last round each player plays, at home, its response to the public estimate.
 
     Parameters
     ----------
@@ -99,36 +99,36 @@ class MediatedNashSolver(GameSolver):
 
     Notes
     -----
-    **Privacy.** Joint differential privacy (Kearns et al.): for every player i and any two costs of i, what
-    all others see, the published means and their own strategies, has nearly the same distribution. Proof:
-    given the published means, the message of player j is a function of its own cost alone (`respond` solves
-    every row by itself), so that the messages of all but i do not change. That of i is the vector of its
-    response b, a point of its own public set with the Euclidean diameter D, and a number between 0 and 1
-    times w = D / 2, each rounded to whole units u. The sum moves by at most
-    ``sqrt((D / u + sqrt(n))^2 + (w / u + 1)^2)`` units, in every round, whatever was published before. Noise
-    of a discrete Gaussian on the sum is rho-zCDP, T rounds compose adaptively to T rho, and the strategies of
-    others are post-processing of the means and of their own costs (the billboard lemma, Hsu et al.).
+    **Privacy.** Joint differential privacy (Kearns et al.): take any player i and any two costs of i. Then
+    all that others see, the published means and their own strategies, has nearly the same distribution.
+    Proof: given the published means, the message of player j is a function of its own cost alone, since
+    `respond` solves every row by itself. Hence the messages of all but i do not change. The message of i is
+    its response b, a point of its public set of Euclidean diameter D, and a number between 0 and 1 times w =
+    D / 2. Both are rounded to whole units u. The sum moves by at most ``sqrt((D / u + sqrt(n))^2 + (w / u +
+    1)^2)`` units, in every round, whatever was published before. Discrete Gaussian noise on the sum is
+    rho-zCDP, and T rounds compose adaptively to T rho. The strategies of others are post-processing of the
+    means and of their own costs (the billboard lemma, Hsu et al.).
 
-    Not covered: a player's own strategy, where others see it being carried out; the mediator, who sees the
-    messages, or whoever opens the sum that `mediator` returns, who sees exact means. Against the opener each
-    player would have to add noise, and only the noise of honest players counts. A coalition sees the means
-    and its own strategies. ``strategies_``, ``aggregate_`` and ``residual_`` are exact functions of private
-    costs: publish ``public_aggregate_`` and ``observations_`` alone.
+    The guarantee does not cover a player's own strategy if others see it being carried out. It does not hold
+    against the mediator, who sees the messages, nor against whoever opens the sum that `mediator` returns and
+    so sees exact means. Against the opener each player would have to add noise, and only the noise of honest
+    players counts. A coalition sees the means and its own strategies. ``strategies_``, ``aggregate_`` and
+    ``residual_`` are exact functions of private costs: publish ``public_aggregate_`` and ``observations_``
+    alone.
 
-    The step from an estimate z to the noisy mean y of the responses is ``z + d k (y - z)``. The factor d
-    is a noisy mean over players of how far a player would move if all were like it, over how far it moves
-    if the aggregate stays: 1 / (1 + Q / P) for a pseudo-gradient ``P x + Q aggregate``, for which the
-    step is Newton's. If a step turns the way ``k (y - z)`` round, so that its product with the way before
-    is negative, d is at most the length at which a secant through both ways vanishes, from then on:
-    responses that jump, as of costs that are linear in the own strategy, move further than d says. This
-    is a function of published means. The factor ``k = max(0, 1 - (n + 2 sqrt(2 n)) s^2 / |y - z|^2)``, s
-    the standard deviation of the noise, shrinks steps that noise explains: by its expected square and two
-    standard deviations of that. The estimate is then moved to the nearest mean that the sets allow. In
-    the last response a player expects the aggregate to move with it by ``e^2 / (e^2 + (d r)^2)`` of its
-    own change, e the norm of the noise and r its distance from where it stood
-    (`AggregativeGame.respond`), since responses amplify an error of the estimate where the game is steep;
-    and at least by ``e^4 / (e^4 + (D / 4)^4)``. A warning says that e is above D / 4, which is known
-    before the charge.
+    The step from an estimate z to the noisy mean y of the responses is ``z + d k (y - z)``. The factor d is a
+    noisy mean of a ratio over players: how far a player would move if all were like it, to how far it moves
+    if the aggregate stays. For a pseudo-gradient ``P x + Q aggregate`` it is 1 / (1 + Q / P), and the step is
+    Newton's. If the product of ``k (y - z)`` with that of the step before is negative, the step was too long:
+    from then on d is at most the length at which a secant through both vanishes. This happens where responses
+    jump, as with costs that are linear in the own strategy. The limit is a function of published means. The
+    factor ``k = max(0, 1 - (n + 2 sqrt(2 n)) s^2 / |y - z|^2)``, s the standard deviation of the noise,
+    shrinks steps that noise explains: by its expected square and two standard deviations of that. The
+    estimate is then moved to the nearest mean that the sets allow. In the last response a player expects the
+    aggregate to move by ``e^2 / (e^2 + (d r)^2)`` of its own change, and at least by ``e^4 / (e^4 + (D /
+    4)^4)`` (`AggregativeGame.respond`). Here e is the norm of the noise, and r the player's distance from its
+    strategy before. The reason is that responses amplify an error of the estimate if the game is steep. A
+    warning, before the charge, says that e is above D / 4.
 
     References
     ----------
@@ -200,9 +200,9 @@ class MediatedNashSolver(GameSolver):
         Raises
         ------
         TypeError, ValueError
-            `game` is no game, or its set has no bound or is a point; `x0` has another shape or lies outside
-            the set; delta is 0; the mediator returns something else than a sum. All but the last before a
-            charge.
+            `game` is not a game, or its set is unbounded or a single point. `x0` has another shape or lies
+            outside the set. `delta` is 0. The mediator does not return a sum: this error alone comes after
+            the charge.
         """
         check_game(game)
         # A point in the set's slack for rounding is moved inside.
@@ -352,8 +352,8 @@ class Messages:
         """Return what all players send, and what they remember; each row is a player's own."""
         shape, path = self.start.shape, state.path
         public = np.broadcast_to(state.public, shape)
-        held = game._responses(lambda x: game.pseudo_gradient(x, public), state.responses)
-        alike = game._responses(lambda x: game.pseudo_gradient(x, public + x - path), held)
+        held, _ = game._responses(lambda x: game.pseudo_gradient(x, public), state.responses)
+        alike, _ = game._responses(lambda x: game.pseudo_gradient(x, public + x - path), held)
         # A set of a user's own may return points that it does not contain, or that are further apart.
         near = np.linalg.norm(held - self.start, axis=1) <= self.diameter * (1 + _OUTSIDE)
         held = np.where((near & game.constraint.contains(held))[:, None], held, self.start)

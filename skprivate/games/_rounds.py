@@ -81,9 +81,9 @@ def drowned_share(game: AggregativeGame, heard: float) -> float:
     """Return the conjecture that noise of this expected squared norm leaves players with, at the least.
 
     Where players respond to noise, sets cut off some of its effect, and their mean is not that of an
-    equilibrium. The share is ``heard^2 / (heard^2 + far^4)``, far the distance of a typical aggregate from
-    the start: the squares of both variances, since sets cut off next to nothing of little noise. If there is
-    only noise, players respond as if all were alike.
+    equilibrium. The share is ``heard^2 / (heard^2 + far^4)``, with far the distance of a typical aggregate
+    from the start. Both variances are squared, since sets cut off next to nothing of little noise. If there
+    is only noise, players respond as if all were alike.
     """
     far = FAR * game.constraint.euclidean_diameter
     return (heard / (hypot(heard, far * far) or 1.0)) ** 2
@@ -115,10 +115,10 @@ def last_responses(
 
     Notes
     -----
-    For such a pseudo-gradient an error e of the estimate moves the gradient at the responses by about
-    ``Q e / length`` with the conjecture 0; with the conjecture 1 a player that is at a distance r from its
-    response is kept from it by ``Q length r``, which it sees at home. Each takes the part that minimises the
-    sum of both squares, and at least `drowned_share`.
+    Take such a pseudo-gradient and an error e of the estimate. With the conjecture 0 the error moves the
+    gradient at the responses by about ``Q e / length``. With the conjecture 1 the gradient is off by ``Q
+    length r`` for a player at a distance r from its response, which it sees at home. Each player takes the
+    part that minimises the sum of both squares, and at least `drowned_share`.
     """
     least = max(1 / game.n_players, drowned_share(game, heard))
     held = game.respond(public, reference=reference, conjecture=0)
@@ -164,7 +164,7 @@ class PlayerStates(NamedTuple):
         Strategies.
     private_part, public_part : ndarray of shape (n_players, n_dims); public_part may have one row for all
         The estimates of the aggregate are their sum. `public_part` is a function of the broadcasts alone: two
-        runs with the same broadcasts have the same, bit for bit, and rounding differs in `private_part` only.
+        runs with the same broadcasts have the same one, bit for bit. Rounding differs in `private_part` only.
     """
 
     x: FloatArray
@@ -244,8 +244,9 @@ def replay(
 ) -> Iterator[FloatArray]:
     """Yield the estimates that the players of `dynamics.game` would have had before every broadcast.
 
-    Given the broadcasts, a player's path depends on its own costs alone: replaying a game in which all
-    players have the first of m types, then the second, gives the likelihoods of all m^N profiles.
+    Given the broadcasts, a player's path depends on its own costs alone. So m replays give the likelihoods of
+    all m^N profiles: one of a game in which all players have the first of m types, one with the second, and
+    so on.
 
     Parameters
     ----------

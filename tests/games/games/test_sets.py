@@ -105,12 +105,6 @@ def test_sets_compare_show_and_pickle():
     assert repr(ProjectionSet(clip_to_disc, 2)) == "ProjectionSet(clip_to_disc)"
 
 
-def test_corners_cannot_be_written():
-    box = Box([0.0], [1.0])
-    with pytest.raises(ValueError, match="read-only"):
-        box.lower[0] = -5.0
-
-
 class Ball(ConstraintSet):
     def __init__(self, diameter, expansion, radius=1.0, middle=0.0):
         self.diameter, self.expansion, self.radius, self.middle = diameter, expansion, radius, middle
