@@ -72,6 +72,7 @@ _TYPES: dict[str, tuple[str, ...]] = {
             (*_PLATFORM, "skprivate.collaborative.LocalAverageClassifier"),
         ),
         ("ensemble", "DPBoostingClassifier DPBoostingRegressor", _BOOSTING),
+        ("games", "MediatedNashSolver", _SPENT),
         ("games", "PrivateNashSolver", _GAME),
         ("label_privacy", "LabelPrivateClassifier", (*_LABELS, *_CODES)),
         (

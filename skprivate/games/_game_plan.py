@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """What a mediated game is expected to be worth at an epsilon, by simulation, beside what no epsilon gives."""
 
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from math import sqrt
@@ -8,6 +9,7 @@ from math import sqrt
 import numpy as np
 
 from .._config import config_context
+from ..exceptions import UtilityWarning
 from ..utils import check_int
 from ..utils._public_module import public_module
 from ._games.game import AggregativeGame
@@ -156,5 +158,8 @@ def _regrets(
         solver = MediatedNashSolver(
             epsilon, delta=delta, max_iter=n, random_state=np.random.default_rng((*seed, n))
         )
-        played[_name_of(n)] = solver.fit(game).strategies_
+        with warnings.catch_warnings():
+            # The plan shows what the warning says.
+            warnings.simplefilter("ignore", UtilityWarning)
+            played[_name_of(n)] = solver.fit(game).strategies_
     return {name: game.regret(strategies) for name, strategies in played.items()}

@@ -15,11 +15,8 @@ def test_forms_of_growing_noise_agree(value):
 
 def test_a_number_is_constant_and_three_numbers_fall():
     assert check_schedule(2, "step_size", 3, hyperbolic_schedule, positive=True).tolist() == [2.0, 2.0, 2.0]
-    assert check_schedule((1, 2, 1), "step_size", 3, hyperbolic_schedule, positive=True).tolist() == [
-        1 / 2,
-        1 / 3,
-        1 / 4,
-    ]
+    falling = check_schedule((1, 2, 1), "step_size", 3, hyperbolic_schedule, positive=True)
+    assert falling.tolist() == [1 / 2, 1 / 3, 1 / 4]
 
 
 @pytest.mark.parametrize(

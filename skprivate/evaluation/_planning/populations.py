@@ -327,12 +327,17 @@ def _cross_predict(
     model: Any, X: FloatArray, y: NDArray[Any], n_classes: int, folds: int, seed: int
 ) -> FloatArray:
     found = np.zeros((len(y), n_classes) if n_classes else len(y))
-    splitter: Any = KFold
-    if n_classes:
-        splitter, folds = StratifiedKFold, min(folds, int(np.bincount(y)[np.unique(y)].min()))
-    for train, test in splitter(folds, shuffle=True, random_state=seed).split(X, y):
+    for train, test in splitter(y, bool(n_classes), folds, seed).split(X, y):
         found[test] = predict(clone(model).fit(X[train], y[train]), X[test], n_classes)
     return found
+
+
+def splitter(y: Any, labels: bool, folds: int, seed: int) -> Any:
+    """Return a splitter into folds: of labels stratified, and at most as many as the smallest class."""
+    if not labels:
+        return KFold(folds, shuffle=True, random_state=seed)
+    smallest = int(np.unique(y, return_counts=True)[1].min())
+    return StratifiedKFold(min(folds, smallest), shuffle=True, random_state=seed)
 
 
 def _losses(found: FloatArray, y: NDArray[Any]) -> FloatArray:
