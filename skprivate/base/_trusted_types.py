@@ -92,7 +92,7 @@ _TYPES: dict[str, tuple[str, ...]] = {
 
 
 def trusted_types(*estimators: str | type) -> list[str]:
-    """Return the types that skops must be told to trust to load fitted estimators of the suite.
+    """Return the types to pass to skops as trusted, to load fitted estimators of the suite.
 
     Parameters
     ----------

@@ -370,7 +370,7 @@ _UNKNOWN_OF_LIVES = {
     "depends on them.",
 }
 _OF_ALL_LIVES = (
-    "Whether the distribution and the stress laws are right. Everything depends on them at rows beyond those "
+    "Whether the distribution and the stress models are right. Everything depends on them at rows beyond those "
     "of the test.",
     "Choices that are made after private rows were seen, and mistakes in data.",
 )
