@@ -18,11 +18,11 @@ from ..domain._readers import hint_of
 from ..exceptions import UtilityWarning
 from ..utils._private_fit import warn_after_release
 
-# A count of at most so many standard deviations of its noise may be 0: this holds for 95 % of the classes
-# without rows (for normal and Laplace noise).
+# A count of at most so many standard deviations of its noise may be 0. So are the counts of 95 % of the
+# classes without rows (for normal and Laplace noise).
 _MAY_BE_ZERO = 1.645
-#: The noise of a count exceeds so many standard deviations with probability 1 % in one direction: for Laplace
-#: noise ln(50) / sqrt(2); normal noise needs 2.33.
+#: The noise of a count exceeds so many standard deviations with probability 1 % in one direction. For Laplace
+#: noise it is ln(50) / sqrt(2); normal noise needs 2.33.
 CONFIDENT = 2.77
 # A class is small below a twenty-fifth of an even share of the rows (2 % with two classes). A smaller limit
 # would miss misspelt classes at 5,000 rows and epsilon 1. A larger one would name common rare events.
@@ -346,7 +346,7 @@ def bounded_columns(
 _NEARLY_ALL = 0.9
 # A mean this near to a bound, in half-widths of the bounds, suggests the same: of values that are spread
 # between the bounds one in a hundred would be. So does a mean within two standard deviations of its noise, if
-# these are at most a tenth: nine values in ten are then at the bound, if the others are spread.
+# these are at most a tenth. Nine values in ten are then at the bound, if the others are spread.
 _NEAR, _NEAR_AT_MOST = 0.01, 1.0 - _NEARLY_ALL
 
 _UNIT = (

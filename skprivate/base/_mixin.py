@@ -274,7 +274,7 @@ class PrivateEstimatorMixin:
         holds a site's rows and must never be published.
     releases_all_draws : bool, class attribute
         True: all that a fit draws counts as released. False: the fit releases less than its mechanisms
-        return, such as the position of the largest noisy score, and the proof shows why that costs less. The
+        return, such as the position of the largest noisy score. The proof shows why that costs less. The
         battery then tests the attributes of fitted objects.
     declared_roles : dict, class attribute
         Role of every parameter of the constructor, made by `assign_roles`. Other parameters have the role

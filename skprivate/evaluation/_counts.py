@@ -58,10 +58,10 @@ class CountsNoise:
 
     Notes
     -----
-    **Privacy.** Replacing a row takes 1 from one cell of a table and adds 1 to another, or changes nothing:
-    at most 2 in L1 and 2 in squared L2 per table. Adding or removing it changes one cell by 1. If up to k
-    rows of a person are replaced by up to k others, a table changes by at most 2 k in L1. In squared L2 it
-    changes by at most 2 k^2, which is reached if all are in one cell before and in one after. If they are
+    **Privacy.** Replacing a row takes 1 from one cell of a table and adds 1 to another, or changes nothing.
+    This is at most 2 in L1 and 2 in squared L2 per table. Adding or removing it changes one cell by 1. If up
+    to k rows of a person are replaced by up to k others, a table changes by at most 2 k in L1. In squared L2
+    it changes by at most 2 k^2, which is reached if all are in one cell before and in one after. If they are
     only removed, the figures are k and k^2. A weight of w multiplies these figures by w and by w^2, and those
     of the tables add up.
     """

@@ -43,8 +43,8 @@ from ._description.result import ColumnDescription, Crosstab, SurvivalCurve, Tab
 _USUAL_ROWS = 5_000
 # Intervals of time in that case: those of ten tables and epsilon 1.
 _USUAL_BINS = 10
-# Fewest and most bins of one level, and intervals of time, that are chosen: a middle between the bounds, and
-# half a percent of their distance.
+# Fewest and most bins of one level, and intervals of time. They are a middle between the bounds, and half a
+# percent of their distance.
 _FEWEST, _MOST = 2, 200
 # Trees that are tried, and most leaves of one: for an income up to a million, 15 per leaf.
 _TREES = [tables.Tree(branches, levels) for branches in (8, 16, 32) for levels in (2, 3, 4, 5)]
@@ -104,7 +104,7 @@ def private_describe(
     table : data frame, Arrow table, dict, array or list of shape (n_rows, n_columns), or TableSource
         Private rows, as `TableDomain.encode` takes them, with all columns of the domain. The tables of a
         source are read where they are, and counts come back. With a seed, the result is that of one table bit
-        for bit, unless a column of numbers or dates is described: its rounding is drawn where the rows are.
+        for bit. The exception is a column of numbers or dates: its rounding is drawn where the rows are.
     domain : TableDomain
         The public declaration of the columns. Missing cells are counted, even if it does not declare them.
     epsilon : float or Fraction
@@ -181,8 +181,8 @@ def private_describe(
     Notes
     -----
     **Privacy.** A row is in one cell of each of T tables. So replacing it changes the counts by at most 2 T
-    in L1 and 2 T in squared L2; adding or removing it changes them by T. A table on several levels counts a
-    row once on each, with weights whose sum (for Gaussian noise, the sum of squares) is at most 1. With
+    in L1 and 2 T in squared L2. Adding or removing it changes them by T. A table on several levels counts a
+    row once on each, with weights. Their sum (for Gaussian noise, their sum of squares) is at most 1. With
     groups the first is multiplied by ``max_rows_per_group``, the second by its square. Discrete Laplace or
     discrete Gaussian noise on this sensitivity makes the counts differentially private. All else is computed
     from them. No cell is an error, in strict mode or outside it. Proof: :doc:`/proofs/description`.
@@ -391,7 +391,7 @@ def _refuse_hopeless(n_rows: int, noise: CountsNoise, confidence: float) -> None
     reach = estimates.noise_factor(confidence, noise.name) * noise.std
     if 2 * reach >= n_rows:
         raise ValueError(
-            f"epsilon is too small for {len(noise.weights)} tables of {n_rows} rows: the noise of a count "
+            f"epsilon is too small for {len(noise.weights)} tables of {n_rows} rows. The noise of a count "
             f"has a standard deviation of {noise.std:.4g} rows, and no share is above the noise. Use a "
             "larger epsilon, more rows, fewer columns or fewer crosstabs."
         )

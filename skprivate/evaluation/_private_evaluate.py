@@ -66,10 +66,10 @@ def private_evaluate(
 ) -> PrivateEvaluation:
     """Evaluate a finished classifier or regressor on private rows, under differential privacy.
 
-    One histogram of score by label by group of interest is released. Each row is in one cell of it.
-    Accuracy, balanced accuracy, AUC, Brier score, log loss, calibration and the confusion matrix at any
-    threshold are computed from it, for all rows and for every group. Their intervals count the noise and
-    the sampling.
+    One histogram of score by label by group of interest is released. Each row is in one cell of it. All
+    statistics are computed from it, for all rows and for every group: accuracy, balanced accuracy, AUC,
+    Brier score, log loss, calibration, and the confusion matrix at any threshold. Their intervals count the
+    noise and the sampling.
 
     Parameters
     ----------
@@ -81,8 +81,8 @@ def private_evaluate(
     X : array-like or data frame of shape (n_samples, n_features)
         The private rows, as the model takes them.
     y : array-like of shape (n_samples,)
-        Labels, or numbers. White space around text does not count. A label that is not among the classes is
-        counted as the first class, and a number outside ``bounds_y`` as the nearer bound, without a warning.
+        Labels, or numbers. White space around text does not count. A label that is not among the classes
+        counts as the first class, and a number outside ``bounds_y`` as the nearer bound. There is no warning.
         If ``y`` is text and the classes are numbers, or the reverse, there is a ``TypeError``.
     epsilon : float or Fraction
         Greatest privacy loss of the whole evaluation, > 0 and finite.
@@ -151,10 +151,10 @@ def private_evaluate(
     -----
     **Privacy.** The noisy counts of the cells are released. All else is computed from them, from the model
     and from public parameters. The cell of a row depends on the row, the model and random bytes of its own.
-    So replacing the row takes 1 from one count and adds 1 to another, or changes nothing: at most 2 in L1 and
-    in squared L2. Adding or removing it changes one count by 1. With ``groups``, these figures are multiplied
-    by ``max_rows_per_group`` in L1, and by its square in squared L2. Exact discrete noise is added to every
-    count, also of empty cells. In strict mode, a row on which the model fails, or whose score is no
+    So replacing the row takes 1 from one count and adds 1 to another, or changes nothing. This is at most 2
+    in L1 and in squared L2. Adding or removing it changes one count by 1. With ``groups``, these figures are
+    multiplied by ``max_rows_per_group`` in L1, and by its square in squared L2. Exact discrete noise is added
+    to every count, also of empty cells. In strict mode, a row on which the model fails, or whose score is no
     probability, counts as one with equal probabilities. Whoever calls this sees the rows and is trusted. The
     epsilon does not cover the rows that the model was fitted on.
 

@@ -657,11 +657,11 @@ class PrivateGridSearch(BasePrivateSearch):
     right, the bias by cutting off is then no larger than the noise. With N_k rows of class k and recalls r_k,
     the noise of the balanced accuracy is about s / K times the root of the sum over k of
     (r_k^2 + (1 - r_k)^2) / N_k^2. A recall is shrunk towards the accuracy of all rows if N_k is no larger
-    than the noise, and an AUC towards 1/2 if its noise is as large as the number of pairs. The AUC counts two
-    rows in one interval as a tie. There are about (n / s)^0.4 intervals, narrower near 0 and 1.
+    than the noise. An AUC is shrunk towards 1/2 if its noise is as large as the number of pairs. The AUC
+    counts two rows in one interval as a tie. There are about (n / s)^0.4 intervals, narrower near 0 and 1.
 
     Search only what an estimator does not choose by itself. Parameters with "auto" in trees are chosen from
-    the release of the tree at no cost, and this beat a search of the same total (``python -m benchmarks
+    the release of the tree at no cost. This beat a search of the same total (``python -m benchmarks
     private_search``). Public rows that follow another rule than the private ones mislead as
     ``is_public_validation``.
 

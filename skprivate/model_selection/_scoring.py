@@ -36,7 +36,7 @@ WRONG_SHAPE = "scoring must return one score per row, an array of shape (n_rows,
 
 @dataclass(frozen=True)
 class OnCopies:
-    """A scorer of the user that runs on copies of itself, the model and the rows.
+    """A scorer of the user, which runs on its own copy and on copies of the model and the rows.
 
     So it can keep nothing. A scoring object is a parameter of the search, and is saved with it.
     """
@@ -335,7 +335,7 @@ def area_under_curve(negatives: FloatArray, positives: FloatArray, std: float) -
 
     Notes
     -----
-    Let p and q be the counts of positives and negatives, P and Q their sums, and A = 1 above, -1 below and 0
+    Let p and q be the counts of positives and negatives, with sums P and Q. Let A be 1 above, -1 below and 0
     on the diagonal. The AUC of scores put into the intervals, with ties counted by half, is
     1/2 + p'A q / (2 P Q). Noises of p and q have a constant covariance, since counts are moved to a known
     sum, and the entries of A sum to 0. So the numerator is unbiased. Its variance is

@@ -177,11 +177,11 @@ def estimate_bounds(
     -----
     **Privacy.** The noisy counts of all bins of all d columns are released, and the bounds are computed from
     them. A row is in one bin of every column. So replacing it takes 1 from one count and adds 1 to another in
-    every column, or changes nothing: at most 2 d in L1, attained by a row that changes its bin in every
-    column. Adding or removing it changes d counts by 1. A table without rows is a neighbour then, and no
-    error. If all rows of a person are replaced, at most ``max_rows_per_group`` are removed and as many added,
-    so both figures are multiplied by that. Exact discrete Laplace noise of scale sensitivity / epsilon is
-    added to every count. The grid is a constant, and does not depend on the number of rows. Whoever calls
+    every column, or changes nothing. This is at most 2 d in L1, attained by a row that changes its bin in
+    every column. Adding or removing it changes d counts by 1. A table without rows is a neighbour then, and
+    no error. If all rows of a person are replaced, at most ``max_rows_per_group`` are removed and as many
+    added, so both figures are multiplied by that. Exact discrete Laplace noise of scale sensitivity / epsilon
+    is added to every count. The grid is a constant, and does not depend on the number of rows. Whoever calls
     this sees the rows and is trusted. A seeded call claims "not-private", and so does an estimator with its
     bounds.
 

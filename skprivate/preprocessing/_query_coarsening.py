@@ -88,8 +88,8 @@ class TQMATransformer(PrivateEstimatorMixin, OneToOneFeatureMixin, TransformerMi
     table of names with the same attributes, known up to mu, and links a query to a row within mu. *Correct
     orientation* is the share of values, in percent, with ``|v - v'| <= 2 mu``. If a value is further away, a
     table that is right up to mu has no true entry within mu of v'. If v is uniform over its range, correct
-    orientation is exactly 100 min(1, mu 2^(depth + 2) / (b - a)) (Proposition 1 of the paper, which states a
-    bound): v is uniform in its cell, so ``|v - v'|`` is uniform on [0, w / 2] and at most 2 mu with
+    orientation is exactly 100 min(1, mu 2^(depth + 2) / (b - a)). (Proposition 1 of the paper states a
+    bound.) Proof: v is uniform in its cell, so ``|v - v'|`` is uniform on [0, w / 2] and at most 2 mu with
     probability min(1, 4 mu / w). If the density of v is at most q times the uniform one, correct orientation
     is at most q times that. `disclosure_risk_` assumes a mu of 1/1000 of the range: 0.4 % times 2^depth,
     6.4 % at depth 4.

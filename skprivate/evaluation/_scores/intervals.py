@@ -262,10 +262,10 @@ def area_under_curve(
     """Return the AUC of noisy counts of shape (2, n_nodes): negatives, positives; and whether scores crowd.
 
     Nodes come in pairs, the ends of an interval. The order of two rows in different intervals is known. Two
-    rows in one interval, at shares u and v of it, count as 1/2 + (r - s): r and s are 1 for a row that was
-    rounded to the upper end, else 0. The mean is 1/2 + u - v. This is the mean of 1 (u > v) if the densities
-    within the interval are straight lines, and 1/2 if all scores are equal. Neither is certain, so the
-    interval of the result is widened by the mean of r - s over all pairs.
+    rows in one interval, at shares u and v of it, count as 1/2 + (r - s). Here r and s are 1 for a row that
+    is rounded to the upper end, else 0. The mean is 1/2 + u - v. This is the mean of 1 (u > v) if the
+    densities within the interval are straight lines, and 1/2 if all scores are equal. Neither is certain, so
+    the interval of the result is widened by the mean of r - s over all pairs.
 
     If more than a quarter of all pairs are in one interval, this is not enough, unless the ends of the
     intervals were declared. Then the interval reaches to the worst and the best order. If log odds rise by at
