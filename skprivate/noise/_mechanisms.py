@@ -700,7 +700,7 @@ class NoisyMax:
 
     Notes
     -----
-    **Privacy.** If the changes of all scores of a choice are within a range of r, the probability of any
+    **Privacy.** Let the changes of all scores of a choice be within a range of r. Then the probability of any
     choice changes by at most the factor exp(r / scale).
 
     Proof: :doc:`/proofs/tree_release`.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Exact samplers from random words: integers only, and no approximation but the one stated."""
+"""Exact samplers from random words: integers only, and no approximation except the stated one."""
 
 from libc.stdint cimport int64_t, uint8_t, uint64_t
 
@@ -16,8 +16,8 @@ cdef int64_t MAX_SUM = <int64_t> 1 << 62
 cdef inline int bernoulli_ratio(WordStream stream, uint64_t a, uint64_t b) except -1 nogil:
     """1 with probability a / b, for 0 <= a <= b <= 2^56.
 
-    A uniform real number is below a / b iff it is so in the first base-256 digit in which they differ; the
-    digits of a / b come from long division, and a remainder of 0 leaves only zeros.
+    A uniform real number is below a / b iff its digit is smaller in the first base-256 digit in which they
+    differ. The digits of a / b come from long division. After a remainder of 0 all digits are zeros.
     """
     cdef uint64_t digit, drawn
     if a == b:
@@ -45,10 +45,10 @@ cdef inline int bernoulli_reciprocal(WordStream stream, uint64_t k) except -1 no
     return bernoulli_ratio(stream, 1, k)
 
 
-# Bernoulli(exp(-g)), 0 <= g <= 1: trial k succeeds with probability g / k, so that the first k trials succeed
-# with probability g^k / k! and the first failure is at an odd k with probability
+# Bernoulli(exp(-g)), 0 <= g <= 1. Trial k succeeds with probability g / k. So the first k trials succeed with
+# probability g^k / k!, and the first failure is at an odd k with probability
 # sum_j (g^2j / (2j)! - g^(2j+1) / (2j+1)!) = exp(-g). A trial g / k is the product of independent trials
-# (1 / k and the factors of g), cheapest first: no denominator grows.
+# (1 / k and the factors of g), cheapest first, so that no denominator grows.
 cdef inline int bernoulli_exp(WordStream stream, uint64_t a, uint64_t b) except -1 nogil:
     """1 with probability exp(-a / b), 0 <= a <= b."""
     cdef uint64_t k = 1
@@ -86,7 +86,7 @@ cdef int raise_tail() except -1 with gil:
     raise OverflowError("a noise draw left the range of the sampler (probability below exp(-1000))")
 
 
-# Draws are made on a grid of so many points to one of the scale's, where little is rejected.
+# Draws are on a grid with this many points per point of the scale's grid, where few draws are rejected.
 cdef enum:
     FINE = 16
     N_SURVIVALS = 64
@@ -106,7 +106,7 @@ cdef uint64_t[65] SURVIVALS = [
     0x07BB0406393FD97D, 0x07431CFBE91328DB, 0x06D279A9870EAA50, 0x0668A9625D8EB6A6, 0x0605424D53C34A57,
     0x05A7E0FB0BC4D2D7, 0x055028026AECB880, 0x04FDBFA328F1B34A, 0x04B0556E084F3D1D, 0,
 ]
-# How many of them are larger than every number with these eight leading bits.
+# Number of survivals that are larger than every number with these eight leading bits.
 cdef uint8_t[256] LARGER
 for _byte in range(256):
     LARGER[_byte] = sum([survival >> 56 > _byte for survival in SURVIVALS])
@@ -116,7 +116,8 @@ def compare_with_survival(drawn, n_bits, j):
     """Return the sign of a number of [drawn, drawn + 1) / 2^n_bits less exp(-j / FINE); 0: unknown."""
     from decimal import MAX_EMAX, MIN_EMIN, ROUND_HALF_EVEN, Context, Decimal
 
-    # More digits than it has before the point: the error is far below 1 / 2. The context is not the caller's.
+    # More digits than the number has before the point, so the error is far below 1 / 2. The caller's context
+    # is not used.
     context = Context(prec=n_bits, rounding=ROUND_HALF_EVEN, Emin=MIN_EMIN, Emax=MAX_EMAX, traps=[])
     part = context.exp(context.divide(Decimal(-j), Decimal(FINE)))
     beyond = context.subtract(Decimal(drawn), context.multiply(part, Decimal(2**n_bits)))
@@ -138,7 +139,7 @@ cdef int is_below_survival(WordStream stream, int j) except -1 nogil:
 
 
 cdef inline int64_t draw_geometric(WordStream stream, uint64_t head) except -1 nogil:
-    """J with P(J >= j) = exp(-j / FINE), `head` the first 16 bits of a uniform number, which is inverted."""
+    """J with P(J >= j) = exp(-j / FINE), by inversion of a uniform number with the first 16 bits `head`."""
     cdef int64_t total = 0
     cdef int j
     while True:
@@ -150,7 +151,7 @@ cdef inline int64_t draw_geometric(WordStream stream, uint64_t head) except -1 n
                 j += 1
         if j < N_SURVIVALS:
             return total + j
-        # What is beyond has the same distribution.
+        # The part beyond has the same distribution.
         total += N_SURVIVALS
         if total == <int64_t> (FINE * MAX_BLOCKS):
             raise_tail()
@@ -189,7 +190,7 @@ cdef inline int64_t draw_laplace(
         w = stream.below_within(t, t_bits)
         if not keep_remainder(stream, (head >> 1) & 255, w, t):
             continue
-        # t J itself might pass 2^64.
+        # t J itself might exceed 2^64.
         w = t * (j // FINE) + (t * (j % FINE) + w) // FINE  # below 2^52 * 1024 = 2^62
         magnitude = <int64_t> (w if s == 1 else w // s)
         if not head & 1:
@@ -223,9 +224,9 @@ def fill_discrete_laplace(int64_t[::1] out, uint64_t t, uint64_t s, WordStream s
 # Discrete Gaussian
 # ---------------------------------------------------------------------------------------------------------
 # A Laplace draw y of scale p / q is kept with probability exp(-g), g = (q|y| - p)^2 / (2 p^2), since
-# exp(-|y| q / p) exp(-g) = exp(-(q y)^2 / (2 p^2) - 1 / 2). With |q|y| - p| = m p + r, 0 <= r < p,
-# g = (m + r / p)^2 / 2 = m^2 (1 / 2) + m (r / p) + (r / p)^2 / 2: independent trials, m^2 of exp(-1 / 2),
-# m of exp(-r / p) and one of exp(-(r / p)^2 / 2), succeed all with probability exp(-g).
+# exp(-|y| q / p) exp(-g) = exp(-(q y)^2 / (2 p^2) - 1 / 2). Let |q|y| - p| = m p + r, 0 <= r < p. Then
+# g = (m + r / p)^2 / 2 = m^2 (1 / 2) + m (r / p) + (r / p)^2 / 2. Take independent trials: m^2 of
+# exp(-1 / 2), m of exp(-r / p) and one of exp(-(r / p)^2 / 2). All succeed with probability exp(-g).
 cdef inline int keep_gaussian(WordStream stream, uint64_t distance, uint64_t p) except -1 nogil:
     cdef uint64_t m = distance // p
     cdef uint64_t r = distance - m * p
@@ -264,7 +265,7 @@ def fill_discrete_gaussian(int64_t[::1] out, uint64_t p, uint64_t q, WordStream 
 # ---------------------------------------------------------------------------------------------------------
 # Sum of discrete Laplace draws
 # ---------------------------------------------------------------------------------------------------------
-# Half-binomials of up to 2^HALVES bits are inverted: a row of a table each, from 2^6 on.
+# Half-binomials of 2^6 to 2^HALVES bits are inverted, with one row of a table for each.
 cdef enum:
     HALVES = 12
     GUIDE = 257
@@ -305,7 +306,7 @@ def tabulate_half_binomials():
 
 
 cdef int64_t draw_half_binomial(WordStream stream, const uint64_t[:, ::1] halves, int j) except -1 nogil:
-    """Ones among 2^j bits: a uniform number's first 32 bits, and more where these decide nothing."""
+    """Ones among 2^j bits: from the first 32 bits of a uniform number, and from more if these do not decide."""
     cdef const uint64_t* row = &halves[j - 6, 0]
     cdef uint64_t head = stream.bits(32)
     cdef Py_ssize_t k = GUIDE + <Py_ssize_t> row[1 + (head >> 24)]
@@ -326,7 +327,7 @@ cdef int64_t draw_half_binomial(WordStream stream, const uint64_t[:, ::1] halves
 
 
 cdef int64_t count_ones(WordStream stream, int64_t n, const uint64_t[:, ::1] halves) except -1 nogil:
-    """Ones among `n` random bits, by a table where there is one."""
+    """Ones among `n` random bits, by a table if there is one."""
     cdef int64_t ones = 0
     cdef int64_t _word
     cdef int j

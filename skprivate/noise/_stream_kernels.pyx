@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A buffered stream of random words that lives for one call and wipes what it has read."""
+"""A buffered stream of random words that is used for one call and wipes the words it has read."""
 
 cimport cython
 from cpython.pythread cimport PyThread_get_thread_ident
@@ -14,16 +14,16 @@ cdef Py_ssize_t MAX_WORDS = 8192  # 64 KiB
 cdef class WordStream:
     """Random 64-bit words for the samplers, each used once.
 
-    Not shared between threads, which would draw one word twice: only the thread that made a stream gets words
-    from its source. Made anew for each call, so that a forked process inherits no words. The inline draws are
-    in the `.pxd`.
+    A stream is not shared between threads, which would draw one word twice: only the thread that made it gets
+    words from its source. Each call makes a new stream, so that a forked process inherits no words. The
+    inline draws are in the `.pxd`.
 
     Parameters
     ----------
     entropy : Entropy
-        Its ``random_bytes(n)`` hands over the only reference to fresh bytes: they are overwritten with zeros.
+        Its ``random_bytes(n)`` returns the only reference to new bytes, which are overwritten with zeros.
     expected_words : int
-        About how many words the call needs; sizes the requests (4 to 8192 words each).
+        Approximate number of words for the call; it sets the size of requests (4 to 8192 words each).
     """
 
     def __cinit__(self, object entropy, Py_ssize_t expected_words):
@@ -32,7 +32,7 @@ cdef class WordStream:
         self._entropy = entropy
         self._thread = PyThread_get_thread_ident()
         self._planned = expected_words
-        # What is needed beyond the plan is a small part of it.
+        # The words needed beyond the plan are a small part of it.
         self._top_up = expected_words // 32
         self._chunk = None
         self._ours = getattr(entropy, "private", True)
@@ -53,7 +53,7 @@ cdef class WordStream:
         raise TypeError("a WordStream cannot be pickled or copied")
 
     def close(self):
-        """Wipe what is left; further draws raise."""
+        """Wipe the remaining words; further draws raise."""
         self._wipe()
         self._entropy = None
 
@@ -61,7 +61,7 @@ cdef class WordStream:
         # volatile: the compiler may not drop stores to memory that is about to be freed.
         cdef volatile char* memory
         cdef Py_ssize_t i
-        # Bytes of a caller's own generator may be its own; they are no secret from it either.
+        # Bytes of a caller's own generator may belong to it, and are not secret from it.
         if self._chunk is not None and self._ours:
             memory = <char*> self._chunk
             for i in range(len(self._chunk)):
@@ -74,7 +74,7 @@ cdef class WordStream:
 
     cdef int _refill(self) except -1 with gil:
         cdef Py_ssize_t n_words = min(max(self._planned, self._top_up, MIN_WORDS), MAX_WORDS)
-        # The reservoir holds bits not used yet: it stays.
+        # The reservoir holds unused bits, so it stays.
         cdef uint64_t reservoir = self._reservoir
         cdef int reservoir_size = self._reservoir_size
         cdef bytes chunk

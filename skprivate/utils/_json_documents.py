@@ -146,8 +146,8 @@ def check_envelope(state: Any, format_name: str, version: int, fields: Sequence[
 def parse_json(text: str | bytes) -> Any:
     """Return parsed JSON; ValueError for anything else, without its content.
 
-    No number may be infinite, no object may have a name twice, no text may hold half of a surrogate pair, and
-    nothing may nest deeper than written documents do.
+    No number may be infinite, and no object may have a name twice. No text may hold half of a surrogate pair.
+    Nothing may nest deeper than written documents do.
     """
     try:
         if isinstance(text, bytes):

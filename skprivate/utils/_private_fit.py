@@ -227,8 +227,8 @@ def private_fit(fit: Method) -> Method:
     The fit works on a draft, another object with the same attributes. When it is complete, the object takes
     over the draft's attributes in one assignment. A fit that raises an error, for example for a bad input, an
     exhausted ledger or an interrupt, changes nothing. A previous fit stays usable, also by other threads. The
-    ledger counts a failure, with two exceptions: parameters of a wrong type or range, which are found before
-    a row is read, and refusals of the ledger itself.
+    ledger counts a failure. It does not count refusals of the ledger itself, nor parameters of a wrong type
+    or range, which are found before a row is read.
 
     Parameters
     ----------

@@ -387,8 +387,8 @@ def compose(
     sum. Let r = e^(-1/s). One integer with a shift d has delta(t) = 1 - r^((d - ts) / 2) for losses t from
     -d / s in steps of 2 / s. Between them delta is linear in e^t. Two integers of shifts c <= d have losses
     of the same parity. There delta at r^Y = e^(t/2) r^((c + d) / 2) is
-    1 - r^Y (1 + min(c, Y) (1 - r) / (1 + r)): never more than for one integer with the shift c + d. By
-    induction, the pair of one integer with the shift D dominates the run. Laplace noise on one real number
+    1 - r^Y (1 + min(c, Y) (1 - r) / (1 + r)). This is never more than for one integer with the shift c + d.
+    By induction, the pair of one integer with the shift D dominates the run. Laplace noise on one real number
     with a loss of at most (D + 2) / s dominates that pair. Moments are integers of weights c with the scales
     s / c. One weight at a time, they are dominated by real numbers whose losses add up to at most
     (D + 2 sum c) / s. One real number with that loss dominates these. With fewer than 5,000 features 2 sum c

@@ -236,8 +236,8 @@ class PrivacySpent(ReadableAmounts, Labelled):
     noise_source : {"os-entropy", "seeded"}
         Source of the randomness.
     deployment : {"curator", "simulated", "collected"}
-        Who saw the rows: a curator; one place, where local reports were simulated; only their owners, from
-        whom reports were collected.
+        "curator": a trusted curator saw the rows. "simulated": local reports were drawn in one place, which
+        saw the rows. "collected": only the clients saw their rows, and sent reports.
     public_inputs : tuple of str, default=()
         Names of the inputs that were declared public.
     unprotected : mapping from str to value, default={}
@@ -420,8 +420,8 @@ class PrivacySpent(ReadableAmounts, Labelled):
         ------
         TypeError, ValueError
             The prior does not sum to 1, or the number is not in (0, 1]. A given guarantee is not about
-            pointwise maximal leakage, or is not known to be about this run. The latter holds if the run is
-            not private, not local, of a player, or has a delta above 0 or another epsilon than the report.
+            pointwise maximal leakage, or is not known to be about this run. That is so if the run is not
+            private, not local, or of a player, or if it has a delta above 0 or another epsilon.
 
         Notes
         -----
