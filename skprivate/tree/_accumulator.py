@@ -68,9 +68,9 @@ class LeafCountAccumulator(PlanAccumulator):
 
     Notes
     -----
-    **Privacy.** The guarantee is that of the tree. With ``max_sample_weight``, a weight is rounded to a
-    multiple of a 1024th of it, from 0 to 1024 parts, and multiplies the contribution of its row. Replacing a
-    row changes the sums by at most twice the contribution of a row of the largest weight, in L1. The noise is
+    **Privacy.** The guarantee is that of the tree. With ``max_sample_weight``, a weight is rounded to a whole
+    number of 1024th parts of it, from 0 to 1024. It multiplies the contribution of its row. Replacing a row
+    changes the sums by at most twice the contribution of a row of the largest weight, in L1. The noise is
     scaled to that. The sum of all weights is as private as the rest. ``fit`` takes no weights, because their
     bound has to be declared. The part of sampling in errors and intervals is computed as if all weights were
     the largest. The object and its bytes hold exact counts and sums of private rows until `release` wipes

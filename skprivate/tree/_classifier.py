@@ -299,8 +299,8 @@ class DPTreeClassifier(TreeClassifier):
     domain : TableDomain, default=None
         Public knowledge about the columns of X, which may then hold text, categories, dates and missing
         cells. It declares the bounds. A split of a column of levels without an order sends a subset of them
-        left. A split of a number that may be missing decides on which side missing cells are, if the
-        declaration gives them a column of their own.
+        left. If the declaration gives missing cells of a number their own column, a split of this number
+        decides on which side they are.
     classes : array-like of labels, default=None
         Two labels or more from public knowledge, all text or all numbers. They are used in sorted order.
         None: those of the public rows. Without public rows they are read from private rows, which is a leak.
@@ -309,9 +309,9 @@ class DPTreeClassifier(TreeClassifier):
         ``y`` is text and the classes are numbers, or the reverse, the fit raises ``TypeError``. Inside a
         meta-estimator that encodes labels, declare 0 to K - 1 (:doc:`/choosing`).
     class_weight : dict or "balanced", default=None
-        Weight of every class in probabilities and predictions: a dict of weights by label (1 for labels that
-        it does not name), or "balanced", the inverse of the released shares of the classes. It is
-        post-processing: it costs nothing, and changes no split. `repruned` changes it after a fit.
+        Weight of every class in probabilities and predictions. A dict holds weights by label, and labels that
+        it does not name have the weight 1. "balanced" is the inverse of the released shares of the classes.
+        It is post-processing: it costs nothing, and changes no split. `repruned` changes it after a fit.
     partition_seed : int, default=0
         Public seed of rule "random".
     split_share : float or "auto", default="auto"
@@ -329,9 +329,9 @@ class DPTreeClassifier(TreeClassifier):
         dropped, and the leaves are kept, if the counts show that it predicts nothing. Unless private rows
         choose the splits, the leaves are those of a small tree that imitates the model (rule "cart" on its
         predictions). Within a leaf, features are assumed to have the same distribution as among public rows.
-        If they do not, the predictions of rows in the leaf are biased. With ``domain``, a model that selects
-        columns by name or encodes levels (a pipeline with a ``ColumnTransformer``, or a ``OneHotEncoder``)
-        gets a data frame of the declared columns. Any other model gets the encoded rows.
+        If they do not, the predictions of rows in the leaf are biased. With ``domain``, a pipeline with a
+        ``ColumnTransformer`` or a ``OneHotEncoder``, which selects columns by name or encodes levels, gets a
+        data frame of the declared columns. Any other model gets the encoded rows.
     max_rows_per_group : int, default=1
         With ``groups``: number of rows of one person that count, drawn at random. The noise grows in
         proportion.
@@ -410,7 +410,7 @@ class DPTreeClassifier(TreeClassifier):
     the splits' share. Everything else is a function of these releases and of public rows. Whoever runs
     ``fit`` sees the rows and is trusted. Not protected: the number of private rows, or with ``groups`` the
     number of persons, the public rows, bounds and classes. The number of rows of a person affects the noisy
-    counts only: the depth assumes ``max_rows_per_group`` rows for each person, and probabilities use the sum
+    counts only. The depth assumes ``max_rows_per_group`` rows for each person, and probabilities use the sum
     of the noisy counts. A seeded fit, or one that reads bounds or classes from private rows, claims
     "not-private".
 
@@ -551,8 +551,8 @@ class LocallyPrivateTreeClassifier(TreeClassifier):
     domain : TableDomain, default=None
         Public knowledge about the columns of X, which may then hold text, categories, dates and missing
         cells. It declares the bounds. A split of a column of levels without an order sends a subset of them
-        left. A split of a number that may be missing decides on which side missing cells are, if the
-        declaration gives them a column of their own.
+        left. If the declaration gives missing cells of a number their own column, a split of this number
+        decides on which side they are.
     classes : array-like of labels, default=None
         Two labels or more from public knowledge, all text or all numbers. They are used in sorted order.
         None: those of the public rows. Without public rows they are read from private rows, which is a leak.
@@ -561,9 +561,9 @@ class LocallyPrivateTreeClassifier(TreeClassifier):
         ``y`` is text and the classes are numbers, or the reverse, the fit raises ``TypeError``. Inside a
         meta-estimator that encodes labels, declare 0 to K - 1 (:doc:`/choosing`).
     class_weight : dict or "balanced", default=None
-        Weight of every class in probabilities and predictions: a dict of weights by label (1 for labels that
-        it does not name), or "balanced", the inverse of the released shares of the classes. It is
-        post-processing: it costs nothing, and changes no split. `repruned` changes it after a fit.
+        Weight of every class in probabilities and predictions. A dict holds weights by label, and labels that
+        it does not name have the weight 1. "balanced" is the inverse of the released shares of the classes.
+        It is post-processing: it costs nothing, and changes no split. `repruned` changes it after a fit.
     partition_seed : int, default=0
         Public seed of rule "random".
     split_share : float or "auto", default="auto"
@@ -577,9 +577,9 @@ class LocallyPrivateTreeClassifier(TreeClassifier):
         dropped, and the leaves are kept, if the counts show that it predicts nothing. Unless private rows
         choose the splits, the leaves are those of a small tree that imitates the model (rule "cart" on its
         predictions). Within a leaf, features are assumed to have the same distribution as among public rows.
-        If they do not, the predictions of rows in the leaf are biased. With ``domain``, a model that selects
-        columns by name or encodes levels (a pipeline with a ``ColumnTransformer``, or a ``OneHotEncoder``)
-        gets a data frame of the declared columns. Any other model gets the encoded rows.
+        If they do not, the predictions of rows in the leaf are biased. With ``domain``, a pipeline with a
+        ``ColumnTransformer`` or a ``OneHotEncoder``, which selects columns by name or encodes levels, gets a
+        data frame of the declared columns. Any other model gets the encoded rows.
     max_rows_per_group : int, default=1
         Must be 1: a client sends one report.
     random_state : None, int, RandomState or Generator, default=None
@@ -669,13 +669,14 @@ class LocallyPrivateTreeClassifier(TreeClassifier):
     together with the leaves. Each of the other clients then reports its leaf and label. Nobody reports twice,
     so each report is epsilon-private and every person spends epsilon.
 
-    With the Laplace mechanisms, a fit draws the sum of all clients' noise at once, within a total variation
-    of 2^-201 for each leaf (`skprivate.noise.laplace_sum`). Clients draw exactly.
+    With the Laplace mechanisms, a fit draws the sum of all clients' noise at once
+    (`skprivate.noise.laplace_sum`). It is within a total variation of 2^-201 for each leaf. Clients draw
+    exactly.
 
     With two classes, "hadamard" and "signed-laplace" estimate the difference of the two labels, but not the
     number of rows in a leaf. ``predict_proba`` then takes this number from the public rows, and assumes that
-    features have the same distribution there (P_X = Q_X). "auto" uses signed "hadamard" reports only if there
-    are public rows, and if the noise is larger than the error of the leaf sizes that public rows show. Pass
+    features have the same distribution there (P_X = Q_X). "auto" uses signed "hadamard" reports only with
+    public rows, and only if the noise is larger than the error of the leaf sizes from public rows. Pass
     another mechanism if features have another distribution among public rows. Without public rows, "auto"
     never guesses a size.
 

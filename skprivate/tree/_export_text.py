@@ -57,7 +57,7 @@ def export_text(
         ASCII; other characters of names and classes are escaped. The text is the same for the same tree. A
         leaf shows its most probable class and the probability of that class, or for numbers the mean in the
         unit of y. Then follow plus or minus one standard deviation due to noise and sampling, and the
-        estimated number of private rows, rounded to the last digit above its noise.
+        estimated number of private rows. This number is rounded to the last digit above its noise.
 
     Raises
     ------
@@ -66,7 +66,7 @@ def export_text(
     NotFittedError
         The tree is not fitted.
     ValueError
-        The number of names is not that of the columns, names were passed for a tree with a domain, or a
+        The number of names is not that of the columns, or names were passed for a tree with a domain. Or a
         number is out of range.
 
     See Also

@@ -333,7 +333,7 @@ _LARGEST_SLOPE = 10.0
 # chance.
 _CONTRADICTION = 3.0
 # Mean of the exponential prior of the drift, which matters if noise hides the drift. Of 0.05, 0.1 and 0.3 it
-# was the best if public labels are right, and no worse if they are permuted, which the slope shows first.
+# was the best if public labels are right. If they are permuted, which the slope shows first, it was no worse.
 _PRIOR_DRIFT = 0.05
 
 
@@ -398,9 +398,9 @@ def estimate_public_drift(counts: LeafCounts) -> float:
 def estimate_slope(counts: LeafCounts) -> float:
     """Return the slope of private on public labels, 0 to 10, by moments.
 
-    The regression of private on public contrasts, corrected for the public sampling error, and shrunk towards
-    1 according to the noise of the release (a prior of variance 1). Public labels that follow the same rule
-    with more or less noise than the private ones are more useful than their distance suggests.
+    The regression of private on public contrasts, corrected for the public sampling error. It is shrunk
+    towards 1 according to the noise of the release (a prior of variance 1). Public labels that follow the
+    same rule with more or less noise than the private ones are more useful than their distance suggests.
 
     Parameters
     ----------
@@ -520,10 +520,11 @@ class _LabelContrasts:
 # Variances of deviations that are compared, in units of the largest possible one.
 _SPREADS = 0.5 ** np.arange(13)
 _LOG_SPREADS = np.log(_SPREADS)
-# Probabilities of the variance of a deviation (columns), given the usual one of its level (rows): within a
+# Probabilities of the variance of a deviation (columns), given the usual one of its level (rows). Within a
 # level some cells are at the border of two regions, and most are not. It is log-normal, with a standard
 # deviation of a factor of 4. The factor was chosen among 1, 3, 4, 7 and 20 on 520 drawn problems, together
-# with the median of `_log_prior_of_spreads`, for accuracy and log loss, and tested on other tables.
+# with the median of `_log_prior_of_spreads`. The criteria were accuracy and log loss, and the choice was
+# tested on other tables.
 _LOCAL = np.exp(-((_LOG_SPREADS - _LOG_SPREADS[:, np.newaxis]) ** 2) / (2 * math.log(4) ** 2))
 _LOCAL /= _LOCAL.sum(axis=1, keepdims=True)
 
@@ -653,7 +654,7 @@ def estimate_shares_of_classes(
     """Return the class probabilities of every leaf, shrunk towards those of its ancestors by their noise.
 
     A leaf's share of a class deviates from the base rate by ``(T_m - b_m sum T) / S``. T are the released
-    estimates and the weighted public rows by label, b is the base rate, and S the number of rows of the leaf.
+    estimates and the weighted public rows by label. b is the base rate, and S the number of rows of the leaf.
     Apart from S in the denominator, this is unbiased for any noise, and its variance is known. The deviations
     are smoothed over the tree (`smooth_over_tree`). The probability is the mean of the posterior, a normal
     distribution within [0, 1]: none is 0 or 1.

@@ -255,12 +255,12 @@ def leaves_differ(table: NoisyTable, ancestors: NDArray[np.int32], n_candidates:
 
     ``SETTINGS=100 python -m benchmarks utility_warning`` draws 100 settings of two and 100 of four labels:
     500 to 50,000 rows, 2 to 10 features, epsilon 0.1 to 8, with and without public rows, which have no
-    weight. In useless trees (permuted labels, a typo in the classes, or bounds 100 times too wide) the test
-    found differences in 1 % of 1,800 fits, and in at most 4 % of any 100. The share of useful trees without a
-    found difference depends on how much lower than the base rate's their log loss is. For 0 to 1 % it is 73 %
-    of 73; for 1 to 3 %, 31 % of 29; for 3 to 10 %, 15 % of 39. Above that it is 2 % of 56 central trees, 2 %
-    of 41 label-private ones, and 21 % of 34 local ones. In local trees, the reports that shape the tree often
-    contain more information than those that fill its leaves.
+    weight. Useless trees have permuted labels, a typo in the classes, or bounds 100 times too wide. In these
+    the test found differences in 1 % of 1,800 fits, and in at most 4 % of any 100. The share of useful trees
+    without a found difference depends on how much lower than the base rate's their log loss is. For 0 to 1 %
+    it is 73 % of 73; for 1 to 3 %, 31 % of 29; for 3 to 10 %, 15 % of 39. Above that it is 2 % of 56 central
+    trees, 2 % of 41 label-private ones, and 21 % of 34 local ones. In local trees, the reports that shape the
+    tree often contain more information than those that fill its leaves.
 
     Without public rows, signed reports, which a user has to request by name, do not show the number of rows
     in a leaf. Leaves of unknown sizes then appear to differ, and such trees seldom warn.
@@ -289,9 +289,9 @@ def log_p_value(table: NoisyTable) -> float:
     Notes
     -----
     Counts of a leaf with m rows are m p + noise + sampling, with the variances s of the noise and m p of the
-    sampling. The squared distances from the line of all m p, in these units, have a sum that is nearly
-    chi-square, for the p that minimises it. The tails of Laplace noise are accounted for by its kurtosis: the
-    sum is scaled to a chi-square variable of the same mean and variance.
+    sampling. In these units, the sum of the squared distances from the line of all m p is nearly chi-square,
+    for the p that minimises it. The tails of Laplace noise are accounted for by its kurtosis: the sum is
+    scaled to a chi-square variable of the same mean and variance.
     """
     counts = table.counts
     filled = counts.cell_sizes > 0

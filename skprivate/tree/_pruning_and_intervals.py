@@ -88,11 +88,11 @@ def prune_leaves(
 ) -> tuple[ClassShares, IntArray]:
     """Return the class probabilities of every leaf after pruning, and the depths of their nodes.
 
-    From the depth that the noise supports upwards, a leaf takes the estimate of the first node whose leading
-    class leads the second by enough standard errors. If there is none, it takes that of the node with the
-    largest margin. Below that depth it takes the estimate of a node with a clear margin, or with a clearly
-    larger margin than the node found so far. The variance of a node's estimates includes all its leaves and
-    public rows, with the drift of public labels at that depth.
+    A leaf starts at the depth that the noise supports, and goes up. It takes the estimate of the first node
+    whose leading class leads the second by enough standard errors. If there is none, it takes that of the
+    node with the largest margin. Below that depth it takes the estimate of a node with a clear margin, or
+    with a clearly larger margin than the node found so far. The variance of a node's estimates includes all
+    its leaves and public rows, with the drift of public labels at that depth.
 
     Parameters
     ----------
@@ -347,11 +347,11 @@ def estimate_offsets(
 ) -> tuple[ClassShares, ModelWithOffsets] | None:
     """Return class probabilities of the leaves by a public model with offsets; None if the model is wrong.
 
-    The model's differences from its mean are multiplied by a slope. This is the regression of released shares
-    on the model's means over the leaves, under a normal prior around the slope that cross-fitting found on
-    public rows. The difference of the released shares from this is the offset of a leaf. Offsets are smoothed
-    over the tree by empirical Bayes (`smooth_over_tree`), with their noise, the sampling of the leaf's rows,
-    and the error of the model's mean.
+    The model's differences from its mean are multiplied by a slope. The slope is the regression of released
+    shares on the model's means over the leaves. Its prior is normal around the slope that cross-fitting found
+    on public rows. The difference of the released shares from this is the offset of a leaf. Offsets are
+    smoothed over the tree by empirical Bayes (`smooth_over_tree`), with their noise, the sampling of the
+    leaf's rows, and the error of the model's mean.
 
     Parameters
     ----------
@@ -693,8 +693,8 @@ def _selection_variance(design: TreeDesign, counts: LeafCounts, spreads: FloatAr
     """Return the variance of a leaf's mean due to the choice of splits on the same rows.
 
     Candidates without signal have contrasts with the standard deviation c, due to sampling. The one with the
-    best noisy score has a mean contrast of about c^2 / s, with s the scale of the noise, and of at most c
-    times ``sqrt(2 log M)`` among M candidates. Half of that is the change of the sum on either side of the
+    best noisy score has a mean contrast of about c^2 / s, with s the scale of the noise. Among M candidates
+    it is at most c times ``sqrt(2 log M)``. Half of that is the change of the sum on either side of the
     split. The squares add up over the levels of a path.
     """
     partition, found = design.partition, np.zeros(counts.n_leaves)

@@ -27,9 +27,9 @@ from ..utils._json_documents import Fields
 from ..utils._public_module import public_module
 from ._rows import PublicVotes, shares_of
 
-# Number of rows that are drawn for the small tree in addition to the public ones, so that it imitates the
-# model between them too, and the share of a drawn row's columns that come from another public row. Set by
-# hand.
+# Number of rows that are drawn for the small tree in addition to the public ones, so that it also imitates
+# the model between them. The second number is the share of a drawn row's columns that come from another
+# public row. Set by hand.
 _DRAWN_ROWS, _EXCHANGED = 2000, 0.25
 # Weight of a drawn row relative to a public one in the mean of a leaf: it matters only in a leaf without
 # public rows.

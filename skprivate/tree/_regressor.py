@@ -441,7 +441,7 @@ class LocallyPrivateTreeRegressor(TreeRegressor):
     """Locally private regression tree, shaped by public rows.
 
     Public rows build a partition of the feature space. Every private row then sends one epsilon-LDP report of
-    its leaf and of its target, which is rounded at random to one of a few levels. A leaf predicts a mean,
+    its leaf and its target. The target is rounded at random to one of a few levels. A leaf predicts a mean,
     estimated from the reports and its public rows. The depth, the levels and the weight of public rows are
     chosen from released and public quantities, so tuning costs nothing.
 
@@ -459,7 +459,7 @@ class LocallyPrivateTreeRegressor(TreeRegressor):
     mechanism : {"auto", "hadamard", "krr", "subset", "unary"}, default="auto"
         How a report is randomised: "hadamard" is block-Hadamard response, "krr" k-ary randomised response on
         (leaf, level), "subset" subset selection, "unary" one bit per (leaf, level). "auto": the one with the
-        smallest report whose exact variance is within a factor 1.05 of the smallest; "unary" replaces
+        smallest report whose exact variance is within a factor 1.05 of the smallest. "unary" then replaces
         "subset" if its variance is within a factor 1.005.
     rule : {"cart", "max-edge", "random"}, default="cart"
         How public rows split a cell. "cart" takes the feature and the threshold that lower the variance of

@@ -459,7 +459,7 @@ def _choose_splits(
     """Yield rounds for bounds of numbers and for an order of levels, and one round for every level of splits.
 
     The first two rounds are there only if the budget has a part for them. Returns the design with the leaves,
-    and the statement that is still to be charged: this is None, except if there was no round because the box
+    and the statement that is still to be charged. This is None, except if there was no round because the box
     is a point.
     """
     uncharged: PrivacySpent | None = spent

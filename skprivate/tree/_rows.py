@@ -229,8 +229,8 @@ def round_at_random(
 
 # Leaf counts of a trusted curator, released with exact discrete Laplace noise; cells of numbers.
 
-#: Variance of numbers, relative to the largest within their bounds, if there is no information about it: that
-# of a normal distribution with bounds three standard deviations away from its mean.
+#: Variance of numbers, relative to the largest within their bounds, if there is no information about it. It
+# is that of a normal distribution with bounds three standard deviations away from its mean.
 USUAL_VARIANCE = 1 / 9
 
 

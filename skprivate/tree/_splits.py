@@ -41,12 +41,12 @@ N_BINS = 32
 # accuracy but in one case. With bounds ten times too wide it gained 0.1 to 0.8 in R2 if n epsilon is 8,000 or
 # more.
 RANGE_SHARE = Fraction(1, 10)
-# Bins at an end are dropped one by one, while the sum of the dropped bins is within this many standard
-# deviations of its noise, and while these deviations are at most this share of the rows. At most that share
-# of the targets is clipped at the end. Of 0.05, 0.1, 0.2 and 0.4, on the same functions with 1,500 to 8,000
-# rows, the last two were better if bounds are too wide, and none was if they are tight. If an end holds a few
-# per cent of the rows, as with claims that are mostly 0, no bin is dropped there: a single bin has the least
-# noise.
+# Bins at an end are dropped one by one, under two conditions. The sum of the dropped bins is within this many
+# standard deviations of its noise, and these deviations are at most this share of the rows. At most that
+# share of the targets is clipped at the end. Of 0.05, 0.1, 0.2 and 0.4, on the same functions with 1,500 to
+# 8,000 rows, the last two were better if bounds are too wide, and none was if they are tight. If an end holds
+# a few per cent of the rows, as with claims that are mostly 0, no bin is dropped there: a single bin has the
+# least noise.
 _DEVIATIONS, _MOST_CLIPPED = 2.5, 1 / 5
 
 
@@ -153,8 +153,8 @@ def columns_to_order(
 ) -> tuple[int, ...]:
     """Return the numbers of the columns of levels for which an order is released: a public rule.
 
-    Columns of three places or more are dropped, the one with the most places first, until the average number
-    of rows of a level is more than 1.5 times the scale of the noise.
+    Only columns of three places or more get an order. The one with the most places is dropped, until the
+    average number of rows of a level is more than 1.5 times the scale of the noise.
     """
     found = [number for number, group in enumerate(groups) if _n_places(group) >= 3]
     found.sort(key=lambda number: groups[number].n_levels)
@@ -406,9 +406,9 @@ def contrast_scores(table: IntArray, bits: int) -> IntArray:
     w and 2^7 w.
 
     The impurity of two labels, n m (1 - m) of each side, needs the same noise, but is quadratic in the
-    difference of the means. Trees of four levels on 6,000 rows explained 0.79 of the variance at epsilon 1
-    and tight bounds, on average over nine functions (0.54 with the impurity). At epsilon 3 and wide bounds
-    they explained 0.55 (0.25).
+    difference of the means. On average over nine functions, trees of four levels on 6,000 rows explained 0.79
+    of the variance at epsilon 1 and tight bounds (0.54 with the impurity). At epsilon 3 and wide bounds they
+    explained 0.55 (0.25).
     """
     weight, total = table.sum(axis=1) >> bits, table[:, 1]
     if weight.size and weight.sum(axis=1).max() >= _FITS:
@@ -493,14 +493,14 @@ class SplitSelection:
     Notes
     -----
     **Privacy.** Relation: replace-one. The release is the number of the chosen candidate of every node, and
-    nothing else. The score of a candidate is minus the Gini impurity of its two sides: half of a side's
-    number of rows times its Gini index, rounded down to a multiple of 2^-10, summed over both. A row that is
-    added to a node lowers the scores of all its candidates by between 0 and 1. Geometric noise is added to
-    each score, with P(x) proportional to exp(-x / scale) on x = 0, 1, 2, ... steps of 2^-10. The candidate
-    with the highest sum is chosen, or the first of equal ones. Adding or removing a row changes the
-    probability of a node's choice by at most the factor exp(2^10 / scale). Replacing ``rows_per_unit`` rows
-    changes the probability of all choices of a level by at most exp(2 * rows_per_unit * 2^10 / scale), which
-    is exp(mechanism.epsilon).
+    nothing else. The score of a candidate is minus the Gini impurity of its two sides, summed over both. The
+    impurity of a side is half of its number of rows times its Gini index, rounded down to a multiple of
+    2^-10. A row that is added to a node lowers the scores of all its candidates by between 0 and 1. Geometric
+    noise is added to each score, with P(x) proportional to exp(-x / scale) on x = 0, 1, 2, ... steps of
+    2^-10. The candidate with the highest sum is chosen, or the first of equal ones. Adding or removing a row
+    changes the probability of a node's choice by at most the factor exp(2^10 / scale). Replacing
+    ``rows_per_unit`` rows changes the probability of all choices of a level by at most exp(2 * rows_per_unit
+    * 2^10 / scale), which is exp(mechanism.epsilon).
 
     With weights, all of this holds for steps of weight in place of rows, and a row has at most ``largest``
     steps. For numbers the score is that of `contrast_scores`. A row may raise it at some candidates and lower
@@ -762,9 +762,9 @@ class SplitBudget:
     ) -> "SplitBudget":
         """Divide epsilon.
 
-        `share` of it is spent on the splits. Of that, 0.1 is spent on narrower bounds of numbers, if they are
-        narrowed, and 0.3 on the order of declared levels, if they get one. The levels of the tree get the
-        rest, and each gets 3/2 of the level above.
+        `share` of it is spent on the splits. Of that, 0.1 is spent on narrower bounds of numbers, and 0.3 on
+        the order of declared levels, if there are such rounds. The levels of the tree get the rest, and each
+        gets 3/2 of the level above.
         """
         of_splits = epsilon * share
         weights = [_GROWTH**level for level in range(n_levels)]

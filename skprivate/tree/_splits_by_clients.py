@@ -33,7 +33,8 @@ from ._public_model import PublicModel
 _SCALES = (0.06, 0.14, 0.3, 0.6)
 _CHANGES = 0.5
 # One more for levels, which may determine the class. With 12 levels that did so in nine of ten rows, the
-# accuracy was 0.74, and 0.73 without it (2,400 reports at epsilon 1), or 0.82 and 0.80 (4,000 reports).
+# accuracy was 0.74, and 0.73 without it (2,400 reports at epsilon 1). With 4,000 reports it was 0.82 and
+# 0.80.
 _LARGEST_SCALE = 1.0
 # Width over which a smooth shape varies, as a part of the range. Set by hand.
 _SMOOTH = 0.4
@@ -97,9 +98,9 @@ def fit_naive_bayes(
 ) -> NaiveBayes:
     """Return the classifier of noisy histograms, shrunk towards the base rate according to their noise.
 
-    Every column is a Bayesian average over shapes of the share of a class along the bins: constant, linear,
-    smooth, or free, each with several sizes. They are weighted by how well they explain the noisy histogram.
-    A column that shows only noise stays near the base rate. Levels have no order, so their shape is free.
+    Every column is a Bayesian average over shapes of a class's share along the bins: constant, linear,
+    smooth, or free. Each has several sizes. They are weighted by how well they explain the noisy histogram. A
+    column that shows only noise stays near the base rate. Levels have no order, so their shape is free.
 
     Parameters
     ----------
@@ -196,7 +197,7 @@ FIRST_SHARE = Fraction(3, 5)
 # they lost at most 0.02 (xor and census at 0.5), and gained elsewhere (24 and 8 splits).
 _LEAST_SIGNAL = 3.0
 #: Number of columns up to which halving them in turn is as good. It finds interactions, which reports about
-# one column do not show: on the paper's simulation with two columns, two phases lost up to 0.09 of accuracy.
+# one column do not show. On the paper's simulation with two columns, two phases lost up to 0.09 of accuracy.
 FEW_COLUMNS = 3
 # The same ratio for each bin of a column, and the range of the number of bins, a power of two.
 _SIGNAL_PER_BIN, _FEWEST_BINS, _MOST_BINS = 8.0, 4, 32
