@@ -38,7 +38,7 @@ MOST_LINES = {
     "rounds": 5293,
     "tree": 3636,
     "evaluation": 3216,
-    "games": 3775,
+    "games": 3770,
     "collaborative": 3770,
     "collection": 2038,
     "domain": 1672,
