@@ -12,9 +12,9 @@ results secret, so the fit is private. The units are SIMULATED, so that the trut
 # The test
 # --------
 # The test has 60,000 units, 3 temperatures, 2 voltages and 4,000 hours. Lifetimes have a Weibull
-# distribution. By Arrhenius' model their logarithm is linear in the reciprocal of the absolute temperature. By
-# the inverse power model it is linear in the logarithm of the voltage. Units that still work at the end are
-# censored.
+# distribution. By Arrhenius' model their logarithm is linear in the reciprocal of the absolute temperature.
+# By the inverse power model it is linear in the logarithm of the voltage. Units that still work at the end
+# are censored.
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd

@@ -38,7 +38,7 @@ MOST_LINES = {
     "rounds": 5299,
     "tree": 3541,
     "evaluation": 3234,
-    "games": 3775,
+    "games": 3770,
     "collaborative": 3770,
     "collection": 2035,
     "domain": 1668,

@@ -652,10 +652,11 @@ class SecureSumAggregator(StrictMixin, PrivacyHTMLMixin, RegressorMixin, BaseEst
     **Privacy.** Not differential privacy. Assumed is what `MaskedSum` assumes; then the platform and up to
     m - 2 of the m parties learn only two sums per query over the others, of n_j f_j and of n_j over the
     active parties. Where one party only is active the sum is its response; ``active_rule=None`` keeps
-    everybody in the sum. Two sums for one query, with a party and without it, give its response as the difference:
-    ``on_site_error="drop"`` makes them. The prediction itself is not protected: whoever may ask many queries
-    learns the platform's function, and may infer who is in the data. Noise on the released sum is the remedy.
-    Keys are made by ``fit``, are in no repr and no pickle, and are made anew after unpickling.
+    everybody in the sum. Two sums for one query, with a party and without it, give its response as the
+    difference: ``on_site_error="drop"`` makes them. The prediction itself is not protected: whoever may ask
+    many queries learns the platform's function, and may infer who is in the data. Noise on the released sum
+    is the remedy. Keys are made by ``fit``, are in no repr and no pickle, and are made anew after
+    unpickling.
 
     Proof: :doc:`/proofs/swapping`.
 

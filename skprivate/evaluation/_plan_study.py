@@ -370,8 +370,8 @@ _UNKNOWN_OF_LIVES = {
     "depends on them.",
 }
 _OF_ALL_LIVES = (
-    "Whether the distribution and the stress models are right. Everything depends on them at rows beyond those "
-    "of the test.",
+    "Whether the distribution and the stress models are right. Everything depends on them at rows beyond "
+    "those of the test.",
     "Choices that are made after private rows were seen, and mistakes in data.",
 )
 

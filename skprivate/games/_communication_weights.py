@@ -270,20 +270,16 @@ class _Rounds:
         self.order.append(choice)
         if choice == len(self.choices):
             self.choices.append(mixing)
-            self._patterns.append(_links(mixing, self.n_players))
+            # Of the complete graph a path is enough.
+            path = sparse.eye_array(self.n_players, k=1, dtype=np.int32)
+            links = mixing.weights != 0 if isinstance(mixing, MatrixMixing) else path
+            self._patterns.append(sparse.csr_array(links, dtype=np.int32))
 
     def pattern(self, k: int) -> Any:
         """Return the links of round k, 1 where there is one."""
         while len(self.order) <= k:
             self.add(len(self.order))
         return self._patterns[self.order[k]]
-
-
-def _links(mixing: Mixing, n_players: int) -> Any:
-    if isinstance(mixing, MatrixMixing):
-        return sparse.csr_array((mixing.weights != 0).astype(np.int32))
-    # Of the complete graph a path is enough.
-    return sparse.csr_array(sparse.eye_array(n_players, k=1, dtype=np.int32))
 
 
 def _source(weights: Any, n_rounds: int) -> tuple[Callable[[int], Any], int | None] | None:

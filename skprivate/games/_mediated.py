@@ -25,7 +25,6 @@ from ._rounds import (
     FAR,
     WEAK,
     GameSolver,
-    check_game,
     check_start,
     kept_of_step,
     last_responses,
@@ -204,14 +203,16 @@ class MediatedNashSolver(GameSolver):
             outside the set. `delta` is 0. The mediator does not return a sum: this error alone comes after
             the charge.
         """
-        check_game(game)
         # A point in the set's slack for rounding is moved inside.
-        start = game.constraint.project(check_start(game, x0, inside=True))
+        start = check_start(game, x0, inside=True)
+        start = game.constraint.project(start)
         entropy = check_entropy(self.random_state)
         budget = FitBudget.of(self.epsilon, self.delta, "gaussian")
         messages = Messages.of_game(game, start)
         n_rounds = self._n_rounds(messages, budget)
-        noise = messages.noise(budget.amount / n_rounds)
+        noise = DiscreteGaussianMechanism(
+            rho=budget.amount / n_rounds, squared_sensitivity=messages.squared_sensitivity
+        )
         if budget.epsilon > WEAK and entropy.private:
             warn_user(f"epsilon={self.epsilon:g} protects hardly anything: take a smaller one.", UserWarning)
         unknown = game.n_dims * noise.variance * (messages.unit / game.n_players) ** 2
@@ -343,10 +344,6 @@ class Messages:
         """Squared L2 sensitivity of the sum, in whole numbers."""
         response = _UNITS * (1 + _OUTSIDE) + sqrt(self.start.shape[1])
         return ceil(response**2 * (1 + _OUTSIDE) + (_UNITS * _STEP_REACH + 1) ** 2)
-
-    def noise(self, rho: Fraction) -> DiscreteGaussianMechanism:
-        """Return the noise of one round."""
-        return DiscreteGaussianMechanism(rho=rho, squared_sensitivity=self.squared_sensitivity)
 
     def of_players(self, game: AggregativeGame, state: _State) -> tuple[IntArray, _State]:
         """Return what all players send, and what they remember; each row is a player's own."""

@@ -53,7 +53,8 @@ def check_game(game: Any) -> None:
 
 
 def check_start(game: AggregativeGame, x0: Any, *, inside: bool) -> FloatArray:
-    """Return the public starting point of all players; None is that of their sets."""
+    """Return the public starting point of all players of a game; None is that of their sets."""
+    check_game(game)
     shape = (game.n_players, game.n_dims)
     if x0 is None:
         return np.array(game.constraint.start(*shape), order="C")

@@ -417,7 +417,6 @@ default=None
         PrivacyUnboundedError
             In strict mode, or with a ledger: nothing bounds what the broadcasts leak.
         """
-        check_game(game)
         start = check_start(game, x0, inside=self.algorithm == "wang_nedic")
         return self._run(game, SolverState.initial(start, self._check_weights(game, 0), self.store))
 
@@ -520,7 +519,9 @@ default=None
         self.noise_scales_ = schedules.noise_scales[:n_done]
         self.consensus_steps_ = schedules.consensus_steps[:n_done]
         state.store_in(self)
-        self.public_aggregate_ = _public_aggregate(self)
+        n_last = _n_last(self)
+        weights = 1 / np.square(self.noise_scales_[-n_last:]) if n_last > 1 else None
+        self.public_aggregate_ = np.average(self.broadcast_means_[-n_last:], axis=0, weights=weights)
         if self.last_step == "response":
             self.strategies_ = _responses(self, game)
         self.n_iter_, self.aggregate_ = n_done, self.strategies_.mean(axis=0)
@@ -599,13 +600,6 @@ _TYPICAL_LENGTH = 0.5
 # was not tuned (0.4 was no better on seven games of 100 players at epsilon 1 to 64). Exponents of 1.001 for
 # scales from 1e-13 to 1e13.
 _ROUNDS, _LEFT, _EXPONENTS = (2, 3, 5, 10, 20, 50), 0.6, 30_000
-
-
-def _public_aggregate(solver: Any) -> FloatArray:
-    """Return the estimate of the aggregate by the broadcasts alone."""
-    n_last = _n_last(solver)
-    weights = 1 / np.square(solver.noise_scales_[-n_last:]) if n_last > 1 else None
-    return np.asarray(np.average(solver.broadcast_means_[-n_last:], axis=0, weights=weights))
 
 
 def _n_last(solver: Any) -> int:
