@@ -5,11 +5,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import pairwise
-from math import ceil, log, sqrt
+from math import ceil, exp, pi, sqrt
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import ndtri
+from scipy.special import expit, log_ndtr, ndtri
 
 from .._typing import FloatArray, IntArray
 from ..rounds._driver import Round, Rounds
@@ -42,9 +42,6 @@ _POWER, _ROOM, _LEADING, _LEADING_AMOUNT, _MOMENTUM = 0.375, 1.5, 0.25, Fraction
 _TOGETHER, _LOGIT_NOISE, _CURVATURE_ABOVE_NOISE, _RIDGE, _LONGEST = 0.5, 0.25, 3.0, 1.5, 4.0
 # Largest weights of a column, in logits: those of two of its steps.
 _MOST = 6.0
-# Likelihood ratio, against no effect of any column, below which lines, or curves, count as noise: as in
-# `shows_effect`. Without it, curves triple what noise adds where eight columns have no effect.
-_LEAST_EVIDENCE = 3.0
 # Radius of rows in whole numbers, least variance of a direction, simulated rows.
 _RADIUS, _LEAST_VARIANCE, _DRAWS = 2**10, 1e-6, 2000
 # Signals of a column over the noise, as variances, of which its own is a mixture: a grid by factors of 3.
@@ -342,7 +339,8 @@ def _shrunk(design: LinearDesign, start: AdditiveModel, seen: _Seen) -> LinearSt
     independent. That of a column has as its prior a mixture of normals whose variances are multiples of v,
     with weights that all columns determine. As columns may be correlated, the length of all slopes together
     is the one that minimises the risk, by Stein's estimate; it is not above that of slopes that were not
-    shrunk. Lines and curves have weights and lengths of their own, and are 0 where they show no effect.
+    shrunk. Lines and curves have weights and lengths of their own. Both are multiplied by the probability of
+    an effect, which is one half before the rounds.
     """
     n_outputs, slopes = design.loss.n_outputs, seen.theta[:, 1:]
     pull, variances, curvatures = _pulls(design, start, seen)
@@ -351,20 +349,21 @@ def _shrunk(design: LinearDesign, start: AdditiveModel, seen: _Seen) -> LinearSt
     def length(part: FloatArray) -> tuple[float, float]:
         """Return the best length of shrunk slopes, and their square in curvatures."""
         size = float((part**2 * slopes**2 * curvatures).sum())
-        by_noise = n_outputs * float(np.sum(part * variances / (curvatures + seen.ridge)))
-        gain = float((part * slopes * pull).sum()) - by_noise
+        noise = part * variances / (curvatures + seen.ridge)
+        gain = float((part * slopes * pull).sum() - n_outputs * noise.sum())
+        std = sqrt(2 * n_outputs * float((noise**2).sum()))
+        # The gain is not below 0: its mean, given the estimate with its noise.
+        gain += std * exp(-((gain / std) ** 2) / 2 - log_ndtr(gain / std)) / sqrt(2 * pi) if std else 0.0
         return max(gain / size, 0.0) if size else 0.0, size
 
     for part in _kinds(design):
         kept, evidence = _kept(design, squares, variances, part)
-        if evidence < log(_LEAST_EVIDENCE):
-            continue
         all_of_it, size = length(part.astype(np.float64))
         mean_kept = float((kept * slopes**2 * curvatures).sum()) / max(size, 1e-300)
         longest = min(all_of_it, _LONGEST)
         # Where little is kept, what is kept is not made longer than the slopes of all would be.
         most = min(length(kept)[0], longest / max(mean_kept, 1e-300))
-        factors += np.minimum(kept * most, max(longest, 1.0))
+        factors += expit(evidence) * np.minimum(kept * most, max(longest, 1.0))
     theta = np.zeros_like(seen.theta)
     if factors.any():
         theta[:, 0], theta[:, 1:] = seen.theta[:, 0], factors * slopes

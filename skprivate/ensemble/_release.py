@@ -62,6 +62,9 @@ from ._shrinkage import (
 _HEAVY, _HEAVY_STDS = 2.0, 4.0
 # Rows of a finer bin, in standard deviations of a count, and most of them.
 _ROWS_OF_A_FINER_BIN, _MOST_FINER = 3.0, 32
+# Rows of a cell of directions, in standard deviations of a count as those of a first bin, and most cells:
+# codes have one byte then.
+_ROWS_OF_A_CELL, _MOST_CELLS = 3.0, 128
 # Least part of a bin's rows that the last one has.
 _LAST = 0.35
 # Bins are joined up to this part of the rows that they should have.
@@ -398,7 +401,7 @@ def boosting_rounds(task: BoostingTask, spent: PrivacySpent) -> Rounds[BoostingR
     )
     if isinstance(task.loss, ClassLoss) and task.offsets:
         start = replace(start, scores=_moved_to_rates(task.public[:, list(task.offsets)], rates))
-    cells, finer, counted = yield from _counted_cells(task, schedule, n_rows)
+    cells, finer, counted = yield from _counted_cells(task, schedule, n_rows, linear=linear[1] > 0)
     design = None
     if isinstance(task.loss, ClassLoss) and linear[1]:
         sizes = [cell.sizes for cell in cells]
@@ -470,7 +473,7 @@ def _start_of_labels(task: BoostingTask, known: ClassRates) -> _Start:
 
 
 def _counted_cells(
-    task: BoostingTask, schedule: Schedule, n_rows: int
+    task: BoostingTask, schedule: Schedule, n_rows: int, linear: bool
 ) -> Rounds[tuple[list[CountedCells], Fraction, dict[int, NoisyCounts]]]:
     """Yield the counts of all features, and of finer bins; return cells, what the latter cost, and counts."""
     codes = FeatureCodes(tuple(column.with_bins(schedule.n_bins) for column in task.columns))
@@ -495,6 +498,9 @@ def _counted_cells(
         for (j, feature), counts in zip(finer.items(), released, strict=True):
             cells[j] = finer_cells(cells[j], feature, counts, finer_std)
             counted[j] = NoisyCounts(feature, counts, finer_std)
+    if linear:
+        # Directions have few parameters whatever the number of cells: steps join these further.
+        rows_of_a_bin = min(max(_ROWS_OF_A_CELL * std, n_rows / _MOST_CELLS), rows_of_a_bin)
     for j in task.features:
         cells[j] = joined_cells(cells[j], task.columns[j], std, rows_of_a_bin)
     return cells, share, counted
@@ -521,7 +527,12 @@ def _steps(
     linear: tuple[Fraction, int],
 ) -> Rounds[dict[str, Any]]:
     """Yield the steps on single features and on random cells; return what `BoostingRelease` holds of them."""
-    active = [j for j in task.features if len(cells[j].sizes) > 1]
+    joined, grids = list(cells), {j: CellGrid.of_feature(j, len(cells[j].sizes)) for j in task.features}
+    rows_of_a_bin = schedule.rows_of_a_bin
+    if design is not None:
+        for j in task.features:
+            joined[j], grids[j] = _joined(j, cells[j], task.columns[j], counted[j].std, rows_of_a_bin)
+    active = [j for j in task.features if len(joined[j].sizes) > 1]
     free = [j for j in active if not task.monotone[j]]
     n_grids = schedule.n_grids if free else 0
     sizes = [cell.sizes for cell in cells]
@@ -535,9 +546,9 @@ def _steps(
         begun = yield from linear_rounds(design, model, *linear)
         model, variances = begun.model, begun.variances
         step.look_at(model)
-    grids = {j: CellGrid.of_feature(j, codes.sizes[j]) for j in active}
+    grids = {j: grids[j] for j in active}
     # Of columns that are chosen, when they are counted.
-    priors = {j: CellPrior(cells[j].sizes, cells[j].positions) for j in active if not schedule.n_choices}
+    priors = {j: CellPrior(joined[j].sizes, joined[j].positions) for j in active if not schedule.n_choices}
     n_single = (schedule.n_choices or len(active) * schedule.n_passes) if active else 0
     # What a further step on a column is expected to gain: of those that had none more than of any other.
     gains, taken = dict.fromkeys(active, np.inf), dict.fromkeys(active, 0)
@@ -552,7 +563,8 @@ def _steps(
             counted[j] = NoisyCounts(codes.features[j], counts, std)
             found = counted[j].cells(float(cells[j].sizes.sum()))
             sizes[j] = found.sizes
-            grids[j], priors[j] = _joined_grid(j, found, task.columns[j], std, schedule.rows_of_a_bin)
+            joined[j], grids[j] = _joined(j, found, task.columns[j], std, rows_of_a_bin)
+            priors[j] = CellPrior(joined[j].sizes, joined[j].positions)
         taken[j] += 1
         weights, stds, gains[j] = yield from part.take(model, grids[j], priors[j], taken[j])
         groups = grids[j].groups[0]
@@ -570,7 +582,9 @@ def _steps(
         # Columns that matter often move together, so that sizes of cells of many of them are wrong.
         by_part, depth = number % 2 == 1, max(schedule.depth - number % 2, 2)
         places = draw_columns(part_of if by_part else None, together, min(depth, len(free)), rng)
-        grid, rows = draw_grid(cells, [free[place] for place in places], rng)
+        grid, rows = draw_grid(joined, [free[place] for place in places], rng)
+        halves = zip(grid.features, grid.groups, strict=True)
+        grid = replace(grid, groups=tuple(half[grids[j].groups[0]] for j, half in halves))
         weights, stds, _ = yield from step.take(model, grid, CellPrior(rows, random=True))
         model = model.with_term(grid, to_units(weights))
         terms.append((grid, weights, stds, rows))
@@ -591,15 +605,15 @@ def _variation(values: FloatArray, sizes: FloatArray, noise: FloatArray | float 
     return float(np.maximum(weights @ ((values - weights @ values) ** 2 - noise), 0.0).sum())
 
 
-def _joined_grid(
+def _joined(
     number: int, cells: CountedCells, column: ColumnCells, std: float, rows_of_a_bin: float
-) -> tuple[CellGrid, CellPrior]:
-    """Return the cells of one feature whose bins are joined, and what is known of them."""
+) -> tuple[CountedCells, CellGrid]:
+    """Return one feature's bins, joined until they have enough rows, and the grid of the joined bins."""
     joined, group = joined_cells(cells, column, std, rows_of_a_bin), np.arange(len(cells.sizes))
     if len(joined.sizes) < len(cells.sizes):
         group = np.searchsorted(joined.feature.thresholds, cells.feature.thresholds, side="right")
         group = np.concatenate([[0], group, np.full(cells.n_missing, joined.feature.n_bins)])
-    return CellGrid((number,), (group.astype(np.int32),)), CellPrior(joined.sizes, joined.positions)
+    return joined, CellGrid((number,), (group.astype(np.int32),))
 
 
 @dataclass(frozen=True, eq=False)
